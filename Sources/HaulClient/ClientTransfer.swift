@@ -185,7 +185,7 @@ extension ClientTransfer {
     case .background(let control):
       var body = CommandBody(command, Selection(ids: ["\(id)"]))
       change(&body)
-      let answer: CommandAnswer
+      let answer: CommandResponse
       do {
         answer = try await control.perform(body)
       } catch {

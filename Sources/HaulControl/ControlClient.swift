@@ -68,7 +68,7 @@ package struct ControlClient: Sendable {
   package func shutdown() async throws(Failure) { _ = try await send(.POST, "shutdown", NoKeys()) }
 
   /// - Parameter key: makes a repeated call find what the first one added.
-  package func add(_ body: AddBody, key: String? = nil) async throws(Failure) -> AddAnswer {
+  package func add(_ body: AddBody, key: String? = nil) async throws(Failure) -> AddResponse {
     try decode(try await send(.POST, "transfers", body, key: key))
   }
 
@@ -91,15 +91,15 @@ package struct ControlClient: Sendable {
     return try await get("transfers?\(query.joined(separator: "&"))")
   }
 
-  package func perform(_ body: CommandBody) async throws(Failure) -> CommandAnswer {
+  package func perform(_ body: CommandBody) async throws(Failure) -> CommandResponse {
     try decode(try await send(.POST, "commands", body))
   }
 
   /// Waits until transfers have ended or were stopped.
-  package func wait(for transfers: Selection) async throws(Failure) -> WaitAnswer {
+  package func wait(for transfers: Selection) async throws(Failure) -> WaitResponse {
     var (rest, removed) = (transfers, 0)
     while true {
-      var answer: WaitAnswer = try decode(try await send(.POST, "wait", rest))
+      var answer: WaitResponse = try decode(try await send(.POST, "wait", rest))
       answer.removed += removed
       if answer.isSettled { return answer }
       // What was removed is not known to the next call.

@@ -23,7 +23,7 @@ package struct AddBody: Codable, Hashable, Sendable {
 }
 
 /// The answer: the ids, in the order of the body.
-package struct AddAnswer: Codable, Hashable, Sendable {
+package struct AddResponse: Codable, Hashable, Sendable {
   package var ids: [TransferID]
 
   package init(ids: [TransferID]) { self.ids = ids }
@@ -131,7 +131,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
 }
 
 /// The answer: what was done, and what was refused.
-package struct CommandAnswer: Codable, Hashable, Sendable {
+package struct CommandResponse: Codable, Hashable, Sendable {
   package struct Refusal: Codable, Hashable, Sendable {
     package var id: TransferID
     package var reason: CommandRefusal

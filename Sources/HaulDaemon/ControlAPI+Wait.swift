@@ -19,7 +19,7 @@ extension ControlAPI {
 
   private typealias AwaitedBox = NIOLockedValueBox<Awaited>
 
-  func wait(for selection: Selection) async throws -> WaitAnswer {
+  func wait(for selection: Selection) async throws -> WaitResponse {
     // Subscribed first, so that no change is missed.
     let events = manager.events()
     let awaited = AwaitedBox(Awaited(ids: try await ids(of: selection)))
@@ -34,7 +34,7 @@ extension ControlAPI {
     let (ids, completed) = awaited.withLockedValue { ($0.ids, $0.completed) }
     let summaries = await manager.summaries(of: .ids(ids))
     let present = Set(summaries.map(\.id))
-    var answer = WaitAnswer(
+    var answer = WaitResponse(
       isSettled: summaries.allSatisfy(\.isSettled), ids: summaries.map(\.id))
     for summary in summaries {
       switch summary.state {

@@ -27,7 +27,7 @@ struct ControlAPI: Sendable {
   let isLocal: Bool
   let subscribers: SubscriberCount
   let registry: MetricsRegistry
-  let suspension: SuspensionMark
+  let suspension: SuspendedFlagFile
   let notices: NoticeBoard
   let sessions: PageSessions
   let listener: PageListener
@@ -105,7 +105,7 @@ struct ControlAPI: Sendable {
       roots: roots?.paths)
   }
 
-  private func add(_ request: Request) async throws -> AddAnswer {
+  private func add(_ request: Request) async throws -> AddResponse {
     let key = HTTPField.Name("Idempotency-Key").flatMap { request.headers[$0] }
     guard key.map(Self.isKey) ?? true else {
       throw Problem.badRequest("the Idempotency-Key must have 1 to 200 visible characters of ASCII")
@@ -121,7 +121,7 @@ struct ControlAPI: Sendable {
     // A key belongs to its body: with another one, it is another call.
     let added = try await manager.add(
       requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)" })
-    return AddAnswer(ids: added.map(\.id))
+    return AddResponse(ids: added.map(\.id))
   }
 
   private static func isKey(_ text: String) -> Bool {
@@ -182,7 +182,7 @@ struct ControlAPI: Sendable {
 
 /// Commands to several transfers.
 extension ControlAPI {
-  private func perform(_ body: CommandBody) async throws -> CommandAnswer {
+  private func perform(_ body: CommandBody) async throws -> CommandResponse {
     let ids = try await ids(of: body.transfers)
     let finished = FinishedFiles(
       body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [],
@@ -202,10 +202,10 @@ extension ControlAPI {
         try await manager.setPriority(try priority(body.priority), of: selection)
       case .move: try await manager.move(selection, to: try await position(body.to))
       }
-    return CommandAnswer(
+    return CommandResponse(
       ids: ids,
       refused: report.refused.sorted { $0.key < $1.key }
-        .map { CommandAnswer.Refusal(id: $0, reason: $1) },
+        .map { CommandResponse.Refusal(id: $0, reason: $1) },
       left: finished.delete(except: Set(report.refused.keys)))
   }
 

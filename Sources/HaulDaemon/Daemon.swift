@@ -128,7 +128,7 @@ extension Daemon {
   ) throws -> [any Service] {
     let (logger, location, remote) = (logger, location, remote)
     let subscribers = SubscriberCount()
-    let suspension = SuspensionMark(path: location.suspended)
+    let suspension = SuspendedFlagFile(path: location.suspended)
     let sessions = try PageSessions(file: location.sessions, clock: SystemClock())
     let token = try ControlToken(file: location.token)
     let limits = RunningLimits(manager, configuration)
@@ -156,7 +156,8 @@ extension Daemon {
     }
     let socket = server(
       api(listener, isLocal: true), at: .unixDomainSocket(path: location.socket),
-      [OriginCheck(hosts: AllowedHosts(["localhost"]))], { [PeerCheck(logger: logger)] },
+      [OriginCheck(hosts: AllowedHosts(["localhost"]))],
+      { [PeerCredentialHandler(logger: logger)] },
       Self.socketConnections
     ) { _ in
       umask(mask)
@@ -183,7 +184,8 @@ extension Daemon {
       router: router,
       server: .http1(
         configuration: .init(
-          additionalChannelHandlers: handlers() + [RequestDeadline()], idleTimeout: .seconds(60))),
+          additionalChannelHandlers: handlers() + [RequestTimeoutHandler()],
+          idleTimeout: .seconds(60))),
       configuration: ApplicationConfiguration(
         address: address,
         // More clients may wait than connect at once; a Unix socket refuses those beyond.

@@ -25,7 +25,7 @@ extension HTTPTransport {
     let request = FetchRequest(url: url, headers: fields)
     do {
       try checkTrust(of: request, over: route)
-      if publicOnly { try PrivateAddresses.check(origin) }
+      if publicOnly { try PrivateHostRegistry.check(origin) }
       let client = try clients.client(
         for: Clients.Key(
           route: route, speaksHTTP2: false, isUnchecked: false,

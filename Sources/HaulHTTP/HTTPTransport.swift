@@ -5,7 +5,7 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
-/// `Transport` with AsyncHTTPClient, and with `DirectClient` for plain HTTP.
+/// `Transport` with AsyncHTTPClient, and with `PlainHTTPClient` for plain HTTP.
 ///
 /// `fetch` follows redirects, and maps each error once. The scheduler limits connections; the
 /// clients do not.
@@ -36,7 +36,7 @@ package final class HTTPTransport: Transport {
 
   let clients: Clients
   private let settings: Settings
-  private let loops = LoopRotation()
+  private let loops = EventLoopRoundRobin()
   /// Origins whose HTTP/2 is faulty, or that asked for HTTP/1.1.
   private let withoutHTTP2 = NIOLockedValueBox<Set<ResourceURL.Origin>>([])
 
@@ -136,7 +136,7 @@ package final class HTTPTransport: Transport {
   private func send(
     _ request: FetchRequest, over route: Route, usesHTTP2: Bool
   ) async throws -> Answer {
-    let sent = SentRequest(from: request.url.origin)
+    let sent = CallbackRequest(from: request.url.origin)
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { answered in
         do throws(TransferError) {
@@ -153,12 +153,12 @@ package final class HTTPTransport: Transport {
   /// Sends the request with the client of its route, on the current event loop if there is one.
   /// - Throws: when it cannot be sent; then `completionHandler` is not called.
   private func start(
-    _ sent: SentRequest, _ request: FetchRequest, over route: Route, usesHTTP2: Bool,
-    _ completionHandler: @escaping SentRequest.Completion
+    _ sent: CallbackRequest, _ request: FetchRequest, over route: Route, usesHTTP2: Bool,
+    _ completionHandler: @escaping CallbackRequest.Completion
   ) throws(TransferError) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
     let mustBePublic = mustBePublic(request)
-    if mustBePublic { try PrivateAddresses.check(request.url.origin) }
+    if mustBePublic { try PrivateHostRegistry.check(request.url.origin) }
     if route == .direct, request.url.origin.scheme == "http" {
       sent.setCompletionHandler(completionHandler)
       clients.direct.send(
@@ -211,7 +211,7 @@ package final class HTTPTransport: Transport {
     guard request.decodingLimit == nil, (try? checkTrust(of: request, over: route)) != nil
     else { return nil }
     let executor = loops.executor(for: request)
-    let sent = SentRequest(from: request.url.origin)
+    let sent = CallbackRequest(from: request.url.origin)
     let usesHTTP2 = mayUseHTTP2(request, over: route)
     do {
       try start(sent, request, over: route, usesHTTP2: usesHTTP2) { [self] result in
@@ -265,7 +265,7 @@ package final class HTTPTransport: Transport {
       .tls, "the certificate of an IP address cannot be checked through a proxy; use a host name")
   }
 
-  /// The request line and the fields that `DirectClient` sends to the origin.
+  /// The request line and the fields that `PlainHTTPClient` sends to the origin.
   private func head(of request: FetchRequest) -> HTTPRequestHead {
     var headers = fields(of: request)
     if !request.headers.fields.isEmpty {
@@ -283,7 +283,7 @@ package final class HTTPTransport: Transport {
   func headers(of request: FetchRequest, over route: Route) -> HTTPHeaders {
     var headers = fields(of: request)
     if !request.url.hasTextualPath {
-      headers.replaceOrAdd(name: RawTarget.field, value: request.url.pathAndQuery)
+      headers.replaceOrAdd(name: RawTargetHandler.field, value: request.url.pathAndQuery)
     }
     if route.hidesOrigin {
       headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)

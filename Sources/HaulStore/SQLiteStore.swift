@@ -27,9 +27,9 @@ package struct SQLiteStore: Store {
 
   /// What was damaged and moved aside on opening, and its new name: report it to the user.
   package let damage: TransferError?
-  private let database: OpenDatabase
+  private let database: StoreDatabase
   private let rows = RowNumbers()
-  private let lastForm = LastRequestForm(RowCodingMemo())
+  private let lastForm = LastRequestCoding(RowCodingMemo())
   private let keptEvents: Int
   private let reached: @Sendable () -> Void
 

@@ -75,15 +75,15 @@ import Testing
     let plan = try getPlan("https://h/a", "http://h/b")
     let urls = [try ResourceURL("https://h/a"), try ResourceURL("http://h/b")]
     #expect(plan.requests == urls.map { DownloadRequest(url: $0, to: .directory(".")) })
-    #expect(plan.limits == EngineLimits())
+    #expect(plan.limits == ManagerOptions())
     #expect(plan.output == OutputOptions())
   }
 
   struct LimitCase: Sendable, CustomTestStringConvertible {
     let arguments: [String]
-    let change: @Sendable (inout EngineLimits) -> Void
+    let change: @Sendable (inout ManagerOptions) -> Void
 
-    init(_ arguments: String..., change: @escaping @Sendable (inout EngineLimits) -> Void) {
+    init(_ arguments: String..., change: @escaping @Sendable (inout ManagerOptions) -> Void) {
       self.arguments = arguments
       self.change = change
     }
@@ -119,7 +119,7 @@ import Testing
       Issue.record("not a get")
       return
     }
-    var wanted = EngineLimits()
+    var wanted = ManagerOptions()
     example.change(&wanted)
     #expect(plan.limits == wanted)
   }

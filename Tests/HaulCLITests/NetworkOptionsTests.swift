@@ -4,7 +4,7 @@ import HaulKit
 import Testing
 
 @Suite("Network options") struct NetworkOptionsTests {
-  private func limits(_ arguments: String...) throws -> EngineLimits {
+  private func limits(_ arguments: String...) throws -> ManagerOptions {
     guard case .get(let plan) = try invocation(["get", "https://h/x"] + arguments) else {
       throw UsageError("that is not a get")
     }
@@ -38,7 +38,7 @@ import Testing
   @Test("a proxy is given, taken from the environment, or disabled")
   func proxies() throws {
     let url = try ResourceURL("https://h/x").origin
-    func host(_ limits: EngineLimits, _ environment: [String: String]) throws -> String? {
+    func host(_ limits: ManagerOptions, _ environment: [String: String]) throws -> String? {
       try limits.configuration(logger: nil, environment: environment).proxies.proxy(for: url)?.host
     }
     let environment = ["https_proxy": "http://e:1", "no_proxy": "n.example"]

@@ -65,7 +65,7 @@ import Testing
   func background() {
     let place = NIOLockedValueBox<(width: Int, height: Int)?>((80, 24))
     var screen = GetScreen(hasBars: true, style: FrameStyle()) { place.withLockedValue { $0 } }
-    let board = ProgressBoard([FileProgress(name: "x", phase: .connecting)], expected: 1)
+    let board = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
     #expect(screen.redraw(board).contains("connecting"))
     place.withLockedValue { $0 = nil }
     _ = screen.add(["x: complete"])

@@ -5,14 +5,14 @@ import Testing
 struct ProcessLimitsTests {
   @Test("The defaults fit into the usual limit, without a message")
   func defaultsFit() {
-    var limits = EngineLimits()
+    var limits = ManagerOptions()
     #expect(ProcessLimits(openFiles: 1024).apply(to: &limits) == nil)
-    #expect(limits == EngineLimits())
+    #expect(limits == ManagerOptions())
   }
 
   @Test("If too many transfers are requested, fewer run at the same time, with a message")
   func manyAreFewer() throws {
-    var limits = EngineLimits()
+    var limits = ManagerOptions()
     limits.maximumActive = 5_000
     limits.maximumConnections = 5_000
     let line = try #require(ProcessLimits(openFiles: 1024).apply(to: &limits))
@@ -24,7 +24,7 @@ struct ProcessLimitsTests {
 
   @Test("With a very low limit, one transfer runs")
   func fewestIsOne() {
-    var limits = EngineLimits()
+    var limits = ManagerOptions()
     #expect(ProcessLimits(openFiles: 20).apply(to: &limits) != nil)
     #expect(limits.maximumActive == 1)
     #expect(limits.maximumConnections == 1)
@@ -32,7 +32,7 @@ struct ProcessLimitsTests {
 
   @Test("If the system reports no limit, nothing changes")
   func withoutLimit() {
-    var limits = EngineLimits()
+    var limits = ManagerOptions()
     limits.maximumActive = 100_000
     #expect(ProcessLimits(openFiles: nil).apply(to: &limits) == nil)
     #expect(limits.maximumActive == 100_000)

@@ -17,7 +17,7 @@ import Testing
     style: FrameStyle = FrameStyle()
   ) -> [String] {
     ProgressFrame(
-      ProgressBoard(files, expected: expected), width: width, height: height, style: style
+      ProgressModel(files, expected: expected), width: width, height: height, style: style
     ).lines.map(\.text)
   }
 
@@ -57,7 +57,7 @@ import Testing
   func retrying() throws {
     var file = FileProgress(name: "x.iso")
     file.retry = .init(end: .seconds(10), reason: ", as the server asked")
-    var board = ProgressBoard([file], expected: 1)
+    var board = ProgressModel([file], expected: 1)
     func text(_ elapsed: Duration, width: Int = 80) -> String? {
       board.elapsed = elapsed
       return ProgressFrame(board, width: width, height: 24, style: FrameStyle()).lines.first?.text
@@ -70,7 +70,7 @@ import Testing
 
   @Test("a total with unknown lengths counts files, and has a time left")
   func totalOfFiles() throws {
-    var board = ProgressBoard(
+    var board = ProgressModel(
       [
         Self.file("a", 9, of: 9, hasEnded: true), Self.file("b", 1, of: nil),
         Self.file("c", 1, of: 2),
@@ -90,7 +90,7 @@ import Testing
       for style in styles {
         let files = names.map { Self.file($0, 1 << 40, of: 3 << 40) }
         let frame = ProgressFrame(
-          ProgressBoard(files, expected: 3), width: width, height: 24, style: style)
+          ProgressModel(files, expected: 3), width: width, height: 24, style: style)
         #expect(frame.lines.count == 4)
         for line in frame.lines {
           let plain = line.text.replacing("\u{1B}[32m", with: "").replacing("\u{1B}[0m", with: "")
@@ -170,7 +170,7 @@ import Testing
     let files =
       (0..<50).map { Self.file("f\($0)", 1, of: 2) }
       + (0..<9_950).map { FileProgress(name: "w\($0)") }
-    let board = ProgressBoard(files, expected: 10_000)
+    let board = ProgressModel(files, expected: 10_000)
     func rest(width: Int, height: Int, unicode: Bool = true) -> String? {
       let style = FrameStyle(unicode: unicode)
       let frame = ProgressFrame(board, width: width, height: height, style: style)
@@ -190,7 +190,7 @@ import Testing
   func sums() {
     var generator = SimulationRandom(seed: 11)
     let phases: [TransferEvent.Phase?] = [nil, .connecting, .transferring, .publishing]
-    var board = ProgressBoard(expected: 40)
+    var board = ProgressModel(expected: 40)
     for step in 0..<2000 {
       var file = Self.file("f", .random(in: -5...9, using: &generator), of: 9)
       file.phase = phases[.random(in: 0..<4, using: &generator)]
@@ -201,7 +201,7 @@ import Testing
       } else {
         board[.random(in: 0..<board.files.count, using: &generator)] = file
       }
-      let anew = ProgressBoard(board.files, expected: 40)
+      let anew = ProgressModel(board.files, expected: 40)
       for height in [6, 60] {
         #expect(
           ProgressFrame(board, width: 90, height: height, style: FrameStyle())

@@ -6,7 +6,7 @@ import HaulTesting
 /// runs that continue until all files exist.
 struct GroupSchedule {
   /// When a file is reported complete.
-  enum Telling: CaseIterable, Sendable {
+  enum ReportTime: CaseIterable, Sendable {
     case afterTheSyncs, beforeTheSyncs
   }
 
@@ -20,7 +20,7 @@ struct GroupSchedule {
   }
 
   private let machine: SimulatedMachine
-  private let telling: Telling
+  private let telling: ReportTime
   private let wrap: Wrap
   private var random: SimulationRandom
   private var contents: [File: [UInt8]] = [:]
@@ -28,14 +28,14 @@ struct GroupSchedule {
   private var violations: [String] = []
 
   static func violations(
-    seed: UInt64, telling: Telling = .afterTheSyncs, wrap: @escaping Wrap = { $0 }
+    seed: UInt64, telling: ReportTime = .afterTheSyncs, wrap: @escaping Wrap = { $0 }
   ) -> [String] {
     var schedule = GroupSchedule(seed: seed, telling: telling, wrap: wrap)
     schedule.run()
     return schedule.violations
   }
 
-  private init(seed: UInt64, telling: Telling, wrap: @escaping Wrap) {
+  private init(seed: UInt64, telling: ReportTime, wrap: @escaping Wrap) {
     random = SimulationRandom(seed: seed)
     var faults = SimulatedFaults()
     faults.shortWrites = random.oneIn(2)
@@ -81,7 +81,7 @@ struct GroupSchedule {
   private mutating func commit(_ group: [File], on disk: some Disk) {
     let ready = group.compactMap { file in part(of: file, on: disk).map { (file, $0) } }
     let names = ready.map { file, part in
-      FinalName(
+      PendingPublication(
         of: part, file.name, length: Int64(contents[file]?.count ?? 0), modified: 1_000,
         replacing: false)
     }

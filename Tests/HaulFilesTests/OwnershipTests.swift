@@ -19,7 +19,7 @@ struct OwnershipTests {
     "A part file or journal that others can write, with two links, or a symlink, is refused")
   func refuses() throws {
     for name in [Self.part, Self.journal] {
-      for spoil in Spoil.allCases {
+      for spoil in PermissionFault.allCases {
         let scratch = try Scratch()
         try spoil.perform(in: scratch, name: name)
         #expect(
@@ -87,7 +87,7 @@ struct OwnershipTests {
     #expect(try scratch.names() == [name])
   }
 
-  enum Spoil: CaseIterable {
+  enum PermissionFault: CaseIterable {
     case groupWritable, twoLinks, symlink
 
     func perform(in scratch: Scratch, name: String) throws {

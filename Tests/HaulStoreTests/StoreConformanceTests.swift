@@ -3,8 +3,8 @@ import Testing
 
 @Suite("Every store")
 struct StoreConformanceTests {
-  @Test("is empty at first", arguments: Subject.allCases)
-  func empty(_ subject: Subject) async throws {
+  @Test("is empty at first", arguments: StoreImplementation.allCases)
+  func empty(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let queue = try await store.open()
       #expect(queue.members.isEmpty)
@@ -15,8 +15,8 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("returns added records in the order of the ranks", arguments: Subject.allCases)
-  func order(_ subject: Subject) async throws {
+  @Test("returns added records in the order of the ranks", arguments: StoreImplementation.allCases)
+  func order(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let added = try records(20)
       try await store.commit(adding(added.reversed()))
@@ -27,8 +27,8 @@ struct StoreConformanceTests {
 
   @Test(
     "finds records by id, in the order of the ids, without unknown ones",
-    arguments: Subject.allCases)
-  func byID(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func byID(_ subject: StoreImplementation) async throws {
     try await subject.use(with: 5) { store, added in
       var others = Ids(seed: 99)
       let found = try await store.records([added[3].id, others.id(), added[0].id, added[3].id])
@@ -36,8 +36,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("removes satisfied ids from the dependencies of others", arguments: Subject.allCases)
-  func satisfied(_ subject: Subject) async throws {
+  @Test(
+    "removes satisfied ids from the dependencies of others", arguments: StoreImplementation.allCases
+  )
+  func satisfied(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var ids = Ids()
       let (done, other) = (try record(ids.id()), try record(ids.id(), rank: 1))
@@ -57,8 +59,8 @@ struct StoreConformanceTests {
 
   @Test(
     "adds nothing of a change with an existing id, or an id twice",
-    arguments: Subject.allCases)
-  func repeatedID(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func repeatedID(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let first = try records(3)
       try await store.commit(adding(first))
@@ -80,8 +82,8 @@ struct StoreConformanceTests {
 
   @Test(
     "adds nothing of a change with an identifier that is taken",
-    arguments: Subject.allCases)
-  func repeatedIdentifier(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func repeatedIdentifier(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var ids = Ids()
       let first = try record(ids.id()) { $0.identifier = "disk" }
@@ -100,8 +102,8 @@ struct StoreConformanceTests {
 
   @Test(
     "frees an identifier with its member, and takes one that is given later",
-    arguments: Subject.allCases)
-  func freedIdentifier(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func freedIdentifier(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var ids = Ids()
       let first = try record(ids.id()) { $0.identifier = "disk" }
@@ -119,8 +121,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("updates a state, a result and a request, each separately", arguments: Subject.allCases)
-  func updates(_ subject: Subject) async throws {
+  @Test(
+    "updates a state, a result and a request, each separately",
+    arguments: StoreImplementation.allCases)
+  func updates(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var (one, two) = (try records(2)[0], try records(2)[1])
       try await store.commit(adding([one, two]))
@@ -146,8 +150,8 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("ignores unknown ids", arguments: Subject.allCases)
-  func unknown(_ subject: Subject) async throws {
+  @Test("ignores unknown ids", arguments: StoreImplementation.allCases)
+  func unknown(_ subject: StoreImplementation) async throws {
     try await subject.use(with: 2) { store, added in
       let before = try await store.contents()
       var ids = Ids(seed: 5)
@@ -163,8 +167,8 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("removes members completely", arguments: Subject.allCases)
-  func removal(_ subject: Subject) async throws {
+  @Test("removes members completely", arguments: StoreImplementation.allCases)
+  func removal(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var added = try records(4)
       added[1].request = try fullRequest(after: [added[0].id])
@@ -182,8 +186,8 @@ struct StoreConformanceTests {
 
   @Test(
     "keeps the last process of each member that is under way, and of no other",
-    arguments: Subject.allCases)
-  func programs(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func programs(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var added = try records(3)
       for index in added.indices { added[index].storedState.wasRunning = true }
@@ -221,8 +225,8 @@ struct StoreConformanceTests {
 
   @Test(
     "keeps the locations of bytes of members that will continue, and of no other",
-    arguments: Subject.allCases)
-  func places(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func places(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let added = try records(3)
       let place = FileLocation(
@@ -251,8 +255,9 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("applies a change in order: adds, updates, removals", arguments: Subject.allCases)
-  func oneChange(_ subject: Subject) async throws {
+  @Test(
+    "applies a change in order: adds, updates, removals", arguments: StoreImplementation.allCases)
+  func oneChange(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let added = try records(3)
       var change = adding(added)

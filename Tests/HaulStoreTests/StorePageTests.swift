@@ -18,8 +18,8 @@ struct StorePageTests {
 
   @Test(
     "pages by state and group in the order of ranks, each record once",
-    arguments: Subject.allCases, [nil, "a", "b", "none"] as [String?])
-  func pages(_ subject: Subject, _ group: String?) async throws {
+    arguments: StoreImplementation.allCases, [nil, "a", "b", "none"] as [String?])
+  func pages(_ subject: StoreImplementation, _ group: String?) async throws {
     try await subject.use { store in
       let all = try await fill(store)
       for statuses in [nil, [.queued], [.failed, .paused], Set(DurableState.allCases), []]
@@ -43,16 +43,16 @@ struct StorePageTests {
     }
   }
 
-  @Test("returns nothing for a page of no length", arguments: Subject.allCases)
-  func noLength(_ subject: Subject) async throws {
+  @Test("returns nothing for a page of no length", arguments: StoreImplementation.allCases)
+  func noLength(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       _ = try await fill(store)
       #expect(try await store.records(where: RecordQuery(atMost: 0)).isEmpty)
     }
   }
 
-  @Test("orders members of the same rank by their ids", arguments: Subject.allCases)
-  func ties(_ subject: Subject) async throws {
+  @Test("orders members of the same rank by their ids", arguments: StoreImplementation.allCases)
+  func ties(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var ids = Ids(seed: 8)
       let all = try (0..<9).map { _ in try record(ids.id(), rank: 1) }
@@ -66,8 +66,8 @@ struct StorePageTests {
 
   @Test(
     "remembers the ids of a batch, in order, even after their removal",
-    arguments: Subject.allCases)
-  func batches(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func batches(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let added = try records(30)
       var change = adding(added)
@@ -85,8 +85,8 @@ struct StorePageTests {
 
   @Test(
     "returns events from a number on, and nil if the log no longer has that number",
-    arguments: Subject.allCases)
-  func events(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func events(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var ids = Ids()
       let id = ids.id()
@@ -111,8 +111,8 @@ struct StorePageTests {
 
   @Test(
     "keeps the number of the newest event after all members are removed",
-    arguments: Subject.allCases)
-  func lastEvent(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func lastEvent(_ subject: StoreImplementation) async throws {
     try await subject.use(with: 1) { store, added in
       try await store.commit(telling(1...3, added[0].id))
       try await store.commit(removing([added[0].id]))
@@ -123,8 +123,8 @@ struct StorePageTests {
 
   @Test(
     "shows readers only whole changes, while others are written",
-    arguments: Subject.allCases)
-  func readsDuringCommits(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func readsDuringCommits(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let all = try records(200)
       try await store.commit(adding(all))
@@ -155,8 +155,8 @@ struct StorePageTests {
     }
   }
 
-  @Test("finishes a change whose task was cancelled", arguments: Subject.allCases)
-  func cancelled(_ subject: Subject) async throws {
+  @Test("finishes a change whose task was cancelled", arguments: StoreImplementation.allCases)
+  func cancelled(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let all = try records(3)
       let task = Task {
@@ -170,8 +170,8 @@ struct StorePageTests {
 
   @Test(
     "keeps any text: with U+0000, emoji, combining marks, quotes, and very long",
-    arguments: Subject.allCases)
-  func texts(_ subject: Subject) async throws {
+    arguments: StoreImplementation.allCases)
+  func texts(_ subject: StoreImplementation) async throws {
     let texts = [
       "", "a\u{0}b", "\u{0}", "👩‍👩‍👧‍👦", "e\u{301}", "'; DROP TABLE members; --", "\u{202E}\u{7}\n\t\"\\",
       String(repeating: "long ß ", count: 20_000), "\u{FFFD}\u{FEFF}\u{10FFFF}",

@@ -90,7 +90,7 @@ struct ConnectionOptions: ParsableArguments {
   var idleTimeout: Duration?
 
   /// - Throws: when options contradict each other.
-  func apply(to limits: inout EngineLimits) throws(UsageError) {
+  func apply(to limits: inout ManagerOptions) throws(UsageError) {
     limits.certificateAuthorities = certificateAuthorities
     if let connectTimeout { limits.connectTimeout = connectTimeout }
     if let idleTimeout { limits.idleTimeout = idleTimeout }
@@ -114,7 +114,7 @@ struct ConnectionOptions: ParsableArguments {
     if let userAgent { limits.userAgent = userAgent }
   }
 
-  private func applyAddresses(to limits: inout EngineLimits) throws(UsageError) {
+  private func applyAddresses(to limits: inout ManagerOptions) throws(UsageError) {
     if ipv4, ipv6 { throw UsageError("-4 and -6 contradict each other") }
     if ipv4 { limits.addressFamily = .ipv4 }
     if ipv6 { limits.addressFamily = .ipv6 }

@@ -39,7 +39,7 @@ struct GetCommand: ParsableCommand {
   @OptionGroup(title: "Speed") var speed: SpeedOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
-  @OptionGroup(title: "Output") var output: ShowOptions
+  @OptionGroup(title: "Output") var output: OutputArguments
 
   @Flag(name: .customShort("h"), help: "Show the most common options.")
   var shortHelp = false

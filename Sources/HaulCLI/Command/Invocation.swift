@@ -94,9 +94,9 @@ extension Invocation {
     }
     let word = AddressArgument.redacted(name)
     let guess = commandNames.min {
-      Spelling.distance(name, $0) < Spelling.distance(name, $1)
+      EditDistance.distance(name, $0) < EditDistance.distance(name, $1)
     }
-    guard let guess, Spelling.distance(name, guess) <= 2 else {
+    guard let guess, EditDistance.distance(name, guess) <= 2 else {
       return UsageError(
         "there is no command '\(word)'; to download: haul get URL; see 'haul --help'")
     }

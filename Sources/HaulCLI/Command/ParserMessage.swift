@@ -8,7 +8,8 @@ enum ParserMessage {
   private static func rewritten(_ text: String) -> String {
     if let found = text.wholeMatch(of: /Unknown option '(.+?)'(?:\. Did you mean '(.+)'\?)?/) {
       let guess = found.2.flatMap { guess in
-        Spelling.distance(String(found.1), String(guess)) <= 2 ? "; did you mean \(guess)?" : nil
+        EditDistance.distance(String(found.1), String(guess)) <= 2
+          ? "; did you mean \(guess)?" : nil
       }
       return "unknown option \(found.1)\(guess ?? "")"
     }

@@ -21,7 +21,7 @@ struct ProbeCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("The address to ask about.", valueName: "URL"))
   var url: String
 
-  @OptionGroup(title: "Plan") var plan: PlanOptions
+  @OptionGroup(title: "Plan") var plan: ProbeOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
 

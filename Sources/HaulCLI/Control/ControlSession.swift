@@ -229,7 +229,7 @@ struct ControlSession {
 
   /// - Parameter isNamed: whether the user named each transfer. For a group, or for all, refusals
   ///   because of the state are not reported.
-  private func report(_ answer: CommandAnswer, isNamed: Bool) async -> ExitStatus {
+  private func report(_ answer: CommandResponse, isNamed: Bool) async -> ExitStatus {
     let refused = answer.refused.filter { isNamed || !$0.reason.isOfState }
     for refusal in refused { await warn("\(refusal.id): \(refusal.message)") }
     for path in answer.left {
@@ -238,7 +238,7 @@ struct ControlSession {
     return refused.isEmpty && answer.left.isEmpty ? .completed : .failed
   }
 
-  private func status(of answer: WaitAnswer) -> ExitStatus {
+  private func status(of answer: WaitResponse) -> ExitStatus {
     if answer.failed > 0 { return .failed }
     return answer.paused + answer.cancelled + answer.removed > 0 ? .stopped : .completed
   }

@@ -106,8 +106,8 @@ extension WatchReport {
   }
 
   /// What the bars show.
-  package var board: ProgressBoard {
-    var board = ProgressBoard(
+  package var board: ProgressModel {
+    var board = ProgressModel(
       transfers.map(file), expected: transfers.count)
     board.elapsed = elapsed
     return board

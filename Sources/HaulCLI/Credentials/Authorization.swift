@@ -23,17 +23,17 @@ struct Authorization {
     try Self.checkUse(of: options, headers: headers)
     self.sources = sources
     if let file = options.bearerFile {
-      source = .bearer(try SecretText.bearer(in: file, sources))
+      source = .bearer(try SecretFile.bearer(in: file, sources))
       netrc = nil
     } else if let user = options.user {
-      let password = try SecretText.password(in: options.passwordFile, sources)
+      let password = try SecretFile.password(in: options.passwordFile, sources)
       source = .user(user, password: password)
       netrc =
         options.netrc == true || password == nil
-        ? try SecretText.netrc(sources, isRequired: options.netrc == true) : nil
+        ? try SecretFile.netrc(sources, isRequired: options.netrc == true) : nil
     } else {
       source = options.netrc == true ? .netrc : .none
-      netrc = options.netrc == true ? try SecretText.netrc(sources, isRequired: true) : nil
+      netrc = options.netrc == true ? try SecretFile.netrc(sources, isRequired: true) : nil
     }
   }
 

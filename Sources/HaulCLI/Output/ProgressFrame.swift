@@ -28,7 +28,7 @@ package struct ProgressFrame: Hashable, Sendable {
   /// - Parameters:
   ///   - width: the terminal's width in cells; the last cell stays free, so that no line wraps.
   ///   - height: the terminal's lines; at least one stays free.
-  package init(_ board: ProgressBoard, width: Int, height: Int, style: FrameStyle) {
+  package init(_ board: ProgressModel, width: Int, height: Int, style: FrameStyle) {
     let room = max(1, width - 1)
     let hasTotal = board.expected > 1
     let available = max(1, height - 1) - (hasTotal ? 1 : 0)
@@ -39,7 +39,7 @@ package struct ProgressFrame: Hashable, Sendable {
       ProgressRow(board.files[$0], at: board.elapsed).line(room: room, style: style)
     }
     if hasRest {
-      let rest = RestLine(running: board.active.count - shown.count, waiting: board.waiting)
+      let rest = OverflowLine(running: board.active.count - shown.count, waiting: board.waiting)
       if let text = rest.text(room: room, style: style) { lines.append(Self.line(text)) }
     }
     if hasTotal { lines.append(ProgressRow(totalOf: board).line(room: room, style: style)) }
@@ -51,7 +51,7 @@ package struct ProgressFrame: Hashable, Sendable {
 }
 
 /// The number of files without a line.
-private struct RestLine {
+private struct OverflowLine {
   /// Running files that do not fit the height.
   let running: Int
   let waiting: Int

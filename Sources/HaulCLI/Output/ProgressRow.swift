@@ -34,7 +34,7 @@ struct ProgressRow {
   }
 
   /// The total of all files.
-  init(totalOf board: ProgressBoard) {
+  init(totalOf board: ProgressModel) {
     let sum = board.total
     name = "\(Units.count(board.ended)) of \(Units.count(board.expected)) files"
     shortName = "\(board.ended)/\(board.expected)"

@@ -4,7 +4,7 @@ package import HaulCore
 /// Everything that `haul get` will do, made from the options without side effects.
 package struct GetPlan: Hashable, Sendable {
   package var requests: [DownloadRequest]
-  package var limits: EngineLimits
+  package var limits: ManagerOptions
   package var output: OutputOptions
   /// For each request, the number of its address in the arguments, from 1.
   package var indices: [Int] = []
@@ -56,7 +56,7 @@ extension GetPlan {
       requests.append(request)
       indices.append(number + 1)
     }
-    limits = try EngineLimits(
+    limits = try ManagerOptions(
       command.speed.limits, connections: command.speed.ranges.connections,
       command.network.connections)
     if let hint = Self.hint(onHostsOf: requests, command.speed, limits) { notes.append(hint) }
@@ -67,7 +67,7 @@ extension GetPlan {
 
   /// Explains that fewer files run at once than requested, because of the limit of one host.
   private static func hint(
-    onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ limits: EngineLimits
+    onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ limits: ManagerOptions
   ) -> String? {
     let most = limits.maximumActivePerHost
     guard let wanted = speed.limits.maximumActive, wanted > most,

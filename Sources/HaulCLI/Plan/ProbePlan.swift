@@ -3,7 +3,7 @@ package import HaulCore
 /// What `haul probe` requests.
 package struct ProbePlan: Hashable, Sendable {
   package var request: DownloadRequest
-  package var limits: EngineLimits
+  package var limits: ManagerOptions
   package var json: Bool
   /// Whether to print the engine's log too.
   package var verbose: Bool
@@ -26,7 +26,7 @@ extension ProbePlan {
     request.retry.retries = 2
     command.network.requests.apply(to: &request)
     command.plan.apply(to: &request)
-    limits = EngineLimits()
+    limits = ManagerOptions()
     try command.network.connections.apply(to: &limits)
     json = command.json ?? false
     verbose = command.verbose ?? false

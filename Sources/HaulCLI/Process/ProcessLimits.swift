@@ -55,7 +55,7 @@ extension ProcessLimits {
 
   /// Lowers the concurrency to fit the limits.
   /// - Returns: a line that reports it; nil if nothing was lowered.
-  package func apply(to limits: inout EngineLimits) -> String? {
+  package func apply(to limits: inout ManagerOptions) -> String? {
     guard let openFiles else { return nil }
     let room = max(openFiles - Self.others, Self.ofTransfer + Self.ofConnection)
     let active = min(limits.maximumActive, room / (Self.ofTransfer + Self.ofConnection))

@@ -13,7 +13,7 @@ package struct GetReport: Sendable {
   /// How progress is shown on this standard error.
   package enum ProgressView: Hashable, Sendable { case bar, plain, none }
 
-  package private(set) var board: ProgressBoard
+  package private(set) var board: ProgressModel
   package private(set) var interruption: Interruption?
 
   private let options: OutputOptions
@@ -32,7 +32,7 @@ package struct GetReport: Sendable {
 
   /// - Parameter indices: for each transfer, the number of its address in the arguments, from 1.
   package init(indices: [Int], options: OutputOptions, view: ProgressView, at start: Instant) {
-    board = ProgressBoard(expected: indices.count)
+    board = ProgressModel(expected: indices.count)
     self.indices = indices
     self.options = options
     self.view = view

@@ -33,7 +33,7 @@ package struct GetScreen: Sendable {
   }
 
   /// The waiting lines and the bars below them; empty if nothing has changed.
-  package mutating func redraw(_ board: ProgressBoard) -> String {
+  package mutating func redraw(_ board: ProgressModel) -> String {
     guard hasBars else { return "" }
     guard let (width, height) = size() else {
       drawn = nil

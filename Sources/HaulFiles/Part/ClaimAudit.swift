@@ -41,7 +41,7 @@ struct ClaimAudit {
     guard extent.range.upperBound <= size else { return false }
     let isDoubtful = rewritesDoubtful && replay.syncIsOpen && number >= replay.durableCount
     if trustsUnread && !isDoubtful { return true }
-    return try ReadBack.matches(extent, in: file, rewriting: isDoubtful)
+    return try ClaimReader.matches(extent, in: file, rewriting: isDoubtful)
   }
 }
 
@@ -55,7 +55,7 @@ extension ClaimAudit.Findings {
   }
 }
 
-enum ReadBack {
+enum ClaimReader {
   /// Whether the bytes on disk match the claim. Unreadable bytes do not.
   /// - Throws: only when rewriting them fails.
   static func matches(_ extent: Extent, in file: any DiskFile, rewriting: Bool = false)

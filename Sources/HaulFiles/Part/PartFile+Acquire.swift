@@ -23,14 +23,14 @@ extension PartFile {
         durability: durability)
     }
     try refuseUnknownPart(names, in: directory)
-    let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
+    let lock = try JournalLock.take(names.journal, in: directory, user: disk.effectiveUser)
     do throws(TransferError) {
       let adoption = PartRecovery(
         disk: disk, directory: directory, names: names, nonce: nonce, durability: durability,
-        lease: lease)
+        lock: lock)
       return try adoption.perform(isCancelled)
     } catch {
-      lease.abandon(names.journal, in: directory)
+      lock.abandon(names.journal, in: directory)
       throw error
     }
   }

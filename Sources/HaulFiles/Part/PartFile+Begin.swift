@@ -97,7 +97,7 @@ extension PartFile {
     } catch {
       // It did not exist when this run checked, so another run has started.
       throw error.errno == EEXIST
-        ? JournalLease.inUse : TransferError(error, while: "make the part file")
+        ? JournalLock.inUse : TransferError(error, while: "make the part file")
     }
   }
 

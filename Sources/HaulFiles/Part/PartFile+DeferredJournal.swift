@@ -47,14 +47,14 @@ extension PartFile {
   /// - Throws: `in-use` if another process has created one meanwhile; `disk-full`, `io`.
   func writeDeferredJournal(_ state: inout PartState) throws(TransferError) {
     guard state.isDeferred else { return }
-    let lease = try JournalLease.take(names.journal, in: directory, user: user)
+    let lock = try JournalLock.take(names.journal, in: directory, user: user)
     do throws(TransferError) {
-      guard lease.wasCreated else { throw JournalLease.inUse }
-      let run = try state.journal.writeKeptRecords(in: lease.file)
+      guard lock.wasCreated else { throw JournalLock.inUse }
+      let run = try state.journal.writeKeptRecords(in: lock.file)
       if let run { state.runRecord = run }
-      state.journalIdentity = lease.identity
+      state.journalIdentity = lock.identity
     } catch {
-      lease.abandon(names.journal, in: directory)
+      lock.abandon(names.journal, in: directory)
       throw error
     }
   }
@@ -63,10 +63,10 @@ extension PartFile {
   /// only a journal does that.
   func lockDeferred(_ part: any DiskFile, _ state: inout PartState) throws(TransferError) {
     do throws(TransferError) {
-      guard let isOurs = try JournalLease.tryLock(part, "part file") else {
+      guard let isOurs = try JournalLock.tryLock(part, "part file") else {
         return try writeDeferredJournal(&state)
       }
-      guard isOurs else { throw JournalLease.inUse }
+      guard isOurs else { throw JournalLock.inUse }
     } catch {
       part.close()
       throw error

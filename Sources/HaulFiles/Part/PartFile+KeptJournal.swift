@@ -31,14 +31,14 @@ extension PartFile {
       (try directory.status(of: names.journal), try directory.status(of: name))
     }
     guard journal != nil, let final else { return }
-    let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
-    defer { lease.abandon(names.journal, in: directory) }
+    let lock = try JournalLock.take(names.journal, in: directory, user: disk.effectiveUser)
+    defer { lock.abandon(names.journal, in: directory) }
     try mapping("remove the journal") { () throws(DiskError) in
-      let replay = JournalReplay(try FileReader.contents(of: lease.file))
+      let replay = JournalReplay(try FileReader.contents(of: lock.file))
       guard let publication = replay.publication, publication.name == name,
         publication.part == FileIdentity(final)
       else { return }
-      try directory.unlink(names.journal, ifStill: lease.identity)
+      try directory.unlink(names.journal, ifStill: lock.identity)
     }
   }
 }

@@ -18,7 +18,7 @@ extension PartFile {
   package func publish(
     as name: String, length: Int64, modified: Double?, replacing: Bool
   ) throws(TransferError) {
-    let entry = FinalName(
+    let entry = PendingPublication(
       of: self, name, length: length, modified: modified, replacing: replacing)
     for result in Self.publish([entry]) { try result.get() }
   }
@@ -32,7 +32,7 @@ extension PartFile {
   /// - Returns: for each file what `publish` of one file would throw. A failure does not affect
   ///   other files.
   package static func publish(
-    _ group: [FinalName], forEach: ForEach? = nil
+    _ group: [PendingPublication], forEach: ForEach? = nil
   ) -> [Result<Void, TransferError>] {
     if group.count > 1 {
       for entry in group { entry.part.startWriteback(entry.length) }
@@ -46,9 +46,9 @@ extension PartFile {
   }
 
   private static func publishWithoutDirectorySync(
-    _ group: [FinalName], _ forEach: ForEach?
+    _ group: [PendingPublication], _ forEach: ForEach?
   ) -> [Result<Void, TransferError>] {
-    @Sendable func name(_ entry: FinalName) -> Result<Void, TransferError> {
+    @Sendable func name(_ entry: PendingPublication) -> Result<Void, TransferError> {
       Result { () throws(TransferError) in try entry.part.publishOne(entry) }
     }
     guard let forEach, group.count > 1 else { return group.map(name) }
@@ -69,7 +69,7 @@ extension PartFile {
   }
 
   /// Publishes without syncing the directory.
-  private func publishOne(_ entry: FinalName) throws(TransferError) {
+  private func publishOne(_ entry: PendingPublication) throws(TransferError) {
     let (name, length) = (entry.name, entry.length)
     try serialized { namesAreDurable throws(TransferError) in
       let (part, identity) = try prepare(length)
@@ -270,7 +270,7 @@ extension PartFile {
 
   /// Makes names durable: one sync for each directory, however many files it has.
   private static func syncDirectories(
-    of group: [FinalName], _ results: inout [Result<Void, TransferError>]
+    of group: [PendingPublication], _ results: inout [Result<Void, TransferError>]
   ) {
     var synced: [FileIdentity: TransferError?] = [:]
     for (index, entry) in group.enumerated() {

@@ -16,23 +16,23 @@ extension PartFile {
       try directory.status(of: names.journal) != nil
     }
     guard hasJournal else { return }
-    let lease = try JournalLease.take(names.journal, in: directory, user: disk.effectiveUser)
-    defer { lease.file.close() }
+    let lock = try JournalLock.take(names.journal, in: directory, user: disk.effectiveUser)
+    defer { lock.file.close() }
     let replay = JournalReplay(
       try mapping("read the journal") { () throws(DiskError) in
-        try FileReader.contents(of: lease.file)
+        try FileReader.contents(of: lock.file)
       })
     // A file that is published, or about to be, is no leftover.
     guard replay.condition == .valid, replay.publication == nil, let head = replay.head,
       isOurs(head)
     else { return }
     let adoption = PartRecovery(
-      disk: disk, directory: directory, names: names, nonce: [], durability: .relaxed, lease: lease)
+      disk: disk, directory: directory, names: names, nonce: [], durability: .relaxed, lock: lock)
     let part = try adoption.adoptPart(replay)
     defer { part?.file.close() }
     try mapping("remove the part file") { () throws(DiskError) in
       if let part { try directory.unlink(names.part, ifStill: FileIdentity(part.status)) }
-      try directory.unlink(names.journal, ifStill: lease.identity)
+      try directory.unlink(names.journal, ifStill: lock.identity)
     }
   }
 }

@@ -40,7 +40,7 @@ extension PartRecovery {
     defer { file.close() }
     for extent in claims where extent.offset < publication.length {
       if isCancelled() { throw TransferError(.cancelled, "cancelled while reading the file") }
-      guard try ReadBack.matches(extent, in: file) else { return false }
+      guard try ClaimReader.matches(extent, in: file) else { return false }
     }
     return true
   }
@@ -60,8 +60,8 @@ extension PartRecovery {
 
   func published(_ publication: Publication, _ replay: JournalReplay) -> (PartState, Recovery) {
     var state = PartState(
-      journal: JournalWriter(file: lease.file, replay: replay), identity: lease.identity,
-      madeJournal: lease.wasCreated)
+      journal: JournalWriter(file: lock.file, replay: replay), identity: lock.identity,
+      madeJournal: lock.wasCreated)
     state.isPublished = true
     var recovery = Recovery()
     recovery.head = replay.head

@@ -8,11 +8,11 @@ struct PartRecovery {
   let names: PartNames
   let nonce: [UInt8]
   let durability: DownloadRequest.Durability
-  let lease: JournalLease
+  let lock: JournalLock
 
   func perform(_ isCancelled: () -> Bool) throws(TransferError) -> PartFile {
     let bytes = try mapping("read the journal") { () throws(DiskError) in
-      try FileReader.contents(of: lease.file)
+      try FileReader.contents(of: lock.file)
     }
     let replay = JournalReplay(bytes)
     try refuseForeign(replay)
@@ -24,8 +24,8 @@ struct PartRecovery {
     }
     let part = try adoptPart(replay)
     var state = PartState(
-      journal: JournalWriter(file: lease.file, replay: replay), identity: lease.identity,
-      madeJournal: lease.wasCreated)
+      journal: JournalWriter(file: lock.file, replay: replay), identity: lock.identity,
+      madeJournal: lock.wasCreated)
     do throws(TransferError) {
       try state.journal.takeOver(
         Array(bytes.prefix(replay.end)), rewriting: durability == .strict)
@@ -34,7 +34,7 @@ struct PartRecovery {
       state.claimCount = UInt64(replay.claims.count)
       state.durableCount = state.claimCount
       var recovery = Recovery()
-      recovery.wasCreated = lease.wasCreated && part == nil
+      recovery.wasCreated = lock.wasCreated && part == nil
       if let part, let head = replay.head {
         try resume(&state, replay, part, isCancelled)
         state.head = head
@@ -92,7 +92,7 @@ struct PartRecovery {
       }
       try Ownership.check(status, user: disk.effectiveUser, mode: published, what: "part file")
       // A run with a deferred journal holds this lock.
-      guard try JournalLease.tryLock(file, "part file") ?? true else { throw JournalLease.inUse }
+      guard try JournalLock.tryLock(file, "part file") ?? true else { throw JournalLock.inUse }
       return (file, status)
     } catch {
       file.close()
@@ -112,7 +112,7 @@ struct PartRecovery {
     // it may be another file in the same inode.
     let isSameFile =
       replay.run.map { $0.isSameFile(as: run) } == true && replay.tornLength == 0
-      && part.status.mode & 0o022 == 0 && part.status.changed < lease.changed
+      && part.status.mode & 0o022 == 0 && part.status.changed < lock.changed
     let audit = ClaimAudit(
       replay: replay, file: part.file, size: part.status.size, trustsUnread: isSameFile,
       rewritesDoubtful: durability == .strict)
@@ -124,7 +124,7 @@ struct PartRecovery {
     try state.appendRun(run)
     if durability == .strict {
       // Otherwise a power cut could undo the last header: older claims would hold for its bytes.
-      try mapping("sync the journal") { () throws(DiskError) in try lease.file.syncData() }
+      try mapping("sync the journal") { () throws(DiskError) in try lock.file.syncData() }
     }
     state.adopt(findings, durableCount: replay.durableCount)
   }

@@ -28,13 +28,13 @@ final class Clients: Sendable {
   private let settings: HTTPTransport.Settings
   let tls: TLSSettings
   /// For HTTP/1.1 without TLS and without a proxy.
-  let direct: DirectClient
-  let privateAddresses = PrivateAddresses()
+  let direct: PlainHTTPClient
+  let privateAddresses = PrivateHostRegistry()
   private let state = NIOLockedValueBox(State())
 
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
     self.settings = settings
-    direct = DirectClient(settings, privateAddresses)
+    direct = PlainHTTPClient(settings, privateAddresses)
     tls = try TLSSettings(settings)
   }
 

@@ -15,7 +15,7 @@ struct ConnectionPreparation: Sendable {
   let hasRawTarget: Bool
   /// Whether connections to private addresses are refused.
   let isPublicOnly: Bool
-  let privateAddresses: PrivateAddresses
+  let privateAddresses: PrivateHostRegistry
   /// For the handshakes of a tunnel.
   let timeout: TimeAmount
 
@@ -24,11 +24,11 @@ struct ConnectionPreparation: Sendable {
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
       try pipeline.addHandler(ReusedConnectionWatch(), position: .before(decoder))
-      try pipeline.addHandler(StatusGuard(), position: .after(decoder))
+      try pipeline.addHandler(StatusCheckHandler(), position: .after(decoder))
       if case .forwarded(let proxy) = route {
-        try pipeline.addHandler(AbsoluteForm(proxy), position: .before(decoder))
+        try pipeline.addHandler(AbsoluteFormHandler(proxy), position: .before(decoder))
       }
-      if hasRawTarget { try pipeline.addHandler(RawTarget(), position: .before(decoder)) }
+      if hasRawTarget { try pipeline.addHandler(RawTargetHandler(), position: .before(decoder)) }
     }
     guard case .socks(let proxy, let origin) = route else {
       return readied.flatMap { checkName(channel) }
@@ -56,7 +56,7 @@ struct ConnectionPreparation: Sendable {
 
   private func checkName(_ channel: any Channel) -> EventLoopFuture<Void> {
     let checked = channel.eventLoop.makeCompletedFuture {
-      if let certifiedHost { try CertificateName.check(certifiedHost, on: channel) }
+      if let certifiedHost { try HostnameVerification.check(certifiedHost, on: channel) }
       // A proxy has another address than the host.
       guard route == .direct, isPublicOnly || certifiedHost != nil else { return }
       try privateAddresses.check(
@@ -104,7 +104,8 @@ struct ConnectionPreparation: Sendable {
       let name = IPAddress(origin.host) == nil ? origin.host : nil
       let handler = try NIOSSLClientHandler(
         context: NIOSSLContext(configuration: tls), serverHostname: name)
-      try channel.pipeline.syncOperations.addHandlers([handler, TLSWait(ended)], position: .first)
+      try channel.pipeline.syncOperations.addHandlers(
+        [handler, TLSHandshakeHandler(ended)], position: .first)
     }.flatMap { ended.future(on: channel) }
   }
 }

@@ -91,7 +91,7 @@ package struct RunSupervisor {
     }
   }
 
-  package func send(_ order: RunOrder, to id: TransferID) { run(of: id)?.context.send(order) }
+  package func send(_ order: RunSignal, to id: TransferID) { run(of: id)?.context.send(order) }
 
   /// Notes that its run has ended; the record of the run stays until the end is stored.
   /// - Returns: whether the end counts; false after `forget`.

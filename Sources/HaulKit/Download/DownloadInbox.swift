@@ -8,7 +8,7 @@ final class DownloadInbox: Sendable {
     case event(DownloadMachine.Event)
     /// A request was answered: take the answer with `takeAnswer(to:)`.
     case answered(SegmentID)
-    case order(RunOrder)
+    case order(RunSignal)
     /// The timer that was set to this instant has fired.
     case timer(DownloadMachine.Timer, Instant)
     case tick

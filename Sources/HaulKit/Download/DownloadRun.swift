@@ -138,7 +138,7 @@ struct DownloadRun: ~Copyable {
     }
   }
 
-  private mutating func follow(_ order: RunOrder) async {
+  private mutating func follow(_ order: RunSignal) async {
     switch order {
     case .slotGranted:
       // The wait is over, perhaps early.

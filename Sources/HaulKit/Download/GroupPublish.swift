@@ -69,7 +69,7 @@ final class GroupPublish: Sendable {
   private func commit(_ group: [Entry]) {
     let results = PartFile.publish(
       group.map { entry in
-        FinalName(
+        PendingPublication(
           of: entry.claim.part, entry.claim.name.text, length: entry.length,
           modified: entry.modified, replacing: entry.claim.mayReplace)
       }, forEach: io.forEach)

@@ -30,7 +30,7 @@ struct TargetSearch {
     self.previous = previous
     reservations = engine.targets
     let disk: any Disk =
-      request.creationMask.map { CallersDisk(base: engine.disk, creationMask: $0) } ?? engine.disk
+      request.creationMask.map { UmaskDisk(base: engine.disk, creationMask: $0) } ?? engine.disk
     self.disk = disk
     nonce = engine.random.bytes(16)
     isExact = request.destination.isExact

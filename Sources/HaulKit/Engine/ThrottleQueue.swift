@@ -16,7 +16,7 @@ struct ThrottleQueue: Sendable {
   }
 
   /// The continuations to resume once the lock is released.
-  struct Wakes: Sendable {
+  struct Continuations: Sendable {
     fileprivate var roles: [(CheckedContinuation<Role, Never>, Role)] = []
 
     func resume() {
@@ -34,9 +34,9 @@ struct ThrottleQueue: Sendable {
 
   mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
-  ) -> (Ticket, Role, Wakes) {
+  ) -> (Ticket, Role, Continuations) {
     let ticket = share.ask(upTo: bytes, for: id, weight: weight, at: now)
-    var wakes = Wakes()
+    var wakes = Continuations()
     grantDue(at: now, &wakes)
     let role = role(of: ticket, at: now)
     appoint(at: now, &wakes)
@@ -55,8 +55,8 @@ struct ThrottleQueue: Sendable {
 
   /// Grants what is due, after the leader has slept.
   /// - Returns: until when it sleeps again; nil when it no longer leads.
-  mutating func serve(as sleeper: Ticket, at now: Instant) -> (Instant?, Wakes) {
-    var wakes = Wakes()
+  mutating func serve(as sleeper: Ticket, at now: Instant) -> (Instant?, Continuations) {
+    var wakes = Continuations()
     grantDue(at: now, &wakes)
     if leader?.ticket == sleeper, let next = share.nextDue(at: now) {
       leader = (sleeper, next.instant)
@@ -66,19 +66,19 @@ struct ThrottleQueue: Sendable {
     return (nil, wakes)
   }
 
-  mutating func setRate(_ rate: Int64?, at now: Instant) -> Wakes {
+  mutating func setRate(_ rate: Int64?, at now: Instant) -> Continuations {
     share.setRate(rate, at: now)
-    var wakes = Wakes()
+    var wakes = Continuations()
     grantDue(at: now, &wakes)
     appoint(at: now, &wakes)
     return wakes
   }
 
   /// Removes a cancelled task, and appoints another leader if it led.
-  mutating func withdraw(_ ticket: Ticket, at now: Instant) -> Wakes {
+  mutating func withdraw(_ ticket: Ticket, at now: Instant) -> Continuations {
     share.withdraw(ticket)
     granted[ticket] = nil
-    var wakes = Wakes()
+    var wakes = Continuations()
     wake(ticket, .withdrawn, &wakes)
     appoint(at: now, &wakes)
     return wakes
@@ -86,7 +86,7 @@ struct ThrottleQueue: Sendable {
 }
 
 extension ThrottleQueue {
-  private mutating func grantDue(at now: Instant, _ wakes: inout Wakes) {
+  private mutating func grantDue(at now: Instant, _ wakes: inout Continuations) {
     for grant in share.due(at: now) {
       if !wake(grant.ticket, .granted(grant.bytes), &wakes) {
         granted[grant.ticket] = grant.bytes
@@ -96,7 +96,7 @@ extension ThrottleQueue {
 
   /// Resumes a waiting task; false when it has not suspended yet.
   @discardableResult
-  private mutating func wake(_ ticket: Ticket, _ role: Role, _ wakes: inout Wakes) -> Bool {
+  private mutating func wake(_ ticket: Ticket, _ role: Role, _ wakes: inout Continuations) -> Bool {
     if leader?.ticket == ticket { leader = nil }
     guard let follower = followers.removeValue(forKey: ticket) else { return false }
     wakes.roles.append((follower, role))
@@ -118,7 +118,7 @@ extension ThrottleQueue {
   }
 
   /// Makes a suspended task the leader if none leads in time; other tasks check that themselves.
-  private mutating func appoint(at now: Instant, _ wakes: inout Wakes) {
+  private mutating func appoint(at now: Instant, _ wakes: inout Continuations) {
     guard let next = share.nextDue(at: now), needsLeader(from: next.instant),
       let ticket = followers[next.ticket] == nil ? followers.keys.first : next.ticket
     else { return }

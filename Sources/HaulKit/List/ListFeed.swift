@@ -10,7 +10,7 @@ final class ListFeed: Sendable {
     let feed = EventFeed(of: coordinator, from: .nothing)
     let (store, clock) = (coordinator.store, coordinator.engine.clock)
     task = Task { [weak coordinator] in
-      var board = ListBoard()
+      var board = ListModel()
       while true {
         let events = await feed.next(atMost: .max)
         guard !Task.isCancelled else { return }

@@ -3,11 +3,11 @@ import NIOConcurrencyHelpers
 
 /// What a driver is given for one run: it receives orders, and sends reports.
 package final class RunContext: Sendable {
-  package typealias Receiver = @Sendable (RunOrder) -> Void
+  package typealias Receiver = @Sendable (RunSignal) -> Void
 
   private struct Orders {
     var receiver: Receiver?
-    var waiting: [RunOrder] = []
+    var waiting: [RunSignal] = []
     var identity: TransferIdentity?
     var plan: SharedPlan?
   }
@@ -31,7 +31,7 @@ package final class RunContext: Sendable {
   }
 
   /// Sends an order to the driver, at once or as soon as it listens.
-  package func send(_ order: RunOrder) {
+  package func send(_ order: RunSignal) {
     // Sent under the lock, to keep their order. A receiver only stores the order, so it cannot
     // block.
     orders.withLockedValue { orders in
@@ -72,7 +72,7 @@ package final class RunContext: Sendable {
 }
 
 /// Orders from the manager to a run.
-package enum RunOrder: Sendable {
+package enum RunSignal: Sendable {
   case pause, cancel, slotGranted
   /// The manager shuts down, and waits only a short time for the run.
   case forceStop

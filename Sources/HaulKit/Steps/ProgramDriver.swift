@@ -26,7 +26,7 @@ final class ProgramDriver: TransferDriver {
     state = NIOLockedValueBox(State(machine: ProgramMachine(isIdempotent: isIdempotent)))
   }
 
-  private func take(_ order: RunOrder) {
+  private func take(_ order: RunSignal) {
     switch order {
     case .pause: handle(.pause)
     case .cancel: handle(.cancel)

@@ -6,7 +6,7 @@ import HaulCore
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
-  private let lastForm: LastRequestForm
+  private let lastForm: LastRequestCoding
   private let keptEvents: Int
   private let reached: @Sendable () -> Void
   private let coding = RowCoding()
@@ -15,7 +15,7 @@ struct ChangeWriter {
   private var added: [(id: TransferID, number: UInt32)] = []
 
   init(
-    db: Database, rows: RowNumbers, lastForm: LastRequestForm, keptEvents: Int,
+    db: Database, rows: RowNumbers, lastForm: LastRequestCoding, keptEvents: Int,
     reached: @escaping @Sendable () -> Void
   ) {
     self.db = db

@@ -7,10 +7,10 @@ struct RequestWriter {
   private let db: Database
   private let coding: RowCoding
   private var insertRequest: RowStatement
-  private let lastForm: LastRequestForm
+  private let lastForm: LastRequestCoding
   private var fields = RowCodingMemo<[[String]]>()
 
-  init(db: Database, coding: RowCoding, lastForm: LastRequestForm) throws {
+  init(db: Database, coding: RowCoding, lastForm: LastRequestCoding) throws {
     self.db = db
     self.lastForm = lastForm
     self.coding = coding

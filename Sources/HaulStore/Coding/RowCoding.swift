@@ -57,7 +57,7 @@ struct RowCodingMemo<Form: Codable & Equatable & Sendable>: Sendable {
 }
 
 /// The request form that was written last, kept between changes: lists mostly add alike requests.
-typealias LastRequestForm = NIOLockedValueBox<RowCodingMemo<StoredRequest>>
+typealias LastRequestCoding = NIOLockedValueBox<RowCodingMemo<StoredRequest>>
 
 /// A value that is written only if it differs from the default for a missing key.
 func unless<Value: Equatable>(_ missing: Value, _ value: Value) -> Value? {

@@ -4,7 +4,7 @@ import GRDB
 struct Connections {
   let path: String
   let maximumSize: Int64?
-  let lease: StoreLease
+  let lock: StoreLock
 
   func open() throws -> DatabasePool {
     let pool = try DatabasePool(path: path, configuration: configuration)
@@ -34,9 +34,9 @@ struct Connections {
     configuration.foreignKeysEnabled = true
     configuration.maximumReaderCount = 2
     configuration.busyMode = .timeout(5)
-    // Each connection keeps the lease, so that it ends after the last connection.
-    configuration.prepareDatabase { [lease] db in
-      try withExtendedLifetime(lease) {
+    // Each connection keeps the lock, so that it ends after the last connection.
+    configuration.prepareDatabase { [lock] db in
+      try withExtendedLifetime(lock) {
         try db.execute(sql: "PRAGMA trusted_schema = OFF")
         try db.execute(sql: "PRAGMA cell_size_check = ON")
         // Removed secrets must not stay in free space.

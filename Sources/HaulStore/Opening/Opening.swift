@@ -9,35 +9,35 @@ struct Opening: Sendable {
   let options: SQLiteStore.Options
 
   /// - Throws: as `SQLiteStore.init`.
-  func perform() async throws(TransferError) -> (OpenDatabase, damage: TransferError?) {
-    try await OneShot<Result<(OpenDatabase, TransferError?), TransferError>>.wait { handover in
+  func perform() async throws(TransferError) -> (StoreDatabase, damage: TransferError?) {
+    try await OneShot<Result<(StoreDatabase, TransferError?), TransferError>>.wait { handover in
       StoreThreads.run { handover.give(Result { () throws(TransferError) in try steps() }) }
     }.get()
   }
 
-  private func steps() throws(TransferError) -> (OpenDatabase, TransferError?) {
+  private func steps() throws(TransferError) -> (StoreDatabase, TransferError?) {
     try directory.prepareDirectory()
-    let lease = try StoreLease(
+    let lock = try StoreLock(
       directory, program: options.program ?? ProcessInfo.processInfo.processName,
       wallSeconds: clock.wallSeconds)
     let damage: TransferError?
     do throws(TransferError) {
-      damage = try inspect(lease)
+      damage = try inspect(lock)
     } catch {
       // Nothing was written, so the mark of the last close stays valid.
-      lease.release(isClean: lease.lastShutdown == .closed)
+      lock.release(isClean: lock.lastShutdown == .closed)
       throw error
     }
     do throws(TransferError) {
-      return (OpenDatabase(pool: try connect(lease), lease: lease), damage)
+      return (StoreDatabase(pool: try connect(lock), lock: lock), damage)
     } catch {
-      lease.release(isClean: false)
+      lock.release(isClean: false)
       throw error
     }
   }
 
   /// Checks what exists before anything is written.
-  private func inspect(_ lease: StoreLease) throws(TransferError) -> TransferError? {
+  private func inspect(_ lock: StoreLock) throws(TransferError) -> TransferError? {
     let isThere = try directory.checkFile(directory.database)
     var companions: [String] = []
     for suffix in StoreDirectory.companions
@@ -48,7 +48,7 @@ struct Opening: Sendable {
     if isThere {
       let inspection = Inspection(
         path: directory.database, rollsBack: companions.contains("-journal"),
-        isWhole: lease.lastShutdown == .unknown)
+        isWhole: lock.lastShutdown == .unknown)
       finding = try inspection.damage()
     } else if !companions.isEmpty {
       // A log without its database: SQLite would use it as the log of the new one.
@@ -76,10 +76,10 @@ struct Opening: Sendable {
         + "files and downloaded bytes are unchanged: add them again to resume")
   }
 
-  private func connect(_ lease: StoreLease) throws(TransferError) -> DatabasePool {
+  private func connect(_ lock: StoreLock) throws(TransferError) -> DatabasePool {
     do {
       return try Connections(
-        path: directory.database, maximumSize: options.maximumSize, lease: lease
+        path: directory.database, maximumSize: options.maximumSize, lock: lock
       ).open()
     } catch {
       throw TransferError(storing: error, while: "open the queue's database")

@@ -18,7 +18,7 @@ final class FaultConnection: ChannelInboundHandler {
     /// Nil for responses that are not recorded.
     var number: Int?
     var path: String
-    var cursor: AnswerCursor
+    var cursor: ResponseCursor
     var pacer: Pacer?
   }
 
@@ -141,7 +141,7 @@ final class FaultConnection: ChannelInboundHandler {
     if head.uri.hasPrefix(FaultControl.prefix) {
       let answer = FaultControl(state: state).answer(
         method: head.method.rawValue, target: head.uri, body: Array(request.body.readableBytesView))
-      return Current(path: "", cursor: AnswerCursor(answer, allocator: allocator))
+      return Current(path: "", cursor: ResponseCursor(answer, allocator: allocator))
     }
     let headers = HeaderFields(head.headers.map { ($0.name, $0.value) })
     guard
@@ -150,9 +150,9 @@ final class FaultConnection: ChannelInboundHandler {
         bodyReceived: request.bodyBytes, version: version)
     else {
       let answer = FaultControl.simple(404, "no such resource\n", hasBody: head.method != .HEAD)
-      return Current(path: "", cursor: AnswerCursor(answer, allocator: allocator))
+      return Current(path: "", cursor: ResponseCursor(answer, allocator: allocator))
     }
-    var answer = AnswerPlanner(
+    var answer = ResponsePlanner(
       resource: taken.resource, actions: taken.actions, request: taken.facts, now: now(),
       port: context.channel.localAddress?.port ?? 0, keepsAlive: head.isKeepAlive
     ).answer()
@@ -160,7 +160,7 @@ final class FaultConnection: ChannelInboundHandler {
     state.answered(taken.number, status: answer.status)
     return Current(
       number: taken.number, path: taken.resource.path,
-      cursor: AnswerCursor(answer, allocator: allocator),
+      cursor: ResponseCursor(answer, allocator: allocator),
       pacer: answer.pace.map { Pacer($0, now: .now()) })
   }
 

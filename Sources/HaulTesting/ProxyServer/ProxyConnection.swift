@@ -192,7 +192,7 @@ final class ProxyConnection: ChannelInboundHandler {
     ClientBootstrap(group: context.eventLoop)
       .channelInitializer { channel in
         channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(ProxyReturn(to: client))
+          try channel.pipeline.syncOperations.addHandler(ProxyUpstreamHandler(to: client))
         }
       }
       .connect(host: rules.host ?? host, port: rules.port ?? port)
@@ -213,7 +213,7 @@ final class ProxyConnection: ChannelInboundHandler {
 }
 
 /// The direction from the server to the client.
-final class ProxyReturn: ChannelInboundHandler, Sendable {
+final class ProxyUpstreamHandler: ChannelInboundHandler, Sendable {
   typealias InboundIn = ByteBuffer
 
   private let client: any Channel

@@ -64,7 +64,7 @@ final class RelayConnection {
     self.up = up
     self.down = down
     do {
-      try channel.pipeline.syncOperations.addHandler(RelayEnd(self, side: .server))
+      try channel.pipeline.syncOperations.addHandler(RelayHandler(self, side: .server))
     } catch {
       return close(resetting: true)
     }
@@ -74,12 +74,12 @@ final class RelayConnection {
     down.readMore()
   }
 
-  fileprivate func receive(_ bytes: ByteBuffer, from side: RelayEnd.Side) {
+  fileprivate func receive(_ bytes: ByteBuffer, from side: RelayHandler.Side) {
     guard !isClosed else { return }
     if let pipe = pipe(from: side) { pipe.receive(bytes) } else { early.bytes.append(bytes) }
   }
 
-  fileprivate func receiveEnd(from side: RelayEnd.Side) {
+  fileprivate func receiveEnd(from side: RelayHandler.Side) {
     if let pipe = pipe(from: side) { pipe.receiveEnd() } else { early.hasEnded = true }
   }
 
@@ -104,7 +104,7 @@ final class RelayConnection {
 
   /// Handles the closed channel of one side. It is a normal end if that side had ended, or if it
   /// had received the other's end. Then bytes in transit are still delivered.
-  fileprivate func gone(_ side: RelayEnd.Side) {
+  fileprivate func gone(_ side: RelayHandler.Side) {
     guard !isClosed, pipe(from: side)?.sourceHasEnded != true else { return }
     if pipe(to: side)?.hasEnded == true {
       receiveEnd(from: side)
@@ -135,12 +135,12 @@ final class RelayConnection {
     socket.setSoLinger(linger(l_onoff: 1, l_linger: 0)).whenFailure { _ in }
   }
 
-  fileprivate func pipe(from side: RelayEnd.Side) -> RelayPipe? { side == .client ? up : down }
-  private func pipe(to side: RelayEnd.Side) -> RelayPipe? { side == .client ? down : up }
+  fileprivate func pipe(from side: RelayHandler.Side) -> RelayPipe? { side == .client ? up : down }
+  private func pipe(to side: RelayHandler.Side) -> RelayPipe? { side == .client ? down : up }
 }
 
 /// Reports bytes, end and failure of one side's channel.
-final class RelayEnd: ChannelInboundHandler {
+final class RelayHandler: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
 
   enum Side { case client, server }

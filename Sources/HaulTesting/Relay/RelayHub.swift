@@ -29,7 +29,7 @@ final class RelayHub {
     changeOpen(by: 1)
     client.closeFuture.assumeIsolated().whenComplete { _ in self.changeOpen(by: -1) }
     let connection = RelayConnection(number: number, client: client, hub: self)
-    try client.pipeline.syncOperations.addHandler(RelayEnd(connection, side: .client))
+    try client.pipeline.syncOperations.addHandler(RelayHandler(connection, side: .client))
   }
 
   func delivered(_ count: Int) {

@@ -36,7 +36,7 @@ package struct BrokenDisk: Disk {
 }
 
 /// The delayed sync.
-final class PutOff: Sendable {
+final class DelayedSync: Sendable {
   private let file = NIOLockedValueBox<(any DiskFile)?>(nil)
 
   func put(_ file: any DiskFile) { self.file.withLockedValue { $0 = file } }
@@ -53,7 +53,7 @@ final class PutOff: Sendable {
 final class BrokenDirectory: DiskDirectory {
   let base: any DiskDirectory
   let defect: BrokenDisk.Defect
-  let putOff = PutOff()
+  let putOff = DelayedSync()
 
   init(_ base: any DiskDirectory, _ defect: BrokenDisk.Defect) {
     self.base = base
@@ -103,9 +103,9 @@ final class BrokenFile: DiskFile {
   let base: any DiskFile
   let isPart: Bool
   let defect: BrokenDisk.Defect
-  let putOff: PutOff
+  let putOff: DelayedSync
 
-  init(_ base: any DiskFile, isPart: Bool, _ defect: BrokenDisk.Defect, _ putOff: PutOff) {
+  init(_ base: any DiskFile, isPart: Bool, _ defect: BrokenDisk.Defect, _ putOff: DelayedSync) {
     self.base = base
     self.isPart = isPart
     self.defect = defect

@@ -21,7 +21,7 @@ struct ConfigurationExampleRuns {
       ),
     ])
   func defaults(page: String, section: String, fields: [String]) async throws {
-    try await DaemonPlace.withFiles(["/a"]) { (place) async throws in
+    try await DaemonFixture.withFiles(["/a"]) { (place) async throws in
       try place.write(try example(page, section), to: Self.file)
       try place.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
       #expect(try await place.shell("haul get URL", paths: ["/a"]).output.isEmpty, "json = false")
@@ -40,7 +40,7 @@ struct ConfigurationExampleRuns {
     let text = try example("docs/command-line.md", "Notices")
       .replacing("https://example.org/hook", with: hook)
     #expect(text.contains(hook))
-    try await DaemonPlace.withFiles(["/a"]) { (place) async throws in
+    try await DaemonFixture.withFiles(["/a"]) { (place) async throws in
       try place.write(text + "webhook-private\n", to: Self.file)
       try place.write("secret\n", to: ".config/haul/webhook.secret")
       // Reading from a pipe waits until a program writes to it.

@@ -9,9 +9,10 @@ import Testing
 struct ControlAPIRuns {
   private static let json = ["Host: localhost", "Content-Type: application/json"]
 
-  private func withDaemon(_ body: (DaemonPlace, _ socket: String) async throws -> Void) async throws
+  private func withDaemon(_ body: (DaemonFixture, _ socket: String) async throws -> Void)
+    async throws
   {
-    try await DaemonPlace.with(Workplace.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { place in
       #expect(try await place.haul("daemon", "start").status == 0)
       try await body(place, try place.location().socket)
     }
@@ -38,7 +39,7 @@ struct ControlAPIRuns {
         guard let next = page.next else { break }
         query = "limit=2&after=\(next)"
       }
-      let added = try JSONDecoder().decode(AddAnswer.self, from: Data(first.body.utf8))
+      let added = try JSONDecoder().decode(AddResponse.self, from: Data(first.body.utf8))
       #expect(ids == added.ids)
       #expect(try await place.haul("remove", "--all").status == 0)
     }
@@ -112,7 +113,7 @@ struct ControlAPIRuns {
       for line in [
         "# TYPE haul_transfers gauge", #"haul_transfers{state="completed"} 1.0"#,
         #"haul_transfers{state="running"} 0.0"#, "# TYPE haul_received_bytes_total counter",
-        "haul_received_bytes_total \(Workplace.length)", "haul_retries_total 1",
+        "haul_received_bytes_total \(CommandFixture.length)", "haul_retries_total 1",
         #"haul_ended_total{state="completed"} 1"#, "haul_rate_bytes_per_second 0.0",
         "# TYPE haul_request_duration_seconds summary",
       ] { #expect(lines.contains(line), "\(line) is not in \(call.body)") }

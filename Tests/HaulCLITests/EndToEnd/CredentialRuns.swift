@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Secrets from files", .serialized, .timeLimit(.minutes(5))) struct CredentialRuns {
   private func write(
-    _ text: String, to name: String, mode: Int = 0o600, in place: Workplace
+    _ text: String, to name: String, mode: Int = 0o600, in place: CommandFixture
   ) throws {
     try Data(text.utf8).write(to: URL(filePath: place.path(name)))
     try FileManager.default.setAttributes(
@@ -15,7 +15,7 @@ import Testing
     "A file of secrets that others can read or change is refused, and no request is sent",
     arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
   func shared(mode: Int) async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let url = place.server.url("/file.bin")
       try write("machine 127.0.0.1 login u password canary", to: ".netrc", mode: mode, in: place)
       try write("canary", to: "secret", mode: mode, in: place)
@@ -34,8 +34,8 @@ import Testing
 
   @Test("Secrets of a private file are sent to its host, and never to another origin")
   func sent() async throws {
-    try await Workplace.with(
-      Workplace.file("/file.bin"), Workplace.file("/away.bin")
+    try await CommandFixture.with(
+      CommandFixture.file("/file.bin"), CommandFixture.file("/away.bin")
     ) { place in
       let url = place.server.url("/file.bin")
       let other = url.replacing("127.0.0.1", with: "localhost")
@@ -71,7 +71,8 @@ import Testing
     ])
   func nowhere(options: [String]) async throws {
     let environment = options == ["--user", "me"] ? ["HAUL_PASSWORD": "canary"] : [:]
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let url = place.server.url("/file.bin")
       try write("canary\n", to: "secret", in: place)
@@ -108,7 +109,7 @@ import Testing
 
   @Test("HAUL_PASSWORD is the password of --user")
   func environment() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let url = place.server.url("/file.bin")
       let known = try await place.haul(
         ["get", "-q", url, "--user", "u"], environment: ["HAUL_PASSWORD": "p"])
@@ -121,7 +122,7 @@ import Testing
 
   @Test("The configuration file is read; an unreadable one is an error, a missing one is not")
   func configuration() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let url = place.server.url("/file.bin")
       let directory = place.path(".config/haul")
       try FileManager.default.createDirectory(
@@ -148,7 +149,8 @@ import Testing
 
   @Test("Every address of a list is downloaded with its own options; a wrong line starts nothing")
   func list() async throws {
-    try await Workplace.with(Workplace.file("/a.bin"), Workplace.file("/b.bin")) { place in
+    try await CommandFixture.with(CommandFixture.file("/a.bin"), CommandFixture.file("/b.bin")) {
+      place in
       let (a, b) = (place.server.url("/a.bin"), place.server.url("/b.bin"))
       try write(
         "\u{FEFF}\(a)\r\n  out=x.bin\r\n  header=X-Mine: 1\r\n# no\r\n\(b)\r\n", to: "list",

@@ -12,11 +12,11 @@ struct DaemonQueueRuns {
 
   /// Three files; the first one stalls after 1 MiB, whatever connection asks.
   private func withThree(
-    _ body: (DaemonPlace, Three) async throws -> Void
+    _ body: (DaemonFixture, Three) async throws -> Void
   ) async throws {
     let stall = Fault(.stall(after: 1 << 20))
-    try await DaemonPlace.with(
-      Workplace.file("/a", stall), Workplace.file("/b"), Workplace.file("/c")
+    try await DaemonFixture.with(
+      CommandFixture.file("/a", stall), CommandFixture.file("/b"), CommandFixture.file("/c")
     ) { place in
       let serving = try await place.serve("-j", "1")
       let ids = Three(
@@ -31,9 +31,9 @@ struct DaemonQueueRuns {
   }
 
   /// Lets `/a` go on, for its next run.
-  private func heal(_ place: DaemonPlace) { place.work.server.setFaults("/a", []) }
+  private func heal(_ place: DaemonFixture) { place.work.server.setFaults("/a", []) }
 
-  private func states(_ place: DaemonPlace) async throws -> [TransferState] {
+  private func states(_ place: DaemonFixture) async throws -> [TransferState] {
     try await ControlClient.with(try place.location()) { try await $0.transfers() }
       .transfers.map(\.state)
   }
@@ -292,7 +292,8 @@ struct DaemonQueueRuns {
 
   @Test("a wait for a group ends with the members that came meanwhile")
   func awaitsLaterMembers() async throws {
-    try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+      place in
       _ = try await place.add("/a", "--group", "g")
       try await place.work.server.waitForHeld("/a")
       let waiting = try await place.begin("wait", "--group", "g")
@@ -337,7 +338,8 @@ struct DaemonQueueRuns {
 
   @Test("a terminal that is closed ends no daemon: the file arrives")
   func hangsUp() async throws {
-    try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+      place in
       let id = try await place.addInTerminal("/a")
       try await place.work.server.waitForHeld("/a")
       heal(place)

@@ -9,7 +9,7 @@ import Testing
 struct DaemonRuns {
   @Test("is started by add, downloads after add has ended, and is stopped by a command")
   func adds() async throws {
-    try await DaemonPlace.with(Workplace.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { place in
       let added = try await place.haul("add", place.work.server.url("/file.bin"))
       #expect(added.status == 0)
       #expect(added.errors.contains("started the daemon (pid "))
@@ -33,7 +33,7 @@ struct DaemonRuns {
   @Test("keeps its list when it is stopped, and resumes the transfers when it runs again")
   func resumes() async throws {
     let stall = Fault(.stall(after: 1 << 20))
-    try await DaemonPlace.with(Workplace.file("/file.bin", stall)) { place in
+    try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { place in
       let id = try await place.add("/file.bin")
       try await place.work.server.waitForHeld("/file.bin")
       #expect(try await place.haul("daemon", "stop").status == 0)
@@ -47,7 +47,7 @@ struct DaemonRuns {
   @Test("that was killed loses nothing")
   func survivesKill() async throws {
     let stall = Fault(.stall(after: 1 << 20))
-    try await DaemonPlace.with(Workplace.file("/file.bin", stall)) { place in
+    try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { place in
       let id = try await place.add("/file.bin")
       try await place.work.server.waitForHeld("/file.bin")
       kill(try await place.pid(), SIGKILL)
@@ -62,7 +62,7 @@ struct DaemonRuns {
 
   @Test("is started once by adds that race, and both add")
   func races() async throws {
-    try await DaemonPlace.with(Workplace.file("/a"), Workplace.file("/b")) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
       async let first = place.add("/a")
       async let second = place.add("/b")
       let ids = try await [first, second]
@@ -75,7 +75,7 @@ struct DaemonRuns {
 
   @Test("refuses a second one on the same list, and names the first")
   func refusesSecond() async throws {
-    try await DaemonPlace.with(Workplace.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { place in
       #expect(try await place.haul("daemon", "start").status == 0)
       let pid = try await place.pid()
       let second = try await place.haul("serve")
@@ -88,7 +88,8 @@ struct DaemonRuns {
   @Test("starts the next one when one is paused, and resumes it in its place")
   func pauses() async throws {
     let stall = Fault(.stall(after: 1 << 20))
-    try await DaemonPlace.with(Workplace.file("/a", stall), Workplace.file("/b", stall)) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a", stall), CommandFixture.file("/b", stall))
+    { place in
       let serving = try await place.serve("-j", "1")
       let (a, b) = (try await place.add("/a"), try await place.add("/b"))
       try await place.work.server.waitForHeld("/a")
@@ -112,7 +113,7 @@ struct DaemonRuns {
 
   @Test("is not there: every command says how to start it")
   func isMissing() async throws {
-    try await DaemonPlace.with(Workplace.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { place in
       for command in [["list"], ["pause", "--all"], ["show", "x"], ["wait", "--all"]] {
         let result = try await place.work.haul(command, environment: place.environment)
         #expect(result.status == 1)
@@ -124,7 +125,7 @@ struct DaemonRuns {
 
   @Test("is refused a state directory that others may use")
   func refusesOpenDirectory() async throws {
-    try await DaemonPlace.with(Workplace.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { place in
       let directory = try place.location().directory
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755]
@@ -137,7 +138,7 @@ struct DaemonRuns {
 
   @Test("starts through systemd where its unit is enabled", arguments: [true, false])
   func unit(isEnabled: Bool) async throws {
-    try await Workplace.with([Workplace.file("/a")]) { (work) async throws in
+    try await CommandFixture.with([CommandFixture.file("/a")]) { (work) async throws in
       let log = work.path("systemctl.log")
       let program = """
         #!/bin/sh
@@ -169,7 +170,7 @@ struct DaemonRuns {
 
   @Test("gives a file the permissions of the caller, not of the daemon")
   func keepsPermissions() async throws {
-    try await DaemonPlace.with(Workplace.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { place in
       #expect(try await place.haul("daemon", "start").status == 0)
       let command =
         "umask 027; exec '\(CommandRun.executable.path)' add '\(place.work.server.url("/file.bin"))'"
@@ -185,7 +186,7 @@ struct DaemonRuns {
 
   @Test("runs a program when its download is completed")
   func runsProgram() async throws {
-    try await DaemonPlace.with(Workplace.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { place in
       let id = try await place.add("/file.bin")
       let step = try await place.haul("add", "--after", id, "--run", "--", "cp", "file.bin", "copy")
       #expect(step.status == 0, "\(step.errors)")

@@ -17,7 +17,7 @@ struct DaemonSecretsRuns {
   }
 
   /// Every file of the state directory and of the downloads.
-  private func files(_ place: DaemonPlace) throws -> [(path: String, bytes: Data)] {
+  private func files(_ place: DaemonFixture) throws -> [(path: String, bytes: Data)] {
     let root = place.work.directory
     return try FileManager.default.subpathsOfDirectory(atPath: root).compactMap { path in
       let full = URL(filePath: root).appending(path: path)
@@ -32,9 +32,9 @@ struct DaemonSecretsRuns {
   @Test("no output, log, event, metric, journal or file name has one; a failure neither")
   func planted() async throws {
     let query = "/a?X-Amz-Signature=canary-signature"
-    try await DaemonPlace.with(
-      Workplace.file("/a", Fault(.stall(after: 1 << 20))),
-      Workplace.file("/b", Fault(.status(403)))
+    try await DaemonFixture.with(
+      CommandFixture.file("/a", Fault(.stall(after: 1 << 20))),
+      CommandFixture.file("/b", Fault(.status(403)))
     ) { (place) async throws in
       let serving = try await place.serve("--verbose", "--listen", "127.0.0.1:0")
       let origin = place.work.server.origin.replacing("://", with: "://user:canary-password@")

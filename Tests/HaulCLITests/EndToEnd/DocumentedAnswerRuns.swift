@@ -65,7 +65,7 @@ struct DocumentedAnswerRuns {
     #expect(names.isSuperset(of: Self.elsewhere.keys))
     let ending = documented.filter { $0.name == "POST /shutdown 202" }
     #expect(ending.count == 1)
-    try await DaemonPlace.withFiles(["/a"]) { (place) async throws in
+    try await DaemonFixture.withFiles(["/a"]) { (place) async throws in
       let run = try await place.serve("--listen", "127.0.0.1:0", "--root", place.work.directory)
       let served = try await prepare(place, run)
       var subscribers: [FileHandle] = []
@@ -89,7 +89,7 @@ struct DocumentedAnswerRuns {
   func fullDisk() async throws {
     let answers = try Self.documented().filter { $0.status == 507 }
     #expect(answers.count > Self.elsewhere.keys.count { $0.hasSuffix(" 507") })
-    try await DaemonPlace.withFiles(["/a"]) { (place) async throws in
+    try await DaemonFixture.withFiles(["/a"]) { (place) async throws in
       let disk = try SmallDisk(at: place.state, size: "8m")
       defer { disk.unmount() }
       let run = try await place.serve("--listen", "127.0.0.1:0", "--root", place.work.directory)
@@ -110,7 +110,7 @@ struct DocumentedAnswerRuns {
     #expect(problem?.status == answer.status, "\(answer.name): \(call.body)")
   }
 
-  private func prepare(_ place: DaemonPlace, _ run: CommandRun) async throws -> Served {
+  private func prepare(_ place: DaemonFixture, _ run: CommandRun) async throws -> Served {
     try await run.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
     let port = run.firstError(matching: /listening on port (\d+)/).flatMap { Int($0) }
     #expect(try await place.haul("suspend").status == 0)
@@ -122,7 +122,7 @@ struct DocumentedAnswerRuns {
     let added = try SocketCall(
       "POST", "/api/v1/transfers", ["Host: localhost", Self.json],
       body: #"{"transfers":[\#(transfers.joined(separator: ","))]}"#, to: socket)
-    let ids = try JSONDecoder().decode(AddAnswer.self, from: Data(added.body.utf8)).ids
+    let ids = try JSONDecoder().decode(AddResponse.self, from: Data(added.body.utf8)).ids
     return Served(
       socket: socket, port: try #require(port), url: url, ids: ids.map(\.description))
   }

@@ -3,20 +3,20 @@ import HaulTesting
 import Testing
 
 /// Runs lines that the documentation shows. The home directory is the directory of the workplace.
-extension DaemonPlace {
+extension DaemonFixture {
   static let length: Int64 = 300_000
 
   static func withFiles(
-    _ paths: some Sequence<String>, body: (DaemonPlace) async throws -> Void
+    _ paths: some Sequence<String>, body: (DaemonFixture) async throws -> Void
   ) async throws {
-    try await with(paths.map { Workplace.file($0, length: length) }, body: body)
+    try await with(paths.map { CommandFixture.file($0, length: length) }, body: body)
   }
 
   /// The text with what the documentation leaves open: the server, a digest, and an id.
   func real(_ text: String, id: String = "") -> String {
     text.replacing(/https:\/\/example\.(com|org)/, with: work.server.origin)
       .replacing(/sha-256=(…|HEX)/) { _ in
-        "sha-256=\(SeededContent.sha256Hex(seed: Workplace.seed, length: Self.length))"
+        "sha-256=\(SeededContent.sha256Hex(seed: CommandFixture.seed, length: Self.length))"
       }
       .replacing("./haul ", with: "haul ").replacing("4FZ0", with: id)
   }

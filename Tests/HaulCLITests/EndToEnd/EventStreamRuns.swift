@@ -8,9 +8,9 @@ import Testing
 @Suite("The event stream", .timeLimit(.minutes(5)))
 struct EventStreamRuns {
   private func withDaemon(
-    _ body: (DaemonPlace, ControlClient) async throws -> Void
+    _ body: (DaemonFixture, ControlClient) async throws -> Void
   ) async throws {
-    try await DaemonPlace.with(Workplace.file("/a"), Workplace.file("/b")) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
       #expect(try await place.haul("daemon", "start").status == 0)
       try await ControlClient.with(try place.location()) { try await body(place, $0) }
     }

@@ -21,7 +21,7 @@ extension ExampleRuns {
   @Test(
     "SlotMachine: each press starts a stopped reel and stops a spinning one, however fast")
   func slots() async throws {
-    try await Workplace.with { place in
+    try await CommandFixture.with { place in
       // Seven presses at once, then the end.
       let words = ["-c", "printf xxxxxxxq | '\(program("SlotMachine"))'"]
       let result = try await CommandRun(words, in: place.directory, program: "/bin/sh").end()
@@ -40,7 +40,7 @@ extension ExampleRuns {
   @Test(
     "SlotMachine: the digits of a reel change one by one while it spins, and stay when it stops")
   func spins() async throws {
-    try await Workplace.with { place in
+    try await CommandFixture.with { place in
       let keys = try Self.fifo(place.path("keys"))
       let run = try await CommandRun(
         ["-c", "exec '\(program("SlotMachine"))' < keys"], in: place.directory, program: "/bin/sh")

@@ -9,7 +9,7 @@ struct ExampleRuns {
     CommandRun.executable.deletingLastPathComponent().appending(path: name).path
   }
 
-  private func run(_ name: String, _ arguments: [String], in place: Workplace) async throws
+  private func run(_ name: String, _ arguments: [String], in place: CommandFixture) async throws
     -> CommandResult
   {
     try await CommandRun(arguments, in: place.directory, program: program(name)).end()
@@ -18,10 +18,10 @@ struct ExampleRuns {
   @Test("MultiFileTransfer: percent and end of each file, the end of all, and the empty queue")
   func many() async throws {
     // Slow enough to show some percentages.
-    let slow = Workplace.file("/a").with { $0.rate = 1 << 20 }
+    let slow = CommandFixture.file("/a").with { $0.rate = 1 << 20 }
     // Without a date, nothing shows that the file already exists.
-    let tagged = Workplace.file("/b").with { $0.lastModified = nil }
-    try await Workplace.with(slow, tagged, Workplace.file("/c")) { place in
+    let tagged = CommandFixture.file("/b").with { $0.lastModified = nil }
+    try await CommandFixture.with(slow, tagged, CommandFixture.file("/c")) { place in
       place.server.setFaults("/c", [Fault(.status(404))])
       let urls = ["/a", "/b", "/c"].map { place.server.url($0) }
       let result = try await run("MultiFileTransfer", ["files"] + urls, in: place)
@@ -39,7 +39,7 @@ struct ExampleRuns {
       #expect(percents[2] == [], "\(lines)")
       for name in ["a", "b"] {
         let bytes = try Data(contentsOf: URL(filePath: "\(place.directory)/files/\(name)"))
-        #expect(bytes.count == Workplace.length)
+        #expect(bytes.count == CommandFixture.length)
       }
       // The second run downloads nothing.
       #expect(
@@ -47,7 +47,7 @@ struct ExampleRuns {
           == ["a", "b"])
       for path in ["/a", "/b"] {
         let sent = place.server.snapshot.requests.filter { $0.path == path }.map(\.bodyBytesSent)
-        #expect(sent.reduce(0, +) < Workplace.length * 3 / 2)
+        #expect(sent.reduce(0, +) < CommandFixture.length * 3 / 2)
       }
     }
   }
@@ -62,22 +62,23 @@ struct ExampleRuns {
 
   @Test("LargeFile: the length first, then percent up to 100, and the whole file")
   func large() async throws {
-    try await Workplace.with(Workplace.file("/a")) { place in
+    try await CommandFixture.with(CommandFixture.file("/a")) { place in
       let result = try await run("LargeFile", [place.server.url("/a"), "large"], in: place)
       #expect(result.status == 0, "\(result.errors)")
       let lines = result.output.split(separator: "\n").map(String.init)
-      #expect(lines.first == "\(Workplace.length) bytes resumes: true")
+      #expect(lines.first == "\(CommandFixture.length) bytes resumes: true")
       #expect(lines.contains { $0.hasPrefix("100 % ") }, "\(lines)")
       #expect(
-        lines.last == "\(Workplace.length) bytes in large, 0 of them from an earlier run")
+        lines.last == "\(CommandFixture.length) bytes in large, 0 of them from an earlier run")
       let bytes = try Data(contentsOf: URL(filePath: place.path("large")))
-      #expect(bytes == Data(SeededContent(seed: Workplace.seed).bytes(at: 0, count: bytes.count)))
+      #expect(
+        bytes == Data(SeededContent(seed: CommandFixture.seed).bytes(at: 0, count: bytes.count)))
     }
   }
 
   @Test("DownloadQueue: one at a time; a pause starts the next one, a resume continues")
   func oneAtATime() async throws {
-    try await Workplace.with(Workplace.file("/a"), Workplace.file("/b")) { place in
+    try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
       // Other connections must not fetch what the first one does not get.
       place.server.setFaults(
         "/a",
@@ -102,14 +103,14 @@ struct ExampleRuns {
       #expect(result.output.contains("running") || result.output.contains("queued"))
       for name in ["a", "b"] {
         let bytes = try Data(contentsOf: URL(filePath: "\(place.directory)/\(name)"))
-        #expect(bytes.count == Workplace.length)
+        #expect(bytes.count == CommandFixture.length)
       }
     }
   }
 
   @Test("InstallChain: download, then unpack, then a message on the main actor")
   func chain() async throws {
-    try await Workplace.with(Workplace.file("/archive", length: 3000)) { place in
+    try await CommandFixture.with(CommandFixture.file("/archive", length: 3000)) { place in
       let result = try await run(
         "InstallChain", [place.directory, place.server.url("/archive")], in: place)
       #expect(result.output == "upgrade complete\n", "\(result.errors)")
@@ -124,7 +125,7 @@ struct ExampleRuns {
 
   @Test("DurableQueue: killed and started again, it resumes from its bytes")
   func durable() async throws {
-    try await Workplace.with(Workplace.file("/a"), Workplace.file("/b")) { place in
+    try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
       // One connection receives enough bytes for a claim, and no other receives any.
       place.server.setFaults(
         "/a",
@@ -151,8 +152,9 @@ struct ExampleRuns {
       #expect(reused >= 1 << 20, "\(second.output)")
       for name in ["a", "b"] {
         let bytes = try Data(contentsOf: URL(filePath: "\(place.directory)/\(name)"))
-        #expect(bytes == Data(SeededContent(seed: Workplace.seed).bytes(at: 0, count: bytes.count)))
-        #expect(bytes.count == Workplace.length)
+        #expect(
+          bytes == Data(SeededContent(seed: CommandFixture.seed).bytes(at: 0, count: bytes.count)))
+        #expect(bytes.count == CommandFixture.length)
       }
     }
   }
@@ -160,10 +162,10 @@ struct ExampleRuns {
   /// The reused bytes in a line such as `PATH: 3145728 bytes, 1048576 of them from before`; nil
   /// without such a line.
   private static func reused(
-    _ name: String, _ result: CommandResult, in place: Workplace
+    _ name: String, _ result: CommandResult, in place: CommandFixture
   ) -> Int? {
     let line = result.output.split(separator: "\n").first {
-      $0.hasPrefix("\(place.path(name)): \(Workplace.length) bytes, ")
+      $0.hasPrefix("\(place.path(name)): \(CommandFixture.length) bytes, ")
     }
     let words = line?.split(separator: " ").suffix(5) ?? []
     return words.first.flatMap { Int($0) }

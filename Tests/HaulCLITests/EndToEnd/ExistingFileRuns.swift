@@ -6,13 +6,13 @@ import Testing
 @Suite("--if-exists", .serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {
   private static let old: [UInt8] = [1, 2, 3]
 
-  private func plant(_ place: Workplace) throws {
+  private func plant(_ place: CommandFixture) throws {
     try Data(Self.old).write(to: URL(filePath: place.path("file.bin")))
   }
 
   @Test("update: a file with the same length and time is accepted; nothing is downloaded")
   func same() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       for options in [[], ["-o", "named.bin"]] {
         let command = ["get", "--json", place.server.url("/file.bin")] + options
         #expect(try await place.haul(command).status == 0)
@@ -29,7 +29,7 @@ import Testing
 
   @Test("update: another file with that name is kept; with -o the run fails before the body")
   func other() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       try plant(place)
       let named = try await place.get("/file.bin", "-o", "file.bin")
       try named.expectFailed(.nameConflict)
@@ -46,7 +46,7 @@ import Testing
 
   @Test("update: a file that changes every night is replaced; there is one file, the newest")
   func nightly() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       for seed in UInt64(1)...4 {
         place.server.update("/file.bin") {
           $0.seed = seed
@@ -62,11 +62,11 @@ import Testing
 
   @Test("update: two files with the same name, in turn, keep their names")
   func alternating() async throws {
-    try await Workplace.with(
-      Workplace.file("/p/z.bin"),
-      Workplace.file("/q/z.bin").with {
+    try await CommandFixture.with(
+      CommandFixture.file("/p/z.bin"),
+      CommandFixture.file("/q/z.bin").with {
         $0.seed = 9
-        $0.entityTag = FaultScript.Resource.strongTag(seed: Workplace.seed)
+        $0.entityTag = FaultScript.Resource.strongTag(seed: CommandFixture.seed)
       }
     ) { place in
       for _ in 1...3 {
@@ -83,7 +83,7 @@ import Testing
 
   @Test("skip accepts the file, fail fails, rename adds a number, overwrite replaces")
   func asked() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       try plant(place)
       let skip = try await place.get("/file.bin", "--if-exists", "skip", "-o", "file.bin")
       #expect(skip.status == 0)
@@ -102,10 +102,10 @@ import Testing
 
   @Test("With --checksum, a file with that digest is accepted without a request")
   func digest() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       _ = try await place.get("/file.bin", "-o", "x")
       let asked = place.server.snapshot.requests.count
-      let hex = SeededContent.sha256Hex(seed: Workplace.seed, length: Workplace.length)
+      let hex = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
       let again = try await place.get("/file.bin", "-o", "x", "--checksum", "sha-256=\(hex)")
       #expect(again.status == 0)
       #expect(try again.events().finished.first?["verified"]?.string == "checksum")
@@ -115,7 +115,7 @@ import Testing
 
   @Test("--start-over discards the bytes of an earlier run")
   func startOver() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       _ = try await place.interrupt()
       let result = try await place.get("/file.bin", "--start-over")
       #expect(result.status == 0)

@@ -5,9 +5,9 @@ import Testing
 @Suite("Exit status", .serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {
   @Test("0 when all completed; 1 when one failed, after the others have finished")
   func completedAndFailed() async throws {
-    try await Workplace.with(
-      Workplace.file("/a.bin"), Workplace.file("/b.bin"),
-      Workplace.file("/c.bin", .always(.status(404)))
+    try await CommandFixture.with(
+      CommandFixture.file("/a.bin"), CommandFixture.file("/b.bin"),
+      CommandFixture.file("/c.bin", .always(.status(404)))
     ) { place in
       let urls = ["/a.bin", "/c.bin", "/b.bin"].map { place.server.url($0) }
       let failed = try await place.haul(["get", "--json"] + urls)
@@ -36,7 +36,7 @@ import Testing
       ["--checksum", "sha-256=12"], ["--mirror", "http://h"],
     ])
   func usage(options: [String]) async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let urls = options.isEmpty ? [] : [place.server.url("/file.bin")]
       let result = try await place.haul(["get", "--json"] + urls + options)
       #expect(result.status == 2)
@@ -55,7 +55,7 @@ import Testing
     ]
       as [(Int32, Int32, String)])
   func interrupted(signal: Int32, status: Int32, word: String) async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = try await place.interrupt(with: signal)
       #expect(result.status == status)
       #expect(try result.events().types.suffix(2) == ["paused", "summary"])
@@ -75,8 +75,8 @@ import Testing
     "An interrupt also ends a wait for an answer, for another attempt or for a slot",
     arguments: [.stallBeforeHead, .retryLater(seconds: 600)] as [Fault.Action])
   func interruptedWaiting(fault: Fault.Action) async throws {
-    try await Workplace.with(
-      Workplace.file("/file.bin", .always(fault)), Workplace.file("/next.bin")
+    try await CommandFixture.with(
+      CommandFixture.file("/file.bin", .always(fault)), CommandFixture.file("/next.bin")
     ) { place in
       let urls = ["/file.bin", "/next.bin"].map { place.server.url($0) }
       let run = try await CommandRun(
@@ -97,7 +97,8 @@ import Testing
 
   @Test("131: SIGQUIT ends it at once, without a message")
   func quit() async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let run = try await place.start("/file.bin", "--json")
       try await place.server.waitForHeld("/file.bin")
@@ -110,7 +111,8 @@ import Testing
 
   @Test("A signal that is ignored at the start stays ignored, as with nohup")
   func ignored() async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let run = try await CommandRun(
         [CommandRun.executable.path, "get", place.server.url("/file.bin")], in: place.directory,
@@ -125,8 +127,9 @@ import Testing
   }
 
   /// Runs `body` with a download that is held midway, and whose JSON lines are not read.
-  private func unread(_ body: (CommandRun, Workplace) async throws -> Void) async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+  private func unread(_ body: (CommandRun, CommandFixture) async throws -> Void) async throws {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let full = Pipe()
       try full.fillUp()
@@ -159,7 +162,8 @@ import Testing
 
   @Test("141 when the reader of standard output has closed it; the bytes are kept")
   func outputGone() async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let pipe = Pipe()
       let run = try await place.start(
@@ -188,9 +192,9 @@ import Testing
 
   @Test("verify: 0 for the right digest, 1 for a wrong one or no file, 2 without a digest")
   func verify() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       _ = try await place.get()
-      let right = SeededContent.sha256Hex(seed: Workplace.seed, length: Workplace.length)
+      let right = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
       let verify = { (name: String, hex: String) in
         try await place.haul(["verify", name, "--checksum", "sha-256=\(hex)"])
       }

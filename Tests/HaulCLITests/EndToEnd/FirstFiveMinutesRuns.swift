@@ -32,12 +32,13 @@ struct FirstFiveMinutesRuns {
   private static let held = ["/photos.zip", "/music.tar", "/movie.mkv", "/notes.pdf"]
 
   private static var resources: [FaultScript.Resource] {
-    var stream = Workplace.file("/stream.log", length: 1 << 20, Fault(.chunked()))
+    var stream = CommandFixture.file("/stream.log", length: 1 << 20, Fault(.chunked()))
     stream.acceptRanges = .none
-    return files.map { Workplace.file("/\($0)", length: $0 == "big.iso" ? length : 1 << 20) } + [
-      stream, Workplace.file("/private.pdf", .status(401)),
-      Workplace.file("/busy.pdf", length: 1000, .retryLater(seconds: 1, times: 1)),
-    ]
+    return files.map { CommandFixture.file("/\($0)", length: $0 == "big.iso" ? length : 1 << 20) }
+      + [
+        stream, CommandFixture.file("/private.pdf", .status(401)),
+        CommandFixture.file("/busy.pdf", length: 1000, .retryLater(seconds: 1, times: 1)),
+      ]
   }
 
   /// The commands of the page. The full disk needs a mount (`FullDiskRuns` has one), and a host
@@ -58,7 +59,7 @@ struct FirstFiveMinutesRuns {
   func ends() async throws {
     let commands = try Self.commands()
     #expect(commands.count > 45 && commands.count { $0.isInterrupted } == 2)
-    try await DaemonPlace.with(Self.resources) { (place) async throws in
+    try await DaemonFixture.with(Self.resources) { (place) async throws in
       // Beside the other files of the home directory, which `ls` would show.
       try FileManager.default.createDirectory(
         atPath: place.work.path("work"), withIntermediateDirectories: false)
@@ -70,7 +71,7 @@ struct FirstFiveMinutesRuns {
     }
   }
 
-  private func run(_ command: Command, in place: DaemonPlace) async throws {
+  private func run(_ command: Command, in place: DaemonFixture) async throws {
     let server = place.work.server
     func real(_ text: String) -> String {
       text.replacing("http://127.0.0.1:8000", with: server.origin)
@@ -84,7 +85,7 @@ struct FirstFiveMinutesRuns {
     case "./haul unsuspend": release(server)
     default: break
     }
-    let digest = SeededContent.sha256Hex(seed: Workplace.seed, length: Self.length)
+    let digest = SeededContent.sha256Hex(seed: CommandFixture.seed, length: Self.length)
     let isWrong = command.status != 0
     let text = real(command.text).replacing(/[0-9a-f]{64}/) { _ in
       isWrong ? String(digest.reversed()) : digest

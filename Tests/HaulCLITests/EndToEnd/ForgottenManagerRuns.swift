@@ -15,7 +15,7 @@ struct ForgottenManagerRuns {
         .appending(path: "haul-forget-\(UUID().uuidString)").resolvingSymlinksInPath().path
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: directory) }
-      let place = DrillPlace(server: server, directory: directory)
+      let place = DrillFixture(server: server, directory: directory)
       let lines = try await place.run(["--forget", "100"]).lines
       #expect(
         lines.contains { $0.first == "left" && $0.dropFirst().allSatisfy { Int($0) ?? 1 <= 0 } })

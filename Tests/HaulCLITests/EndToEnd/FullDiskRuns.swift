@@ -9,7 +9,7 @@ import Testing
 struct FullDiskRuns {
   @Test("A known length without room is refused before the body; with room it completes")
   func knownLength() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let disk = try SmallDisk(at: place.path("disk"), size: "2m")
       defer { disk.unmount() }
       let result = try await place.get("/file.bin", "-o", "disk/file.bin")
@@ -25,7 +25,7 @@ struct FullDiskRuns {
   @Test("An unknown length fails when the disk is full, keeps its bytes, and resumes with room")
   func unknownLength() async throws {
     let fault = Fault(.ignoreRange, .chunked())
-    try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+    try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
       let disk = try SmallDisk(at: place.path("disk"), size: "2m")
       defer { disk.unmount() }
       let result = try await place.get("/file.bin", "-o", "disk/file.bin")
@@ -42,7 +42,7 @@ struct FullDiskRuns {
 
   @Test("A read-only file system is reported; when it is writable again, the download resumes")
   func readOnly() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let disk = try SmallDisk(at: place.path("disk"), size: "16m")
       defer { disk.unmount() }
       let options = ["-o", "disk/file.bin"]
@@ -63,7 +63,7 @@ struct FullDiskRuns {
     "A read-only directory is reported; when it is writable again, the download resumes",
     .enabled(if: !SmallDisk.isAllMighty, "this process may write anywhere"))
   func notAllowed() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let options = ["-d", "d"]
       _ = try await place.interrupt(options)
       try #require(rename(place.path("d/file.bin.haul.part"), place.path("part")) == 0)

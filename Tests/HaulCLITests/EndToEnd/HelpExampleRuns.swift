@@ -11,7 +11,7 @@ struct HelpExampleRuns {
   ]
 
   /// The lines below "Examples:" of each command.
-  private func examples(_ place: DaemonPlace) async throws -> [String: [String]] {
+  private func examples(_ place: DaemonFixture) async throws -> [String: [String]] {
     let text = try await place.shell("haul --experimental-dump-help").output
     let root = try #require(try JSONValue(parsing: text)["command"])
     var examples: [String: [String]] = [:]
@@ -28,7 +28,7 @@ struct HelpExampleRuns {
 
   @Test("All succeed, and do what they say")
   func succeed() async throws {
-    try await DaemonPlace.withFiles(Self.paths) { (place) async throws in
+    try await DaemonFixture.withFiles(Self.paths) { (place) async throws in
       place.work.server.setFaults("/x.tar.gz", [try await place.archive("z")])
       try place.write("token\n", to: "token.txt")
       try place.write(place.work.server.url("/y.iso") + "\n", to: "list.txt")
@@ -46,7 +46,7 @@ struct HelpExampleRuns {
         }
         let output = try await place.shell(line, id: id).output
         if line.hasPrefix("haul add "), id.isEmpty { id = output.trimmingCharacters(in: .newlines) }
-        if line.contains("| jq .length") { #expect(output == "\(DaemonPlace.length)\n") }
+        if line.contains("| jq .length") { #expect(output == "\(DaemonFixture.length)\n") }
         if line.contains("&& echo good") { #expect(output == "good\n") }
         if line.contains("| tar xz") { try place.expectUnpacked() }
       }

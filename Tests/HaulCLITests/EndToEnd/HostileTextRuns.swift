@@ -66,7 +66,7 @@ struct HostileTextRuns {
     arguments: View.allCases)
   func nothingRaw(view: View) async throws {
     let path = "/\(Self.encoded)"
-    try await Workplace.with(Workplace.file(path, length: 5000)) { place in
+    try await CommandFixture.with(CommandFixture.file(path, length: 5000)) { place in
       for (what, faults) in Self.places {
         place.server.setFaults(path, faults)
         let run = try await TerminalRun(
@@ -84,7 +84,8 @@ struct HostileTextRuns {
   @Test("no raw control character reaches it while bars are shown and a run is interrupted")
   func bars() async throws {
     let path = "/\(Self.encoded)"
-    try await Workplace.with(Workplace.file(path, Fault(.stall(after: 1 << 20)))) { place in
+    try await CommandFixture.with(CommandFixture.file(path, Fault(.stall(after: 1 << 20)))) {
+      place in
       let run = try await TerminalRun(
         ["get", place.server.url(path), "-x", "1"], in: place.directory, width: 120)
       try await run.reach("a bar") { String(decoding: $0, as: UTF8.self).contains("33%") }
@@ -99,7 +100,8 @@ struct HostileTextRuns {
   @Test(
     "a path that is not UTF-8 is requested unchanged, and escaped in messages")
   func byteInAddress() async throws {
-    try await Workplace.with(Workplace.file("/a%9B31m.bin"), Workplace.file("/")) { place in
+    try await CommandFixture.with(CommandFixture.file("/a%9B31m.bin"), CommandFixture.file("/")) {
+      place in
       let run = try await TerminalRun(
         ["get", place.server.url("/a%9B31m.bin")], in: place.directory)
       #expect(await run.end() == 0)
@@ -110,7 +112,7 @@ struct HostileTextRuns {
 
   @Test("a wrong argument is escaped in its message")
   func arguments() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let text = "\u{1B}[2J\u{9B}31m\u{202E}\n\u{7}"
       for arguments in [
         ["get", "x\(text)"], ["get", "http://h/x", "-o", "\(text)/"], ["get", "--\(text)"],

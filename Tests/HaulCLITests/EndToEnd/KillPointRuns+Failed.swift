@@ -38,12 +38,12 @@ extension KillPointRuns {
       let requests = place.server.snapshot.requests
       #expect(requests.map(\.path) == ["/first", "/second"])
       #expect(requests.first?.range?.hasPrefix("bytes=0-") == false)
-      #expect(requests.first.map { $0.bodyBytesSent < DrillPlace.length(of: "first") } == true)
+      #expect(requests.first.map { $0.bodyBytesSent < DrillFixture.length(of: "first") } == true)
     }
   }
 }
 
-extension DrillPlace {
+extension DrillFixture {
   /// The size of a file, in bytes.
   func size(of name: String) throws -> Int {
     try Data(contentsOf: URL(filePath: "\(directory)/files/\(name)")).count

@@ -61,7 +61,7 @@ extension KillPointRuns {
   }
 }
 
-extension DrillPlace {
+extension DrillFixture {
   /// Two steps, killed before their programs begin, and again in the second start. For the one that
   /// must not run twice, `interrupted` must be stored. Returns the second kill.
   func killedWithSteps(again point: String) async throws -> Kill {

@@ -15,7 +15,7 @@ struct KillPointRuns {
   private static var resources: [FaultScript.Resource] {
     files.map { name in
       var resource = FaultScript.Resource(
-        "/\(name)", seed: 7, length: DrillPlace.length(of: name))
+        "/\(name)", seed: 7, length: DrillFixture.length(of: name))
       // For two of them, only the length shows that they are unchanged.
       if ["untagged", "moved"].contains(name) { resource.lastModified = nil }
       return resource
@@ -55,19 +55,19 @@ struct KillPointRuns {
     #expect(Set(killed.keys) == Set(counts.keys), "not every point was reached: \(killed)")
   }
 
-  static func place<Value>(_ body: (DrillPlace) async throws -> Value) async throws -> Value {
+  static func place<Value>(_ body: (DrillFixture) async throws -> Value) async throws -> Value {
     try await withFaultServer(FaultScript(resources)) { server in
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-drill-\(UUID().uuidString)").resolvingSymlinksInPath().path
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: directory) }
-      return try await body(DrillPlace(server: server, directory: directory))
+      return try await body(DrillFixture(server: server, directory: directory))
     }
   }
 }
 
 /// Where the program runs, several times.
-struct DrillPlace {
+struct DrillFixture {
   let server: FaultServer
   let directory: String
 

@@ -8,7 +8,7 @@ import Testing
 struct LimitRuns {
   /// Runs the command after these shell commands.
   private func run(
-    _ shell: String, _ arguments: [String], _ place: Workplace
+    _ shell: String, _ arguments: [String], _ place: CommandFixture
   ) async throws -> CommandResult {
     let words = ["-c", "\(shell); exec \"$0\" \"$@\"", CommandRun.executable.path] + arguments
     return await (try await CommandRun(words, in: place.directory, program: "/bin/sh")).end()
@@ -18,7 +18,7 @@ struct LimitRuns {
     "Too few open files, or too little memory",
     arguments: [("ulimit -n 10", "ulimit -n"), ("ulimit -v 400000", "ulimit -v")], ["get", "probe"])
   func tooLittle(limit: (shell: String, hint: String), command: String) async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = try await run(limit.shell, [command, place.server.url("/file.bin")], place)
       #expect(result.status == 1, "\(result.errors)")
       #expect(result.errorLines.count == 1)
@@ -29,7 +29,7 @@ struct LimitRuns {
 
   @Test("Few open files and little memory", arguments: ["ulimit -n 48", "ulimit -v 1500000"])
   func little(limit: String) async throws {
-    try await Workplace.with(Workplace.file(length: 8 << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { place in
       let result = try await run(
         limit, ["get", "-x", "16", "--min-split", "64K", place.server.url("/file.bin")], place)
       #expect(result.status == 0, "\(result.errors)")
@@ -39,7 +39,7 @@ struct LimitRuns {
 
   @Test("A limit on file size is an error with its reason")
   func shortFiles() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = try await run(
         "ulimit -f 100", ["get", "--json", place.server.url("/file.bin")], place)
       #expect(result.status == 1)

@@ -17,10 +17,10 @@ struct MemoryRuns {
     "From the first MiB of 192 to the last, the memory grows by less than a third of them",
     arguments: [1, 4])
   func grows(connections: Int) async throws {
-    let large = Workplace.file(length: Self.length, Fault(.stall(after: 1 << 20)))
+    let large = CommandFixture.file(length: Self.length, Fault(.stall(after: 1 << 20)))
     // Keeps the program alive after the end of the large download.
-    let other = Workplace.file("/other", Fault(.stall(after: 1 << 20)))
-    try await Workplace.with(large, other) { place in
+    let other = CommandFixture.file("/other", Fault(.stall(after: 1 << 20)))
+    try await CommandFixture.with(large, other) { place in
       let addresses = ["/file.bin", "/other"].map { place.server.url($0) }
       let run = try await CommandRun(
         ["get", "--json", "-x", "\(connections)"] + addresses, in: place.directory,

@@ -11,7 +11,7 @@ import Testing
     var rules = ProxyServer.Rules()
     rules.user = "user"
     rules.password = "hidden-word"
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       try await ProxyServer.with(.http, rules) { proxy in
         let arguments = ["get", "--json", "-v", place.server.url("/file.bin")]
         let right = try await place.haul(
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `An unreadable proxy in the environment is a usage error`() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = try await place.haul(
         ["get", place.server.url("/file.bin")], environment: ["http_proxy": "ftp://a:hidden@b"])
       #expect(result.status == 2)
@@ -43,10 +43,11 @@ import Testing
 
   @Test func `Several files of one https host share one HTTP-2 connection`() async throws {
     try await withFaultServer(
-      FaultScript([Workplace.file("/a"), Workplace.file("/b"), Workplace.file("/c")]),
+      FaultScript([CommandFixture.file("/a"), CommandFixture.file("/b"), CommandFixture.file("/c")]
+      ),
       tls: .good, http2: true
     ) { server in
-      try await Workplace.with { place in
+      try await CommandFixture.with { place in
         let authority = place.path("ca.pem")
         try server.certificateAuthorityPEM.write(
           toFile: authority, atomically: true, encoding: .utf8)

@@ -10,9 +10,9 @@ import Testing
 struct NoticeRuns {
   @Test("E5: each end is told once to each subscriber, with one id; the ends differ")
   func tells() async throws {
-    try await NoticePlace.with(
-      Workplace.file("/a"), Workplace.file("/bad", Fault(.status(403))),
-      Workplace.file("/c", Fault(.stall(after: 1 << 20))),
+    try await NoticeFixture.with(
+      CommandFixture.file("/a"), CommandFixture.file("/bad", Fault(.status(403))),
+      CommandFixture.file("/c", Fault(.stall(after: 1 << 20))),
       answers: [.status(500), .status(503)]
     ) { (notices) async throws in
       let serving = try await notices.serve()
@@ -58,19 +58,19 @@ struct NoticeRuns {
 
   @Test("what is posted is signed, and no secret is in a log, an answer or a file")
   func signs() async throws {
-    try await NoticePlace.with(
-      Workplace.file("/a"), answers: [.status(500), .status(307)]
+    try await NoticeFixture.with(
+      CommandFixture.file("/a"), answers: [.status(500), .status(307)]
     ) { (notices) async throws in
       let serving = try await notices.serve("--verbose")
       _ = try await notices.add("/a")
       var posts: [WebhookReceiver.Message] = []
       while posts.count < 3 { posts += await notices.receiver.messages(until: "a: completed") }
-      let key = SymmetricKey(data: Array(NoticePlace.secret.utf8))
+      let key = SymmetricKey(data: Array(NoticeFixture.secret.utf8))
       for post in posts {
         let code = HMAC<SHA256>.authenticationCode(for: Array(post.body.utf8), using: key)
         let digits = code.map { String(format: "%02x", $0) }.joined()
         #expect(post.fields["x-haul-signature"] == "sha256=\(digits)")
-        #expect(post.line == "POST \(NoticePlace.hook) HTTP/1.1", "no redirect is followed")
+        #expect(post.line == "POST \(NoticeFixture.hook) HTTP/1.1", "no redirect is followed")
         #expect(post.fields["content-type"] == "application/json")
       }
       let socket = try notices.place.location().socket
@@ -94,8 +94,8 @@ struct NoticeRuns {
 
   @Test("after SIGKILL between an end and its notice, the notice comes; the others are not late")
   func survivesKill() async throws {
-    try await NoticePlace.with(
-      Workplace.file("/a"), Workplace.file("/b"), answers: [.hold]
+    try await NoticeFixture.with(
+      CommandFixture.file("/a"), CommandFixture.file("/b"), answers: [.hold]
     ) { (notices) async throws in
       let serving = try await notices.serve()
       _ = try await notices.add("/a")
@@ -122,7 +122,7 @@ struct NoticeRuns {
 
   @Test("a private address is refused, also behind a name, unless it is allowed")
   func refusesPrivate() async throws {
-    try await NoticePlace.with(Workplace.file("/a"), Workplace.file("/b")) {
+    try await NoticeFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) {
       (notices) async throws in
       for host in [nil, "localhost"] {
         try notices.configure(host: host, isPrivate: false)
@@ -151,7 +151,7 @@ struct NoticeRuns {
 
   @Test("a configuration file that others can change runs no command")
   func refusesWritable() async throws {
-    try await NoticePlace.with { (notices) async throws in
+    try await NoticeFixture.with { (notices) async throws in
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o664], ofItemAtPath: notices.configuration)
       // Every command reads the file; this one ends also when it accepts it.
@@ -163,8 +163,9 @@ struct NoticeRuns {
 
   @Test("without sound, only failures, or nothing; a channel that is new begins with the present")
   func configured() async throws {
-    try await NoticePlace.with(
-      Workplace.file("/a"), Workplace.file("/b"), Workplace.file("/bad", Fault(.status(403)))
+    try await NoticeFixture.with(
+      CommandFixture.file("/a"), CommandFixture.file("/b"),
+      CommandFixture.file("/bad", Fault(.status(403)))
     ) { (notices) async throws in
       let silent = try await notices.serve("--notify", "none")
       _ = try await notices.add("/a")
@@ -189,8 +190,8 @@ struct NoticeRuns {
 
   @Test("the number of unseen ends goes down when they are seen, and survives SIGKILL")
   func unseen() async throws {
-    try await NoticePlace.with(
-      Workplace.file("/a"), Workplace.file("/b")
+    try await NoticeFixture.with(
+      CommandFixture.file("/a"), CommandFixture.file("/b")
     ) { (notices) async throws in
       let serving = try await notices.serve()
       _ = try await notices.add("/a")

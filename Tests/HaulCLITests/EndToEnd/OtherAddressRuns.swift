@@ -25,9 +25,9 @@ struct OtherAddressRuns {
   /// the signal.
   private func interrupted(
     by signal: Int32, _ words: [String],
-    _ body: (Workplace) async throws -> Void
+    _ body: (CommandFixture) async throws -> Void
   ) async throws {
-    try await Workplace.with(
+    try await CommandFixture.with(
       Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
       Self.image("/b/disk.img", Self.b)
     ) { place in
@@ -67,7 +67,7 @@ struct OtherAddressRuns {
   @Test("In a list with an edited line", arguments: [SIGINT, SIGKILL])
   func list(signal: Int32) async throws {
     let words = ["-x", "1", "-i", "list"]
-    try await Workplace.with(
+    try await CommandFixture.with(
       Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
       Self.image("/b/disk.img", Self.b)
     ) { place in

@@ -6,7 +6,7 @@ import Testing
 @Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
   @Test("A download over eight connections reports its end once")
   func completed() async throws {
-    try await Workplace.with(Workplace.file(length: 8 << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { place in
       let url = place.server.url("/file.bin")
       let result = try await place.haul(["get", "--json", url, "-x", "8", "--min-split", "256K"])
       #expect(result.status == 0)
@@ -23,7 +23,7 @@ import Testing
 
   @Test("Without a terminal, a plain line at the start and at the end names the file")
   func plain() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = await (try await place.start()).end()
       #expect(result.output == "")
       #expect(result.errorLines.count == 2, "\(result.errors)")
@@ -40,7 +40,7 @@ import Testing
 
   @Test("-d creates the directory; the path of the file is reported with it")
   func directory() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = try await place.get("/file.bin", "-d", "new/deep")
       #expect(result.status == 0)
       let events = try result.events()
@@ -57,7 +57,8 @@ import Testing
       (500, .httpStatus),
     ] as [(Int, TransferError.Code)])
   func status(status: Int, code: TransferError.Code) async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.status(status)))) { place in
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.status(status)))) {
+      place in
       let result = try await place.get("/file.bin", "--retries", "0")
       try result.expectFailed(code)
       let error = try #require(try result.events().finished.first?["error"])
@@ -68,7 +69,8 @@ import Testing
 
   @Test("After several failures the message has their number, and at its end what to do")
   func attempts() async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.status(503)))) { place in
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.status(503)))) {
+      place in
       let result = await (try await place.start("/file.bin", "--retries", "2")).end()
       #expect(result.status == 1)
       let url = place.server.url("/file.bin")
@@ -81,7 +83,7 @@ import Testing
 
   @Test("-v shows every request and answer, without secrets")
   func verbose() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = await (try await place.start("/file.bin?key=canary", "-v")).end()
       #expect(result.status == 0)
       let log = result.errorLines.filter { $0.hasPrefix("haul: debug: ") }
@@ -99,7 +101,7 @@ import Testing
     ]
     for (location, code) in wrong {
       let fault = Fault(.redirect(location: location))
-      try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+      try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
         try await place.get().expectFailed(code)
         #expect(try place.names() == [])
       }
@@ -108,14 +110,14 @@ import Testing
 
   @Test("A wrong digest fails, keeps the bytes, and the same command starts over")
   func mismatch() async throws {
-    try await Workplace.with(Workplace.file()) { place in
-      let right = SeededContent.sha256Hex(seed: Workplace.seed, length: Workplace.length)
+    try await CommandFixture.with(CommandFixture.file()) { place in
+      let right = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
       let option = "sha-256=" + right
       place.server.update("/file.bin") { $0.seed = 8 }
       let wrong = try await place.get("/file.bin", "--checksum", option)
       try wrong.expectFailed(.checksumMismatch)
       #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
-      place.server.update("/file.bin") { $0.seed = Workplace.seed }
+      place.server.update("/file.bin") { $0.seed = CommandFixture.seed }
       let result = try await place.get("/file.bin", "--checksum", option)
       #expect(result.status == 0)
       let end = try #require(try result.events().finished.first)
@@ -128,7 +130,7 @@ import Testing
 
   @Test("A file that changed between two runs is downloaded again, and that is reported")
   func restarted() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       _ = try await place.interrupt()
       place.server.replaceContent("/file.bin", seed: 9)
       let result = try await place.get()
@@ -146,7 +148,7 @@ import Testing
   @Test("A lost connection is reported as an attempt, and the download resumes")
   func retried() async throws {
     let fault = Fault(.reset(after: 1 << 20), when: .first(1))
-    try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+    try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
       let result = try await place.get()
       #expect(result.status == 0)
       let attempt = try #require(try result.events().of("attempt").first)
@@ -163,7 +165,7 @@ import Testing
       (Fault(.ignoreRange, .chunked()), "framing"),
       (Fault(.ignoreRange, .closeDelimited()), "unverified"),
     ] {
-      try await Workplace.with(Workplace.file("/file.bin", fault)) { place in
+      try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
         let result = try await place.get()
         #expect(result.status == 0)
         #expect(try result.events().finished.first?["verified"]?.string == verified)
@@ -174,7 +176,7 @@ import Testing
 
   @Test("--max-filesize refuses a longer file before its body, and stops an endless one")
   func maximumSize() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let known = try await place.get("/file.bin", "--max-filesize", "2M")
       try known.expectFailed(.tooLarge)
       #expect(try known.events().finished.first?["fetched"] == .integer(0))
@@ -189,8 +191,8 @@ import Testing
 
   @Test("A port without a listener is reported with its address")
   func refusedPort() async throws {
-    let url = try await Workplace.with(Workplace.file()) { $0.server.url("/file.bin") }
-    try await Workplace.with(Workplace.file()) { place in
+    let url = try await CommandFixture.with(CommandFixture.file()) { $0.server.url("/file.bin") }
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = try await place.haul(["get", "--json", "--retries", "0", url])
       try result.expectFailed(.connect)
       #expect(result.errors.contains("127.0.0.1"))
@@ -199,14 +201,14 @@ import Testing
 
   @Test("A certificate is checked, with --cacert too, unless --insecure is given")
   func certificates() async throws {
-    try await Workplace.with(Workplace.file(), tls: .good) { place in
+    try await CommandFixture.with(CommandFixture.file(), tls: .good) { place in
       try await place.get().expectFailed(.tls)
       try place.server.certificateAuthorityPEM.write(
         toFile: place.path("ca.pem"), atomically: true, encoding: .utf8)
       #expect(try await place.get("/file.bin", "--cacert", "ca.pem").status == 0)
       try place.expectWhole()
     }
-    try await Workplace.with(Workplace.file(), tls: .selfSigned) { place in
+    try await CommandFixture.with(CommandFixture.file(), tls: .selfSigned) { place in
       try await place.get().expectFailed(.tls)
       #expect(try place.names() == [])
       #expect(try await place.get("/file.bin", "--insecure").status == 0)

@@ -8,21 +8,21 @@ import Testing
 @Suite("The control interface of the page", .timeLimit(.minutes(5)))
 struct PageInterfaceRuns {
   private func call(
-    _ method: String, _ path: String, _ body: String? = nil, _ place: DaemonPlace
+    _ method: String, _ path: String, _ body: String? = nil, _ place: DaemonFixture
   ) throws -> SocketCall {
     try SocketCall(
       method, "/api/v1/\(path)", ["Host: localhost", "Content-Type: application/json"], body: body,
       to: try place.location().socket)
   }
 
-  private func limits(_ place: DaemonPlace) throws -> LimitsDocument {
+  private func limits(_ place: DaemonFixture) throws -> LimitsDocument {
     try JSONDecoder().decode(
       LimitsDocument.self, from: Data(try call("GET", "limits", nil, place).body.utf8))
   }
 
   @Test("limits and the timetable are changed while it runs, and a wrong one changes nothing")
   func changesLimits() async throws {
-    try await DaemonPlace.with { (place) async throws in
+    try await DaemonFixture.with { (place) async throws in
       #expect(try await place.haul("daemon", "start").status == 0)
       let before = try limits(place)
       #expect(before.schedule == [])
@@ -52,7 +52,7 @@ struct PageInterfaceRuns {
 
   @Test("the order of the list, and one priority for several")
   func ordersAndPrioritizes() async throws {
-    try await DaemonPlace.with(Workplace.file("/a")) { (place) async throws in
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (place) async throws in
       #expect(try await place.haul("daemon", "start").status == 0)
       _ = try await place.haul("suspend")
       let first = try await place.add("/a", "-o", place.work.path("1"))
@@ -74,9 +74,9 @@ struct PageInterfaceRuns {
 
   @Test("the details of a running download have its parts and its failed attempts")
   func details() async throws {
-    let resource = Workplace.file(
+    let resource = CommandFixture.file(
       "/a", Fault(.status(503), when: .request(1)), Fault(.stall(after: 1 << 16)))
-    try await DaemonPlace.with(resource) { (place) async throws in
+    try await DaemonFixture.with(resource) { (place) async throws in
       #expect(try await place.haul("daemon", "start").status == 0)
       let id = try await place.add("/a", "-o", place.work.path("a"))
       var details: DetailsDocument
@@ -94,7 +94,7 @@ struct PageInterfaceRuns {
 
   @Test("over TCP, files are deleted below the directory, and not through a link")
   func deletesBelowRoots() async throws {
-    try await DaemonPlace.with(Workplace.file("/a")) { (place) async throws in
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (place) async throws in
       let (root, outside) = (place.work.path("root"), place.work.path("outside"))
       for path in [root, outside, "\(root)/sub"] {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
@@ -119,7 +119,7 @@ struct PageInterfaceRuns {
         ], body: #"{"command":"remove","transfers":{"all":true},"delete_files":true}"#,
         at: .port(try #require(Int(port))))
       #expect(answer.status == 200)
-      let left = try JSONDecoder().decode(CommandAnswer.self, from: Data(answer.body.utf8)).left
+      let left = try JSONDecoder().decode(CommandResponse.self, from: Data(answer.body.utf8)).left
       #expect(Set(left) == ["\(root)/moved", "\(outside)/b"])
       #expect(!FileManager.default.fileExists(atPath: "\(root)/sub/a"))
       for path in ["\(outside)/b", "\(outside)/moved"] {

@@ -7,7 +7,7 @@ import Testing
 @Suite("The web page", .timeLimit(.minutes(5)))
 struct PageRuns {
   private struct Page {
-    let place: DaemonPlace
+    let place: DaemonFixture
     let port: Int
     let code: String
 
@@ -33,7 +33,7 @@ struct PageRuns {
     }
   }
 
-  private func page(_ place: DaemonPlace) async throws -> Page {
+  private func page(_ place: DaemonFixture) async throws -> Page {
     let result = try await place.haul("ui", "--no-open")
     try #require(result.status == 0, "\(result.errors)")
     let match = try #require(
@@ -44,7 +44,7 @@ struct PageRuns {
   }
 
   private func withPage(_ body: (Page) async throws -> Void) async throws {
-    try await DaemonPlace.with(Workplace.file("/a")) { try await body(try await page($0)) }
+    try await DaemonFixture.with(CommandFixture.file("/a")) { try await body(try await page($0)) }
   }
 
   static let files = ["/", "/style.css", "/main.js"]
@@ -140,7 +140,7 @@ struct PageRuns {
 
   @Test("where there is a desktop, the printed address is opened")
   func opens() async throws {
-    try await DaemonPlace.with { (place) async throws in
+    try await DaemonFixture.with { (place) async throws in
       let (programs, opened) = (place.work.path("bin"), place.work.path("opened"))
       try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
       let script =
@@ -165,7 +165,7 @@ struct PageRuns {
 
   @Test("with --listen the page is at that port")
   func listening() async throws {
-    try await DaemonPlace.with(Workplace.file("/a")) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a")) { place in
       let serving = try await place.serve("--listen", "127.0.0.1:0", "--root", place.work.path("r"))
       try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
       let page = try await self.page(place)

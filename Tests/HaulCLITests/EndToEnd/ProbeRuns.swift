@@ -3,7 +3,7 @@ import Testing
 
 @Suite("haul probe and --remote-name, as commands", .timeLimit(.minutes(5))) struct ProbeRuns {
   private static func named(_ faults: Fault...) -> FaultScript.Resource {
-    Workplace.file().with {
+    CommandFixture.file().with {
       $0.contentDisposition = #"attachment; filename="../server.iso""#
       $0.faults = faults
     }
@@ -11,7 +11,7 @@ import Testing
 
   @Test("A table shows the server's answer; nothing is written")
   func table() async throws {
-    try await Workplace.with(Self.named()) { place in
+    try await CommandFixture.with(Self.named()) { place in
       let result = try await place.haul(["probe", place.server.url("/file.bin?token=secret")])
       #expect(result.status == 0, "\(result.errors)")
       #expect(result.errors == "")
@@ -25,13 +25,13 @@ import Testing
 
   @Test("One JSON object, also for a failure")
   func json() async throws {
-    try await Workplace.with(Self.named()) { place in
+    try await CommandFixture.with(Self.named()) { place in
       let result = try await place.haul(["probe", "--json", place.server.url("/file.bin")])
       let object = try JSONValue(parsing: result.output)
       let schema = try JSONSchema(published: "probe.json")
       #expect(try schema.violations(of: object) == [])
       #expect(object["type"] == .string("probe"))
-      #expect(object["length"] == .integer(Workplace.length))
+      #expect(object["length"] == .integer(CommandFixture.length))
       #expect(object["name"] == .string("file.bin"))
       #expect(object["plan"]?["connections"] == .integer(2))
       #expect(object["error"] == .null)
@@ -49,13 +49,13 @@ import Testing
   @Test("-v shows each request and each answer, without secrets")
   func verbose() async throws {
     let busy = Self.named(Fault(.status(500), when: .request(1)))
-    try await Workplace.with(busy) { place in
+    try await CommandFixture.with(busy) { place in
       let url = place.server.url("/file.bin?token=secret")
       let probed = try await place.haul(["probe", "-v", url])
       #expect(probed.status == 0, "\(probed.errors)")
       Self.expectTold(probed, answers: ["500", "206"])
     }
-    try await Workplace.with(busy) { place in
+    try await CommandFixture.with(busy) { place in
       let words = ["get", "-v", "-x", "1", "--remote-name", place.server.url("/file.bin")]
       Self.expectTold(try await place.haul(words), answers: ["500", "206"])
     }
@@ -76,7 +76,7 @@ import Testing
 
   @Test("Options of get that change the request are accepted")
   func planned() async throws {
-    try await Workplace.with(Self.named()) { place in
+    try await CommandFixture.with(Self.named()) { place in
       let url = place.server.url("/file.bin")
       func plan(_ options: String...) async throws -> JSONValue { try await plan(options) }
       func plan(_ options: [String]) async throws -> JSONValue {
@@ -98,8 +98,8 @@ import Testing
     let fields = [
       "ETag: \"\u{202E}x\"", "Content-Type: a/\u{85}b", "Last-Modified: \u{2028}",
     ]
-    try await Workplace.with(
-      Workplace.file("/file.bin", Fault(.setHeaders(fields: fields)))
+    try await CommandFixture.with(
+      CommandFixture.file("/file.bin", Fault(.setHeaders(fields: fields)))
     ) { place in
       let result = try await place.haul(["probe", place.server.url("/file.bin")] + options)
       #expect(result.status == 0, "\(result.errors)")
@@ -112,7 +112,7 @@ import Testing
 
   @Test("--remote-name saves under the server's name, made safe; -o overrides it")
   func remoteName() async throws {
-    try await Workplace.with(Self.named()) { place in
+    try await CommandFixture.with(Self.named()) { place in
       #expect(try await place.get("/file.bin", "--remote-name").status == 0)
       try place.expectWhole("server.iso")
       #expect(try await place.get("/file.bin", "--remote-name", "-o", "mine").status == 0)

@@ -22,7 +22,7 @@ struct ReadmeRuns {
       try block("First download", 0, lines: 1) + block("First download", 1, lines: 8)
     let list = try block(Self.credentials, 0, lines: 7).joined(separator: "\n")
     let paths = ["/big.iso", "/1", "/2", "/3", "/4", "/a.iso", "/b.iso"]
-    try await DaemonPlace.withFiles(paths) { (place) async throws in
+    try await DaemonFixture.withFiles(paths) { (place) async throws in
       place.work.server.setFaults(
         "/4", [Fault(.addHeaders(fields: ["Content-Disposition: attachment; filename=given"]))])
       let text = place.real(list).replacing("dir=/data", with: "dir=\(place.work.path("data"))")
@@ -44,7 +44,7 @@ struct ReadmeRuns {
   @Test("The background: every line succeeds")
   func background() async throws {
     let lines = try block("In the background", 0, lines: 9)
-    try await DaemonPlace.withFiles(["/big.tar", "/episode"]) { (place) async throws in
+    try await DaemonFixture.withFiles(["/big.tar", "/episode"]) { (place) async throws in
       place.work.server.setFaults("/big.tar", [Fault(.stallBeforeHead)])
       let archive = try await place.archive()
       var ids: [String] = []
@@ -74,13 +74,13 @@ struct ReadmeRuns {
   @Test("Passwords: every line sends its secret")
   func secrets() async throws {
     let lines = try block(Self.credentials, 1, lines: 4)
-    let basic = "Basic \(SecretPlace.base64("me:secret"))"
+    let basic = "Basic \(SecretFixture.base64("me:secret"))"
     let expected = [
       ("Authorization", basic), ("Authorization", basic), ("Authorization", "Bearer token"),
       ("Cookie", "id=cookie"),
     ]
     let paths = expected.indices.map { "/\($0)" }
-    try await DaemonPlace.withFiles(paths) { (place) async throws in
+    try await DaemonFixture.withFiles(paths) { (place) async throws in
       try place.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
       try place.write("token\n", to: "token.txt")
       try place.write("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tcookie\n", to: "cookies.txt")

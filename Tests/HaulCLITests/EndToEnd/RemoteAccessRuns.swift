@@ -9,7 +9,7 @@ import Testing
 struct RemoteAccessRuns {
   /// A daemon that listens on a port, and writes below a directory.
   private struct Remote {
-    let place: DaemonPlace
+    let place: DaemonFixture
     let port: Int
     let token: String
     let root: String
@@ -31,7 +31,7 @@ struct RemoteAccessRuns {
   }
 
   private func withRemote(_ body: (Remote) async throws -> Void) async throws {
-    try await DaemonPlace.with(Workplace.file("/a")) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a")) { place in
       let root = place.work.path("root")
       try FileManager.default.createDirectory(
         atPath: root, withIntermediateDirectories: false)
@@ -165,7 +165,7 @@ struct RemoteAccessRuns {
 
   @Test("only loopback addresses are accepted")
   func addresses() async throws {
-    try await DaemonPlace.with { (place) async throws in
+    try await DaemonFixture.with { (place) async throws in
       for address in ["0.0.0.0:1", "192.0.2.1:80", "127.0.0.1", ":80", "127.0.0.1:x", "[::]:0"] {
         let result = try await place.haul("serve", "--listen", address)
         #expect(result.status == 2, "\(address)")

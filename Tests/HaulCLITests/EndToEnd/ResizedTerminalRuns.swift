@@ -29,7 +29,7 @@ struct ResizedTerminalRuns {
     let paths = (0..<12).map { "/file\($0).bin" }
     let resources = paths.map {
       FaultScript.Resource(
-        $0, seed: Workplace.seed, length: 3 << 20, faults: [Fault(.stall(after: 1 << 20))])
+        $0, seed: CommandFixture.seed, length: 3 << 20, faults: [Fault(.stall(after: 1 << 20))])
     }
     try await withFaultServer(FaultScript(resources)) { server in
       let directory = FileManager.default.temporaryDirectory

@@ -32,23 +32,23 @@ import Testing
   }
 
   /// They mostly wait for retries; all at once would cause timeouts.
-  private static let gate = Gate(6)
+  private static let gate = AsyncSemaphore(6)
 
   private static let views = [["-v"], ["--json", "-v"], ["--json"], []]
 
   @Test(
     "No secret is in an output, a log, a file name or the journal, however the run ends",
-    arguments: Outcome.allCases, SecretPlace.all)
-  func nowhere(outcome: Outcome, secret: SecretPlace) async throws {
+    arguments: Outcome.allCases, SecretFixture.all)
+  func nowhere(outcome: Outcome, secret: SecretFixture) async throws {
     if secret.excluded.contains(outcome) { return }
     try await Self.gate.run { try await check(outcome, secret) }
   }
 
-  private func check(_ outcome: Outcome, _ secret: SecretPlace) async throws {
+  private func check(_ outcome: Outcome, _ secret: SecretFixture) async throws {
     try await withFaultServer(
-      FaultScript([Workplace.file()]), tls: outcome == .untrusted ? .selfSigned : .none
+      FaultScript([CommandFixture.file()]), tls: outcome == .untrusted ? .selfSigned : .none
     ) { other in
-      try await Workplace.with(Workplace.file()) { place in
+      try await CommandFixture.with(CommandFixture.file()) { place in
         var faults = [outcome.fault].compactMap(\.self)
         if outcome == .redirected {
           faults = [Fault(.redirect(location: other.url("/file.bin")))]
@@ -75,7 +75,7 @@ import Testing
   }
 
   private func run(
-    _ outcome: Outcome, _ secret: SecretPlace, _ view: [String], _ place: Workplace,
+    _ outcome: Outcome, _ secret: SecretFixture, _ view: [String], _ place: CommandFixture,
     _ other: FaultServer
   ) async throws {
     let address =
@@ -84,7 +84,7 @@ import Testing
       case .untrusted: other.url("/file.bin")
       default: place.server.url("/file.bin")
       }
-    var command = SecretPlace.Command(
+    var command = SecretFixture.Command(
       address: address, server: "127.0.0.1:\(place.server.port)")
     command.options = view + ["-x", "1", "--retries", "1", "--start-over"]
     if outcome == .mismatch {
@@ -115,7 +115,7 @@ import Testing
   /// Every name in the directory, and the contents of the journals. The file itself is the
   /// server's, and random.
   private func traces(
-    in place: Workplace, besides planted: Set<String> = []
+    in place: CommandFixture, besides planted: Set<String> = []
   ) throws -> [(String, String)] {
     var texts: [(String, String)] = []
     let all = FileManager.default.enumerator(atPath: place.directory)?.compactMap { $0 as? String }
@@ -128,7 +128,7 @@ import Testing
   }
 
   private func expectNone(
-    _ secret: SecretPlace, _ texts: [(String, String)],
+    _ secret: SecretFixture, _ texts: [(String, String)],
     sourceLocation: SourceLocation = #_sourceLocation
   ) throws {
     for (what, text) in texts {
@@ -150,11 +150,11 @@ import Testing
       ["get", "http://canary-user:canary-password@h:99999/?canary-query"],
     ])
   func usage(arguments: [String]) async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let result = try await place.haul(arguments)
       #expect(result.status == 2)
       #expect(result.failures.count == 1, "\(result.errors)")
-      let secret = SecretPlace("", ["canary"], sent: nil) { _ in }
+      let secret = SecretFixture("", ["canary"], sent: nil) { _ in }
       try expectNone(secret, [("output", result.output), ("errors", result.errors)])
       try expectNone(secret, try traces(in: place))
     }

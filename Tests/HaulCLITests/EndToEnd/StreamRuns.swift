@@ -5,7 +5,7 @@ import Testing
 @Suite("haul get -o -", .serialized, .timeLimit(.minutes(5))) struct StreamRuns {
   /// Runs `haul get -o -` with its standard output in a file.
   private func stream(
-    _ place: Workplace, _ options: String...
+    _ place: CommandFixture, _ options: String...
   ) async throws -> (result: CommandResult, bytes: [UInt8]) {
     let path = place.path("out")
     try #require(FileManager.default.createFile(atPath: path, contents: nil))
@@ -20,11 +20,11 @@ import Testing
 
   @Test("The file is written out whole and in order; no file is created", arguments: ["1", "8"])
   func whole(connections: String) async throws {
-    try await Workplace.with(Workplace.file(length: 24 << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: 24 << 20)) { place in
       let (result, bytes) = try await stream(place, "-x", connections)
       #expect(result.status == 0, "\(result.errors)")
       #expect(bytes.count == 24 << 20)
-      #expect(SeededContent.matches(seed: Workplace.seed, bytes))
+      #expect(SeededContent.matches(seed: CommandFixture.seed, bytes))
       #expect(try place.names() == ["out"])
       #expect(result.errorLines.first?.hasPrefix("file.bin: started") == true)
       #expect(result.errorLines.last?.hasPrefix("file.bin: complete, 24.0 MiB") == true)
@@ -33,18 +33,18 @@ import Testing
 
   @Test("A wrong digest fails after the bytes are written out")
   func checksum() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let digest = "sha-256=" + String(repeating: "0", count: 64)
       let (result, bytes) = try await stream(place, "--checksum", digest)
       #expect(result.status == 1)
-      #expect(bytes.count == Int(Workplace.length))
+      #expect(bytes.count == Int(CommandFixture.length))
       #expect(result.failures.count == 1, "\(result.errors)")
     }
   }
 
   @Test("If the reader closes its end, it ends with 141 and no message", arguments: ["1", "4"])
   func closedPipe(connections: String) async throws {
-    try await Workplace.with(Workplace.file(length: 64 << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: 64 << 20)) { place in
       let pipe = Pipe()
       let run = try await CommandRun(
         ["get", "-q", "-o", "-", place.server.url("/file.bin"), "-x", connections],
@@ -55,13 +55,13 @@ import Testing
       let result = await run.end()
       #expect(result.status == 141)
       #expect(result.errors == "")
-      #expect(SeededContent.matches(seed: Workplace.seed, first ?? Data()))
+      #expect(SeededContent.matches(seed: CommandFixture.seed, first ?? Data()))
     }
   }
 
   @Test("A signal ends it even if its output is not read", arguments: [4, 64])
   func interrupted(mebibytes: Int64) async throws {
-    try await Workplace.with(Workplace.file(length: mebibytes << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: mebibytes << 20)) { place in
       let pipe = Pipe()
       let run = try await CommandRun(
         ["get", "-o", "-", place.server.url("/file.bin")], in: place.directory,

@@ -12,7 +12,7 @@ import Testing
 struct TransferClientRuns {
   /// What one run of a program has.
   private struct Program {
-    let place: DaemonPlace
+    let place: DaemonFixture
 
     /// A run of the program, with its own stored list and the daemon.
     func run<Result>(_ body: (TransferClient) async throws -> Result) async throws -> Result {
@@ -41,10 +41,12 @@ struct TransferClientRuns {
     _ names: [String], stalling: Bool, _ body: (Program) async throws -> Void
   ) async throws {
     let resources = names.map {
-      stalling ? Workplace.file("/\($0)", Fault(.stall(after: 1 << 20))) : Workplace.file("/\($0)")
+      stalling
+        ? CommandFixture.file("/\($0)", Fault(.stall(after: 1 << 20)))
+        : CommandFixture.file("/\($0)")
     }
-    try await Workplace.with(resources) { (work) async throws in
-      let place = DaemonPlace(work: work)
+    try await CommandFixture.with(resources) { (work) async throws in
+      let place = DaemonFixture(work: work)
       let serving = try await place.serve()
       try await body(Program(place: place))
       try await place.end()
@@ -144,7 +146,7 @@ struct TransferClientRuns {
         let first = try await client.add(try program.request("b1", background: true))
         let again = try await client.add(try program.request("b1", background: true))
         #expect(first.id == again.id)
-        #expect(try await first.result.bytes == Int64(Workplace.length))
+        #expect(try await first.result.bytes == Int64(CommandFixture.length))
         program.place.work.server.setFaults("/b2", [Fault(.status(404))])
         let failing = try await client.add(try program.request("b2", background: true))
         await #expect { try await failing.result } throws: {
@@ -165,8 +167,8 @@ struct TransferClientRuns {
 
   @Test("a manager refuses a background transfer; without a daemon, the error says how to start it")
   func refusals() async throws {
-    try await Workplace.with([]) { (work) async throws in
-      let program = Program(place: DaemonPlace(work: work))
+    try await CommandFixture.with([]) { (work) async throws in
+      let program = Program(place: DaemonFixture(work: work))
       try await program.run { (client) async throws in
         let request = try program.request("b1", background: true)
         await #expect { try await client.manager.add(request) } throws: {

@@ -17,7 +17,7 @@ import Testing
 struct TwoAddressRuns {
   @Test("Case 50: a first address that refuses costs no attempt")
   func refused() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let dead = try await OwnHosts.get(["::1"], in: place, "--retries", "0")
       try dead.expectFailed(.connect)
       #expect(place.server.snapshot.requests.isEmpty)
@@ -28,7 +28,7 @@ struct TwoAddressRuns {
   @Test("Case 50: a first address that does not answer costs no attempt")
   func silent() async throws {
     for _ in 0..<8 {
-      let isDone = try await Workplace.with(Workplace.file()) { place in
+      let isDone = try await CommandFixture.with(CommandFixture.file()) { place in
         // Another program may use the port there.
         guard let silent = SilentPort(place.server.port) else { return false }
         defer { silent.release() }
@@ -42,7 +42,7 @@ struct TwoAddressRuns {
     Issue.record("no port is free on both addresses")
   }
 
-  private func expectWhole(_ place: Workplace) async throws {
+  private func expectWhole(_ place: CommandFixture) async throws {
     let result = try await OwnHosts.get(["::1", "127.0.0.1"], in: place, "--retries", "0")
     #expect(result.status == 0, "\(result.errors)")
     #expect(try result.events().of("attempt").isEmpty)
@@ -58,7 +58,7 @@ private enum OwnHosts {
   private static let unshare = "/usr/bin/unshare"
 
   static func get(
-    _ addresses: [String], in place: Workplace, _ options: String...
+    _ addresses: [String], in place: CommandFixture, _ options: String...
   ) async throws -> CommandResult {
     let hosts = place.path("../hosts-\(UUID().uuidString)")
     // Files that a test leaves in the temporary directory are no failure.

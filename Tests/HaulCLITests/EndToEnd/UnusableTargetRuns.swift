@@ -31,7 +31,7 @@ struct UnusableTargetRuns {
     "A target that is not a regular file is refused and kept; without it, the download completes",
     arguments: Defect.allCases.filter { $0 != .device || canMakeDevices })
   func target(defect: Defect) async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       let options = ["-o", "file.bin"]
       _ = try await place.interrupt(options)
       try defect.plant(at: place.path("file.bin"))
@@ -48,7 +48,7 @@ struct UnusableTargetRuns {
 
   @Test("A device as a target is refused, and no file is left beside it")
   func namedDevice() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       try await place.get("/file.bin", "-o", "/dev/full").expectFailed(.notARegularFile)
       #expect(
         try !FileManager.default.contentsOfDirectory(atPath: "/dev").contains {
@@ -59,7 +59,7 @@ struct UnusableTargetRuns {
 
   @Test("A file in place of a directory of the path is refused")
   func fileOnTheWay() async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       try Data().write(to: URL(filePath: place.path("d")))
       for options in [["-d", "d"], ["-o", "d/x"]] {
         let result = try await place.haul(
@@ -71,7 +71,8 @@ struct UnusableTargetRuns {
 
   @Test("The target's directory is removed during the run: it fails, and can be run again")
   func removedDirectory() async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let run = try await place.start("/file.bin", "--json", "-d", "d")
       try await run.reach(bytes: 1 << 20)
@@ -90,7 +91,8 @@ struct UnusableTargetRuns {
     "A directory that is renamed during the run: no file is reported under the old path",
     arguments: [false, true])
   func renamedDirectory(isReplaced: Bool) async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let run = try await place.start("/file.bin", "--json", "-d", "d")
       try await run.reach(bytes: 1 << 20)
@@ -111,7 +113,8 @@ struct UnusableTargetRuns {
 
   @Test("Two processes with one target: one succeeds, the other reports that it is in use")
   func twoProcesses() async throws {
-    try await Workplace.with(Workplace.file("/file.bin", .always(.stall(after: 1 << 20)))) {
+    try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
+    {
       place in
       let first = try await place.start("/file.bin", "--json", "-o", "file.bin")
       try await first.reach(bytes: 1 << 20)
@@ -147,7 +150,7 @@ struct UnusableTargetRuns {
     "A part file or journal that is another user's, writable by others or a symlink is not touched",
     arguments: Planted.allCases.filter { $0 != .otherUser || isRoot }, ["part", "journal"])
   func planted(planted: Planted, name: String) async throws {
-    try await Workplace.with(Workplace.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { place in
       _ = try await place.interrupt(["-o", "file.bin"])
       try planted.plant(at: place.path("file.bin.haul.\(name)"))
       let names = try place.names()

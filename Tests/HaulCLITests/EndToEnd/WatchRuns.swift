@@ -10,7 +10,8 @@ struct WatchRuns {
   @Test("ends with the last transfer, says how each ended, and has the exit status of wait")
   func ends() async throws {
     let stall = Fault(.stall(after: 1 << 20))
-    try await DaemonPlace.with(Workplace.file("/a", stall), Workplace.file("/b")) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a", stall), CommandFixture.file("/b")) {
+      place in
       let (a, b) = (try await place.add("/a"), try await place.add("/b"))
       try await place.work.server.waitForHeld("/a")
       #expect(try await place.haul("wait", b).status == 0)
@@ -26,7 +27,8 @@ struct WatchRuns {
 
   @Test("one that is paused ends it with status 3")
   func paused() async throws {
-    try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+      place in
       let a = try await place.add("/a")
       #expect(try await place.haul("pause", a).status == 0)
       let result = try await place.haul("watch", a)
@@ -37,7 +39,7 @@ struct WatchRuns {
 
   @Test("--json prints each change of a transfer, the end last")
   func json() async throws {
-    try await DaemonPlace.with(Workplace.file("/a"), Workplace.file("/b")) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
       _ = try await place.haul("suspend")
       let (a, _) = (try await place.add("/a"), try await place.add("/b"))
       let watch = try await place.begin("watch", "--json", a)
@@ -54,7 +56,8 @@ struct WatchRuns {
 
   @Test("says so when the daemon is stopped")
   func stopped() async throws {
-    try await DaemonPlace.with(Workplace.file("/a", Fault(.stall(after: 1 << 20)))) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+      place in
       _ = try await place.add("/a")
       let watch = try await place.begin("watch", "--json")
       try await watch.reach("the transfer was shown") { output, _ in output.contains("running") }
@@ -67,7 +70,7 @@ struct WatchRuns {
 
   @Test("an unknown id is refused")
   func unknown() async throws {
-    try await DaemonPlace.with(Workplace.file("/a")) { place in
+    try await DaemonFixture.with(CommandFixture.file("/a")) { place in
       #expect(try await place.haul("daemon", "start").status == 0)
       let result = try await place.haul("watch", "nothing")
       #expect(result.status == 1)

@@ -9,7 +9,7 @@ import Testing
     "a-rather-long-name-for-a-file-that-nobody-would-want-to-type-0123456789.tar.zst",
   ]
 
-  private static func board(_ generator: inout SimulationRandom) -> ProgressBoard {
+  private static func board(_ generator: inout SimulationRandom) -> ProgressModel {
     let running = Int.random(in: 0..<30, using: &generator)
     let files = (0..<running).map { number in
       FileProgress(
@@ -19,11 +19,11 @@ import Testing
           rate: .random(in: 0..<1e9, using: &generator), connections: number))
     }
     let expected = Bool.random(using: &generator) ? running : running + 9_950
-    return ProgressBoard(files, expected: max(1, expected))
+    return ProgressModel(files, expected: max(1, expected))
   }
 
   private static func frame(
-    _ board: ProgressBoard, _ screen: TerminalScreen, _ style: FrameStyle
+    _ board: ProgressModel, _ screen: TerminalScreen, _ style: FrameStyle
   ) -> [String] {
     ProgressFrame(board, width: screen.width, height: screen.height, style: style).lines.map {
       let plain = $0.text.replacing("\u{1B}[32m", with: "").replacing("\u{1B}[0m", with: "")
@@ -75,7 +75,7 @@ import Testing
   func negativeControl() throws {
     var screen = TerminalScreen(width: 60, height: 10)
     let frame = ProgressFrame(
-      ProgressBoard([FileProgress(name: "x", phase: .connecting)], expected: 2), width: 60,
+      ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 2), width: 60,
       height: 10, style: FrameStyle())
     var first = TerminalDisplay()
     try screen.feed(first.update(frame: frame).utf8)
@@ -89,7 +89,7 @@ import Testing
   @Test("lines wait for the next redraw, which writes nothing if nothing has changed")
   func screen() {
     var screen = GetScreen(hasBars: true, style: FrameStyle(), size: { (80, 24) })
-    var board = ProgressBoard([FileProgress(name: "x", phase: .connecting)], expected: 1)
+    var board = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
     #expect(screen.add(["one"]).isEmpty)
     #expect(screen.redraw(board).hasPrefix("one\nx "))
     #expect(screen.redraw(board).isEmpty)

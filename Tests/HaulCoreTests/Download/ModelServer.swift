@@ -2,11 +2,11 @@ import HaulCore
 
 /// A simple server: a file with a version, some habits, and faults that become rarer.
 struct ModelServer {
-  enum Habit: CaseIterable {
+  enum Behaviour: CaseIterable {
     case honest, ignoresRanges, chunked, ignoresIfRange, capsRanges, withoutValidators, mislabels
   }
 
-  let habit: Habit
+  let habit: Behaviour
   /// The version that it serves now, and for how long.
   private(set) var version = 1
   private(set) var length: Int64
@@ -21,7 +21,7 @@ struct ModelServer {
       faults = .random(in: 0...3, using: &random)
       return
     }
-    habit = Habit.allCases.randomElement(using: &random) ?? .honest
+    habit = Behaviour.allCases.randomElement(using: &random) ?? .honest
     length = .random(in: 0...400, using: &random)
     changesLeft = .random(in: 0..<10, using: &random) == 0 ? 2 : .random(in: 0...1, using: &random)
     faults = .random(in: 0...30, using: &random)

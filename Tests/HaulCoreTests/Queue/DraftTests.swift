@@ -7,7 +7,7 @@ import Testing
 
   /// Two queues with the same inputs: one is changed in place, the other by decisions, some of
   /// which are refused.
-  private struct Twins {
+  private struct ReferenceQueuePair {
     var inPlace = QueueMachine()
     var decided = QueueMachine()
     var dice: SplitMix64
@@ -17,7 +17,7 @@ import Testing
     var refusals = 0
 
     /// The visible state of a queue.
-    struct Sight: Equatable {
+    struct ListSnapshot: Equatable {
       let members: [TransferSummary]
       let standings: [StoredState]
       let groups: [String: GroupProgress.Counts]
@@ -42,7 +42,7 @@ import Testing
 
     mutating func step() throws {
       let input = input()
-      let before = Sight(decided, ids)
+      let before = ListSnapshot(decided, ids)
       var decision = QueueDecision()
       do {
         try decided.decide(&decision) { (queue, decision) throws(TransferError) in
@@ -50,10 +50,10 @@ import Testing
         }
       } catch {
         // The queue itself refused it.
-        #expect(Sight(decided, ids) == before)
+        #expect(ListSnapshot(decided, ids) == before)
         return
       }
-      #expect(Sight(decided, ids) == before, "a decision alone changes nothing")
+      #expect(ListSnapshot(decided, ids) == before, "a decision alone changes nothing")
       if dice.next() % 4 == 0 {
         refusals += 1
         return
@@ -66,7 +66,7 @@ import Testing
       try input(&inPlace, &other)
       #expect(other.effects == decision.effects)
       #expect(other.events == decision.events)
-      #expect(Sight(decided, ids) == Sight(inPlace, ids))
+      #expect(ListSnapshot(decided, ids) == ListSnapshot(inPlace, ids))
     }
 
     private typealias Input = (inout QueueMachine, inout QueueDecision) throws(TransferError) ->
@@ -156,7 +156,7 @@ import Testing
   func `Applied decisions equal changes in place, and refused decisions change nothing`(
     seed: UInt64
   ) throws {
-    var twins = Twins(dice: SplitMix64(seed: seed))
+    var twins = ReferenceQueuePair(dice: SplitMix64(seed: seed))
     for _ in 0..<150 { try twins.step() }
     #expect(twins.refusals > 10)
   }

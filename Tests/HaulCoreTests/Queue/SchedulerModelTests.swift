@@ -159,7 +159,7 @@ private struct SchedulerModelWalk {
   }
 
   private mutating func agrees() -> String? {
-    var judge = StartJudge(model, at: now)
+    var judge = StartInvariants(model, at: now)
     let mayStart = queue.mayStart(at: now)
     let (found, wanted) = (queue.next(at: now), model.next(at: now))
     guard mayStart || found.isEmpty else { return "started \(found), which it said may not" }
@@ -204,7 +204,7 @@ private struct SchedulerModelWalk {
 }
 
 /// What must hold of every start, in any order.
-private struct StartJudge {
+private struct StartInvariants {
   private var state: SchedulerModel
 
   init(_ state: SchedulerModel, at now: Instant) {

@@ -21,7 +21,7 @@ import Testing
   }
 
   /// A queue in virtual time.
-  private struct Stage {
+  private struct ModelState {
     let time = VirtualTime()
     let deadlines: DeadlineQueue<String>
     private let heard = NIOLockedValueBox<[Call]>([])
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `Keys fire at their instants, the earliest first, in any order of setting`() {
-    let stage = Stage()
+    let stage = ModelState()
     for (key, second) in [("c", 3), ("a", 1), ("d", 4), ("b", 2)] { stage.set(key, second) }
     stage.run(until: 3)
     #expect(stage.calls == [Call(1, "a"), Call(2, "b"), Call(3, "c")])
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `An earlier instant set while the timer runs fires first, and later ones stay`() {
-    let stage = Stage()
+    let stage = ModelState()
     stage.set("late", 10)
     stage.run(until: 1)
     stage.set("early", 2)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `A key that is set again fires only at its new instant`() {
-    let stage = Stage()
+    let stage = ModelState()
     stage.set("later", 2)
     stage.set("later", 5)
     stage.set("earlier", 9)
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func `A removed key does not fire, and can be set again`() {
-    let stage = Stage()
+    let stage = ModelState()
     stage.set("a", 1)
     stage.set("b", 2)
     stage.set("a", nil)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func `Keys due at the same instant fire in one call, in order`() {
-    let stage = Stage()
+    let stage = ModelState()
     for key in ["x", "y", "z"] { stage.set(key, 2) }
     stage.set("w", 1)
     // After it is set again, it comes behind the others of the same instant.
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `A key set to a past instant fires at once`() {
-    let stage = Stage()
+    let stage = ModelState()
     stage.run(until: 5)
     stage.set("a", 2)
     stage.time.settle()
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func `Any number of keys uses one timer`() {
-    let stage = Stage()
+    let stage = ModelState()
     for second in (1...500).reversed() { stage.set("\(second)", second) }
     stage.time.settle()
     #expect(stage.time.clock.sleeperCount == 1)
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func `The handler can set and remove keys`() {
-    let stage = Stage { deadlines, keys in
+    let stage = ModelState { deadlines, keys in
       guard keys == ["tick"], deadlines.instant(of: "other") != nil else { return }
       deadlines.set("other", to: nil)
       deadlines.set("now", to: Instant())
@@ -148,7 +148,7 @@ import Testing
   }
 
   @Test func `After stop no key fires, no key is accepted, and no timer runs`() {
-    let stage = Stage()
+    let stage = ModelState()
     stage.set("a", 1)
     stage.run(until: 0)
     stage.deadlines.stop()
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test func `A timer that fires while the queue stops calls no handler`() {
-    let stage = Stage()
+    let stage = ModelState()
     stage.set("a", 1)
     stage.time.settle()
     // Its task runs after this.

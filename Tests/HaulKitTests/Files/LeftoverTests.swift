@@ -89,14 +89,14 @@ import Testing
     }
   }
 
-  enum Plant: String, CaseIterable, Sendable {
+  enum LeftoverKind: String, CaseIterable, Sendable {
     case partMode, journalMode, partLink, journalLink, partHardLink, journalHardLink
     case partDirectory, journalDirectory, journalForeign
 
     var name: String { rawValue.hasPrefix("part") ? LeftoverTests.part : LeftoverTests.journal }
   }
 
-  private func apply(_ plant: Plant, _ bench: Bench) throws {
+  private func apply(_ plant: LeftoverKind, _ bench: Bench) throws {
     let manager = FileManager.default
     let path = bench.path(plant.name)
     switch plant {
@@ -115,9 +115,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Plant.allCases)
+  @Test(arguments: LeftoverKind.allCases)
   func `A part file or journal that may be foreign is refused and not touched`(
-    plant: Plant
+    plant: LeftoverKind
   ) async throws {
     try await Bench.with([.stalling("/f.bin", seed: 4)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")

@@ -261,7 +261,7 @@ import Testing
 }
 
 /// Equal ends prove nothing, because disk images have long equal stretches.
-@Suite(.timeLimit(.minutes(3))) struct ComparedPlacesTests {
+@Suite(.timeLimit(.minutes(3))) struct ComparisonOffsetTests {
   @Test func `Another file with the same last bytes is detected as different`() async throws {
     let resource = FaultScript.Resource.stalling("/f", seed: 31).with {
       $0.entityTag = nil

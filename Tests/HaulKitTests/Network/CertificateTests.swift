@@ -133,6 +133,6 @@ import Testing
   func `Certificate names match a host exactly or with one leading wildcard`(
     pattern: String, host: String, fits: Bool
   ) {
-    #expect(CertificateName.matches(pattern, host) == fits)
+    #expect(HostnameVerification.matches(pattern, host) == fits)
   }
 }

@@ -13,8 +13,8 @@ import Testing
   private static let look = WaitMonitor.period + .seconds(1)
 
   /// A scene in which something may block transfers from now on.
-  private func hindered(active: Int = 1) -> Scene {
-    let scene = Scene(active: active)
+  private func hindered(active: Int = 1) -> SimulatedManager {
+    let scene = SimulatedManager(active: active)
     scene.ledger.withLockedValue { $0.isHindered = true }
     scene.machine.put(Self.directory, onDevice: 1)
     // The part file has only received bytes.
@@ -23,7 +23,7 @@ import Testing
   }
 
   private func add(
-    _ scene: Scene, _ name: String, to directory: String = Self.directory,
+    _ scene: SimulatedManager, _ name: String, to directory: String = Self.directory,
     length: Int64 = Self.length
   ) throws -> Transfer {
     let request = try scene.download(name, length: length) {
@@ -33,17 +33,17 @@ import Testing
   }
 
   /// A download of 4 MiB, of which more than a quarter has arrived.
-  private func addPartly(_ scene: Scene) throws -> Transfer {
+  private func addPartly(_ scene: SimulatedManager) throws -> Transfer {
     let transfer = try add(scene, "f", length: 4 << 20)
     while scene.received("f") < 1 << 20 { scene.pass(.milliseconds(50)) }
     return transfer
   }
 
-  private func reasons(_ scene: Scene, _ text: String) -> Int {
+  private func reasons(_ scene: SimulatedManager, _ text: String) -> Int {
     scene.ledger.withLockedValue { $0.trace.count { $0.contains("told") && $0.contains(text) } }
   }
 
-  private func expectWhole(_ scene: Scene, _ name: String, length: Int64 = Self.length) {
+  private func expectWhole(_ scene: SimulatedManager, _ name: String, length: Int64 = Self.length) {
     let bytes = scene.machine.contents(of: name, in: Self.directory)
     #expect(bytes == SeededContent(seed: 7).bytes(at: 0, count: Int(length)))
   }

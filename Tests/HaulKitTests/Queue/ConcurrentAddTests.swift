@@ -9,7 +9,7 @@ import Testing
   private typealias Outcomes = NIOLockedValueBox<[String: Result<TransferID, TransferError>]>
 
   /// Begins them one after the other, without waiting, and lets all of them finish.
-  private func add(_ requests: [TransferRequest], _ scene: Scene) -> Outcomes {
+  private func add(_ requests: [TransferRequest], _ scene: SimulatedManager) -> Outcomes {
     let outcomes = Outcomes([:])
     for request in requests {
       scene.begin { manager in
@@ -26,7 +26,7 @@ import Testing
     return outcomes
   }
 
-  private func requests(_ scene: Scene, _ count: Int) -> [TransferRequest] {
+  private func requests(_ scene: SimulatedManager, _ count: Int) -> [TransferRequest] {
     (0..<count).map { number in
       var request = scene.step("s\(number)", turns: 1)
       request.identifier = "\(number)"
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `Concurrent additions are stored in one change`() throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
     scene.process.store.habits.isSlow = true
     let before = scene.process.store.counts.commits
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func `A refused addition does not affect the others`() throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
     scene.process.store.habits.isSlow = true
     var requests = requests(scene, 10)
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `Concurrent additions with one identifier return the same transfer`() throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
     scene.process.store.habits.isSlow = true
     let found = NIOLockedValueBox<[TransferID]>([])

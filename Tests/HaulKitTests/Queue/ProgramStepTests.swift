@@ -12,7 +12,7 @@ import Testing
     let words = [
       "a b", "it's \"quoted\"", "two\nlines", "", "äöü 漢字 🧵", "$HOME `id` $(id) ; * \\", "-n",
     ]
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       let step = try await place.manager.add(
         .step(
           program: ["sh", "-c", #"printf '%s\0' "$@" > got"#, "script"] + words,
@@ -28,7 +28,7 @@ import Testing
     let variables = [
       "PATH": "/usr/bin:/bin", "KEPT": "1", "HAUL_PASSWORD": "secret-password",
     ]
-    try await ProgramPlace.with(programs: LinuxPrograms(environment: variables)) { place in
+    try await ProgramFixture.with(programs: LinuxPrograms(environment: variables)) { place in
       // The fourth is the one with which it lists them.
       let step = try await place.add("cat > input; ls /proc/self/fd > files; env > variables")
       _ = try await step.result
@@ -43,7 +43,7 @@ import Testing
   @Test func `A nonzero exit code is a failure, with the last lines of output in the error`()
     async throws
   {
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       let step = try await place.add(
         #"echo shown; echo one >&2; echo two >&2; echo three >&2; printf '\033[31mred' >&2; exit 3"#,
         "secret-argument")
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `A program that is ended by a signal has failed`() async throws {
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       let error = try await place.failure(of: place.add("kill -9 $$"))
       #expect(error.message == "sh was ended by signal 9 (SIGKILL)")
       #expect(error.code == .io)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `A command that cannot run fails at once with the reason`() async throws {
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       func message(_ words: [String], in directory: String? = nil) async throws -> String {
         let step = try await place.manager.add(.step(program: words, in: directory))
         return try await place.failure(of: step).message
@@ -127,7 +127,7 @@ import Testing
   @Test func `The process is stored before the program's first instruction`() async throws {
     let store = ReplayStore()
     let programs = WatchedPrograms(store: store)
-    try await ProgramPlace.with(store: store, programs: programs) { place in
+    try await ProgramFixture.with(store: store, programs: programs) { place in
       let step = try await place.add("echo $$ > pid")
       _ = try await step.result
       let stored = try #require(programs.storedAtBegin.withLockedValue { $0 }.first)
@@ -140,7 +140,7 @@ import Testing
   @Test func `A program whose process cannot be stored does not run`() async throws {
     let store = ReplayStore()
     let programs = WatchedPrograms(store: store, refuses: true)
-    try await ProgramPlace.with(store: store, programs: programs) { place in
+    try await ProgramFixture.with(store: store, programs: programs) { place in
       let error = try await place.failure(of: place.add("echo $$ > pid"))
       #expect(error.code == .diskFull)
       #expect(place.text("pid") == nil)

@@ -20,7 +20,7 @@ import Testing
     async throws
   {
     let clock = ManualClock()
-    try await ProgramPlace.with(clock: clock) { place in
+    try await ProgramFixture.with(clock: clock) { place in
       let step = try await place.add(
         #"""
         (trap "" TERM; exec sh -c 'echo $$ > deaf; exec sleep 300') &
@@ -43,7 +43,7 @@ import Testing
     async throws
   {
     let clock = ManualClock()
-    try await ProgramPlace.with(active: 1, clock: clock) { place in
+    try await ProgramFixture.with(active: 1, clock: clock) { place in
       let step = try await place.add(#"trap "" TERM; echo $$ > pid; exec sleep 300"#)
       let next = try await place.add("exit 0")
       let pid = try await place.process("pid")
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `A cancel that keeps bytes ends a program too`() async throws {
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       let step = try await place.add(Self.endless)
       let pid = try await place.process("started")
       try await step.cancel(keepingBytes: true)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `A cancel during the pause of a program takes effect at once`() async throws {
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       let step = try await place.add(Self.endless)
       let pid = try await place.process("started")
       async let pausing = step.pause()
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func `A pause ends an idempotent program, and a resume runs it again`() async throws {
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       let step = try await place.add(
         "echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0; exec sleep 300",
         isIdempotent: true)
@@ -98,7 +98,7 @@ import Testing
   }
 
   @Test func `A paused program that is not idempotent runs to its end`() async throws {
-    try await ProgramPlace.with { place in
+    try await ProgramFixture.with { place in
       try place.makeGate("gate")
       let step = try await place.add("echo $$ > pid; cat gate; echo done > done")
       let pid = try await place.process("pid")
@@ -117,11 +117,11 @@ import Testing
     isIdempotent: Bool
   ) async throws {
     let (clock, store) = (ManualClock(), MemoryStore())
-    let directory = ScratchPlace.make()
+    let directory = ScratchFixture.make()
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let text = "echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0; exec sleep 300"
     var pid: Int32 = 0
-    try await ProgramPlace.with(clock: clock, store: store, in: directory) { place in
+    try await ProgramFixture.with(clock: clock, store: store, in: directory) { place in
       _ = try await place.add(text, isIdempotent: isIdempotent)
       pid = try await place.process("started")
       async let end: Void = place.manager.shutdown()
@@ -134,7 +134,7 @@ import Testing
       #expect(!runs(pid) && clock.sleeperCount == 0)
     }
     #expect(try await store.open().members.map(\.storedState.wasRunning) == [!isIdempotent])
-    try await ProgramPlace.with(store: store, in: directory) { place in
+    try await ProgramFixture.with(store: store, in: directory) { place in
       await place.manager.waitUntilEmpty()
       let result = try await store.records(place.manager.summaries().map(\.id)).first?.result
       #expect(result?.error?.code == (isIdempotent ? nil : .interrupted))
@@ -144,7 +144,7 @@ import Testing
 
   @Test func `A shutdown kills a program that ignores all signals`() async throws {
     let clock = ManualClock()
-    try await ProgramPlace.with(clock: clock) { place in
+    try await ProgramFixture.with(clock: clock) { place in
       _ = try await place.add(#"trap "" TERM; echo $$ > pid; exec sleep 300"#)
       let pid = try await place.process("pid")
       async let end: Void = place.manager.shutdown()
@@ -162,7 +162,7 @@ import Testing
     isIdempotent: Bool
   ) async throws {
     let store = ReplayStore()
-    try await ProgramPlace.with(store: store) { place in
+    try await ProgramFixture.with(store: store) { place in
       let step = try await place.add(
         #"""
         for pid in $(cat started); do [ -e /proc/$pid/exe ] && echo $pid >> overlap; done
@@ -172,7 +172,7 @@ import Testing
       let processes = [try await place.process("started"), try await place.process("child")]
       // As if this manager had been killed: only what it stored remains.
       let dead = await store.afterCrash()
-      try await ProgramPlace.with(store: dead, in: place.directory) { later in
+      try await ProgramFixture.with(store: dead, in: place.directory) { later in
         #expect(!processes.contains(where: runs))
         await later.manager.waitUntilEmpty()
         let result = try await dead.records([step.id]).first?.result
@@ -206,7 +206,7 @@ import Testing
     let process = try LinuxPrograms().prepare(ProgramCommand(id: id, arguments: ["sleep", "300"]))
     try process.begin()
     let store = try await store(of: id, another.identity(process.identity))
-    try await ProgramPlace.with(store: store) { await $0.manager.waitUntilEmpty() }
+    try await ProgramFixture.with(store: store) { await $0.manager.waitUntilEmpty() }
     #expect(runs(process.identity.pid) == (another != .none))
     process.send(.kill)
     #expect(await process.end().status == .signalled(another == .none ? 15 : 9))
@@ -216,7 +216,7 @@ import Testing
   func `Children of an ended program are found by the transfer's id`(
     isItsOwn: Bool
   ) async throws {
-    let directory = ScratchPlace.make()
+    let directory = ScratchFixture.make()
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let (id, other) = (try #require(TransferID(bits: 7)), try #require(TransferID(bits: 8)))
     let text = "(exec sh -c 'echo $$ > child; exec sleep 300') & wait"
@@ -225,7 +225,7 @@ import Testing
         id: isItsOwn ? id : other, arguments: ["sh", "-c", text], directory: directory))
     try process.begin()
     let store = try await store(of: id, process.identity)
-    try await ProgramPlace.with(store: MemoryStore(), in: directory) { place in
+    try await ProgramFixture.with(store: MemoryStore(), in: directory) { place in
       let child = try await place.process("child")
       defer { kill(child, SIGKILL) }
       // As the next manager finds it: not a child of its process.
@@ -233,7 +233,7 @@ import Testing
       var status: Int32 = 0
       #expect(waitpid(process.identity.pid, &status, 0) == process.identity.pid)
       #expect(runs(child))
-      try await ProgramPlace.with(store: store) { await $0.manager.waitUntilEmpty() }
+      try await ProgramFixture.with(store: store) { await $0.manager.waitUntilEmpty() }
       #expect(runs(child) != isItsOwn)
     }
   }
@@ -243,7 +243,7 @@ import Testing
     let programs = UnendingPrograms(clock: clock)
     let id = try #require(TransferID(bits: 7))
     let store = try await store(of: id, ProcessIdentity(pid: 1, start: 1, boot: "this"))
-    try await ProgramPlace.with(clock: clock, store: store, programs: programs) { place in
+    try await ProgramFixture.with(clock: clock, store: store, programs: programs) { place in
       await place.manager.waitUntilEmpty()
       let error = try await store.records([id]).first?.result?.error
       #expect(error?.code == .interrupted)

@@ -6,7 +6,7 @@ import Testing
 
 /// Starts and ends, which no command caused: they are stored again by themselves a second later.
 extension RefusedDecisionTests {
-  private func refusals(_ scene: Scene) -> Int {
+  private func refusals(_ scene: SimulatedManager) -> Int {
     scene.ledger.withLockedValue { $0.trace.count { $0 == "the store refuses" } }
   }
 
@@ -14,7 +14,7 @@ extension RefusedDecisionTests {
   func `An end that the store refuses is stored a second later, and frees its slot then`(
     fails: Bool
   ) throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     let requests = ["a", "b"].map { scene.step($0, turns: 1) }
     scene.plans.withLockedValue { $0["a"]?.alwaysFails = fails }
     let added = try scene.call { try await $0.add(requests) }
@@ -34,7 +34,7 @@ extension RefusedDecisionTests {
   }
 
   @Test func `A pause returns only when its end is stored`() throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     let request = scene.step("a", turns: 20, isPatient: true)
     let step = try scene.call { try await $0.add(request) }
     scene.process.store.habits.changesUntilRefusal = 1
@@ -51,7 +51,7 @@ extension RefusedDecisionTests {
   }
 
   @Test func `A start that the store refuses is repeated a second later, in order`() throws {
-    let scene = Scene(active: 2)
+    let scene = SimulatedManager(active: 2)
     try scene.call { await $0.suspend() }
     let requests = ["a", "b", "c"].map { scene.step($0, turns: 2) }
     let added = try scene.call { try await $0.add(requests) }
@@ -70,7 +70,7 @@ extension RefusedDecisionTests {
 
   @Test func `A store that refuses for a minute is tried once a second, and not read again`() throws
   {
-    let scene = Scene(active: 20)
+    let scene = SimulatedManager(active: 20)
     try scene.call { try await $0.open() }
     let requests = (0..<500).map { scene.step("s\($0)", turns: 2) }
     _ = try scene.call { try await $0.add(requests) }
@@ -90,7 +90,7 @@ extension RefusedDecisionTests {
 
   /// The number of commits in three seconds, with a store that takes half a second for each and
   /// refuses it.
-  private func tries(_ scene: Scene, _ begin: () -> Void = {}) throws -> Int {
+  private func tries(_ scene: SimulatedManager, _ begin: () -> Void = {}) throws -> Int {
     scene.process.store.habits.timeOfChange = .milliseconds(500)
     scene.refuseChanges(true)
     let before = scene.process.store.counts.commits
@@ -105,14 +105,14 @@ extension RefusedDecisionTests {
   }
 
   @Test func `Ends that arrive during a refused change cause no extra changes`() throws {
-    let scene = Scene(active: 20)
+    let scene = SimulatedManager(active: 20)
     let requests = (0..<40).map { scene.step("s\($0)", turns: 1) }
     _ = try scene.call { try await $0.add(requests) }
     #expect(try tries(scene) <= 3)
   }
 
   @Test func `Starts that wait during a refused change cause no extra changes`() throws {
-    let scene = Scene(active: 20)
+    let scene = SimulatedManager(active: 20)
     try scene.call { await $0.suspend() }
     let requests = (0..<5).map { scene.step("s\($0)", turns: 1) }
     _ = try scene.call { try await $0.add(requests) }
@@ -123,7 +123,7 @@ extension RefusedDecisionTests {
   }
 
   @Test func `A change that outlasts the shutdown does no harm`() throws {
-    let scene = Scene(active: 2)
+    let scene = SimulatedManager(active: 2)
     let requests = ["a", "b"].map { scene.step($0, turns: 20, isPatient: true) }
     _ = try scene.call { try await $0.add(requests) }
     scene.process.store.habits.timeOfChange = .seconds(10)
@@ -131,7 +131,7 @@ extension RefusedDecisionTests {
   }
 
   /// A life with each kind of decision; refused commands are repeated.
-  private func live(_ scene: Scene) throws -> [String] {
+  private func live(_ scene: SimulatedManager) throws -> [String] {
     let settle = {
       for _ in 0..<20 {
         scene.pass(.milliseconds(5))
@@ -185,7 +185,7 @@ extension RefusedDecisionTests {
   ) throws {
     var number = 0
     while true {
-      let scene = Scene(active: 2, portion: 2)
+      let scene = SimulatedManager(active: 2, portion: 2)
       scene.ledger.withLockedValue { $0.moves = 1 }
       scene.process.store.habits.isSlow = isSlow
       scene.process.store.habits.changesUntilRefusal = number

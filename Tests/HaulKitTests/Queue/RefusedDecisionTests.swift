@@ -11,12 +11,12 @@ import Testing
   private static let groups = ["g", "new"]
 
   /// A list with a member in each state, one of them running.
-  private struct Cast {
-    let scene: Scene
+  private struct ListWithEveryState {
+    let scene: SimulatedManager
     var ids: [String: TransferID] = [:]
 
     init(portion: Int = QueueCoordinator.portion) throws {
-      scene = Scene(portion: portion)
+      scene = SimulatedManager(portion: portion)
       scene.ledger.withLockedValue { $0.moves = 1 }
       try add(["done", "failed"])
       try scene.runOut()
@@ -60,7 +60,8 @@ import Testing
 
   /// The next change is refused and has no effect; then `body` works, and all transfers end.
   private func refuse(
-    _ cast: Cast, sourceLocation: SourceLocation = #_sourceLocation, _ body: () throws -> Void
+    _ cast: ListWithEveryState, sourceLocation: SourceLocation = #_sourceLocation,
+    _ body: () throws -> Void
   ) throws {
     let scene = cast.scene
     let before = try cast.sight()
@@ -95,7 +96,7 @@ import Testing
   func `A refused command changes nothing, and works the next time`(
     command: TransferMachine.Command, name: String
   ) throws {
-    let cast = try Cast()
+    let cast = try ListWithEveryState()
     try refuse(cast) { try cast.scene.order(command, cast[name]) }
   }
 
@@ -103,7 +104,7 @@ import Testing
   func `A group command whose first portion is refused changes nothing`(
     command: TransferMachine.Command
   ) throws {
-    let cast = try Cast(portion: 2)
+    let cast = try ListWithEveryState(portion: 2)
     try refuse(cast) { try cast.scene.order(command, .group("g")) }
   }
 
@@ -111,7 +112,7 @@ import Testing
   func `After a refused portion, memory and store keep the earlier portions`(
     portions: Int
   ) throws {
-    let cast = try Cast(portion: 2)
+    let cast = try ListWithEveryState(portion: 2)
     cast.scene.process.store.habits.changesUntilRefusal = portions
     #expect(throws: TransferError.self) { try cast.scene.order(.cancel, .group("g")) }
     try cast.expectAgreement()
@@ -125,7 +126,7 @@ import Testing
 
   @Test(arguments: [QueuePosition.first, .last])
   func `A refused move does not change the order`(place: QueuePosition) throws {
-    let cast = try Cast()
+    let cast = try ListWithEveryState()
     try refuse(cast) {
       let selection = cast["waits"]
       _ = try cast.scene.call { try await $0.move(selection, to: place) }
@@ -134,7 +135,7 @@ import Testing
 
   @Test(arguments: ["waits", "runs", "paused"])
   func `A refused priority does not change the transfer`(name: String) throws {
-    let cast = try Cast()
+    let cast = try ListWithEveryState()
     try refuse(cast) {
       let selection = cast[name]
       _ = try cast.scene.call { try await $0.setPriority(.background, of: selection) }
@@ -143,7 +144,7 @@ import Testing
 
   @Test(arguments: ["waits", "paused", "done"])
   func `A refused request does not change the transfer`(name: String) throws {
-    let cast = try Cast()
+    let cast = try ListWithEveryState()
     let id = try #require(cast.ids[name])
     try refuse(cast) {
       _ = try cast.scene.call { try await $0.set(id) { $0.priority = .background } }
@@ -154,7 +155,7 @@ import Testing
   func `A refused addition adds nothing, holds no slot, and works the next time`(
     key: String?, slots: Int
   ) throws {
-    let cast = try Cast()
+    let cast = try ListWithEveryState()
     let scene = cast.scene
     scene.ledger.withLockedValue { $0.setLimits(active: slots, perHost: slots) }
     try scene.call { await $0.setLimits(maximumActive: slots, maximumActivePerHost: slots) }
@@ -167,7 +168,7 @@ import Testing
   }
 
   @Test func `Repeated refusals keep no slot`() throws {
-    let scene = Scene(active: 2)
+    let scene = SimulatedManager(active: 2)
     let requests = ["a", "b", "c"].map { scene.step($0, turns: 2) }
     scene.refuseChanges(true)
     for _ in 0..<5 {
@@ -184,7 +185,7 @@ import Testing
   }
 
   @Test func `A refused addition frees its reserved names`() throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     let requests = try ["1", "2"].map { number in
       try scene.download("f") { $0.url = try ResourceURL("http://h0/f?\(number)") }
     }

@@ -16,7 +16,7 @@ import Testing
   private static let short: Int64 = 400 << 10
 
   private func add(
-    _ scene: Scene, _ name: String, length: Int64 = Self.short,
+    _ scene: SimulatedManager, _ name: String, length: Int64 = Self.short,
     _ change: (inout TransferRequest) -> Void = { _ in }
   ) throws -> Transfer {
     var request = try scene.download(name, length: length)
@@ -25,33 +25,34 @@ import Testing
     return try scene.call { try await $0.add(added) }
   }
 
-  private func add(_ scene: Scene, step name: String, turns: Int) throws -> Transfer {
+  private func add(_ scene: SimulatedManager, step name: String, turns: Int) throws -> Transfer {
     let request = scene.step(name, turns: turns)
     return try scene.call { try await $0.add(request) }
   }
 
   /// How often something was reported.
-  private func count(_ scene: Scene, _ text: String) -> Int {
+  private func count(_ scene: SimulatedManager, _ text: String) -> Int {
     scene.ledger.withLockedValue { $0.trace.count { $0.contains(text) } }
   }
 
-  private func hears(_ scene: Scene) {
+  private func hears(_ scene: SimulatedManager) {
     let (events, process) = (scene.process.manager.events(), scene.process)
     let subscriber = SimulatedSubscriber(number: 1, isSlow: false, ledger: scene.ledger)
     process.start { await subscriber.read(events, process) }
   }
 
-  private func wait(_ scene: Scene, for transfer: Transfer, to be: TransferState) throws {
+  private func wait(_ scene: SimulatedManager, for transfer: Transfer, to be: TransferState) throws
+  {
     for _ in 0..<2_000 where try scene.state(transfer) != be { scene.pass(.milliseconds(10)) }
     #expect(try scene.state(transfer) == be)
   }
 
-  private func setSchedule(_ scene: Scene, _ schedule: Schedule?) throws {
+  private func setSchedule(_ scene: SimulatedManager, _ schedule: Schedule?) throws {
     try scene.call { try await $0.setSchedule(schedule) }
   }
 
   @Test func `A download stops at the end of a window, and resumes in the next one`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     hears(scene)
     scene.process.clock.adjustWallClock(by: 57)
     let first = try add(scene, "first", length: 4 << 20)
@@ -80,7 +81,7 @@ import Testing
   }
 
   @Test func `A transfer that waits for the next window reports its time`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     let reasons = NIOLockedValueBox<[WaitReason]>([])
     let events = scene.process.manager.events()
     scene.process.start {
@@ -101,7 +102,7 @@ import Testing
   }
 
   @Test func `A transfer that a user paused stays paused when a window opens`() throws {
-    let scene = Scene(active: 3, schedule: Self.twice)
+    let scene = SimulatedManager(active: 3, schedule: Self.twice)
     scene.process.clock.adjustWallClock(by: 57)
     let before = try add(scene, "before", length: Self.long)
     let meanwhile = try add(scene, "meanwhile", length: Self.long)
@@ -125,7 +126,7 @@ import Testing
   }
 
   @Test func `A window that opens does not end a suspension`() throws {
-    let scene = Scene(schedule: Self.never)
+    let scene = SimulatedManager(schedule: Self.never)
     let transfer = try add(scene, "f")
     try scene.call { await $0.suspend() }
     try setSchedule(scene, nil)
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func `A transfer whose start the store refused waits when the window has closed`() throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     _ = try add(scene, step: "before", turns: 3)
     let transfer = try add(scene, "f")
     scene.refuseChanges(true)
@@ -159,7 +160,7 @@ import Testing
   }
 
   @Test func `A running step continues to its end, and the next one waits`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     scene.process.clock.adjustWallClock(by: 59)
     let first = try add(scene, step: "first", turns: 40)
     let second = try add(scene, step: "second", turns: 1)
@@ -174,7 +175,7 @@ import Testing
   }
 
   @Test func `A stream with a reader continues`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     scene.process.clock.adjustWallClock(by: 58)
     let stream = try add(scene, "stream", length: 1 << 20) { $0.download?.destination = .stream }
     let bytes = try scene.call { try await $0.bytes(of: stream) }
@@ -190,7 +191,7 @@ import Testing
   }
 
   @Test func `With a limit of one, the slot is freed once and one transfer resumes`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     let transfers = try ["a", "b", "c"].map { try add(scene, $0, length: Self.long) }
     for _ in 0..<6 {
       try wait(scene, for: transfers[0], to: .running)
@@ -205,7 +206,7 @@ import Testing
   }
 
   @Test func `A forced transfer runs outside a window, and a started one waits`() throws {
-    let scene = Scene(schedule: Self.never)
+    let scene = SimulatedManager(schedule: Self.never)
     let forced = try add(scene, "forced", length: 1 << 20)
     let started = try add(scene, "started")
     scene.send(.start, started)
@@ -227,7 +228,7 @@ import Testing
     jump: Double
   ) throws {
     let hour = Schedule([.init([.saturday], from: 5, to: 12)], timeZone: "UTC")
-    let scene = Scene(schedule: hour)
+    let scene = SimulatedManager(schedule: hour)
     scene.process.clock.adjustWallClock(by: 310)
     let transfer = try add(scene, "f", length: Self.long)
     try wait(scene, for: transfer, to: .running)
@@ -247,7 +248,7 @@ import Testing
   @Test func `What waits for a window starts when a command that starts nothing notices it`() throws
   {
     let hour = Schedule([.init([.saturday], from: 5, to: 12)], timeZone: "UTC")
-    let scene = Scene(schedule: hour)
+    let scene = SimulatedManager(schedule: hour)
     let first = try add(scene, "first", length: Self.long)
     let second = try add(scene, "second", length: Self.long)
     #expect(try scene.state(first) == .queued)
@@ -261,7 +262,7 @@ import Testing
 
   @Test func `A window in an hour that the clocks skip does not open that night`() throws {
     let hour = Schedule([.init(.everyDay, from: 120, to: 180)], timeZone: "Europe/Berlin")
-    let scene = Scene(schedule: hour)
+    let scene = SimulatedManager(schedule: hour)
     // 2026-03-29 00:30 UTC, 01:30 in Berlin; half an hour later it is 03:00 there.
     scene.process.clock.adjustWallClock(by: 1_774_744_200 - QueueWorld.wallStart)
     let transfer = try add(scene, "f")
@@ -274,7 +275,7 @@ import Testing
   }
 
   @Test func `A window's end stops a transfer even if the store refuses the change`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     scene.process.clock.adjustWallClock(by: 57)
     let transfer = try add(scene, "f", length: Self.long)
     scene.pass(.seconds(1))
@@ -289,7 +290,7 @@ import Testing
   }
 
   @Test func `A retry due after the end of a window waits for the next one`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     scene.process.clock.adjustWallClock(by: 57)
     scene.servers.habits.faultOneIn = 1
     let transfer = try add(scene, "f") { $0.download?.retry.retries = 100 }
@@ -307,11 +308,11 @@ import Testing
   }
 
   @Test func `Nothing starts after a restart outside a window`() async throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     let transfer = try add(scene, "f", length: Self.long)
     try wait(scene, for: transfer, to: .running)
     try scene.end()
-    let next = Scene(schedule: Self.never, memory: scene.memory)
+    let next = SimulatedManager(schedule: Self.never, memory: scene.memory)
     next.ledger.withLockedValue { ledger in
       ledger.members = scene.ledger.withLockedValue { $0.members }
     }
@@ -325,7 +326,7 @@ import Testing
   }
 
   @Test func `A manager that shuts down outside a window leaves nothing behind`() throws {
-    let scene = Scene(schedule: Self.never)
+    let scene = SimulatedManager(schedule: Self.never)
     _ = try add(scene, "f")
     scene.pass(.seconds(100))
     try scene.end()
@@ -333,7 +334,7 @@ import Testing
   }
 
   @Test func `A manager with nothing to run does not check the clock`() throws {
-    let scene = Scene(schedule: Self.twice)
+    let scene = SimulatedManager(schedule: Self.twice)
     let transfer = try add(scene, "f", length: 1000)
     try scene.runOut()
     scene.pass(.seconds(120))
@@ -353,7 +354,7 @@ import Testing
       var configuration = TransferManager.Configuration()
       configuration.schedule = wrong
       #expect(throws: TransferError.self) { _ = try TransferManager(configuration) }
-      let scene = Scene(schedule: Self.twice)
+      let scene = SimulatedManager(schedule: Self.twice)
       #expect(throws: TransferError.self) { try setSchedule(scene, wrong) }
       #expect(try scene.call { await $0.schedule } == Self.twice)
       try scene.end()

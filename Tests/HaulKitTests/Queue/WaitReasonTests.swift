@@ -8,17 +8,18 @@ import Testing
 @Suite struct WaitReasonTests {
   private static let directory = QueueWorld.directory
 
-  private func reason(_ scene: Scene, _ transfer: Transfer) throws -> WaitReason? {
+  private func reason(_ scene: SimulatedManager, _ transfer: Transfer) throws -> WaitReason? {
     try scene.call { _ in await transfer.waitReason }
   }
 
-  private func added(_ scene: Scene, _ requests: [TransferRequest]) throws -> [Transfer] {
+  private func added(_ scene: SimulatedManager, _ requests: [TransferRequest]) throws -> [Transfer]
+  {
     try scene.call { try await $0.add(requests) }
   }
 
   /// A scene with a download that waits for room on its disk.
-  private func withFullDisk() throws -> (Scene, Transfer) {
-    let scene = Scene()
+  private func withFullDisk() throws -> (SimulatedManager, Transfer) {
+    let scene = SimulatedManager()
     scene.ledger.withLockedValue { $0.isHindered = true }
     scene.machine.put(Self.directory, onDevice: 1)
     scene.machine.setFaults(SimulatedFaults())
@@ -33,7 +34,7 @@ import Testing
   func `Slots, dependencies, blocked dependencies and suspension are reported as wait reasons`()
     throws
   {
-    let scene = Scene()
+    let scene = SimulatedManager()
     var chain = (0..<4).map { scene.step("s\($0)", turns: 50) }
     for number in chain.indices { chain[number].identifier = "s\(number)" }
     for number in 2...3 { chain[number].after = [.identifier("s\(number - 1)")] }
@@ -64,7 +65,7 @@ import Testing
   }
 
   @Test func `A closed schedule is reported with its opening time`() throws {
-    let scene = Scene(
+    let scene = SimulatedManager(
       schedule: Schedule([.init(.everyDay, from: 10, to: 20)], timeZone: "UTC"))
     let transfer = try added(scene, [scene.step("s", turns: 1)])[0]
     let found = try #require(try reason(scene, transfer))

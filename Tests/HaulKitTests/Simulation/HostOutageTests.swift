@@ -7,7 +7,7 @@ import Testing
 @Suite struct HostOutageTests {
   @Test(arguments: [5, 15, 60])
   func `A temporary outage of a host fails none of 60 downloads`(seconds: Int) throws {
-    let scene = Scene(active: 4)
+    let scene = SimulatedManager(active: 4)
     let requests = try (0..<60).map { try scene.download("f\($0)") }
     _ = try scene.call { try await $0.add(requests) }
     for _ in 0..<10_000 where scene.asked < 5 { scene.pass(.milliseconds(1)) }
@@ -16,7 +16,7 @@ import Testing
 
   @Test(arguments: [5, 60])
   func `A list added during an outage completes when the host returns`(seconds: Int) throws {
-    let scene = Scene(active: 4)
+    let scene = SimulatedManager(active: 4)
     scene.servers.habits.awayHost = "h0"
     let requests = try (0..<60).map { try scene.download("f\($0)") }
     _ = try scene.call { try await $0.add(requests) }
@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test func `An outage does not affect other ports and other hosts`() throws {
-    let scene = Scene(active: 4)
+    let scene = SimulatedManager(active: 4)
     scene.servers.habits.awayHost = "h0"
     let away = try (0..<20).map { try scene.download("f\($0)") }
     let others = try ["h1", "h2:81"].enumerated().map { number, host in
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `A permanent outage fails each transfer after its own retries`() throws {
-    let scene = Scene(active: 2)
+    let scene = SimulatedManager(active: 2)
     scene.servers.habits.awayHost = "h0"
     let requests = try (0..<3).map { try scene.download("f\($0)") { $0.retry.retries = 2 } }
     let transfers = try scene.call { try await $0.add(requests) }
@@ -58,7 +58,7 @@ import Testing
   }
 
   /// The host is away for so long; it is asked seldom, by one at a time, and then all complete.
-  private func outage(of scene: Scene, _ seconds: Int) throws {
+  private func outage(of scene: SimulatedManager, _ seconds: Int) throws {
     let before = scene.asked
     scene.servers.habits.awayHost = "h0"
     scene.pass(.seconds(seconds))
@@ -73,7 +73,7 @@ import Testing
   }
 }
 
-extension Scene {
+extension SimulatedManager {
   /// The number of requests that were sent.
   var asked: Int { ledger.withLockedValue { $0.trace.count { $0.contains("asks ") } } }
 }

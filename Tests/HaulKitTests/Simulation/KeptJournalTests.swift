@@ -12,7 +12,7 @@ import Testing
   func recognised() throws {
     var faults = SimulatedFaults()
     faults.supportsAttributes = false
-    let scene = Scene(machine: SimulatedMachine(seed: 1, faults: faults))
+    let scene = SimulatedManager(machine: SimulatedMachine(seed: 1, faults: faults))
     let request = try scene.download("f") {
       $0.destination = .file("\(QueueWorld.directory)/f")
       $0.createsDirectories = true

@@ -89,7 +89,7 @@ extension QueueWorld {
   }
 
   /// The end that a member must have without faults; nil if that is not known.
-  private func fate(of member: Ledger.Member, _ ledger: Ledger) -> Stage? {
+  private func fate(of member: Ledger.Member, _ ledger: Ledger) -> ModelState? {
     var waits = false
     // It may have started while its dependency was completed.
     for case .transfer(let id) in member.request.after where member.stage != .completed {

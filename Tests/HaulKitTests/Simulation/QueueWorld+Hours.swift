@@ -16,13 +16,13 @@ extension QueueWorld {
     let time = Duration.seconds(30 + random.below(60))
     times = random
     switch what {
-    case 0..<3: setTimes(SimulatedHours.Rule.allCases[what])
+    case 0..<3: setTimes(SimulatedSchedule.Rule.allCases[what])
     case 3: setClock(by: seconds)
     default: passTime(time)
     }
   }
 
-  func setTimes(_ rule: SimulatedHours.Rule) {
+  func setTimes(_ rule: SimulatedSchedule.Rule) {
     let words = "times \(rule)"
     let isUnderWay = ledger.withLockedValue { $0.calls.values.contains { $0.hasPrefix("times") } }
     guard !isUnderWay else { return }

@@ -60,7 +60,7 @@ final class QueueWorld {
     let limits = Self.limits(&random)
     portion = random.oneIn(2) ? 1 + random.below(3) : QueueCoordinator.portion
     ledger = SharedLedger(Ledger(limits))
-    if self.times != nil { ledger.withLockedValue { $0.hours = SimulatedHours() } }
+    if self.times != nil { ledger.withLockedValue { $0.hours = SimulatedSchedule() } }
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
     configuration.connectionsPerHost = limits.connectionsPerHost
@@ -133,9 +133,9 @@ final class QueueWorld {
 
   /// Sets the faults of the world from now on.
   func reset() {
-    var habits = SimulatedTransport.Habits()
+    var habits = SimulatedTransport.Behaviours()
     habits.begins = random.oneIn(2)
-    var store = SimulatedStore.Habits()
+    var store = SimulatedStore.Behaviours()
     var disk = SimulatedFaults()
     if plan.hasFaults, !isHarmless {
       habits.faultOneIn = random.oneIn(2) ? 3 + random.below(10) : nil

@@ -7,8 +7,8 @@ import Testing
 @Suite struct ServerPauseTests {
   private static let years: Double = 10 * 365 * 86_400
 
-  private func paused(_ seconds: Int) throws -> (Scene, Transfer) {
-    let scene = Scene()
+  private func paused(_ seconds: Int) throws -> (SimulatedManager, Transfer) {
+    let scene = SimulatedManager()
     scene.servers.habits.pauses = false
     let request = try scene.download("f") { $0.retry.maximumTime = .seconds(7200) }
     scene.servers["f"]?.pause = seconds

@@ -9,7 +9,7 @@ import Testing
   private static let rate: Int64 = 64 << 10
 
   /// The last reported bytes of each transfer.
-  private func progress(_ scene: Scene) -> NIOLockedValueBox<[TransferID: Int64]> {
+  private func progress(_ scene: SimulatedManager) -> NIOLockedValueBox<[TransferID: Int64]> {
     let told = NIOLockedValueBox<[TransferID: Int64]>([:])
     let events = scene.process.manager.events()
     scene.process.start {
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func `Running transfers share the manager's rate limit by priority weights`() throws {
-    let scene = Scene(active: 2, rateLimit: Self.rate)
+    let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
     // The network is always faster than the limit.
     scene.servers.habits.pauses = false
     let priorities: [TransferRequest.Priority] = [.utility, .userInitiated]
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func `Changing the priority of a running transfer changes its share of the limit`() throws {
-    let scene = Scene(active: 2, rateLimit: Self.rate)
+    let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
     scene.servers.habits.pauses = false
     let requests = try ["a", "b"].map { try scene.download($0, length: 8 << 20) }
     let told = progress(scene)

@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `A caller gets the handle before the first event`() throws {
-    let scene = Scene()
+    let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
     scene.process.store.habits.isSlow = true
     let order = NIOLockedValueBox<[String]>([])

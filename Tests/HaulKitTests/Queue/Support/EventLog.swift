@@ -9,7 +9,7 @@ final class EventLog: Sendable {
   typealias Condition = @Sendable (History) -> Bool
 
   /// The awaited event was not reported.
-  struct NeverTold: Error, CustomStringConvertible {
+  struct NotReported: Error, CustomStringConvertible {
     let place: String
     let history: History
     var description: String { "what \(place) waits for was not told, but \(history)" }
@@ -49,7 +49,7 @@ final class EventLog: Sendable {
   }
 
   /// Returns when the events so far meet the condition.
-  /// - Throws: `NeverTold` when the manager has shut down, or the test's time is over.
+  /// - Throws: `NotReported` when the manager has shut down, or the test's time is over.
   func wait(
     for place: String = "the test", line: Int = #line, until holds: @escaping Condition
   ) async throws {
@@ -68,7 +68,7 @@ final class EventLog: Sendable {
       state.withLockedValue { $0.waiting.removeValue(forKey: number) }?
         .waiter.resume(returning: false)
     }
-    guard hasCome else { throw NeverTold(place: "\(place), line \(line),", history: history) }
+    guard hasCome else { throw NotReported(place: "\(place), line \(line),", history: history) }
   }
 
   private static func note(_ event: TransferEvent, _ state: NIOLockedValueBox<State>) {

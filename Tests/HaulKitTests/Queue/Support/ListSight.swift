@@ -82,7 +82,7 @@ struct ListSight: Equatable, Sendable {
   }
 }
 
-extension Scene {
+extension SimulatedManager {
   /// The differences between memory and store, in words.
   func disagreements(
     _ groups: [String] = [], _ identifiers: [String] = []

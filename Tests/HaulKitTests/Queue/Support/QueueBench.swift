@@ -38,7 +38,7 @@ struct QueueBench: Sendable {
   ) async throws -> History {
     let limit = most ?? active
     return try await Bench.with(resources) { bench in
-      let crowds = CrowdWatch(bench.server, limit: limit)
+      let crowds = ConcurrencyMonitor(bench.server, limit: limit)
       let transport = try ClosingTransport(bench.server, gate: gate)
       let history = try await crowds.watch {
         try await bench.queue(

@@ -14,7 +14,7 @@ struct Stores: Sendable {
   private let memory = MemoryStore()
   private let directory: String?
 
-  init(_ kind: StoreKind) { directory = kind == .database ? ScratchPlace.make() : nil }
+  init(_ kind: StoreKind) { directory = kind == .database ? ScratchFixture.make() : nil }
 
   func open() async throws -> any Store {
     guard let directory else { return memory }

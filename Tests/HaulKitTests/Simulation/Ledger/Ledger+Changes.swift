@@ -12,8 +12,8 @@ extension Ledger {
     noteReady()
     let updated = change.updated + change.added.compactMap(afterAddition)
     // Members may start because of ends in the same change.
-    let starts = updated.filter { Stage($0.storedState) == .running }
-    for update in updated where Stage(update.storedState) != .running {
+    let starts = updated.filter { ModelState($0.storedState) == .running }
+    for update in updated where ModelState(update.storedState) != .running {
       apply(update, change.events)
     }
     for id in change.removed { remove(id, change.events) }
@@ -60,7 +60,7 @@ extension Ledger {
     guard let old = members[update.id] else {
       return violate("something was stored of \(name(update.id)), which is not there")
     }
-    let to = Stage(update.storedState)
+    let to = ModelState(update.storedState)
     if to == .failed, old.stage != .queued, isSkip(events.first { $0.id == old.id && $0.isEnd }) {
       return skip(update, events)
     }
@@ -114,7 +114,7 @@ extension Ledger {
 
   /// Whether it was to start over, and the file of its run before a crash is published.
   private func hasFoundItsFile(
-    _ old: Member, _ to: Stage, _ update: StoreChange.Update
+    _ old: Member, _ to: ModelState, _ update: StoreChange.Update
   ) -> Bool {
     old.stage == .running && to == .queued && old.storedState.restartsFromZero
       && update.storedState.restartsFromZero
@@ -155,7 +155,7 @@ extension Ledger {
     members[id] = nil
   }
 
-  private mutating func move(_ id: TransferID, to stage: Stage, _ events: [StoredEvent]) {
+  private mutating func move(_ id: TransferID, to stage: ModelState, _ events: [StoredEvent]) {
     history[id]?.append((changes, stage))
     let hasRun = members[id]?.stage == .running
     members[id]?.isHeld = isHindered && hasRun && stage == .queued
@@ -199,7 +199,7 @@ extension Ledger {
   }
 
   /// The events of a transition.
-  private static func telling(_ from: Stage, _ to: Stage) -> [String] {
+  private static func telling(_ from: ModelState, _ to: ModelState) -> [String] {
     if let end = to.end { return [end.rawValue] }
     switch (from, to) {
     case (_, .paused): return ["paused"]
@@ -211,7 +211,7 @@ extension Ledger {
 }
 
 extension Ledger {
-  private func isLegal(_ old: Member, _ to: Stage, _ events: [StoredEvent]) -> Bool {
+  private func isLegal(_ old: Member, _ to: ModelState, _ events: [StoredEvent]) -> Bool {
     switch (old.stage, to) {
     case (.queued, .running): return true
     case (.running, .completed), (.running, .failed): return true
@@ -236,7 +236,7 @@ extension Ledger {
     return orders.values.contains { leads(old, to, $0) }
   }
 
-  private func leads(_ old: Member, _ to: Stage, _ order: Order) -> Bool {
+  private func leads(_ old: Member, _ to: ModelState, _ order: Order) -> Bool {
     guard order.covers(old) else { return false }
     return old.stage.live.contains { stage in
       let outcome = stage.outcome(
@@ -269,7 +269,7 @@ extension Ledger {
   private func words(_ change: StoreChange) -> String {
     let parts =
       change.added.map { "+\($0.request.name)" }
-      + change.updated.map { "\(name($0.id))=\(Stage($0.storedState))" }
+      + change.updated.map { "\(name($0.id))=\(ModelState($0.storedState))" }
       + change.removed.map { "-\(name($0))" }
       + change.events.map { "#\($0.number) \(name($0.id)) \($0.kind.words)" }
     return parts.joined(separator: " ")

@@ -79,7 +79,7 @@ extension Ledger {
   }
 
   /// Its stages since so many changes were stored.
-  private func stages(of id: TransferID, since change: Int) -> [Stage] {
+  private func stages(of id: TransferID, since change: Int) -> [ModelState] {
     let all = history[id] ?? [(0, .gone)]
     let first = all.lastIndex { $0.change <= change } ?? 0
     return all[first...].map(\.stage)
@@ -100,10 +100,10 @@ extension Ledger.Order {
   }
 }
 
-extension Stage {
+extension ModelState {
   /// The stages that the manager may show while this is stored: a start is decided before it is
   /// stored.
-  var live: [Stage] {
+  var live: [ModelState] {
     switch self {
     case .queued: [.queued, .running]
     case .running: [.running, .stopping(.requeue)]

@@ -111,7 +111,7 @@ extension Ledger {
   }
 }
 
-extension Stage {
+extension ModelState {
   fileprivate var summary: TransferState {
     switch self {
     case .queued: .queued

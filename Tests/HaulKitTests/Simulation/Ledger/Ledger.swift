@@ -9,7 +9,7 @@ struct Ledger: Sendable {
     let name: String
     let host: String?
     var storedState: StoredState
-    var stage = Stage.queued
+    var stage = ModelState.queued
     /// The last reported end, unless it was requeued.
     var end: TransferResult.State?
     /// The path of its file, once it is completed.
@@ -57,7 +57,7 @@ struct Ledger: Sendable {
 
   var members: [TransferID: Member] = [:]
   /// The stages of each member, with the number of changes stored by then.
-  var history: [TransferID: [(change: Int, stage: Stage)]] = [:]
+  var history: [TransferID: [(change: Int, stage: ModelState)]] = [:]
   var names: [TransferID: String] = [:]
   var changes = 0
   /// Every state change, as it was stored, beginning with number 1.
@@ -91,7 +91,7 @@ struct Ledger: Sendable {
   /// Whether something may make runs wait: a full disk, or a missing network.
   var isHindered = false
   /// The schedule; nil in a world without one.
-  var hours: SimulatedHours?
+  var hours: SimulatedSchedule?
   var isOpening = false
   var isClosing = false
 

@@ -151,7 +151,7 @@ struct SimulatedBody: AsyncSequence, Sendable {
 }
 
 /// A seeded generator that several parts of one world share.
-final class Dice: Sendable {
+final class SeededRandom: Sendable {
   private let random: NIOLockedValueBox<SimulationRandom>
 
   init(seed: UInt64) { random = NIOLockedValueBox(SimulationRandom(seed: seed)) }

@@ -12,7 +12,7 @@ final class SimulatedProcess: Sendable {
   let transport: SimulatedTransport
   let disk: SimulatedDisk
   let executor: SeededExecutor
-  let dice: Dice
+  let dice: SeededRandom
   private let tasks = NIOLockedValueBox<[Task<Void, Never>]>([])
 
   init(
@@ -22,7 +22,7 @@ final class SimulatedProcess: Sendable {
     wallStart: Double, portion: Int = QueueCoordinator.portion
   ) {
     self.executor = executor
-    dice = Dice(seed: seed)
+    dice = SeededRandom(seed: seed)
     clock = ManualClock(wallStart: wallStart)
     disk = machine.startProcess()
     store = SimulatedStore(over: memory, clock: clock, ledger: ledger, dice: dice)
@@ -40,7 +40,7 @@ final class SimulatedProcess: Sendable {
     let engine = Engine(
       transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
       seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network,
-      localSchedule: SimulatedHours.hours(configuration.schedule))
+      localSchedule: SimulatedSchedule.hours(configuration.schedule))
     manager = TransferManager(engine: engine, store: store, portion: portion)
   }
 

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 /// The store of one simulated process, over one that outlives it. It takes time, refuses changes,
 /// and the process may die during one.
 final class SimulatedStore: Store {
-  struct Habits: Sendable {
+  struct Behaviours: Sendable {
     /// One of so many changes is refused; nil for none.
     var refusesOneIn: Int?
     /// After so many more changes one is refused, or several in succession.
@@ -27,7 +27,7 @@ final class SimulatedStore: Store {
   }
 
   private struct State {
-    var habits = Habits()
+    var habits = Behaviours()
     var isDead = false
     var calls = 0
     var counts = Calls()
@@ -36,17 +36,17 @@ final class SimulatedStore: Store {
   private let memory: MemoryStore
   private let clock: ManualClock
   private let ledger: SharedLedger
-  private let dice: Dice
+  private let dice: SeededRandom
   private let state = NIOLockedValueBox(State())
 
-  init(over memory: MemoryStore, clock: ManualClock, ledger: SharedLedger, dice: Dice) {
+  init(over memory: MemoryStore, clock: ManualClock, ledger: SharedLedger, dice: SeededRandom) {
     self.memory = memory
     self.clock = clock
     self.ledger = ledger
     self.dice = dice
   }
 
-  var habits: Habits {
+  var habits: Behaviours {
     get { state.withLockedValue { $0.habits } }
     set { state.withLockedValue { $0.habits = newValue } }
   }

@@ -19,7 +19,7 @@ final class SimulatedTransport: Transport {
     var pause: Int?
   }
 
-  struct Habits: Sendable {
+  struct Behaviours: Sendable {
     /// One of so many requests fails; nil for none.
     var faultOneIn: Int?
     /// A host that refuses every connection.
@@ -32,9 +32,9 @@ final class SimulatedTransport: Transport {
 
   /// By name; the same for every process.
   final class Servers: Sendable {
-    private let state = NIOLockedValueBox<(resources: [String: Resource], habits: Habits)>(
-      ([:], Habits()))
-    var habits: Habits {
+    private let state = NIOLockedValueBox<(resources: [String: Resource], habits: Behaviours)>(
+      ([:], Behaviours()))
+    var habits: Behaviours {
       get { state.withLockedValue { $0.habits } }
       set { state.withLockedValue { $0.habits = newValue } }
     }
@@ -49,13 +49,13 @@ final class SimulatedTransport: Transport {
   let clock: ManualClock
   let executor: SeededExecutor
   let ledger: SharedLedger
-  let dice: Dice
+  let dice: SeededRandom
   private let last = NIOLockedValueBox<UInt64>(0)
   private let dead = NIOLockedValueBox(false)
 
   init(
     servers: Servers, clock: ManualClock, executor: SeededExecutor, ledger: SharedLedger,
-    dice: Dice
+    dice: SeededRandom
   ) {
     self.servers = servers
     self.clock = clock

@@ -1,0 +1,33 @@
+import ArgumentParser
+
+extension OutputOptions.ProgressMode: ExpressibleByArgument {}
+
+/// What to print.
+struct OutputArguments: ParsableArguments {
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Events as JSON, one object per line, on standard output.")
+  var json: Bool?
+
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print only errors.")
+  var quiet: Bool?
+
+  @Option(help: "How progress is shown on standard error.")
+  var progress = OutputOptions.ProgressMode.auto
+
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print the internal log too.")
+  var verbose: Bool?
+
+  var values: OutputOptions {
+    var values = OutputOptions()
+    values.json = json ?? false
+    values.quiet = quiet ?? false
+    values.verbose = verbose ?? false
+    values.progress = progress
+    return values
+  }
+}

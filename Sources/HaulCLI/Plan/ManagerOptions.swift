@@ -1,0 +1,93 @@
+package import HaulCore
+package import HaulKit
+package import Logging
+
+/// Settings of all transfers of a run. They can be compared; `TransferManager.Configuration`
+/// cannot, because it has a logger.
+package struct ManagerOptions: Hashable, Sendable {
+  package var maximumActive: Int
+  package var maximumActivePerHost: Int
+  package var connectionsPerHost: Int
+  package var maximumConnections: Int
+  /// Bytes per second.
+  package var rateLimit: Int64?
+  package var connectTimeout: Duration
+  package var idleTimeout: Duration
+  package var certificateAuthorities: String?
+  package var clientCertificate: ClientCertificate?
+  package var minimumTLS: TLSVersion
+  package var httpVersion: TransferManager.Configuration.HTTPVersion
+  /// Replaces the environment's; empty for none.
+  package var proxy: String?
+  /// Replaces the environment's.
+  package var noProxy: String?
+  package var addressFamily: AddressFamily?
+  package var localAddress: String?
+  package var addresses: [String: String] = [:]
+  package var userAgent: String
+
+  /// The library's defaults.
+  package init() {
+    let defaults = TransferManager.Configuration()
+    maximumActive = defaults.maximumActive
+    maximumActivePerHost = defaults.maximumActivePerHost ?? defaults.maximumActive
+    connectionsPerHost = defaults.connectionsPerHost
+    maximumConnections = defaults.maximumConnections
+    rateLimit = defaults.rateLimit
+    connectTimeout = defaults.connectTimeout
+    idleTimeout = defaults.idleTimeout
+    certificateAuthorities = defaults.certificateAuthorities
+    minimumTLS = defaults.minimumTLS
+    httpVersion = defaults.httpVersion
+    userAgent = defaults.userAgent
+  }
+
+  /// The limits that options ask for. An option also raises the wider limits of connections that
+  /// would make it ineffective.
+  init(
+    _ options: LimitOptions, connections: Int? = nil, _ network: ConnectionOptions
+  ) throws(UsageError) {
+    self.init()
+    if let active = options.maximumActive { maximumActive = active }
+    if let perHost = options.maximumPerHost { maximumActivePerHost = perHost }
+    connectionsPerHost = max(connectionsPerHost, connections ?? 0, options.maximumPerHost ?? 0)
+    maximumConnections = max(maximumConnections, connectionsPerHost, maximumActive)
+    rateLimit = options.rateLimit
+    try network.apply(to: &self)
+  }
+
+  /// The manager's configuration; without a logger it logs nothing.
+  /// - Parameter isAttended: whether a person waits for the transfers.
+  /// - Throws: when a proxy of the environment cannot be read.
+  package func configuration(
+    logger: Logger?, environment: [String: String] = [:], isAttended: Bool = true
+  ) throws(TransferError) -> TransferManager.Configuration {
+    var configuration = TransferManager.Configuration()
+    configuration.maximumActive = maximumActive
+    configuration.maximumActivePerHost = maximumActivePerHost
+    configuration.connectionsPerHost = connectionsPerHost
+    configuration.maximumConnections = maximumConnections
+    configuration.rateLimit = rateLimit
+    configuration.connectTimeout = connectTimeout
+    configuration.idleTimeout = idleTimeout
+    configuration.certificateAuthorities = certificateAuthorities
+    configuration.clientCertificate = clientCertificate
+    configuration.minimumTLS = minimumTLS
+    configuration.httpVersion = httpVersion
+    configuration.proxies = try ProxyRules(
+      environment: environment, given: proxy, exceptions: noProxy)
+    configuration.addressFamily = addressFamily
+    configuration.localAddress = localAddress
+    configuration.addresses = addresses
+    configuration.userAgent = userAgent
+    if let logger { configuration.logger = logger }
+    guard isAttended else { return configuration }
+    // A person waits for a run in the foreground, so failures are reported at once.
+    configuration.isAttended = true
+    configuration.waitsForDisk = false
+    configuration.waitsForNetwork = false
+    // The only subscriber reads all the time, and must get every event of a long list.
+    configuration.keptEvents = .max
+    return configuration
+  }
+}

@@ -1,0 +1,43 @@
+import HaulCore
+import NIOCore
+import NIOHPACK
+import NIOHTTP1
+import NIOHTTP2
+
+/// Closes a connection whose server sends a status below 100 (RFC 9110, section 15): the client
+/// treats it as interim, and crashes on the body that follows.
+final class StatusCheckHandler: ChannelInboundHandler, Sendable {
+  typealias InboundIn = HTTPClientResponsePart
+  typealias InboundOut = HTTPClientResponsePart
+
+  static let error = TransferError(
+    .protocolViolation, "the server sent an invalid status; it must be a number from 100 to 999")
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard case .head(let head) = unwrapInboundIn(data), head.status.code < 100 else {
+      return context.fireChannelRead(data)
+    }
+    context.fireErrorCaught(Self.error)
+    context.close(promise: nil)
+  }
+}
+
+/// The same for an HTTP/2 stream, before a status that is not a number crashes the program.
+final class StreamStatusGuard: ChannelInboundHandler, Sendable {
+  typealias InboundIn = HTTP2Frame.FramePayload
+  typealias InboundOut = HTTP2Frame.FramePayload
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    guard case .headers(let frame) = unwrapInboundIn(data),
+      frame.headers[":status"].contains(where: { !Self.isStatus($0) })
+    else { return context.fireChannelRead(data) }
+    context.fireErrorCaught(StatusCheckHandler.error)
+    context.close(promise: nil)
+  }
+
+  /// Three digits (RFC 9113, section 8.3.2).
+  private static func isStatus(_ text: String) -> Bool {
+    text.utf8.count == 3 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
+      && !text.hasPrefix("0")
+  }
+}

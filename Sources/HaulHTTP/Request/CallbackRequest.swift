@@ -1,0 +1,246 @@
+import AsyncHTTPClient
+import HaulCore
+import NIOConcurrencyHelpers
+import NIOCore
+import NIOHTTP1
+import NIOPosix
+
+/// One request that no task waits for. A short body is collected on the event loop of the
+/// connection, without a task switch; a longer or late body is streamed.
+final class CallbackRequest: FetchHandle {
+  typealias Completion = @Sendable (Result<Answer, any Error>) -> Void
+  typealias Stop = @Sendable (any Error) -> Void
+
+  private enum Phase {
+    case waiting
+    case collecting(HTTPResponseHead, ByteBuffer)
+    case streaming(BodySource)
+    case over
+  }
+
+  private struct State {
+    var phase = Phase.waiting
+    /// Closes the connection, or stops waiting for one.
+    var stop: Stop?
+    /// Continues the request after a redirect or a failure.
+    var rest: Task<Void, Never>?
+    var headTimer: NIOScheduledCallback?
+    var wasSent = false
+    var isCancelled = false
+    /// Nil before the start, and after it was called.
+    var completionHandler: Completion?
+  }
+
+  /// The most bytes that are collected; many transfers hold that much at the same time.
+  private static let maximumCollected = 128 << 10
+  /// How long a short body may take.
+  private static let bodyWait: TimeAmount = .milliseconds(50)
+
+  private let state: NIOLockedValueBox<State>
+  private let origin: ResourceURL.Origin
+
+  init(from origin: ResourceURL.Origin) {
+    self.origin = origin
+    state = NIOLockedValueBox(State())
+  }
+
+  /// - Parameter completionHandler: called once with the answer, on any thread.
+  func setCompletionHandler(_ completionHandler: @escaping Completion) {
+    state.withLockedValue { $0.completionHandler = completionHandler }
+  }
+
+  /// Sets how to stop the request from now on; stops it at once if it was cancelled.
+  func setStopHandler(_ stop: @escaping Stop) {
+    let isCancelled = state.withLockedValue { state in
+      if case .over = state.phase {} else { state.stop = stop }
+      return state.isCancelled
+    }
+    if isCancelled { stop(CancellationError()) }
+  }
+
+  func cancel() {
+    let (stop, rest) = state.withLockedValue { state in
+      state.isCancelled = true
+      return (state.completionHandler == nil ? nil : state.stop, state.rest)
+    }
+    stop?(CancellationError())
+    rest?.cancel()
+  }
+
+  /// Continues after a redirect or a failure.
+  func continueOn(on executor: LoopExecutor?, _ work: @escaping @Sendable () async -> Void) {
+    let task = Task(executorPreference: executor) { await work() }
+    let isCancelled = state.withLockedValue { state in
+      state.rest = task
+      return state.isCancelled
+    }
+    if isCancelled { task.cancel() }
+  }
+
+  /// Gives up unless the header of the answer has arrived. Another thread checks this, so that an
+  /// event loop that was blocked first reads what has arrived.
+  func giveUpIfUnanswered() { Task { failIfUnanswered() } }
+
+  private func failIfUnanswered() {
+    let (stop, wasSent) = state.withLockedValue { state in
+      guard case .waiting = state.phase else { return (nil as Stop?, false) }
+      return (state.stop, state.wasSent)
+    }
+    // The client's own errors: a request without a connection may be sent in another way.
+    stop?(
+      wasSent ? HTTPClientError.deadlineExceeded : HTTPClientError.getConnectionFromPoolTimeout)
+  }
+
+  private func complete(_ result: Result<Answer, any Error>) {
+    let completionHandler = state.withLockedValue { state in
+      defer { state.completionHandler = nil }
+      return state.completionHandler
+    }
+    completionHandler?(result)
+  }
+
+  /// Turns the collected bytes into the beginning of a stream.
+  private func startStreaming() {
+    let collected = state.withLockedValue { state -> (HTTPResponseHead, ByteBuffer)? in
+      guard case .collecting(let head, let bytes) = state.phase else { return nil }
+      return (head, bytes)
+    }
+    guard let (head, bytes) = collected else { return }
+    let (source, body) = stream()
+    if bytes.readableBytes > 0 { source.add(bytes) }
+    complete(.success(Answer(head, body: ResponseBodySequence(body, from: origin))))
+  }
+
+  private func stream() -> (BodySource, BodySource.Producer) {
+    let (source, body) = BodySource.make { [weak self] in self?.abandon() }
+    state.withLockedValue { $0.phase = .streaming(source) }
+    return (source, body)
+  }
+
+  private func abandon() {
+    state.withLockedValue { $0.stop }?(CancellationError())
+  }
+
+  private func end() -> Phase {
+    state.withLockedValue { state in
+      defer { (state.phase, state.stop) = (.over, nil) }
+      return state.phase
+    }
+  }
+}
+
+extension CallbackRequest: NIOScheduledCallbackHandler {
+  func handleScheduledCallback(eventLoop: some EventLoop) { giveUpIfUnanswered() }
+}
+
+/// Events from the client that sends the request; called on one event loop.
+extension CallbackRequest {
+  /// Whether an answer would still be accepted.
+  var isWanted: Bool {
+    state.withLockedValue { state in
+      if case .waiting = state.phase { !state.isCancelled } else { false }
+    }
+  }
+
+  func markSent() { state.withLockedValue { $0.wasSent = true } }
+
+  func received(_ head: HTTPResponseHead) {
+    let length = head.headers.first(name: "Content-Length").flatMap { Int($0) }
+    let isShort = length.map { (0...Self.maximumCollected).contains($0) } ?? false
+    let room = ByteBufferAllocator().buffer(capacity: isShort ? length ?? 0 : 0)
+    let (isWanted, timer) = state.withLockedValue { state in
+      defer { state.headTimer = nil }
+      guard case .waiting = state.phase else { return (false, state.headTimer) }
+      state.phase = .collecting(head, room)
+      return (true, state.headTimer)
+    }
+    timer?.cancel()
+    if !(isWanted && isShort) { startStreaming() }
+  }
+
+  /// Waits up to 50 ms for the rest of a short body, and then streams it.
+  func waitShortly(on loop: any EventLoop) {
+    let isCollecting = state.withLockedValue { state in
+      if case .collecting = state.phase { true } else { false }
+    }
+    guard isCollecting else { return }
+    loop.scheduleTask(in: Self.bodyWait) { [weak self] in self?.startStreaming() }
+  }
+
+  /// A future that completes when the reader wants more; nil if it wants more already.
+  func received(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
+    let source = state.withLockedValue { state -> BodySource? in
+      switch state.phase {
+      case .streaming(let source): return source
+      case .collecting(let head, var collected):
+        state.phase = .over
+        // Copied, because the bytes are a small part of a large buffer that is reused for reading.
+        collected.writeImmutableBuffer(bytes)
+        state.phase = .collecting(head, collected)
+        return nil
+      case .waiting, .over: return nil
+      }
+    }
+    return source?.pass(bytes, on: loop)
+  }
+
+  func ended() {
+    switch end() {
+    case .collecting(let head, let bytes):
+      let chunks: [any ByteChunk] = bytes.readableBytes > 0 ? [bytes] : []
+      complete(.success(Answer(head, body: CollectedBody(chunks: chunks), collected: chunks)))
+    case .streaming(let source): source.finish(nil)
+    case .waiting, .over: break
+    }
+  }
+
+  func failed(_ error: any Error) {
+    // Bytes that arrived before the failure are passed on.
+    startStreaming()
+    let timer = state.withLockedValue { $0.headTimer }
+    timer?.cancel()
+    switch end() {
+    case .streaming(let source): source.finish(error)
+    case .waiting, .collecting: complete(.failure(error))
+    case .over: break
+    }
+  }
+}
+
+/// Sent by AsyncHTTPClient.
+extension CallbackRequest: HTTPClientResponseDelegate {
+  typealias Response = Void
+
+  /// - Parameter headTimeout: from now to the head of the answer.
+  func send(
+    _ message: HTTPClient.Request, with client: HTTPClient, on loop: any EventLoop,
+    headTimeout: TimeAmount
+  ) {
+    guard isWanted else { return failed(CancellationError()) }
+    let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at shutdown
+    state.withLockedValue { $0.headTimer = timer }
+    let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
+    setStopHandler { task.fail(reason: $0) }
+  }
+
+  func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) { markSent() }
+
+  func didReceiveHead(
+    task: HTTPClient.Task<Void>, _ head: HTTPResponseHead
+  ) -> EventLoopFuture<Void> {
+    received(head)
+    let loop = task.eventLoop
+    loop.execute { [weak self] in self?.waitShortly(on: loop) }
+    return loop.makeSucceededVoidFuture()
+  }
+
+  func didReceiveBodyPart(
+    task: HTTPClient.Task<Void>, _ buffer: ByteBuffer
+  ) -> EventLoopFuture<Void> {
+    received(buffer, on: task.eventLoop) ?? task.eventLoop.makeSucceededVoidFuture()
+  }
+
+  func didFinishRequest(task: HTTPClient.Task<Void>) { ended() }
+
+  func didReceiveError(task: HTTPClient.Task<Void>, _ error: any Error) { failed(error) }
+}

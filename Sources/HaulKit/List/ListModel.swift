@@ -1,0 +1,168 @@
+import HaulCore
+import OrderedCollections
+
+/// The rows of a list, off the main actor, and the changes that the main actor does not know yet.
+struct ListModel: Sendable {
+  typealias Row = TransferList.Row
+
+  private static let pageSize = 512
+  private var rows: [TransferID: Row] = [:]
+  private var changed: OrderedSet<TransferID> = []
+  private var removed: Set<TransferID> = []
+  private var isWhole = false
+  /// Whether the order of the rows may have changed.
+  private(set) var isMoved = false
+
+  mutating func take(_ events: [QueueEvent], _ store: any Store) async {
+    for event in events {
+      switch event {
+      case .reset(let snapshot): await reset(snapshot, store)
+      case .transfer(let event):
+        switch event.kind {
+        case .removed: remove(event.id)
+        case .moved: isMoved = true
+        default:
+          if rows[event.id] == nil || event.kind.isSnapshot { await add(event, store) }
+          rows[event.id]?.take(event.kind)
+          changed.append(event.id)
+        }
+      }
+    }
+  }
+
+  /// What has changed since the last call.
+  /// - Parameter order: the order of the whole list, if it may have changed.
+  mutating func takeUpdate(isLast: Bool = false, order: [TransferID]? = nil) -> ListUpdate {
+    defer { (changed, removed, isWhole, isMoved) = ([], [], false, false) }
+    return ListUpdate(
+      isWhole: isWhole, isLast: isLast, changed: changed.compactMap { rows[$0] },
+      removed: removed, order: order)
+  }
+
+  private mutating func reset(_ snapshot: QueueSnapshot, _ store: any Store) async {
+    (rows, changed, removed, isWhole) = ([:], [], [], true)
+    var rest = snapshot.transfers[...]
+    while !rest.isEmpty {
+      let page = rest.prefix(Self.pageSize)
+      rest = rest.dropFirst(page.count)
+      // A row without its address is better than none.
+      let records = (try? await store.records(page.map(\.id))) ?? []
+      let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
+      for summary in page {
+        var row = Row(id: summary.id, name: "\(summary.id)", state: summary.state)
+        if let record = known[summary.id] { row.take(record) }
+        (row.state, row.waitReason) = (summary.state, summary.waitReason)
+        rows[summary.id] = row
+        changed.append(summary.id)
+      }
+    }
+  }
+
+  private mutating func add(_ event: TransferEvent, _ store: any Store) async {
+    var row = Row(id: event.id, name: "\(event.id)", state: .queued)
+    // A row without its address is better than none.
+    if let record = (try? await store.records([event.id]))?.first { row.take(record) }
+    row.state = .queued
+    rows[event.id] = row
+  }
+
+  private mutating func remove(_ id: TransferID) {
+    // A row that was never shown need not be removed.
+    if rows.removeValue(forKey: id) != nil { removed.insert(id) }
+    changed.remove(id)
+  }
+}
+
+extension TransferEvent.Kind {
+  /// Whether it is a snapshot: the request may have changed.
+  fileprivate var isSnapshot: Bool { if case .snapshot = self { true } else { false } }
+}
+
+extension TransferList.Row {
+  init(_ record: TransferRecord, _ snapshot: TransferSnapshot) {
+    self.init(id: record.id, name: "\(record.id)")
+    take(record)
+    take(.snapshot(snapshot))
+    if state == .running { phase = snapshot.phase }
+  }
+
+  fileprivate mutating func take(_ record: TransferRecord) {
+    (identifier, group) = (record.request.identifier, record.request.group)
+    switch record.request.work {
+    case .download(let download):
+      address = download.url.redacted
+      name = FileName(download.url).text
+      if case .file(let path) = download.destination { take(path: path) }
+    case .step(let step):
+      switch step.action {
+      case .named(let text, _): name = text
+      case .program(let words, _): take(path: words.first ?? name)
+      }
+    }
+    if let result = record.result, record.storedState.status.end != nil { take(result) }
+  }
+
+  fileprivate mutating func take(_ kind: TransferEvent.Kind) {
+    switch kind {
+    case .added(let target): if let target { take(path: target) }
+    case .target(let path, _): take(path: path)
+    case .phase(let phase, _): take(phase)
+    case .waiting(let reason): wait(reason)
+    case .paused: stop(.paused)
+    case .resumed:
+      stop(.queued)
+      (error, path) = (nil, nil)
+    case .progress(let progress): take(progress)
+    case .attempt: rate = 0
+    case .finished(let result): take(result)
+    case .snapshot(let snapshot):
+      (state, waitReason) = (snapshot.state, snapshot.summary.waitReason)
+      if let progress = snapshot.progress { take(progress) }
+    case .limited, .connections, .moved, .removed: break
+    }
+  }
+
+  private mutating func take(_ phase: TransferEvent.Phase) {
+    guard state == .queued || state == .running else { return }
+    if phase == .restarted { (bytes, fraction) = (0, nil) }
+    (state, self.phase, waitReason) = (.running, phase, nil)
+  }
+
+  private mutating func wait(_ reason: WaitReason) {
+    guard state == .queued || state == .running else { return }
+    stop(.queued)
+    waitReason = reason
+  }
+
+  private mutating func take(_ progress: TransferProgress) {
+    (bytes, total, fraction, rate) =
+      (progress.bytes, progress.total, progress.fraction, progress.rate)
+  }
+
+  private mutating func take(_ result: TransferResult) {
+    let end: TransferState =
+      switch result.state {
+      case .completed: .completed
+      case .failed: .failed
+      case .cancelled: .cancelled
+      }
+    stop(end)
+    error = result.error
+    guard result.state == .completed else { return }
+    if let path = result.path {
+      self.path = path
+      take(path: path)
+    }
+    if address != nil { (bytes, total) = (result.bytes, result.bytes) }
+    fraction = 1
+  }
+
+  private mutating func stop(_ state: TransferState) {
+    (self.state, phase, waitReason, rate) = (state, nil, nil, 0)
+  }
+
+  /// Takes the last component of a path as the name.
+  private mutating func take(path: String) {
+    if let last = path.split(separator: "/").last { name = String(last) }
+  }
+}

@@ -1,0 +1,100 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// A daemon whose ends are told to a fake desktop, a command and a webhook.
+struct NoticeFixture: DaemonUser {
+  let place: DaemonFixture
+  let receiver: WebhookReceiver
+
+  static let secret = "canary-webhook-secret"
+  static let hook = "/hook/canary-hook"
+
+  static func with(
+    _ resources: FaultScript.Resource..., answers: [WebhookReceiver.Answer] = [],
+    body: (NoticeFixture) async throws -> Void
+  ) async throws {
+    try await CommandFixture.with(resources) { (work) async throws in
+      let receiver = try WebhookReceiver(answers)
+      defer { receiver.close() }
+      let notices = NoticeFixture(place: DaemonFixture(work: work), receiver: receiver)
+      try notices.prepare()
+      do {
+        try await body(notices)
+        try await notices.end()
+      } catch {
+        try await notices.end()
+        throw error
+      }
+    }
+  }
+
+  var work: CommandFixture { place.work }
+  /// One line for each call: the arguments, or the words and variables, each followed by `|`.
+  var desktopLog: String { work.path("desktop.log") }
+  var commandLog: String { work.path("command.log") }
+  var configuration: String { work.path(".config/haul/haul.conf") }
+
+  var environment: [String: String] {
+    place.environment.merging([
+      "PATH": "\(work.path("bin")):/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
+    ]) { $1 }
+  }
+
+  private func prepare() throws {
+    for directory in ["bin", ".config/haul"] {
+      try FileManager.default.createDirectory(
+        atPath: work.path(directory), withIntermediateDirectories: true)
+    }
+    try write("bin/notify-send", #"for a in "$@"; do printf '%s|' "$a"; done"#, to: desktopLog)
+    let variables = #""$1" "$HAUL_ID" "$HAUL_STATE" "$HAUL_GROUP" "$HAUL_PATH" "$HAUL_ERROR""#
+    try write("on-end", "printf '%s|' \(variables)", to: commandLog)
+    try write(Self.secret + "\n", at: work.path("secret"), permissions: 0o600)
+    try configure()
+  }
+
+  private func write(_ name: String, _ command: String, to log: String) throws {
+    let script = "#!/bin/sh\nline=$(\(command))\nprintf '%s\\n' \"$line\" >>'\(log)'\n"
+    try write(script, at: work.path(name), permissions: 0o755)
+    try write("", at: log, permissions: 0o644)
+  }
+
+  func write(_ text: String, at path: String, permissions: Int) throws {
+    try text.write(toFile: path, atomically: true, encoding: .utf8)
+    try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: path)
+  }
+
+  /// Writes the configuration file, with more lines.
+  func configure(_ more: String..., host: String? = nil, isPrivate: Bool = true) throws {
+    let text = """
+      webhook = http://\(host ?? "127.0.0.1"):\(receiver.port)\(Self.hook)
+      webhook-private = \(isPrivate)
+      webhook-secret-file = \(work.path("secret"))
+      notify-command = \(work.path("on-end"))
+      notify-command = two words
+      \(more.joined(separator: "\n"))
+      """
+    try write(text, at: configuration, permissions: 0o644)
+  }
+
+  /// The lines of a log, once one of them has this.
+  func lines(of log: String, until part: String) async throws -> [[String]] {
+    let tail = try await CommandRun(
+      ["-n", "+1", "-F", log], in: work.directory, program: "/usr/bin/tail")
+    defer { tail.send(SIGKILL) }
+    try await tail.reach("\(part) was told") { output, _ in
+      output.split(separator: "\n").contains { $0.contains(part) } && output.hasSuffix("\n")
+    }
+    return try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")
+      .map { $0.split(separator: "|", omittingEmptySubsequences: false).map(String.init) }
+  }
+
+  func notices() async throws -> NoticePage {
+    let call = try SocketCall("GET", "/api/v1/notices", to: try place.location().socket)
+    return try JSONDecoder().decode(NoticePage.self, from: Data(call.body.utf8))
+  }
+
+  func end() async throws { try await place.end() }
+}

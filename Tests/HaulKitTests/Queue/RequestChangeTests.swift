@@ -1,0 +1,275 @@
+import Foundation
+import HaulCore
+import HaulKit
+import HaulTesting
+import Testing
+
+/// Requests of members that are changed while they are in the list.
+@Suite(.timeLimit(.minutes(2))) struct RequestChangeTests {
+  @Test func `A new address for an expired link resumes from the bytes on disk`() async throws {
+    try await QueueBench.with([.held("a")]) { queue in
+      func request(_ token: String) throws -> TransferRequest {
+        .init(
+          .download(
+            try queue.bench.request("/a?token=\(token)", as: "a") { $0.connections = 1 }))
+      }
+      let a = try await queue.manager.add(request("old"))
+      let url = try #require(try request("new").download?.url)
+      try await queue.server.waitForHeld("/a")
+      try await queue.log.wait(for: "bytes") { $0.bytes(of: a).contains { $0 > 0 } }
+      #expect(await refusal { try await a.set { $0.download?.url = url } }?.refusal == .isRunning)
+      try await a.pause()
+      try await a.set { $0.download?.url = url }
+      queue.server.setFaults("/a", [])
+      try await a.resume()
+      let result = try await a.result
+      #expect(result.reused >= Int64(QueueBench.heldAt) / 2)
+      #expect(try queue.bench.isWhole("a", seed: .of("a"), length: QueueBench.length))
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `Another resource's address starts over, unless the request declares it the same`(
+    isSame: Bool
+  ) async throws {
+    let fresh = FaultScript.Resource(
+      "/fresh", seed: .of("a"), length: Int64(QueueBench.length))
+    try await QueueBench.with([.held("a"), fresh]) { queue in
+      let a = try await queue.add("a")[0]
+      let url = try ResourceURL(queue.server.url("/fresh"))
+      try await queue.hold(a)
+      try await a.pause()
+      try await a.set {
+        $0.download?.url = url
+        $0.download?.resumesFromAnotherAddress = isSame
+      }
+      try await a.resume()
+      let result = try await a.result
+      #expect((result.reused > 0) == isSame)
+      #expect(queue.asked == ["a", "fresh"])
+      try queue.expectWhole(a)
+    }
+  }
+
+  @Test func `A failed transfer can get another address, and retries there`() async throws {
+    try await QueueBench.with([.plain("a")]) { queue in
+      let gone = try await queue.manager.add(queue.request("gone"))
+      #expect(await code(gone) == .notFound)
+      let url = try ResourceURL(queue.server.url("/a"))
+      let path = queue.bench.path("other")
+      try await gone.set {
+        $0.download?.url = url
+        $0.download?.destination = .file(path)
+      }
+      #expect(await gone.summary?.state == .failed)
+      try await gone.retry()
+      #expect(try await gone.result.path == path)
+    }
+  }
+
+  @Test func `A cancel deletes the bytes of a transfer whose address was changed`() async throws {
+    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      try await a.pause()
+      let url = try ResourceURL(queue.server.url("/b"))
+      try await a.set { $0.download?.url = url }
+      try await a.cancel()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: queue.bench.path("")).isEmpty)
+      queue.release(a)
+    }
+  }
+
+  /// A download under a name derived from its address, paused with bytes on disk.
+  private func paused(in queue: QueueBench) async throws -> Transfer {
+    let a = try await queue.manager.add(
+      queue.request("a") { $0.destination = .directory(queue.bench.path("")) })
+    try await queue.hold(a)
+    try await a.pause()
+    return a
+  }
+
+  @Test func `An address that gives the file another name cannot be set after the first run`()
+    async throws
+  {
+    try await QueueBench.with([.held("a")], atMost: 2) { queue in
+      let a = try await paused(in: queue)
+      let other = try ResourceURL(queue.server.url("/b"))
+      #expect(
+        await refusal { try await a.set { $0.download?.url = other } }?.code == .refused)
+      try await a.set { $0.download?.connections = 2 }
+      queue.release(a)
+      try await a.resume()
+      #expect(try await a.result.reused > 0)
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `A failed download with bytes resumes, or is cancelled, under its name`(
+    isCancelled: Bool
+  ) async throws {
+    let broken = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.reset(after: Int64(QueueBench.length / 2)))]
+    }
+    try await QueueBench.with([broken]) { queue in
+      let a = try await queue.manager.add(
+        queue.request("a") {
+          $0.destination = .directory(queue.bench.path(""))
+          $0.retry.retries = 0
+        })
+      #expect(await refusal { _ = try await a.result } != nil)
+      #expect(try queue.bench.names().contains("a.haul.part"))
+      let other = try ResourceURL(queue.server.url("/b"))
+      #expect(await refusal { try await a.set { $0.download?.url = other } }?.code == .refused)
+      let renewed = try ResourceURL(queue.server.url("/a?x=2"))
+      try await a.set { $0.download?.url = renewed }
+      queue.server.setFaults("/a", [])
+      if isCancelled {
+        try await a.cancel()
+        #expect(try queue.bench.names() == [])
+      } else {
+        try await a.retry()
+        _ = try await a.result
+        try queue.expectWhole(a)
+        #expect(try queue.bench.names() == ["a"])
+      }
+    }
+  }
+
+  @Test func `A part file with a number is resumed when the name without it is free`()
+    async throws
+  {
+    try await QueueBench.with([.held("a")]) { queue in
+      try "other".write(toFile: queue.bench.path("a"), atomically: true, encoding: .utf8)
+      let a = try await paused(in: queue)
+      try FileManager.default.removeItem(atPath: queue.bench.path("a"))
+      queue.release(a)
+      try await a.resume()
+      let result = try await a.result
+      #expect(result.reused > 0)
+      #expect(try queue.bench.names() == ["a (1)"])
+    }
+  }
+
+  @Test func `An address that gives the file the same name can be set`() async throws {
+    try await QueueBench.with([.held("a")], atMost: 2) { queue in
+      let a = try await paused(in: queue)
+      let renewed = try ResourceURL(queue.server.url("/a?token=2"))
+      try await a.set { $0.download?.url = renewed }
+      queue.release(a)
+      try await a.resume()
+      _ = try await a.result
+      try queue.expectWhole(a)
+      #expect(try queue.bench.names() == ["a"])
+    }
+  }
+
+  @Test func `A transfer whose failed dependency was removed can be changed`() async throws {
+    try await StepBench.with(active: 1) { bench in
+      await bench.manager.register(step: "fail") { _ in throw CancellationError() }
+      var first = TransferRequest.step("fail")
+      first.identifier = "a"
+      let added = try await bench.manager.add([first, step("b", after: ["a"])])
+      _ = await outcome(added[0])
+      try await added[0].remove()
+      try await added[1].set { $0.priority = .utility }
+      #expect(await added[1].summary?.state == .queued)
+      try await added[1].set { $0.after = [] }
+      await bench.gate.waitForArrivals(1)
+    }
+  }
+
+  @Test func `A transfer that is changed to a free host starts at once`() async throws {
+    try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
+      await queue.manager.setLimits(maximumActive: 2, maximumActivePerHost: 1)
+      let added = try await queue.add("a", "b")
+      try await queue.hold(added[0])
+      #expect(await queue.states == [.running, .queued])
+      let url = try ResourceURL(queue.server.url("/b", host: "localhost"))
+      try await added[1].set { $0.download?.url = url }
+      try await queue.hold(added[1])
+      for transfer in added { queue.release(transfer) }
+      await queue.manager.waitUntilEmpty()
+    }
+  }
+
+  private func step(_ name: String, after: [String] = []) -> TransferRequest {
+    var request = TransferRequest.step("gate", input: name)
+    request.identifier = name
+    request.after = after.map { .identifier($0) }
+    return request
+  }
+
+  @Test func `Dependencies can be changed while transfers wait, and survive a restart`()
+    async throws
+  {
+    let store = MemoryStore()
+    try await StepBench.with(active: 1, store: store) { bench in
+      let added = try await bench.manager.add([step("a"), step("b"), step("c", after: ["a"])])
+      await bench.gate.waitForArrivals(1)
+      try await added[1].set { $0.after = [.identifier("c")] }
+      try await added[2].set { $0.priority = .userInitiated }
+      #expect(await added[2].summary?.priority == .userInitiated)
+    }
+    let gate = StepGate()
+    gate.open()
+    try await StepBench.with(active: 1, store: store, gate: gate) { bench in
+      await bench.manager.waitUntilEmpty()
+      // The first may have ended before the first manager stopped it.
+      #expect(Array(gate.came.drop { $0 == "a" }) == ["c", "b"])
+    }
+  }
+
+  @Test func `Removing a dependency starts a transfer, and adding one makes it wait`() async throws
+  {
+    try await StepBench.with(active: 2) { bench in
+      let added = try await bench.manager.add([step("a"), step("b", after: ["a"])])
+      await bench.gate.waitForArrivals(1)
+      await bench.manager.suspend()
+      try await bench.manager.add(step("c"))
+      try await added[1].set { $0.after = [.identifier("c")] }
+      await bench.manager.unsuspend()
+      await bench.gate.waitForArrivals(2)
+      #expect(bench.gate.came == ["a", "c"])
+      try await added[1].set { $0.after = [] }
+      await bench.manager.setLimits(maximumActive: 3, maximumActivePerHost: 3)
+      await bench.gate.waitForArrivals(3)
+      #expect(bench.gate.came == ["a", "c", "b"])
+    }
+  }
+
+  @Test func `A change that would close a dependency cycle is refused and reported`() async throws {
+    try await StepBench.with(active: 1) { bench in
+      await bench.manager.suspend()
+      let added = try await bench.manager.add([
+        step("a"), step("b", after: ["a"]), step("c", after: ["b"]),
+      ])
+      let error = await #expect(throws: TransferError.self) {
+        try await added[0].set { $0.after = [.identifier("c")] }
+      }
+      #expect(error?.code == .dependencyFailed)
+      for name in ["a", "b", "c"] { #expect(error?.message.contains(name) == true) }
+      bench.gate.open()
+      await bench.manager.unsuspend()
+      await bench.manager.waitUntilEmpty()
+      #expect(bench.gate.came == ["a", "b", "c"])
+    }
+  }
+
+  @Test func `The identifier and group of a transfer cannot be changed`() async throws {
+    try await StepBench.with { bench in
+      await bench.manager.suspend()
+      let a = try await bench.manager.add(step("a"))
+      for change: @Sendable (inout TransferRequest) -> Void in [
+        { $0.identifier = "b" }, { $0.group = "g" },
+        { $0.after = [.identifier("nobody")] },
+      ] {
+        await #expect(throws: TransferError.self) { try await a.set(change) }
+      }
+      #expect(try await bench.manager.add(step("a")) == a)
+      try await a.remove()
+      #expect(
+        await refusal { try await a.set { $0.priority = .background } }?.refusal == .isUnknown)
+    }
+  }
+}
