@@ -2,6 +2,9 @@ package import HaulCore
 
 /// The body of `POST /api/v1/transfers`.
 package struct AddBody: Codable, Hashable, Sendable {
+  /// The most transfers that the daemon accepts in one call.
+  package static let maximumCount = 10_000
+
   package var transfers: [NewTransfer]
   /// What happens with an identifier that the list already has.
   package var ifKnown: TransferRequest.IfKnown?

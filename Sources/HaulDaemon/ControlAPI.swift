@@ -15,7 +15,7 @@ import NIOConcurrencyHelpers
 /// The control interface below `/api/v1`: what the queue can do, as JSON.
 struct ControlAPI: Sendable {
   /// The most transfers of one `add`, and of one page.
-  static let maximumBatch = 10_000
+  static let maximumBatch = AddBody.maximumCount
   static let maximumPage = 1000
   /// The most bytes of a body: a batch of that many transfers needs less.
   static let maximumBody = 16 << 20

@@ -11,7 +11,7 @@ extension TransferError {
     default:
       self.init(
         .io,
-        "cannot \(action): the database holds what this version cannot read; "
+        "cannot \(action): the database contains data that this version cannot read; "
           + "open it with the version that wrote it")
     }
   }
@@ -35,7 +35,8 @@ extension TransferError {
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self.init(
         .io,
-        "cannot \(action): \(reason); check that its directory exists and who may write to it")
+        "cannot \(action): \(reason); check that the database's directory exists "
+          + "and that you may write to it")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(
         .io, "cannot \(action): another program has the database open; close it and try again")

@@ -191,7 +191,7 @@ import Testing
     try run.end()
     #expect(
       run.messages.last == "haul: terminated; 1 file is not complete; run the same command "
-        + "again to resume, where the server allows it")
+        + "again to resume, if the server allows it")
     #expect(try EventSchema().violations(output: run.json) == [])
     let lines = try run.json.split(separator: "\n").map { try JSONValue(parsing: String($0)) }
     #expect(lines.suffix(2).map { $0["type"] } == [.string("paused"), .string("summary")])
@@ -220,7 +220,7 @@ import Testing
         "haul: failed: https://h/f6: the server has no such file",
         "haul: failed: https://h/f7: the server has no such file",
         "haul: 5 downloaded, 1 already there, 2 failed, 1 not complete; 6.0 MiB in 1:00, 102.4 KiB/s",
-        "haul: interrupted; 1 file is not complete; run the same command again to resume, where the "
+        "haul: interrupted; 1 file is not complete; run the same command again to resume, if the "
           + "server allows it",
       ])
   }
@@ -280,8 +280,8 @@ import Testing
       event(.phase(.transferring, reason: nil)), event.progress(1, of: 2))
     #expect(
       run.messages == [
-        "haul: https://h/x.iso?token=***: x.iso is another; it is left unchanged, and the "
-          + "download is saved as d/x (1).iso",
+        "haul: https://h/x.iso?token=***: x.iso is another; haul keeps it, and saves "
+          + "the download as d/x (1).iso",
         "x (1).iso: started, 2 B, from https://h/x.iso?token=***",
       ])
   }

@@ -48,7 +48,7 @@ struct QueueOptions: ParsableArguments {
     transform: ArgumentValue.priority)
   var priority = TransferRequest.Priority.default
 
-  @Option(help: ArgumentHelp("The group that it belongs to.", valueName: "NAME"))
+  @Option(help: ArgumentHelp("The group of the transfers.", valueName: "NAME"))
   var group: String?
 
   @Option(
@@ -59,9 +59,9 @@ struct QueueOptions: ParsableArguments {
   @Option(
     name: .customLong("id"),
     help: ArgumentHelp(
-      "Your own name for it. Adding it again finds the existing transfer.", valueName: "NAME"))
+      "Your own name for the transfer; adding that name again finds it.", valueName: "NAME"))
   var identifier: String?
 
-  @Flag(help: "Do not report its progress.")
+  @Flag(help: "Do not report progress of the transfers.")
   var noProgressEvents = false
 }

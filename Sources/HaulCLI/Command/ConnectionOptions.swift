@@ -121,7 +121,8 @@ struct ConnectionOptions: ParsableArguments {
     let families = [interface].compactMap { $0 } + resolve.map(\.address)
     for address in families where ipv4 || ipv6 {
       guard IPAddress(address)?.isIPv6 == ipv6 else {
-        throw UsageError("\(address) is not of the family that \(ipv6 ? "-6" : "-4") allows")
+        let (family, flag) = ipv6 ? ("IPv6", "-6") : ("IPv4", "-4")
+        throw UsageError("\(address) is not an \(family) address, but \(flag) is given")
       }
     }
     limits.localAddress = interface

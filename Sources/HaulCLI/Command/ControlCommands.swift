@@ -81,7 +81,7 @@ struct RemoveCommand: ParsableCommand {
     abstract: "Cancels transfers and removes them from the list; finished files stay.")
   @OptionGroup var transfers: SelectionOptions
 
-  @Flag(help: "Delete the files of completed downloads too.")
+  @Flag(help: "Also delete finished files that haul made and nobody has changed since.")
   var deleteFile = false
 
   func body() throws(UsageError) -> CommandBody {

@@ -148,7 +148,8 @@ struct SetCommand: ParsableCommand {
 
 struct SuspendCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "suspend", abstract: "Starts nothing new until 'haul unsuspend'.")
+    commandName: "suspend",
+    abstract: "Lets no transfer start until 'haul unsuspend'; running ones continue.")
 }
 
 struct UnsuspendCommand: ParsableCommand {
@@ -162,7 +163,7 @@ struct WaitCommand: ParsableCommand {
     abstract: "Waits until transfers have ended or are paused.",
     discussion: """
       Exit status: 0 all completed; 1 at least one failed; 3 nothing failed, and at least one is \
-      paused or was cancelled.
+      paused or blocked, or was cancelled or removed.
       """)
   @OptionGroup var transfers: SelectionOptions
 }

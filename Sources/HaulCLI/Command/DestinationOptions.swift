@@ -19,10 +19,10 @@ struct DestinationOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      If the name is taken: update = if haul downloaded the file from this URL, replace it if the \
-      server has another version; skip any other file whose length and date match the server's, \
-      and otherwise save the new one as 'NAME (1)' (with -o: fail); skip = keep the file; rename = \
-      save as 'NAME (1)'; overwrite; fail (default: update).
+      If the name is taken: update = replace a file that haul downloaded from this URL, if the \
+      server has another version; keep any other file, and save the new one as 'NAME (1)' (with \
+      -o: fail) unless length and date match; skip = keep the file; rename = save as 'NAME (1)'; \
+      overwrite = replace the file; fail (default: update).
       """,
       valueName: "what"),
     completion: .list(DownloadRequest.IfExists.allCases.map(\.rawValue)),
@@ -33,7 +33,7 @@ struct DestinationOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       What a finished file survives: strict = a power cut and the death of haul; relaxed = only \
-      the death of haul, which is faster (default: strict).
+      the death of haul, but faster (default: strict).
       """,
       valueName: "how"),
     completion: .list(DownloadRequest.Durability.allCases.map(\.rawValue)),

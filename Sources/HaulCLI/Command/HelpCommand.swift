@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// `haul help COMMAND`: the parser's own version accepts unknown commands.
+/// `haul help COMMAND`. It replaces the parser's help command, which accepts unknown commands.
 struct HelpCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "help", abstract: "Shows the help of a command.", shouldDisplay: false)

@@ -24,9 +24,9 @@ enum NotYetSupported {
     arguments.first { !$0.hasPrefix("-") }
   }
 
-  /// What is said about the first such option; nil if there is none. Only used after parsing has
-  /// failed: if a value looks like an option, only the message is different.
-  /// - Parameter command: nil if it is in the arguments.
+  /// The message about the first such option; nil if there is none. Only used after parsing has
+  /// failed, so a value that looks like an option only changes the message.
+  /// - Parameter command: the name of the command; nil to take it from the arguments.
   static func message(about arguments: [String], of command: String? = nil) -> String? {
     guard let command = command ?? first(of: arguments), let missing = longOptions[command] else {
       return nil

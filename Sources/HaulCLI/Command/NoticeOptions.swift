@@ -24,7 +24,7 @@ struct NoticeOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "Sign what is posted with the first line of this file, which only you may read.",
+      "The file whose first line is the secret that signs notices; only you may read it.",
       valueName: "FILE"),
     completion: .file())
   var webhookSecretFile: String?

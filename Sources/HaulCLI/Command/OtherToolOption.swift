@@ -21,14 +21,14 @@ enum OtherToolOption {
         ["max-time"],
         "there is no limit for the whole transfer; write --retry-max-time or --idle-timeout"
       ),
-      (["f", "fail"], "haul fails for an error of the server; leave it out"),
+      (["f", "fail"], "haul always fails when the server answers with an error; leave it out"),
       (["S", "show-error"], "haul shows errors with -q too; leave it out"),
       (["u"], "write --user NAME; haul asks for the password, or reads --password-file"),
       (["http-user"], "write --user NAME"),
       (["A"], "write --user-agent TEXT"),
       (
         ["b"],
-        "write --cookie name=value or --cookie-file FILE; in the background, write haul add URL"
+        "for cookies, write --cookie or --cookie-file; to run in the background, write haul add"
       ),
       (["load-cookies"], "write --cookie-file FILE"),
       (["r"], "haul fetches whole files"),

@@ -134,9 +134,15 @@ struct ControlSession {
     }
     // A connection may break after the daemon has added them: the same key adds nothing twice.
     let key = "\(UInt64.random(in: .min ... .max))"
-    let answer = try await client.add(AddBody(transfers: new), key: key)
-    return await show(
-      plan.json ? try JSONLines.line(of: answer) : answer.ids.map { "\($0)\n" }.joined())
+    var (ids, status) = ([TransferID](), ExitStatus.completed)
+    for start in stride(from: 0, to: new.count, by: AddBody.maximumCount) {
+      let part = new[start..<min(start + AddBody.maximumCount, new.count)]
+      let answer = try await client.add(AddBody(transfers: Array(part)), key: "\(key)-\(start)")
+      ids += answer.ids
+      // If a later call fails, these were added.
+      if !plan.json { status = await show(answer.ids.map { "\($0)\n" }.joined()) }
+    }
+    return plan.json ? await show(try JSONLines.line(of: AddResponse(ids: ids))) : status
   }
 
   private func page(

@@ -67,7 +67,7 @@ package enum TransferText {
       case "slot", "host-limit":
         "it starts when another transfer ends; haul start --force \(transfer.id) starts it now"
       case "dependency" where isRemoved:
-        "that one was removed; haul remove \(transfer.id), and add it again without --after"
+        "the dependency was removed; haul remove \(transfer.id), and add it again without --after"
       case "dependency" where wait.isBlocked == true:
         "haul retry \(wait.transfer.map(\.description) ?? "") lets both continue"
       case "dependency": "it starts when that one is completed"

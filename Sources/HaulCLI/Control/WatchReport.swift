@@ -1,7 +1,7 @@
 package import HaulControl
 package import HaulCore
 
-/// The live view of the queue: a value that turns the daemon's messages into lines and a board.
+/// The live view of the queue: turns the daemon's messages into lines and progress bars.
 package struct WatchReport: Sendable {
   /// Which transfers to watch.
   package enum Scope: Hashable, Sendable {

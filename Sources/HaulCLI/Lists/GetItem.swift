@@ -59,7 +59,7 @@ struct GetItem {
       throw UsageError("\(name): line \(line): \(error.message)")
     }
     if entry.out == "-" {
-      throw UsageError("\(name): line \(entry.line): out: standard output is not for lists")
+      throw UsageError("\(name): line \(entry.line): out: a list cannot write to standard output")
     }
     self.entry = (name, entry.line)
     out = entry.out

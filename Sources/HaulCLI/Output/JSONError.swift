@@ -17,15 +17,15 @@ struct JSONError: Encodable {
   private enum Key: String, CodingKey { case code, message, status, retryable }
 }
 
-/// Numbers that JSON can represent: finite, not negative.
+/// Numbers of the output: finite and not negative.
 enum JSONNumber {
-  /// Whole bytes per second; nil for a rate that is not a number.
+  /// Whole bytes per second; nil for a rate that is not finite or is too large.
   static func rate(_ bytesPerSecond: Double) -> Int64? {
     guard bytesPerSecond.isFinite, bytesPerSecond < 9e18 else { return nil }
     return Int64(max(0, bytesPerSecond).rounded())
   }
 
-  /// Seconds with millisecond precision; nil if it is not a number.
+  /// Seconds with millisecond precision; nil if they are not finite or too many.
   static func seconds(_ seconds: Double) -> Double? {
     guard seconds.isFinite, seconds < 1e12 else { return nil }
     return (max(0, seconds) * 1000).rounded() / 1000

@@ -37,7 +37,7 @@ enum Messages {
   }
 
   static func numbered(_ url: ResourceURL, path: String, reason: String) -> String {
-    about(url, "\(reason); it is left unchanged, and the download is saved as \(path)")
+    about(url, "\(reason); haul keeps it, and saves the download as \(path)")
   }
 
   static func restarted(_ url: ResourceURL, reason: String?) -> String {
@@ -96,7 +96,7 @@ enum Messages {
   static func interrupted(_ cause: Interruption, paused: Int) -> String {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
     return "haul: \(cause.words); \(files) not complete; run the same command again to resume, "
-      + "where the server allows it"
+      + "if the server allows it"
   }
 
   static func interruptedStream(_ cause: Interruption) -> String {

@@ -97,7 +97,7 @@ extension FileName {
       isLetterOrDigit(first), isLetterOrDigit(last),
       name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
     else { return false }
-    // No device name of these characters is that long, and active extensions are short.
+    // Of these characters, device names have at most 4, and active extensions 4 with the dot.
     let dot = UInt8(ascii: ".")
     guard (name.firstIndex(of: dot) ?? name.endIndex) - name.startIndex > 4 else { return false }
     return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActiveExtension(name[$0...]) }

@@ -22,7 +22,7 @@ final class HandshakeResult: Sendable {
     return promise.futureResult
   }
 
-  /// Sets the result, and removes the handler after a success; later calls do nothing.
+  /// Sets the result, and removes the handler after a success; later calls keep the result.
   func complete(
     _ result: Result<Void, any Error>, _ context: ChannelHandlerContext,
     _ handler: some RemovableChannelHandler

@@ -16,7 +16,7 @@ enum DirectoryLookup {
 
   /// The directory at a path; nil when it cannot be opened.
   static func find(_ path: String, on disk: any Disk) -> Found? {
-    // Any error counts, also of a dangling path or a file system that does not answer.
+    // Any error means nil, also that of a dangling path or of a file system that does not answer.
     guard let directory = try? disk.openDirectory(path, creating: false),
       let device = try? directory.status().device
     else { return nil }

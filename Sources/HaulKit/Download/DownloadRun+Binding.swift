@@ -104,7 +104,7 @@ extension DownloadRun {
       try TargetCheck.state(of: claim.wanted.text, in: claim.directory)
     }
     guard let former, former != .absent else { return nil }
-    return "\(claim.wanted.text) was not downloaded by haul from this address, or has changed since"
+    return "\(claim.wanted.text) exists and is not an unchanged download from this address"
   }
 
   /// Finds the name and the part file. Most files are new, so the directory is first checked on the

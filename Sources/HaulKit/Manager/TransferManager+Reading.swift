@@ -26,7 +26,7 @@ extension TransferManager {
   /// The group of that name, also before it has members.
   public func group(_ name: String) -> TransferGroup { TransferGroup(name: name, manager: self) }
 
-  /// Waits until nothing runs or waits for a slot, the manager is shut down, or the task is
+  /// Waits until no transfer runs or will start by itself, the manager is shut down, or the task is
   /// cancelled. Paused and blocked transfers, and the step that calls it, do not count.
   public func waitUntilEmpty() async { await coordinator.waitUntilEmpty() }
 
@@ -44,7 +44,7 @@ extension TransferManager {
   /// - Parameters:
   ///   - id: the last transfer of the page before; nil for the first page. The page after an
   ///     unknown one is empty.
-  ///   - count: the most transfers of a page.
+  ///   - count: the maximum number of transfers in the page.
   ///   - group: nil for the whole list.
   /// - Throws: `io`.
   /// - Complexity: O(count); a list in memory is sorted for the first page after a change of order.
@@ -65,7 +65,7 @@ extension TransferManager {
     try await rows(of: coordinator.ids(of: selection)).map(\.row)
   }
 
-  /// What is shown of those of these transfers that are in the list.
+  /// The rows of those transfers that are in the list.
   /// - Throws: `io`.
   package func rows(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
     try await coordinator.rows(of: ids)
@@ -109,8 +109,8 @@ extension TransferManager {
   /// Every state change after a number, then everything as it happens, without gap or repetition,
   /// also across restarts and for late readers; ends when the manager has shut down.
   ///
-  /// Begins with `.reset` and the state at this call when the log of state changes begins later, or
-  /// the number is of another list. The log keeps 100,000 changes; of a list in memory, 10,000.
+  /// Begins with `.reset`, the state at this call, if the log no longer has the change after that
+  /// number, or the number is from another list. The log keeps 100,000 changes, 10,000 in memory.
   /// - Parameter number: of the last event that you have; nil begins with `.reset`.
   public func events(after number: Int?) -> QueueEvents {
     let start = number.map { EventFeed.Start.after($0) } ?? .nothing
@@ -135,7 +135,7 @@ extension TransferManager {
     return try await Prober(request: request, engine: coordinator.engine).run(retrying)
   }
 
-  /// Asks the server about an address, with a request of defaults.
+  /// Asks the server about an address, with the default values of a request.
   /// - Throws: as `probe(_:retrying:)`.
   public func probe(_ url: ResourceURL) async throws(TransferError) -> ProbeResult {
     try await probe(DownloadRequest(url: url, to: .stream))

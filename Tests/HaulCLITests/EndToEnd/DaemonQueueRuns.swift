@@ -211,6 +211,23 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("a list of more transfers than one call may add is added whole, in order")
+  func addsManyAtOnce() async throws {
+    try await withThree { (place, ids) async throws in
+      let count = AddBody.maximumCount + 1
+      let list = place.work.path("list")
+      try (1...count).map { "http://h.invalid/\($0)\n" }.joined()
+        .write(toFile: list, atomically: true, encoding: .utf8)
+      #expect(try await place.haul("suspend").status == 0)
+      let added = try await place.haul("add", "-i", list)
+      #expect(added.status == 0, "\(added.errors)")
+      let names = added.output.split(separator: "\n")
+      #expect(names.count == count)
+      let last = try await place.state(of: String(try #require(names.last)))
+      #expect(last.url?.hasSuffix("/\(count)") == true, "\(last)")
+    }
+  }
+
   @Test("a suspended queue is still suspended after kill -9")
   func suspends() async throws {
     try await withThree { (place, ids) async throws in

@@ -20,7 +20,7 @@ enum StateTable {
   private static let head = """
     # States of a member of the queue
 
-    A test prints this page from `TransferMachine`, and fails when the page differs;
+    A test generates this page from `TransferMachine`, and fails when the page differs;
     `HAUL_WRITE_DOCS=1 swift test --filter StateTable` writes it. The same tests visit every path
     to each of these states.
 
@@ -35,7 +35,7 @@ enum StateTable {
     the limits, the host and the schedule.
 
     In the tables, a dash means that nothing changes. "A; if X: B" means B if X holds, and A
-    otherwise. *force* is `start(force: true)`.
+    otherwise. "A / B" means one of them. *force* is `start(force: true)`.
 
     """
 
@@ -90,7 +90,7 @@ extension StateTable {
       return [one, "\(condition.words): \(other.isEmpty ? "nothing" : other)"]
         .filter { !$0.isEmpty }.joined(separator: "; ")
     }
-    return all.map { $0.isEmpty ? "nothing" : $0 }.sorted().joined(separator: " or ")
+    return all.map { $0.isEmpty ? "nothing" : $0 }.sorted().joined(separator: " / ")
   }
 
   private static func next(_ step: MachineStep) -> String {

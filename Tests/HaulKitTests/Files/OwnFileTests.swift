@@ -45,7 +45,7 @@ import Testing
         if case .target(_, let reason) = kind { reason } else { nil }
       }
       #expect(
-        reasons == ["f.bin was not downloaded by haul from this address, or has changed since"])
+        reasons == ["f.bin exists and is not an unchanged download from this address"])
       // The next time, the numbered file is accepted, without a message.
       let again = try await bench.finish(request)
       #expect(
