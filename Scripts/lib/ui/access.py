@@ -4,7 +4,7 @@ import json
 import time
 
 from chromium import Failed
-from .place import row
+from .place import press, row
 
 MIB = 1 << 20
 NAMED = {"button", "textbox", "searchbox", "combobox", "checkbox", "spinbutton", "link", "grid",
@@ -105,6 +105,11 @@ def phone(place, browser):
     if browser.eval("document.documentElement.scrollWidth > innerWidth"):
         raise Failed("the page is wider than the screen")
     browser.screenshot(place.pictures / "phone.png")
+    press(browser, "document.getElementById('add')")
+    width = browser.eval("document.getElementById('addresses').getBoundingClientRect().width")
+    if width < 250:
+        raise Failed(f"the field for addresses has {width} pixels")
+    browser.key("Escape")
     browser.resize(*browser.size)
 
 

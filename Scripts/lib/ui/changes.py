@@ -26,7 +26,7 @@ def wrong_address(place, browser):
     browser.eval("document.getElementById('addresses').focus()")
     browser.type(fields[0])
     browser.click("document.getElementById('add-submit')")
-    browser.wait("the daemon's refusal", "/can only be written below/.test(document.querySelector('#line-errors .bad')?.textContent)")
+    browser.wait("the reason, and what to do", "/only below .*haul serve --root \\/etc/.test(document.getElementById('add-error').textContent)")
     browser.eval(f"document.getElementById('f-directory').value = {json.dumps(str(place.downloads))}")
     browser.eval("document.getElementById('addresses').value = ''")
     browser.key("Escape")
@@ -74,13 +74,27 @@ def in_order(place, browser):
     place.run("unsuspend")
 
 
+def pasted(place, browser):
+    """a pasted text: addresses anywhere in it, and lines meant as one, come to the form; none is lost"""
+    paste = ("(text) => { const data = new DataTransfer(); data.setData('text/plain', text);"
+             " document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true })); }")
+    lines = ["see http://h.invalid/a here", "- https://h.invalid/b", "www.example.org/c", "htp:/wrong", "", "good day"]
+    browser.eval(f"({paste})({json.dumps(chr(10).join(lines))})")
+    expected = ["http://h.invalid/a", "https://h.invalid/b", "www.example.org/c", "htp:/wrong"]
+    browser.wait("the lines", f"document.getElementById('addresses').value.trim() === {json.dumps(chr(10).join(expected))}")
+    browser.eval("document.getElementById('addresses').value = ''")
+    browser.key("Escape")
+    browser.eval(f"({paste})('no address at all')")
+    browser.wait("it says so", "/No address was found/.test(document.getElementById('toasts').textContent)")
+
+
 def killed(place, browser):
     """the daemon is killed and restarted under the page, which reconnects by itself"""
     place.empty(browser)
     place.add(12 * MIB, 2 * MIB, "survivor")
     browser.wait("it has bytes", f"parseFloat({cell('survivor', 'percent')}) > 10")
     place.kill(signal.SIGKILL)
-    browser.wait("it says so", "/daemon does not run/.test(document.getElementById('away').textContent) && !document.getElementById('away').hidden")
+    browser.wait("it says so", "/Haul does not answer/.test(document.getElementById('away').textContent) && !document.getElementById('away').hidden")
     if not browser.eval(f"!!({row('survivor')})"):
         raise Failed("the rows are gone")
     place.serve()
@@ -173,4 +187,4 @@ def frames(browser):
     })()""")
 
 
-STEPS = [wrong_address, paste, limits, in_order, killed, filters, notices, many_rows]
+STEPS = [wrong_address, paste, pasted, limits, in_order, killed, filters, notices, many_rows]

@@ -59,7 +59,7 @@ def cancel_paused(place, browser):
     press(browser, button("paused", "Pause"))
     browser.wait("it is paused", has_state("paused", "paused"))
     press(browser, button("paused", "Cancel"))
-    press(browser, "document.querySelector('.toast button')")
+    press(browser, "document.querySelector('.toast [data-action=Undo]')")
     time.sleep(1)
     if browser.eval(has_state("paused", "cancelled")):
         raise Failed("undo did not undo")
@@ -136,7 +136,10 @@ def select(place, browser):
     browser.key("a", Chromium.CONTROL)
     browser.wait("all are selected", "document.querySelector('.subject').textContent === '4 selected'")
     browser.key("Escape")
-    browser.wait("none is", "document.querySelector('.subject').textContent === 'All 4'")
+    browser.wait("none is", "document.querySelector('.subject').textContent === '4 transfers'")
+    for name in ("Cancel", "Remove", "Delete files", "Restart"):
+        if not browser.eval(f"({tool(name)}).disabled"):
+            raise Failed(f"{name} without a selection is for all")
     press(browser, tool("Resume"))
     browser.wait("all wait again", " && ".join(has_state(n, "suspended") for n in "abcd"))
     press(browser, "document.getElementById('suspend')")

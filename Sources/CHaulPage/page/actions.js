@@ -1,7 +1,7 @@
 // Commands to transfers, and the time in which two of them can be undone.
 
 import { call } from "./api.js";
-import { plural } from "./format.js";
+import { bytes, plural } from "./format.js";
 import { groups, hidden, moveLocally, order, rows, structureRefresh } from "./model.js";
 import { toast } from "./toasts.js";
 
@@ -18,10 +18,14 @@ const fits = {
   start: has("queued", "paused"),
   retry: has("failed", "cancelled"),
   restart: has("completed", "failed", "cancelled"),
-  cancel: has("queued", "running", "paused", "failed", "publishing"),
+  cancel: has("queued", "running", "paused", "publishing"),
   remove: () => true,
   delete: has("completed"),
 };
+
+// Commands that lose something: they are for a selection only, so that a second click on one of
+// them, when the first has emptied the selection, is not for everything.
+export const needsSelection = (name) => ["restart", "cancel", "remove", "delete"].includes(name);
 
 export const fitting = (name, some) => some.filter((row) => !row.isEnding && fits[name](row));
 
@@ -98,7 +102,7 @@ async function report(work) {
   }
 }
 
-const words = { cancel: ["Cancelled", "cancels"], remove: ["Removed", "removes"], delete: ["Removed with file", "removes"] };
+const words = { cancel: "Cancelled", remove: "Removed", delete: "Removed with file" };
 
 // Pauses at once, and sends the command when it can no longer be undone.
 async function later(name, some) {
@@ -112,7 +116,8 @@ async function later(name, some) {
   }
   structureRefresh();
   const stopped = work.paused.length > 0 ? report(() => send("pause", work.paused)) : Promise.resolve();
-  const shown = toast(`${words[name][0]}: ${what}`, { time: undoTime, action: "Undo", run: () => undo(work, stopped) });
+  const lost = name === "cancel" ? some.reduce((sum, row) => sum + row.bytes, 0) : 0;
+  const shown = toast(`${words[name]}: ${what}${lost > 0 ? `; ${bytes(lost)} will be deleted` : ""}`, { time: undoTime, action: "Undo", run: () => undo(work, stopped) });
   work.toast = shown;
   work.timer = setTimeout(() => finish(work, stopped), undoTime);
 }

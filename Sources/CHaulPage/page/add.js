@@ -4,6 +4,7 @@ import { call } from "./api.js";
 import { $, dialog, el } from "./dom.js";
 import { plural, priorities } from "./format.js";
 import { groupNames } from "./actions.js";
+import { reveal } from "./list.js";
 import { toast } from "./toasts.js";
 
 const box = dialog("add-dialog");
@@ -37,8 +38,12 @@ export function open(more = "") {
   text.focus();
 }
 
-// A drop or a paste outside of a field.
-const addressesIn = (words) => words.split(/\r?\n/).map((line) => line.trim()).filter((line) => /^https?:\/\//i.test(line));
+// A drop or a paste outside of a field: the addresses, also from the midst of a line, and lines that
+// seem to be meant as one.
+const addressesIn = (words) => {
+  const lines = words.split(/\r?\n/).flatMap((line) => line.match(/https?:\/\/\S+/gi) ?? (/^\S*[.:]\S*$/.test(line.trim()) ? [line.trim()] : []));
+  return lines.some((line) => /^https?:/i.test(line) || wrong(line) === null) ? lines : [];
+};
 
 export async function openFile(file) {
   if (file.size > 8 << 20) return toast(`“${file.name}” is too large for a list of addresses`, { isBad: true });
@@ -50,6 +55,7 @@ export async function openFile(file) {
 function openText(words) {
   const found = addressesIn(words);
   if (found.length > 0) open(found.join("\n"));
+  else if (words.trim()) toast("No address was found in that text. An address begins with http:// or https://", { isBad: true });
   return found.length > 0;
 }
 
@@ -73,7 +79,7 @@ function wrong(line) {
   try {
     url = new URL(line);
   } catch {
-    return "not an address";
+    return /^[\w-]+(\.[\w-]+)+([/:]|$)/.test(line) ? "put https:// in front of it" : "not an address";
   }
   return ["http:", "https:"].includes(url.protocol) ? null : "give http:// or https://";
 }
@@ -81,8 +87,13 @@ function wrong(line) {
 // - Throws: the error as text.
 function options(isSingle) {
   const value = (id) => $(id).value.trim();
-  const directory = value("f-directory").replace(/(.)\/+$/, "$1");
+  const given = value("f-directory").replace(/(.)\/+$/, "$1");
+  if (given.startsWith("~")) throw new Error(`write the directory in full, such as ${roots[0] ?? "/home/me/Downloads"}`);
+  const directory = given.startsWith("/") || roots.length === 0 ? given : `${roots[0]}/${given}`;
   if (!directory.startsWith("/")) throw new Error("the directory must be an absolute path, such as /home/me/Downloads");
+  if (roots.length > 0 && !roots.some((root) => `${directory}/`.startsWith(`${root}/`))) {
+    throw new Error(`this page may write only below ${roots.join(", ")}; to allow another directory, start the daemon with: haul serve --root ${directory}`);
+  }
   const name = value("f-name");
   if (name && !isSingle) throw new Error("a file name is for one address, but there are several");
   if (name.includes("/")) throw new Error("a file name has no slash");
@@ -123,43 +134,45 @@ async function submit() {
   const good = wanted.filter(({ index }) => !problems.has(index));
   $("add-submit").disabled = true;
   const added = new Set();
+  const ids = [];
   try {
-    for (let start = 0; start < good.length; start += 1000) await send(good.slice(start, start + 1000), shared, added);
+    for (let start = 0; start < good.length; start += 1000) await send(good.slice(start, start + 1000), shared, added, ids);
   } catch (problem) {
     showError(problem.message);
   } finally {
     $("add-submit").disabled = false;
   }
-  if (added.size > 0) toast(`${plural(added.size, "transfer")} added`);
+  if (added.size > 0) toast(`${plural(added.size, "transfer")} added`, { action: "Show", run: () => reveal(ids[0]) });
   // Added lines are removed; the others keep their reasons.
   const kept = lines.map((line, index) => ({ line, reason: problems.get(index), index })).filter(({ index }) => !added.has(index));
   text.value = kept.map(({ line }) => line).join("\n").trim();
   problems = new Map(kept.filter(({ line }, place) => line || place > 0).map(({ reason }, place) => [place, reason]).filter(([, reason]) => reason));
   showProblems();
   if (text.value === "" && added.size > 0) {
-    $("f-name").value = $("f-checksum").value = "";
+    for (const id of ["f-name", "f-checksum", "f-group"]) $(id).value = "";
     box.close();
     $("list").focus();
   }
 }
 
 // A call adds all or nothing: halves find the lines that are refused.
-async function send(some, shared, added) {
+async function send(some, shared, added, ids) {
   const transfers = some.map(({ line }) => ({ url: line, ...shared }));
   // A call whose response is lost is repeated: because of its key, nothing is added twice.
   const key = crypto.randomUUID();
   try {
-    await call("POST", "transfers", { transfers }, { key }).catch((problem) => {
+    const answer = await call("POST", "transfers", { transfers }, { key }).catch((problem) => {
       if (!problem.isAway) throw problem;
       return call("POST", "transfers", { transfers }, { key });
     });
+    ids.push(...answer.ids);
     for (const { index } of some) added.add(index);
   } catch (problem) {
     if (problem.isAway || problem.status === 401 || problem.status >= 500) throw problem;
     if (some.length === 1) return problems.set(some[0].index, problem.message);
     const middle = some.length >> 1;
-    await send(some.slice(0, middle), shared, added);
-    await send(some.slice(middle), shared, added);
+    await send(some.slice(0, middle), shared, added, ids);
+    await send(some.slice(middle), shared, added, ids);
   }
 }
 

@@ -82,7 +82,9 @@ async function changeAddress(event) {
   try {
     await call("PATCH", `transfers/${id}`, { url: parts.address.value.trim() });
     parts.address.value = "";
-    toast("The address was changed");
+    const changed = id;
+    const isOver = fitting("retry", [rows.get(changed)]).length > 0;
+    toast("The address was changed", isOver ? { time: 8000, action: "Retry", run: () => run("retry", [changed]) } : {});
   } catch (problem) {
     toast(problem.message, { isBad: true });
   }

@@ -47,6 +47,7 @@ const phases = {
 
 // The state of a transfer, or why it waits.
 export function state(row) {
+  if (row.isEnding === "cancel") return "will be cancelled";
   switch (row.state) {
     case "queued": return row.waiting ? sentence(row.waiting) : "waits for a slot";
     case "running": return row.waiting ? sentence(row.waiting) : phases[row.phase] ?? "transferring";

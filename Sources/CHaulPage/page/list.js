@@ -203,7 +203,7 @@ function fillFolder(slot, folder, extra) {
   setText(slot.name, folder.group);
   setText(slot.host, `${format.count(done)} of ${format.count(sum.members)} completed`);
   // Each member counts the same, because the sizes of waiting ones are unknown.
-  meter(slot, done === sum.members ? 100 : Math.min(99.9, (100 * sum.fraction) / sum.members), false);
+  meter(slot, done === sum.members ? 100 : Math.min(99.9, Math.max(0, (100 * sum.fraction) / sum.members)), false);
   const isKnown = sum.unknown === 0 && sum.total > 0;
   setText(slot.size, isKnown && sum.bytes < sum.total ? `${format.bytes(sum.bytes)} of ${format.bytes(sum.total)}` : sum.bytes > 0 ? format.bytes(sum.bytes) : "");
   const runs = (states.running ?? 0) > 0;
@@ -292,6 +292,17 @@ export function fold(index, closed) {
   else view.closed.add(folder.group);
   structureChanged();
   refresh();
+}
+
+// Shows a row, whatever the filters were, and selects it.
+export function reveal(id) {
+  Object.assign(view, { state: "all", group: null, host: null, text: "" });
+  $("search").value = "";
+  if (rows.get(id)?.group) view.closed.delete(rows.get(id).group);
+  structureChanged();
+  refresh();
+  selectOnly(id);
+  setCurrent(places.get(id) ?? -1);
 }
 
 // The items that a command is for: the selection; otherwise everything that is shown.

@@ -1,7 +1,7 @@
 // Starts the page, and keeps it up to date with the daemon.
 
 import { Problem, begin, call, forget, stream } from "./api.js";
-import { fitting, prioritize, rowsOf, run, shift } from "./actions.js";
+import { fitting, needsSelection, prioritize, rowsOf, run, shift } from "./actions.js";
 import * as add from "./add.js";
 import * as charts from "./charts.js";
 import * as details from "./details.js";
@@ -86,7 +86,7 @@ async function connected(is) {
   isConnected = is;
   away.hidden = is;
   document.body.dataset.connection = is ? "open" : "away";
-  setText(away, is ? "" : "The daemon does not run. Its transfers resume when it runs again; this page waits for it. To start it: haul daemon start");
+  setText(away, is ? "" : "Haul does not answer. Its transfers resume when it runs again; this page waits for it. To start it: haul daemon start. If it runs, it has a new address: haul ui");
   if (!is) return;
   try {
     const status = await call("GET", "status");
@@ -99,6 +99,10 @@ async function connected(is) {
 }
 
 function suspended(is) {
+  if (is !== isSuspended) {
+    model.suspensionChanged(is);
+    isDirty = true;
+  }
   isSuspended = is;
   $("suspend").classList.toggle("on", is);
   setText($("suspend").lastChild, is ? "Unsuspend" : "Suspend");
@@ -108,6 +112,9 @@ function suspended(is) {
 $("suspend").addEventListener("click", async () => {
   try {
     suspended((await call("PATCH", "queue", { is_suspended: !isSuspended })).is_suspended);
+    const running = model.stateCounts().active;
+    const others = running > 0 ? `; ${format.plural(running, "running transfer")} ${running === 1 ? "continues" : "continue"}` : "";
+    toast(isSuspended ? `Nothing new starts${others}` : "Transfers start again");
   } catch (problem) {
     toast(problem.message, { isBad: true });
   }
@@ -135,8 +142,11 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => { ch
 
 // Commands for the selection.
 const commands = [
-  ["resume", "Resume", "play"], ["pause", "Pause", "pause"], ["start", "Start now", "now"], ["retry", "Retry", "retry"],
-  ["restart", "Restart", "restart"], ["cancel", "Cancel", "cancel"], ["remove", "Remove", "remove"], ["delete", "Delete files", "delete"],
+  ["resume", "Resume", "play", "Continue where it stopped"], ["pause", "Pause", "pause", "Stop for now, and keep what is there"],
+  ["start", "Start now", "now", "Start before all others, beyond the limit of transfers"],
+  ["retry", "Retry", "retry", "Try again, and keep what is there"], ["restart", "Restart", "restart", "Download again from the beginning"],
+  ["cancel", "Cancel", "cancel", "Stop, and delete what is there"], ["remove", "Remove", "remove", "Remove from the list; finished files stay"],
+  ["delete", "Delete files", "delete", "Remove from the list, and delete the finished files"],
 ];
 const moves = [["first", "To the top", "top"], ["up", "Up", "up"], ["down", "Down", "down"], ["last", "To the end", "bottom"]];
 const subject = el("output", { className: "subject", title: "Commands are for what is selected, or for all that are shown" });
@@ -155,11 +165,16 @@ function toolbar() {
   // A sample suffices to decide which commands to offer for a hundred thousand rows.
   const some = rowsOf(chosen.length > 2000 ? chosen.slice(0, 2000) : chosen);
   const number = chosen.length > 2000 ? chosen.length : some.length;
-  setText(subject, isSelection ? `${format.count(number)} selected` : `All ${format.count(number)}`);
+  setText(subject, isSelection ? `${format.count(number)} selected` : format.plural(number, "transfer"));
   all.title = isSelection ? "Select none" : "Select all";
   all.setAttribute("aria-label", all.title);
   all.setAttribute("aria-pressed", isSelection);
-  commandButtons.forEach((button, index) => { button.disabled = fitting(commands[index][0], some).length === 0; });
+  commandButtons.forEach((button, index) => {
+    const [name, , , tip] = commands[index];
+    const isMissing = needsSelection(name) && !isSelection;
+    button.disabled = isMissing || fitting(name, some).length === 0;
+    button.title = isMissing ? "Select transfers first (Control A: all)" : tip;
+  });
   for (const button of moveButtons) button.disabled = !isSelection;
   priority.disabled = !isSelection;
 }
@@ -203,14 +218,15 @@ function empty() {
   if (!isEmpty) return;
   const text = !isLoaded ? "Reading the list…" : model.rows.size === 0
     ? "Nothing here yet. Add an address, paste one anywhere on this page, or drop a link or a text file of addresses."
-    : "No transfer matches the filters.";
+    : model.stateCounts().all === 0 ? "Nothing here any more." : "No transfer matches the search and the filters at the left.";
   setText(box, text);
 }
 
 function locked(reason) {
   setText($("locked-reason"), reason);
   $("locked").showModal();
-  $("locked").addEventListener("cancel", (event) => event.preventDefault());
+  // Without access nothing else works; a browser closes a dialog at the second Escape in any case.
+  $("locked").addEventListener("close", () => $("locked").showModal());
 }
 
 // A new address in the same tab does not load the page by itself.

@@ -148,6 +148,16 @@ export function takeFirst(documents) {
   if (rows.size === 0) documents.forEach(put);
 }
 
+// The queue was suspended, or is not any more: the reason of each waiting row, until its next message.
+export function suspensionChanged(isSuspended) {
+  for (const row of rows.values()) {
+    if (row.state !== "queued" || (row.waiting?.code === "suspended") === isSuspended) continue;
+    if (isSuspended && row.waiting?.code !== "slot" && row.waiting !== null) continue;
+    row.waiting = isSuspended ? { code: "suspended", message: "the queue is suspended" } : null;
+    row.version += 1;
+  }
+}
+
 // Whether the order must be fetched. Reading it resets it.
 export function takeStaleOrder() {
   const stale = isOrderStale;
@@ -220,10 +230,18 @@ export function visible() {
   return flat;
 }
 
+// Rows whose removal is pending do not count.
 export const stateCounts = () => {
-  const states = total.states;
+  const states = { ...total.states };
+  let members = total.members;
+  for (const id of hidden) {
+    const row = rows.get(id);
+    if (!row) continue;
+    states[row.state] -= 1;
+    members -= 1;
+  }
   return {
-    all: total.members,
+    all: members,
     active: (states.running ?? 0) + (states.publishing ?? 0) + (states.stopping ?? 0),
     waiting: states.queued ?? 0, paused: states.paused ?? 0, failed: states.failed ?? 0,
     completed: states.completed ?? 0, cancelled: states.cancelled ?? 0,

@@ -15,16 +15,16 @@ export function announce(text) {
 export function toast(text, { isBad = false, time = isBad ? 8000 : 4000, action, run } = {}) {
   const item = el("div", { className: isBad ? "toast bad" : "toast" }, el("span", {}, text));
   const close = () => item.remove();
-  if (action) item.append(el("button", { type: "button", onclick: () => { close(); run(); } }, action));
+  if (action) item.append(el("button", { type: "button", "data-action": action, onclick: () => { close(); run(); } }, action));
   box.append(item);
   while (box.children.length > 4) box.firstChild.remove();
-  announce(action ? `${text}. ${action} with Control Z.` : text);
+  announce(action === "Undo" ? `${text}. ${action} with Control Z.` : text);
   setTimeout(close, time);
   return { close };
 }
 
 // The newest message that can be undone.
 export function undoLast() {
-  const buttons = box.querySelectorAll("button");
+  const buttons = box.querySelectorAll("[data-action=Undo]");
   buttons[buttons.length - 1]?.click();
 }
