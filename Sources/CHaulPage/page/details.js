@@ -164,7 +164,7 @@ function fillMap(row) {
 function fillAttempts(row) {
   const attempts = details?.attempts ?? [];
   const lines = attempts.map((attempt) => `${format.time(attempt.time)}: ${attempt.error.message}`);
-  if (row.state === "failed" && row.error) lines.push(`ended: ${row.error.message}`);
+  if (row.state === "failed" && row.error) lines.push(`ended: ${format.failure(row.error)}`);
   parts.attempts.hidden = parts.attemptsTitle.hidden = lines.length === 0;
   while (parts.attempts.children.length > lines.length) parts.attempts.lastChild.remove();
   lines.forEach((line, index) => {

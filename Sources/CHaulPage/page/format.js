@@ -53,10 +53,18 @@ export function state(row) {
     case "running": return row.waiting ? sentence(row.waiting) : phases[row.phase] ?? "transferring";
     case "publishing": return "moving into place";
     case "stopping": return "stopping";
-    case "failed": return row.error ? row.error.message : "failed";
+    case "failed": return row.error ? failure(row.error) : "failed";
     default: return row.state;
   }
 }
+
+// What the message of a command line would not help with here.
+const advice = {
+  unauthorized: "the server wants a user name and a password; add it again as https://user:password@… or with a header field",
+  "checksum-mismatch": "the file differs from the checksum that you gave: a wrong checksum, or a damaged file; Restart downloads it again",
+};
+
+export const failure = (error) => advice[error.code] ?? error.message;
 
 // The wait of a row counts down between two messages of the daemon.
 function sentence(wait) {
