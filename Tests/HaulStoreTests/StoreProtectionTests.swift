@@ -163,6 +163,7 @@ struct StoreProtectionTests {
     try scratch.sql { db in
       for statement in [
         "DROP TABLE places", "ALTER TABLE members DROP COLUMN wait_reason",
+        "ALTER TABLE members DROP COLUMN start_request",
         "DROP INDEX requests_of_exact_targets",
         "ALTER TABLE requests DROP COLUMN is_exact",
         "DELETE FROM grdb_migrations WHERE identifier <> 'v1'", "PRAGMA user_version = 1",
@@ -177,7 +178,7 @@ struct StoreProtectionTests {
   @Test("refuses a newer schema and does not change it")
   func newerSchema() async throws {
     for change in [
-      "PRAGMA user_version = 5", "INSERT INTO grdb_migrations VALUES ('v5')",
+      "PRAGMA user_version = 6", "INSERT INTO grdb_migrations VALUES ('v6')",
     ] {
       let scratch = Scratch()
       try await scratch.open().close()
@@ -233,13 +234,14 @@ struct StoreProtectionTests {
     let settings = try ["application_id", "user_version", "journal_mode"].map { name in
       try scratch.sql { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
-    #expect(settings == ["1214346604", "4", "wal"])
+    #expect(settings == ["1214346604", "5", "wal"])
     let migrations = try scratch.sql {
       try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations")
     }
     #expect(
       migrations == [
         "v1", "v2: files that are somebody's own", "v3: places of bytes", "v4: reasons to wait",
+        "v5: requested starts",
       ])
     #expect(try String(decoding: scratch.bytes("queue.lock"), as: UTF8.self) == "closed\n")
   }

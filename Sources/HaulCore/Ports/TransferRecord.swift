@@ -27,6 +27,21 @@ public enum DesiredState: String, Sendable, Hashable, Codable, CaseIterable {
   case removed
 }
 
+/// A command to start a waiting transfer before others. It counts until the transfer starts, is
+/// paused or ends.
+public struct StartRequest: Sendable, Hashable {
+  /// Its place among these commands: the lowest goes first. Positive.
+  public var number: Int64
+  /// Whether the transfer starts beyond the limits.
+  public var isForced: Bool
+
+  /// A command with that number.
+  public init(number: Int64, isForced: Bool) {
+    self.number = number
+    self.isForced = isForced
+  }
+}
+
 /// One transfer as it is stored.
 public struct TransferRecord: Sendable, Hashable {
   /// The transfer.
@@ -71,6 +86,8 @@ public struct StoredState: Sendable, Hashable {
   /// Why it waits, unless that follows from other transfers: its next attempt, or an obstacle such
   /// as a full disk.
   public var waitReason: WaitReason?
+  /// The command that puts it before others; nil for none.
+  public var startRequest: StartRequest?
   /// When its next attempt is due, in seconds since 1970; nil unless it waits for one.
   public var retryAt: Double? {
     if case .retry(let time) = waitReason { time } else { nil }

@@ -28,6 +28,7 @@ package struct CompactTransferTable: Sendable {
     static let isPostponed = Flags(rawValue: 1 << 6)
     static let hasIdentifier = Flags(rawValue: 1 << 7)
     static let hasWaitReason = Flags(rawValue: 1 << 8)
+    static let hasStartRequest = Flags(rawValue: 1 << 9)
   }
 
   private var numbers = IDTable()
@@ -35,6 +36,7 @@ package struct CompactTransferTable: Sendable {
   private var names = NameTable()
   private var identifiers: [TransferID: String] = [:]
   private var reasons: [TransferID: WaitReason] = [:]
+  private var startRequests: [TransferID: StartRequest] = [:]
 
   init() {}
 
@@ -87,6 +89,9 @@ package struct CompactTransferTable: Sendable {
     Dictionary(identifiers.map { ($1, $0) }, uniquingKeysWith: { $1 })
   }
 
+  /// The highest number of a requested start; 0 without one.
+  var lastStartRequest: Int64 { startRequests.values.map(\.number).max() ?? 0 }
+
   /// In no particular order.
   package var values: some RandomAccessCollection<QueueMachine.Member> {
     rows.lazy.map { member($0) }
@@ -136,7 +141,7 @@ package struct CompactTransferTable: Sendable {
   enum Opened {
     case nothing, recovery
     /// It waits only for a slot, and counts as scheduled from now on.
-    case slot(host: String?, TransferRequest.Priority, rank: Int64)
+    case slot(host: String?, TransferRequest.Priority, rank: Int64, StartRequest?)
   }
 
   /// - Parameters:
@@ -152,7 +157,8 @@ package struct CompactTransferTable: Sendable {
         !row.flags.isSuperset(of: [.isStep, .wasRunning])
       else { return .recovery }
       rows[number].flags.insert(.isScheduled)
-      return .slot(host: names.name(row.host), row.priority, rank: row.rank)
+      return .slot(
+        host: names.name(row.host), row.priority, rank: row.rank, startRequest(row))
     case .running, .stopping: return .recovery
     case .paused, .failed, .completed, .cancelled, .removed: return .nothing
     }
@@ -173,6 +179,7 @@ package struct CompactTransferTable: Sendable {
     let member = member(rows[Int(number)])
     if !identifiers.isEmpty { identifiers[id] = nil }
     if !reasons.isEmpty { reasons[id] = nil }
+    if !startRequests.isEmpty { startRequests[id] = nil }
     let last = rows.removeLast()
     if last.id != id {
       rows[Int(number)] = last
@@ -186,6 +193,9 @@ package struct CompactTransferTable: Sendable {
     if flags.contains(.hasIdentifier) { identifiers[id] = member.facts.identifier }
     if flags.contains(.hasWaitReason) || !reasons.isEmpty {
       reasons[id] = member.facts.storedState.waitReason
+    }
+    if flags.contains(.hasStartRequest) || !startRequests.isEmpty {
+      startRequests[id] = member.facts.storedState.startRequest
     }
   }
 
@@ -208,12 +218,17 @@ package struct CompactTransferTable: Sendable {
     if storedState.hasRun { flags.insert(.hasRun) }
     if storedState.wasRunning { flags.insert(.wasRunning) }
     if storedState.waitReason != nil { flags.insert(.hasWaitReason) }
+    if storedState.startRequest != nil { flags.insert(.hasStartRequest) }
     if member.facts.isStep { flags.insert(.isStep) }
     if member.facts.isIdempotent { flags.insert(.isIdempotent) }
     if member.facts.identifier != nil { flags.insert(.hasIdentifier) }
     if member.isScheduled { flags.insert(.isScheduled) }
     if member.isPostponed { flags.insert(.isPostponed) }
     return flags
+  }
+
+  private func startRequest(_ row: Row) -> StartRequest? {
+    row.flags.contains(.hasStartRequest) ? startRequests[row.id] : nil
   }
 
   private func member(_ row: Row) -> QueueMachine.Member {
@@ -227,6 +242,7 @@ package struct CompactTransferTable: Sendable {
     storedState.hasRun = flags.contains(.hasRun)
     storedState.wasRunning = flags.contains(.wasRunning)
     storedState.waitReason = flags.contains(.hasWaitReason) ? reasons[row.id] : nil
+    storedState.startRequest = startRequest(row)
     let facts = QueuedMember(
       id: row.id, storedState: storedState, host: names.name(row.host),
       group: names.name(row.group),

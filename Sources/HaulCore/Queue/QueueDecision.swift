@@ -8,8 +8,7 @@ package struct QueueDecision: Sendable {
     case postpone(TransferID, until: Double)
     /// Its priority or its rank has changed.
     case rearrange(TransferID)
-    case startNow(TransferID)
-    case force(TransferID)
+    case requestStart(TransferID, StartRequest)
     case stop(TransferID, deletingBytes: Bool)
     case discard(TransferID)
     /// It waits for a dependency that has not ended, or was not completed.

@@ -13,6 +13,7 @@ struct QueueChanges: Sendable {
     let ranks: RankRange
     let toRecheck: [TransferID]
     let lastEvent: Int
+    let lastStartRequest: Int64
   }
 }
 
@@ -47,6 +48,8 @@ extension QueueMachine {
     QueueChanges(
       members: members.changes, groups: groups.groups.changes, graph: graph.changes,
       identifiers: identifiers.changes, targets: targets.changes,
-      rest: .init(busy: busy, ranks: ranks, toRecheck: toRecheck, lastEvent: lastEvent))
+      rest: .init(
+        busy: busy, ranks: ranks, toRecheck: toRecheck, lastEvent: lastEvent,
+        lastStartRequest: lastStartRequest))
   }
 }

@@ -12,10 +12,9 @@ extension QueueMachine {
       case .dequeue: unschedule(id, &decision)
       case .stop(let deletes): decision.effects.append(.stop(id, deletingBytes: deletes))
       case .discard: decision.effects.append(.discard(id))
-      case .startNow: expedite(id, .startNow(id), &decision)
-      case .force: expedite(id, .force(id), &decision)
-      case .endWait(let beyondLimits):
-        decision.effects.append(beyondLimits ? .force(id) : .startNow(id))
+      case .startNow: requestStart(of: id, isForced: false, &decision)
+      case .force: requestStart(of: id, isForced: true, &decision)
+      case .endWait(let beyondLimits): requestStart(of: id, isForced: beyondLimits, &decision)
       case .reportPaused: appendEvent(.paused(by: initiator), of: id, &decision)
       case .reportResumed:
         change(id) { $0.facts.storedState.pausedBy = nil }
@@ -85,12 +84,21 @@ extension QueueMachine {
     decision.events.append(StoredEvent(number: lastEvent, id: id, kind: kind))
   }
 
-  /// Ends a wait for the next attempt.
-  private mutating func expedite(
-    _ id: TransferID, _ effect: QueueDecision.Effect, _ decision: inout QueueDecision
+  /// Ends a wait for the next attempt, and puts it before others until it starts. An earlier request
+  /// of the same kind keeps its place.
+  private mutating func requestStart(
+    of id: TransferID, isForced: Bool, _ decision: inout QueueDecision
   ) {
     waitEnded(id, &decision)
-    if members[id]?.isScheduled == true { decision.effects.append(effect) }
+    if members[id]?.facts.storedState.startRequest?.isForced != isForced {
+      lastStartRequest += 1
+      let request = StartRequest(number: lastStartRequest, isForced: isForced)
+      change(id) { $0.facts.storedState.startRequest = request }
+    }
+    guard let member = members[id], let request = member.facts.storedState.startRequest,
+      member.isScheduled || member.state == .running
+    else { return }
+    decision.effects.append(.requestStart(id, request))
   }
 
   mutating func unschedule(_ id: TransferID, _ decision: inout QueueDecision) {

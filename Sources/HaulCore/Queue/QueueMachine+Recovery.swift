@@ -13,14 +13,17 @@ extension QueueMachine {
   /// Schedules the members of a newly opened queue that wait only for a slot, in list order. The
   /// others are left to `takeStored` and `recover`.
   package mutating func scheduleStored(
-    _ schedule: (TransferID, _ host: String?, TransferRequest.Priority, _ rank: Int64) -> Void
+    _ schedule: (
+      TransferID, _ host: String?, TransferRequest.Priority, _ rank: Int64, StartRequest?
+    ) -> Void
   ) {
     var rest: [TransferID] = []
     for (place, id) in stored.enumerated() {
       switch open(id, near: place) {
       case .nothing: continue
       case .recovery: rest.append(id)
-      case .slot(let host, let priority, let rank): schedule(id, host, priority, rank)
+      case .slot(let host, let priority, let rank, let request):
+        schedule(id, host, priority, rank, request)
       }
     }
     stored = rest

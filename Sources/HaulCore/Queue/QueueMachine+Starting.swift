@@ -52,6 +52,7 @@ extension QueueMachine {
     for id in scheduler.update({ $0.next(at: permission.now) }) {
       if members.state(of: id)?.isLive == true {
         starts.resumed.append(id)
+        resumed(id, &decision)
       } else {
         picked.append(id)
       }
@@ -64,6 +65,13 @@ extension QueueMachine {
       }
     }
     decision.starts = starts
+  }
+
+  /// A run has its slot again: a requested start has happened.
+  private mutating func resumed(_ id: TransferID, _ decision: inout QueueDecision) {
+    guard members[id]?.facts.storedState.startRequest != nil else { return }
+    change(id) { $0.facts.storedState.startRequest = nil }
+    note(id, nil, &decision)
   }
 
   private func scheduledMember(_ effect: QueueDecision.Effect) -> QueuedMember? {
@@ -79,6 +87,7 @@ extension Scheduler {
     add(
       member.id, host: member.host, priority: member.storedState.priority,
       rank: member.storedState.rank)
+    if let request = member.storedState.startRequest { requestStart(member.id, request) }
   }
 }
 
@@ -96,7 +105,7 @@ extension QueueDecision.Effect {
   /// Whether the scheduler may choose other transfers after this effect.
   fileprivate var changesOrder: Bool {
     switch self {
-    case .unschedule, .rearrange, .startNow, .force: true
+    case .unschedule, .rearrange, .requestStart: true
     case .enqueue, .postpone, .stop, .discard, .waits, .ended, .groupEnded, .removed: false
     }
   }

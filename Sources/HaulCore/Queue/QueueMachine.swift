@@ -28,6 +28,14 @@ package struct QueueMachine: Sendable {
     /// Whether it runs, or will run by itself.
     var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
 
+    /// Whether a requested start still counts.
+    var mayStart: Bool {
+      switch state {
+      case .queued, .running, .stopping(.requeue): true
+      case .stopping, .paused, .failed, .completed, .cancelled, .removed: false
+      }
+    }
+
     /// - Parameter isAwaited: whether it starts by itself, with a slot or at some time.
     static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
       switch state {
@@ -51,6 +59,8 @@ package struct QueueMachine: Sendable {
   package internal(set) var toRecheck: [TransferID] = []
   /// The stored members, in list order, until they are taken.
   var stored: [TransferID] = []
+  /// The number of the newest requested start; 0 before the first.
+  var lastStartRequest: Int64 = 0
   /// The number of the newest state change; 0 before the first.
   package internal(set) var lastEvent = 0
 
@@ -61,6 +71,7 @@ package struct QueueMachine: Sendable {
   init(_ memberTable: CompactTransferTable) {
     var memberTable = memberTable
     memberTable.index()
+    lastStartRequest = memberTable.lastStartRequest
     members = MemberList(memberTable)
     memberTable.forEachSummary { facts, end, isBusy in
       busy += isBusy ? 1 : 0
@@ -77,12 +88,15 @@ package struct QueueMachine: Sendable {
 
   /// Applies a command to each of these members; those that refuse it stay unchanged. O(members
   /// concerned).
-  /// - Parameter isLast: whether it is the last portion. Dependents are checked only then, because
-  ///   they may be in a later portion.
+  /// - Parameters:
+  ///   - isLast: whether it is the last portion. Dependents are checked only then, because they may
+  ///     be in a later portion.
+  ///   - waitsForSlot: whether the run of a running member has released its slot.
   /// - Returns: the members that refused, and why.
   package mutating func handle(
     _ command: TransferMachine.Command, _ ids: some Sequence<TransferID>,
-    by initiator: TransferEvent.Initiator, isLast: Bool = true, _ decision: inout QueueDecision
+    by initiator: TransferEvent.Initiator, isLast: Bool = true,
+    waitsForSlot: (TransferID) -> Bool = { _ in false }, _ decision: inout QueueDecision
   ) -> [TransferID: CommandRefusal] {
     var refusals: [TransferID: CommandRefusal] = [:]
     for id in ids {
@@ -95,6 +109,8 @@ package struct QueueMachine: Sendable {
       case .unchanged: continue
       case .refused(let why): refusals[id] = why
       case .done(let effects):
+        // A run with a slot waits for nothing.
+        if case .endWait? = effects.first, !waitsForSlot(id) { continue }
         if command == .pause { change(id) { $0.facts.storedState.pausedBy = initiator } }
         // A command ends the wait for the next attempt or for a wait reason.
         if members.hasWaitReason(id) { change(id) { $0.facts.storedState.waitReason = nil } }
@@ -118,7 +134,9 @@ package struct QueueMachine: Sendable {
       // It may have got a dependency after it was scheduled.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
-      if grant != nil { (member.isScheduled, member.facts.storedState.waitReason) = (false, nil) }
+      guard grant != nil else { return nil }
+      member.isScheduled = false
+      (member.facts.storedState.waitReason, member.facts.storedState.startRequest) = (nil, nil)
       return grant
     }
     if isNoted, members.state(of: id) == .running { note(id, nil, &decision) }
@@ -169,9 +187,10 @@ package struct QueueMachine: Sendable {
     (busy, ranks, toRecheck, lastEvent) = (
       rest.busy, rest.ranks, rest.toRecheck, rest.lastEvent
     )
+    lastStartRequest = rest.lastStartRequest
   }
 
-  /// Changes one member; the only place that updates `busy`.
+  /// Changes one member; the only place that updates `busy` and withdraws a requested start.
   @discardableResult
   mutating func change<Result>(
     _ id: TransferID, _ body: (inout Member) -> Result
@@ -179,7 +198,12 @@ package struct QueueMachine: Sendable {
     var more = 0
     let result = members.change(id) { member in
       more -= member.isBusy ? 1 : 0
-      defer { more += member.isBusy ? 1 : 0 }
+      defer {
+        more += member.isBusy ? 1 : 0
+        if member.facts.storedState.startRequest != nil, !member.mayStart {
+          member.facts.storedState.startRequest = nil
+        }
+      }
       return body(&member)
     }
     busy += more

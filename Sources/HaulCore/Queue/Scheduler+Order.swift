@@ -20,21 +20,26 @@ extension Scheduler {
   }
 
   /// "Start now": it precedes all priorities until it has started, within every limit. Several
-  /// start in the order of the calls. It takes no turn from its priority.
+  /// start in the order of their numbers. It takes no turn from its priority.
+  ///
+  /// A forced one starts with the next `next(at:)`, even beyond the limits of active transfers in
+  /// total and per host, and while the queue is suspended. It counts as active, so nothing else
+  /// starts until the number is below the limit. It still waits for the end of its host's pause and
+  /// for a free connection. Until then, no running transfer gets an additional connection that it
+  /// could use.
   ///
   /// It does not queue a paused transfer, but counts when `add` queues it again. It has no effect
   /// on a running one. A host that did not answer may be tried at once; a pause that a host asked
   /// for holds.
-  package mutating func startNow(_ id: TransferID) { requestStart(id, .startNow) }
-
-  /// Starts with the next `next(at:)`, even beyond the limits of active transfers in total and per
-  /// host, and while the queue is suspended. It counts as active, so nothing else starts until the
-  /// number is below the limit.
-  ///
-  /// It still waits for the end of its host's pause and for a free connection. Until then, no
-  /// running transfer gets an additional connection that it could use. Like `startNow`, it does not
-  /// queue a paused transfer.
-  package mutating func force(_ id: TransferID) { requestStart(id, .forced) }
+  package mutating func requestStart(_ id: TransferID, _ request: StartRequest) {
+    guard let number = members.number(of: id) else { return }
+    let member = members[number]
+    guard member.phase == .queued || member.phase == .paused else { return }
+    changeLevel(number) { members in members.setStartRequest(number, request) }
+    guard hosts.states[member.host].outage?.until != nil else { return }
+    hosts.states[member.host].outage?.until = nil
+    refresh(member.host)
+  }
 
   /// Whether it is known and neither waits for a slot nor has one.
   package func isPaused(_ id: TransferID) -> Bool { members.member(id)?.phase == .paused }
@@ -46,18 +51,6 @@ extension Scheduler {
 
   /// The rank of a transfer inside its priority; nil if it is unknown.
   package func rank(of id: TransferID) -> Int64? { members.member(id)?.rank }
-
-  private mutating func requestStart(_ id: TransferID, _ request: ScheduledTransfer.StartRequest) {
-    guard let number = members.number(of: id) else { return }
-    let member = members[number]
-    guard member.phase == .queued || member.phase == .paused else { return }
-    if member.startRequest != request {
-      changeLevel(number) { members in members.setStartRequest(number, request) }
-    }
-    guard hosts.states[member.host].outage?.until != nil else { return }
-    hosts.states[member.host].outage?.until = nil
-    refresh(member.host)
-  }
 
   /// Changes a value that determines the level of a member.
   private mutating func changeLevel(_ number: Int32, _ change: (inout TransferTable) -> Void) {

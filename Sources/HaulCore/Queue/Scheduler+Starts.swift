@@ -34,7 +34,7 @@ extension Scheduler {
   ) -> WaitReason? {
     let wall = { (until: Instant) in wallSeconds + (until - now) / .seconds(1) }
     guard let member = members.member(id), member.phase == .queued else { return nil }
-    let isForced = member.startRequest == .forced
+    let isForced = member.requestedLevel == .forced
     if isSuspended, !isForced { return .suspended }
     if let closedReason, !isForced { return closedReason }
     let hasSlot = isForced || active < limits.active

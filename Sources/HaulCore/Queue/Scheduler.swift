@@ -159,7 +159,7 @@ extension Scheduler {
     hosts.states[member.host].queues[member.level.rawValue]
       .remove(at: member.position, in: &members)
     hosts.states[member.host].waiting -= 1
-    members.setStartRequest(number, .none)
+    members.setStartRequest(number, nil)
   }
 
   /// Ends the waiting or running of a member. Only this function frees a slot.

@@ -61,8 +61,6 @@ package struct TransferMachine: Hashable, Sendable {
   package private(set) var restartsFromZero = false
   /// Whether bytes that its run must discard may still be on disk.
   private var isRestartingFromZero = false
-  /// What to do when it is queued again, by a command that came while it was being stopped.
-  private var whenRequeued: Effect?
   /// Whether its end was reported, without a change since.
   private var hasReportedEnd = false
 
@@ -116,10 +114,10 @@ package struct TransferMachine: Hashable, Sendable {
       // The command came too late for the run to delete its bytes.
       return [.discard]
     case (.completed, _) where restartsFromZero && intent == .requeue:
-      return requeue()
+      return become(.queued, [.enqueue])
     case (.completed, _): return become(.completed, [.reportEnd(.completed)])
-    case (.paused, .requeue): return requeue()
-    case (.failed, .requeue) where restartsFromZero: return requeue()
+    case (.paused, .requeue): return become(.queued, [.enqueue])
+    case (.failed, .requeue) where restartsFromZero: return become(.queued, [.enqueue])
     case (.paused, .cancelKeepingBytes), (.failed, .cancelKeepingBytes):
       return become(.cancelled, [.reportEnd(.cancelled)])
     case (.paused, _): return become(.paused, [.reportPaused])
@@ -143,16 +141,11 @@ package struct TransferMachine: Hashable, Sendable {
     return become(.failed, [.dequeue, .reportEnd(.failed)])
   }
 
-  private mutating func requeue() -> [Effect] {
-    defer { whenRequeued = nil }
-    return become(.queued, [.enqueue] + (whenRequeued.map { [$0] } ?? []))
-  }
-
   private mutating func become(_ next: State, _ effects: [Effect]) -> [Effect] {
     state = next
     switch next {
-    case .failed, .completed, .cancelled: (hasReportedEnd, whenRequeued) = (true, nil)
-    case .queued, .running, .paused: (hasReportedEnd, whenRequeued) = (false, nil)
+    case .failed, .completed, .cancelled: hasReportedEnd = true
+    case .queued, .running, .paused: hasReportedEnd = false
     case .stopping, .removed: break
     }
     return effects
@@ -211,14 +204,9 @@ extension TransferMachine {
     // A step can delay a pause, but not this command.
     case (_, .cancelKeepingBytes):
       return done(.stopping(.cancelKeepingBytes), [.stop(deletingBytes: false)])
-    case (_, .pause):
-      whenRequeued = nil
-      return done(.stopping(.pause))
-    case (_, .start), (_, .force):
-      let effect: Effect = command == .start ? .startNow : .force
-      guard intent != .requeue || whenRequeued != effect else { return .unchanged }
-      whenRequeued = effect
-      return done(.stopping(.requeue))
+    case (_, .pause): return done(.stopping(.pause))
+    case (_, .start): return done(.stopping(.requeue), [.startNow])
+    case (_, .force): return done(.stopping(.requeue), [.force])
     case (_, .restart):
       restartsFromZero = true
       return done(.stopping(.requeue))

@@ -8,15 +8,6 @@ struct ScheduledTransfer: Sendable {
     case paused
   }
 
-  /// What a person requested about its start, until it has started.
-  enum StartRequest: Sendable {
-    case none
-    /// "Start now": before all others, within the limits.
-    case startNow
-    /// Beyond the limits on active transfers.
-    case forced
-  }
-
   let id: TransferID
   /// Its rank inside its priority.
   var rank: Int64
@@ -27,7 +18,8 @@ struct ScheduledTransfer: Sendable {
   var position: Int32 = -1
   private var hostNumber: Int32
   var phase = Phase.paused
-  var startRequest = StartRequest.none
+  /// The level that a person requested for its start; nil for that of its priority.
+  var requestedLevel: PriorityLevel?
   var priority: TransferRequest.Priority
   var isDelivering = false
 
@@ -48,13 +40,7 @@ struct ScheduledTransfer: Sendable {
   }
 
   /// The queue that it belongs to.
-  var level: PriorityLevel {
-    switch startRequest {
-    case .none: PriorityLevel(priority)
-    case .startNow: .startNow
-    case .forced: .forced
-    }
-  }
+  var level: PriorityLevel { requestedLevel ?? PriorityLevel(priority) }
 }
 
 /// The order in a queue: by attempts on a silent host, by rank, and by arrival for equal ranks.
@@ -73,9 +59,8 @@ struct TransferTable: HeapOrder, Sendable {
   private var numbers = IDTable()
   private var members = ChunkedArray<ScheduledTransfer>()
   private var free: [Int32] = []
-  /// The order in which starts were requested, for members that have not started.
-  private var startOrder: [Int32: UInt64] = [:]
-  private var lastStartRequest: UInt64 = 0
+  /// The numbers of requested starts, of members that have not started.
+  private var startOrder: [Int32: Int64] = [:]
   /// The attempts of members on a silent host, if any.
   private var hostAttempts: [Int32: Int] = [:]
 
@@ -115,16 +100,11 @@ struct TransferTable: HeapOrder, Sendable {
     if numbers.isEmpty { self = TransferTable() }
   }
 
-  /// Notes or withdraws a requested start; the first request goes first.
-  mutating func setStartRequest(_ number: Int32, _ request: ScheduledTransfer.StartRequest) {
-    self[number].startRequest = request
-    if request == .none {
-      // Most never had one.
-      if !startOrder.isEmpty { startOrder[number] = nil }
-    } else {
-      lastStartRequest += 1
-      startOrder[number] = lastStartRequest
-    }
+  /// Notes or withdraws a requested start.
+  mutating func setStartRequest(_ number: Int32, _ request: StartRequest?) {
+    self[number].requestedLevel = request.map { $0.isForced ? .forced : .startNow }
+    // Most never had one.
+    if request != nil || !startOrder.isEmpty { startOrder[number] = request?.number }
   }
 
   /// The members with attempts on a silent host.
@@ -142,8 +122,8 @@ struct TransferTable: HeapOrder, Sendable {
   func key(of number: Int32) -> QueueKey {
     let member = self[number]
     let hostAttempts = hostAttempts(of: number)
-    if member.startRequest != .none, let position = startOrder[number] {
-      return QueueKey(hostAttempts: hostAttempts, rank: 0, sequence: position)
+    if member.requestedLevel != nil, let position = startOrder[number] {
+      return QueueKey(hostAttempts: hostAttempts, rank: position, sequence: 0)
     }
     return QueueKey(hostAttempts: hostAttempts, rank: member.rank, sequence: member.sequence)
   }

@@ -63,12 +63,9 @@ extension QueueCoordinator {
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
-    case .startNow(let id):
+    case .requestStart(let id, let request):
       endWait(id)
-      engine.slots.update { $0.startNow(id) }
-    case .force(let id):
-      endWait(id)
-      engine.slots.update { $0.force(id) }
+      engine.slots.update { $0.requestStart(id, request) }
     case .stop(let id, let deletes): stop(id, deletingBytes: deletes)
     case .discard(let id): discard(id)
     case .waits: break

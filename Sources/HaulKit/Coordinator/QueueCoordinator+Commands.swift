@@ -9,7 +9,8 @@ extension QueueCoordinator {
     let ids = ids(of: selection)
     var refused: [TransferID: CommandRefusal] = [:]
     try await performDecision(inPortions: ids) { some, isLast, queue, decision in
-      let refusals = queue.handle(command, some, by: initiator, isLast: isLast, &decision)
+      let refusals = queue.handle(
+        command, some, by: initiator, isLast: isLast, waitsForSlot: isWaitingForSlot, &decision)
       refused.merge(refusals) { $1 }
     }
     await startReady()

@@ -18,6 +18,12 @@ extension QueueCoordinator {
     }
   }
 
+  /// Whether its run has released its slot, and waits for one or for its next attempt.
+  func isWaitingForSlot(_ id: TransferID) -> Bool {
+    guard runs.isWaitingForSlot(id) else { return false }
+    return engine.slots.update { !$0.isActive(id) && !$0.isWaitingForDisk(id) }
+  }
+
   func id(of identifier: String) -> TransferID? { queue.id(of: identifier) }
 
   func identified(_ ids: [TransferID]) async throws(TransferError) -> [Identified] {

@@ -74,7 +74,10 @@ package actor QueueCoordinator {
   func scheduleStored() -> [TransferID] {
     engine.slots.update { scheduler in
       scheduler.reserve(queue.members.queued)
-      queue.scheduleStored { scheduler.add($0, host: $1, priority: $2, rank: $3) }
+      queue.scheduleStored { id, host, priority, rank, request in
+        scheduler.add(id, host: host, priority: priority, rank: rank)
+        if let request { scheduler.requestStart(id, request) }
+      }
     }
     return queue.takeStored()
   }

@@ -153,7 +153,7 @@ struct ChangeWriter {
 
   private static let insertMember = """
     INSERT INTO members (seq, id, \(StateColumns.list), \(MemberColumns.list), plain_end)
-    VALUES (?\(String(repeating: ", ?", count: 1 + 9 + 7 + 1)))
+    VALUES (?\(String(repeating: ", ?", count: 1 + 10 + 7 + 1)))
     """
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"
 }

@@ -68,6 +68,9 @@ struct QueueReader {
       }
       member.storedState.pausedBy = origin
     }
+    if marks.hasStartRequest {
+      member.storedState.startRequest = try StartRequest(code: row.number(10))
+    }
     guard marks.hasWaitReason else { return }
     member.storedState.waitReason = try coding.waitReason(row.text(9), retryAt: row.real(8))
   }
@@ -97,8 +100,8 @@ private struct PackedMember: Equatable {
         | ((starts_over <> 0) << 40) | ((is_step <> 0) << 41) | ((is_idempotent <> 0) << 42)
         | ((group_name IS NOT NULL) << 43) | ((identifier IS NOT NULL) << 44)
         | ((paused_by IS NOT NULL) << 45) | ((retry_at IS NOT NULL OR wait_reason IS NOT NULL) << 46)
-        | ((dependencies > 0) << 47),
-      host, group_name, identifier, paused_by, retry_at, wait_reason
+        | ((dependencies > 0) << 47) | ((start_request IS NOT NULL) << 48),
+      host, group_name, identifier, paused_by, retry_at, wait_reason, start_request
     FROM members ORDER BY seq
     """
 
@@ -107,6 +110,7 @@ private struct PackedMember: Equatable {
   var wasPaused: Bool { bit(45) }
   var hasWaitReason: Bool { bit(46) }
   var hasDependencies: Bool { bit(47) }
+  var hasStartRequest: Bool { bit(48) }
 
   /// A member with these marks, without names.
   /// - Throws: `io` for a value that this version does not know.

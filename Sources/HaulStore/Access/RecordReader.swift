@@ -28,10 +28,10 @@ struct RecordReader {
     guard let row = try Row.fetchOne(records, arguments: StatementArguments([sequence])) else {
       return nil
     }
-    var result = try StoredText.text(row, 22).map { text in
+    var result = try StoredText.text(row, 23).map { text in
       try coding.decode(StoredResult.self, text, "result").result()
     }
-    if result == nil, let code = try row.decode(Int?.self, atIndex: 23) {
+    if result == nil, let code = try row.decode(Int?.self, atIndex: 24) {
       result = TransferResult(state: try TransferResult.State(code: code, "end of a transfer"))
     }
     return TransferRecord(
@@ -41,35 +41,35 @@ struct RecordReader {
   }
 
   private mutating func request(_ row: Row) throws -> TransferRequest {
-    let text = try StoredText.text(row, 17) ?? ""
+    let text = try StoredText.text(row, 18) ?? ""
     let form = try requests.decode(text, "request", coding)
     let secrets = try secrets(row)
-    let shown = try StoredText.text(row, 15)
+    let shown = try StoredText.text(row, 16)
     var request = try form.request(
-      try secrets.address(shown: shown), target: try StoredText.text(row, 16))
+      try secrets.address(shown: shown), target: try StoredText.text(row, 17))
     if case .download(var download) = request.work {
       download.fields = try secrets.headerFields()
       request.work = .download(download)
     }
-    request.group = try StoredText.text(row, 11)
-    request.identifier = try StoredText.text(row, 12)
+    request.group = try StoredText.text(row, 12)
+    request.identifier = try StoredText.text(row, 13)
     request.whenDependencyFails = try TransferRequest.DependencyPolicy(
-      code: row.decode(Int.self, atIndex: 13), "rule for dependencies")
-    if try row.decode(Int.self, atIndex: 14) > 0 {
+      code: row.decode(Int.self, atIndex: 14), "rule for dependencies")
+    if try row.decode(Int.self, atIndex: 15) > 0 {
       request.after = try after(row.decode(Int64.self, atIndex: 0))
     }
     return request
   }
 
   private func secrets(_ row: Row) throws -> RequestSecrets {
-    let credentials = try StoredText.text(row, 19).map { user in
-      ResourceURL.Credentials(user: user, password: try StoredText.text(row, 20) ?? "")
+    let credentials = try StoredText.text(row, 20).map { user in
+      ResourceURL.Credentials(user: user, password: try StoredText.text(row, 21) ?? "")
     }
-    let fields = try StoredText.text(row, 21).map { text in
+    let fields = try StoredText.text(row, 22).map { text in
       try coding.decode([[String]].self, text, "list of header fields")
     }
     return RequestSecrets(
-      address: try StoredText.text(row, 18), credentials: credentials, fields: fields)
+      address: try StoredText.text(row, 19), credentials: credentials, fields: fields)
   }
 
   private func after(_ member: Int64) throws -> [TransferRequest.Dependency] {

@@ -5,6 +5,7 @@ import HaulCore
 enum StateColumns {
   static let state = [
     "status", "desired", "paused_by", "starts_over", "has_run", "retry_at", "wait_reason",
+    "start_request",
   ]
   static let place = ["rank", "priority"]
   static let names = state + place
@@ -33,6 +34,7 @@ enum StateColumns {
     try statement.bind(storedState.retryAt)
     let form = storedState.waitReason.flatMap(StoredWaitReason.init)
     try statement.bind(form.map { form in try coding.encode(form) })
+    try statement.bind(storedState.startRequest?.code)
   }
 
   /// 0: never; 1: it has run; 2: it was running when this was written.
@@ -59,9 +61,22 @@ enum StateColumns {
     storedState.waitReason = try coding.waitReason(
       row.decode(String?.self, atIndex: index + 6),
       retryAt: row.decode(Double?.self, atIndex: index + 5))
-    storedState.rank = try row.decode(Int64.self, atIndex: index + 7)
+    storedState.startRequest = try row.decode(Int64?.self, atIndex: index + 7)
+      .map(StartRequest.init(code:))
+    storedState.rank = try row.decode(Int64.self, atIndex: index + 8)
     storedState.priority = try TransferRequest.Priority(
-      code: row.decode(Int.self, atIndex: index + 8), "priority")
+      code: row.decode(Int.self, atIndex: index + 9), "priority")
     return storedState
+  }
+}
+
+extension StartRequest {
+  /// Its number, negative if it is forced.
+  fileprivate var code: Int64 { isForced ? -number : number }
+
+  /// - Throws: `io` for a number that is never written.
+  init(code: Int64) throws(TransferError) {
+    guard code != 0, code != .min else { throw .unreadable("a requested start") }
+    self.init(number: abs(code), isForced: code < 0)
   }
 }

@@ -12,6 +12,7 @@ enum Schema {
     ("v2: files that are somebody's own", SchemaV2.statements),
     ("v3: places of bytes", SchemaV3.statements),
     ("v4: reasons to wait", SchemaV4.statements),
+    ("v5: requested starts", SchemaV5.statements),
   ]
 
   static let migrator: DatabaseMigrator = {

@@ -197,6 +197,25 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("an acknowledged start survives kill -9: it goes first", arguments: [false, true])
+  func startsAfterKill(isPaused: Bool) async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("suspend").status == 0)
+      if isPaused { #expect(try await place.haul("pause", ids.c).status == 0) }
+      #expect(try await place.haul("start", ids.c).status == 0)
+      kill(try await place.pid(), SIGKILL)
+      let before = place.work.server.snapshot.requests.count
+      heal(place)
+      let again = try await place.serve("-j", "1")
+      #expect(try await place.haul("unsuspend").status == 0)
+      #expect(try await place.haul("wait", "--all").status == 0)
+      let requests = place.work.server.snapshot.requests.dropFirst(before)
+      #expect(requests.first?.path == "/c")
+      try await place.end()
+      #expect(await again.end().status == 0)
+    }
+  }
+
   @Test("list shows as many rows as asked for, and says that there are more")
   func lists() async throws {
     try await withThree { (place, ids) async throws in

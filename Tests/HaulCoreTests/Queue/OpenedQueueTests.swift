@@ -21,7 +21,7 @@ import Testing
   private func open(_ members: [QueuedMember]) -> (QueueMachine, [TransferID], [TransferID]) {
     var queue = QueueMachine(StoredQueue(members: members))
     var scheduled: [TransferID] = []
-    queue.scheduleStored { id, _, _, _ in scheduled.append(id) }
+    queue.scheduleStored { id, _, _, _, _ in scheduled.append(id) }
     let left = queue.takeStored()
     return (queue, scheduled, left)
   }

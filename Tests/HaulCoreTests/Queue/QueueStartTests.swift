@@ -66,7 +66,8 @@ import Testing
     world.queue.decide(&decision, starting: world.slots.permission()) { (queue, decision) in
       _ = queue.handle(.start, [ids[1]], by: .user, &decision)
     }
-    #expect(decision.effects.contains(.startNow(ids[1])))
+    #expect(
+      decision.effects.contains(.requestStart(ids[1], StartRequest(number: 1, isForced: false))))
     #expect(decision.starts == nil)
   }
 

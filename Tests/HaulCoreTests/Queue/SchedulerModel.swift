@@ -15,7 +15,7 @@ struct SchedulerModel {
     var connections = 0
     var call = Call.none
     /// The order in which starts were requested.
-    var callOrder = 0
+    var callOrder: Int64 = 0
   }
 
   var limits: Scheduler.Limits
@@ -26,7 +26,7 @@ struct SchedulerModel {
   private var marks: [TransferRequest.Priority: Int] = [:]
   private var lastTurn = 0
   private var lastSequence = 0
-  private var lastCall = 0
+  private var lastCall: Int64 = 0
   private var lastRank: Int64 = 0
 
   init(_ limits: Scheduler.Limits) { self.limits = limits }

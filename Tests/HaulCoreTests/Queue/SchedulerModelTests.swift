@@ -148,14 +148,18 @@ private struct SchedulerModelWalk {
       model.members[index].priority = priority
       return "priority"
     case 22:
-      queue.startNow(id)
-      model.call(index, .startNow)
+      call(index, isForced: false)
       return "start now"
     default:
-      queue.force(id)
-      model.call(index, .forced)
+      call(index, isForced: true)
       return "force"
     }
+  }
+
+  private mutating func call(_ index: Int, isForced: Bool) {
+    model.call(index, isForced ? .forced : .startNow)
+    let member = model.members[index]
+    queue.requestStart(member.id, StartRequest(number: member.callOrder, isForced: isForced))
   }
 
   private mutating func agrees() -> String? {

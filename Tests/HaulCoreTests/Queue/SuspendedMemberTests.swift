@@ -59,7 +59,8 @@ import Testing
     started.suspended(id, full, &decision)
     decision = QueueDecision()
     _ = started.handle(.start, [id], by: .user, &decision)
-    #expect(decision.effects == [.enqueue(id), .startNow(id)])
+    let request = StartRequest(number: 1, isForced: false)
+    #expect(decision.effects == [.enqueue(id), .requestStart(id, request)])
   }
 
   @Test func `A restart retries at once, and shows the old wait reason until then`() {

@@ -5,17 +5,19 @@ import HaulHTTP
 import HaulKit
 import HaulStore
 import HaulTesting
+import NIOConcurrencyHelpers
 import Testing
 
 /// A manager with a directory, as a program opens it.
 @Suite(.timeLimit(.minutes(2))) struct StoredListTests {
   /// Opens the list of this bench, and shuts its manager down afterwards.
   private func open(
-    _ bench: Bench, ifDamaged: CorruptStorePolicy = .refuse, steps: [String: StepClosure] = [:],
+    _ bench: Bench, _ configuration: TransferManager.Configuration = .init(),
+    ifDamaged: CorruptStorePolicy = .refuse, steps: [String: StepClosure] = [:],
     _ body: (TransferManager) async throws -> Void
   ) async throws {
     let manager = try await TransferManager(
-      directory: bench.path("queue"), ifDamaged: ifDamaged, steps: steps)
+      directory: bench.path("queue"), configuration, ifDamaged: ifDamaged, steps: steps)
     do {
       try await body(manager)
     } catch {
@@ -105,6 +107,31 @@ import Testing
         #expect(all.count == 8 && Set(all.map(\.id)).count == 1)
         #expect(await manager.counts == [.queued: 1])
       }
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `A start that was requested before the list was closed goes first when it is opened`(
+    isPaused: Bool
+  ) async throws {
+    try await Bench.with([]) { bench in
+      var configuration = TransferManager.Configuration()
+      (configuration.maximumActive, configuration.isSuspended) = (1, true)
+      let order = NIOLockedValueBox<[String]>([])
+      let steps: [String: StepClosure] = [
+        "note": { context in order.withLockedValue { $0.append(context.input ?? "") } }
+      ]
+      try await open(bench, configuration, steps: steps) { manager in
+        let added = try await manager.add((1...4).map { .step("note", input: "\($0)") })
+        if isPaused { try await added[3].pause() }
+        try await added[3].start()
+        try await added[2].start()
+      }
+      configuration.isSuspended = false
+      try await open(bench, configuration, steps: steps) { manager in
+        await manager.waitUntilEmpty()
+      }
+      #expect(order.withLockedValue { $0 } == ["4", "3", "1", "2"])
     }
   }
 

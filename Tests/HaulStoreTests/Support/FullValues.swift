@@ -12,6 +12,7 @@ func sampleStanding(rank: Int64) -> StoredState {
   storedState.hasRun = true
   storedState.wasRunning = true
   storedState.waitReason = .retry(at: 1_800_000_000.25)
+  storedState.startRequest = StartRequest(number: 1 << 40, isForced: true)
   return storedState
 }
 

@@ -18,6 +18,7 @@ extension Ledger {
     }
     for id in change.removed { remove(id, change.events) }
     noteReady()
+    for update in starts { checkStartedBeforeCalled(update.id, Set(starts.map(\.id))) }
     for update in starts { applyStart(update, change.events) }
     log += change.events
     noteReady()
@@ -174,6 +175,7 @@ extension Ledger {
       default: break
       }
     }
+    if stage != .queued { members[id]?.goesFirst = false }
     guard !stage.isUnderWay else { return }
     members[id]?.starts = 0
     members[id]?.mayBeginAgain = false
@@ -243,6 +245,20 @@ extension Ledger {
         order.command, hasRun: old.storedState.hasRun || stage == .running)
       if case .becomes(let next) = outcome { return next.stored == to }
       return false
+    }
+  }
+
+  /// Checks that no member whose start was acknowledged, perhaps before a crash, waits for the same.
+  private mutating func checkStartedBeforeCalled(_ id: TransferID, _ starting: Set<TransferID>) {
+    guard let late = members[id], late.stage == .queued, !late.wasCalled, !hasRefused else {
+      return
+    }
+    let isSilent = late.host.map { silences[$0] != nil } ?? false
+    guard !isSilent else { return }
+    for early in listed where early.goesFirst && !early.isHeld && !starting.contains(early.id) {
+      guard early.host == late.host, isReady(early) == true, early.storedState.retryAt == nil
+      else { continue }
+      violate("\(late.name) began before \(early.name), whose start was acknowledged")
     }
   }
 

@@ -18,7 +18,10 @@ extension Ledger {
     let words = refused.map { "\(name($0)) \($1)" }.sorted().joined(separator: ", ")
     note("returned \(number)\(words.isEmpty ? "" : ", refused: \(words)")")
     // Only the manager knows the members of a group, or all.
-    for id in order.ids?.sorted() ?? [] { check(order, id, refused[id]) }
+    for id in order.ids?.sorted() ?? [] {
+      check(order, id, refused[id])
+      if refused[id] == nil { acknowledged(order, of: id) }
+    }
   }
 
   mutating func threw(_ number: Int, _ error: TransferError) {
@@ -33,6 +36,18 @@ extension Ledger {
     if order.callsBack(member) { members[id]?.isCalledBack = true }
     if order.command == .force { members[id]?.isForced = true }
     if [.force, .start].contains(order.command) { members[id]?.wasCalled = true }
+  }
+
+  /// A returned command to start a member that only it has changed since holds from now on.
+  private mutating func acknowledged(_ order: Order, of id: TransferID) {
+    guard [.force, .start].contains(order.command), members[id]?.stage == .queued,
+      stages(of: id, since: order.sent).allSatisfy({ $0 == .queued || $0 == .paused }),
+      !orders.values.contains(where: { $0.covers(id, in: self) })
+    else { return }
+    members[id]?.goesFirst = true
+    if members[id]?.storedState.startRequest == nil {
+      violate("\(order.command) of \(name(id)) has returned and is not stored")
+    }
   }
 
   mutating func called(_ words: String) -> Int {
@@ -89,6 +104,10 @@ extension Ledger {
 extension Ledger.Order {
   func covers(_ member: Ledger.Member) -> Bool {
     ids?.contains(member.id) ?? (group == nil || group == member.request.group)
+  }
+
+  func covers(_ id: TransferID, in ledger: Ledger) -> Bool {
+    ledger.members[id].map(covers) ?? false
   }
 
   /// Whether the command may requeue a running member.

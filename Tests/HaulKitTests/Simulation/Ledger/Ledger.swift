@@ -32,6 +32,8 @@ struct Ledger: Sendable {
     var isRearranged = false
     /// Whether it was ordered to start now.
     var wasCalled = false
+    /// Whether such a command has returned, and it has not started since.
+    var goesFirst = false
 
     init(_ record: TransferRecord) {
       (id, request, storedState) = (record.id, record.request, record.storedState)
@@ -151,7 +153,9 @@ struct Ledger: Sendable {
     hours?.crashed()
     for id in members.keys {
       members[id]?.starts = 0
-      members[id]?.isForced = false
+      // A start that was acknowledged, or was stored before that, holds.
+      let isForced = members[id]?.storedState.startRequest?.isForced ?? false
+      members[id]?.isForced = isForced
       members[id]?.waited = false
       members[id]?.isHeld = false
       guard members[id]?.stage == .running else { continue }
