@@ -184,6 +184,9 @@ struct ControlAPI: Sendable {
 extension ControlAPI {
   private func perform(_ body: CommandBody) async throws -> CommandResponse {
     let ids = try await ids(of: body.transfers)
+    if let roots {
+      for transfer in try await manager.rows(of: ids) { try roots.check(body, of: transfer) }
+    }
     let finished = FinishedFiles(
       body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [],
       below: roots)

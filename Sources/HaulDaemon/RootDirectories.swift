@@ -44,6 +44,34 @@ struct RootDirectories: Sendable {
     }
   }
 
+  /// A transfer that was added over the socket may run a program and have files anywhere: no command
+  /// over TCP runs the program again, or deletes or replaces the files.
+  /// - Throws: `Problem` (403).
+  func check(_ body: CommandBody, of transfer: TransferView) throws(Problem) {
+    let id = transfer.row.id
+    guard let destination = transfer.destination else {
+      let runsAgain = body.command == .restart || body.command == .retry
+      guard !runsAgain || transfer.row.state == .completed && body.command == .retry else {
+        throw Self.forbidden(
+          "\(id): a program can only be run again over the socket, with 'haul \(body.command) \(id)'"
+        )
+      }
+      return
+    }
+    guard body.deletesBytes(in: transfer.row.state) else { return }
+    switch destination {
+    case .file(let path), .directory(let path):
+      do throws(Problem) {
+        try check(path)
+      } catch {
+        throw Self.forbidden(
+          "\(id): over TCP, files are only deleted below \(paths.joined(separator: " or ")); over "
+            + "the socket: haul \(body.command) \(id)")
+      }
+    case .stream: break
+    }
+  }
+
   /// Opens a directory below one of them without following a link below it.
   /// - Returns: the file descriptor; -1 for another directory.
   func openDirectory(_ path: String) -> Int32 {
@@ -94,4 +122,18 @@ struct RootDirectories: Sendable {
   }
 
   private static func forbidden(_ detail: String) -> Problem { Problem(403, "Forbidden", detail) }
+}
+
+extension CommandBody {
+  /// Whether it deletes or replaces the files of a download in this state.
+  fileprivate func deletesBytes(in state: TransferState) -> Bool {
+    switch (command, state) {
+    case (.restart, _): true
+    case (.cancel, .completed), (.cancel, .cancelled): false
+    case (.cancel, _): keepsPart != true
+    case (.remove, .completed), (.remove, .cancelled): false
+    case (.remove, _): true
+    default: false
+    }
+  }
 }

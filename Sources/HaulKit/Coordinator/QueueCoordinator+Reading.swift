@@ -91,7 +91,8 @@ extension QueueCoordinator {
         return TransferView(
           row: TransferList.Row(record, snapshot), summary: summary,
           result: summary.state.isEnded ? record.result : nil,
-          connections: summary.state == .running ? progress?.connections : nil)
+          connections: summary.state == .running ? progress?.connections : nil,
+          destination: record.request.download?.destination)
       }
     }
   }

@@ -8,4 +8,6 @@ package struct TransferView: Sendable, Hashable {
   package let result: TransferResult?
   /// Nil unless it runs.
   package let connections: Int?
+  /// Nil for a step.
+  package let destination: DownloadRequest.Destination?
 }

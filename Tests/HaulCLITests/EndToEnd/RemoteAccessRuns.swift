@@ -149,6 +149,44 @@ struct RemoteAccessRuns {
     }
   }
 
+  @Test("no command runs a program again, or deletes files outside the directory")
+  func commands() async throws {
+    try await withRemote { (remote) async throws in
+      let place = remote.place
+      let mark = place.work.path("ran")
+      let added = try await place.haul("add", "--run", "--", "sh", "-c", "echo x >> '\(mark)'")
+      let program = added.output.trimmingCharacters(in: .newlines)
+      #expect(try await place.haul("wait", program).status == 0)
+      let failing = try await place.haul(
+        "add", "--run", "--", "sh", "-c", "echo x >> '\(mark)'; false")
+      let failed = failing.output.trimmingCharacters(in: .newlines)
+      #expect(try await place.haul("wait", failed).status == 1)
+      #expect(try await place.haul("suspend").status == 0)
+      let outside = try await place.add("/a", "-o", place.work.path("x"))
+      let inside = try await place.add("/a", "-o", "\(remote.root)/y")
+      func status(_ command: String, _ id: String, _ more: String = "") throws -> Int {
+        try remote.call(
+          "POST", "/api/v1/commands", remote.fields + ["Content-Type: application/json"],
+          body: #"{"command":"\#(command)","transfers":{"ids":["\#(id)"]}\#(more)}"#
+        ).status
+      }
+      #expect(try status("restart", program) == 403)
+      #expect(try status("restart", failed) == 403)
+      #expect(try status("retry", failed) == 403)
+      #expect(try status("cancel", outside) == 403)
+      #expect(try status("remove", outside) == 403)
+      #expect(try status("restart", outside) == 403)
+      #expect(try await place.state(of: outside).state == .queued)
+      #expect(try status("pause", outside) == 200)
+      #expect(try status("cancel", outside, #","keep_part":true"#) == 200)
+      #expect(try status("remove", outside) == 200, "nothing is deleted")
+      #expect(try status("restart", inside) == 200)
+      #expect(try status("cancel", inside) == 200)
+      #expect(try status("remove", program) == 200)
+      #expect(try String(contentsOfFile: mark, encoding: .utf8) == "x\nx\n")
+    }
+  }
+
   @Test("a token that others can read is refused, and one that is there is kept")
   func tokenFile() async throws {
     try await withRemote { (remote) async throws in
