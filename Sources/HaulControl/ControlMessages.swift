@@ -185,17 +185,23 @@ package struct NoKeys: Codable, Hashable, Sendable {
 package struct ChangeBody: Codable, Hashable, Sendable {
   package var priority: String?
   package var url: String?
+  /// Bytes per second; 0 for none.
+  package var rateLimit: Int64?
 
-  enum CodingKeys: String, CodingKey { case priority, url }
+  enum CodingKeys: String, CodingKey {
+    case priority, url
+    case rateLimit = "rate_limit"
+  }
 
-  package init(priority: String? = nil, url: String? = nil) {
-    (self.priority, self.url) = (priority, url)
+  package init(priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil) {
+    (self.priority, self.url, self.rateLimit) = (priority, url, rateLimit)
   }
 
   package init(from decoder: any Decoder) throws {
     let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
     priority = try object.decodeIfPresent(String.self, forKey: .priority)
     url = try object.decodeIfPresent(String.self, forKey: .url)
+    rateLimit = try object.decodeIfPresent(Int64.self, forKey: .rateLimit)
   }
 }
 

@@ -28,6 +28,11 @@ extension NewTransfer {
     return priority
   }
 
+  /// A rate limit; nil for none.
+  package static func rate(_ bytesPerSecond: Int64) throws(Problem) -> Int64? {
+    try notNegative(bytesPerSecond, "rate_limit").flatMap { $0 > 0 ? $0 : nil }
+  }
+
   private func work() throws(Problem) -> TransferRequest.Work {
     switch (url, run) {
     case (let url?, nil): return .download(try download(url))
@@ -67,6 +72,7 @@ extension NewTransfer {
     }
     set(\.headers, try headers.map { (all) throws(Problem) in try all.map(Self.field) })
     set(\.connections, try Self.positive(connections, "connections"))
+    request.rateLimit = try rateLimit.flatMap(Self.rate)
     set(\.minimumSplit, try Self.positive(minimumSplit, "minimum_split"))
     request.maximumSize = try Self.notNegative(maximumSize, "maximum_size")
     set(\.decodesContent, decodesContent)
@@ -166,7 +172,7 @@ extension NewTransfer {
     checksums = download.checksums.map(\.description)
     headers = download.headers.map { Field(name: $0.name, value: $0.value) }
     (connections, minimumSplit) = (download.connections, download.minimumSplit)
-    maximumSize = download.maximumSize
+    (rateLimit, maximumSize) = (download.rateLimit, download.maximumSize)
     (decodesContent, usesServerName) = (download.decodesContent, download.usesServerName)
     (startOver, allowUnverified) = (download.startOver, download.allowUnverified)
     resumesFromAnotherAddress = download.resumesFromAnotherAddress

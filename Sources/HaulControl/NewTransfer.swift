@@ -40,6 +40,8 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   package var checksums: [String]?
   package var headers: [Field]?
   package var connections: Int?
+  /// Bytes per second; 0 for none.
+  package var rateLimit: Int64?
   /// Bytes.
   package var minimumSplit: Int64?
   /// Bytes.
@@ -68,6 +70,7 @@ package struct NewTransfer: Codable, Hashable, Sendable {
     case reportsProgress = "reports_progress"
     case ifExists = "if_exists"
     case durability, checksums, headers, connections
+    case rateLimit = "rate_limit"
     case minimumSplit = "minimum_split"
     case maximumSize = "maximum_size"
     case decodesContent = "decodes_content"
@@ -100,7 +103,7 @@ extension NewTransfer {
     reportsProgress = try value(.reportsProgress)
     (ifExists, durability) = (try value(.ifExists), try value(.durability))
     (checksums, headers) = (try value(.checksums), try value(.headers))
-    connections = try value(.connections)
+    (connections, rateLimit) = (try value(.connections), try value(.rateLimit))
     (minimumSplit, maximumSize) = (try value(.minimumSplit), try value(.maximumSize))
     decodesContent = try value(.decodesContent)
     usesServerName = try value(.usesServerName)

@@ -12,7 +12,7 @@ extension TransferDocument {
       total: row.total, fraction: row.fraction, rate: row.rate.isFinite ? row.rate : 0,
       path: row.path, error: row.error.map { Failure($0) },
       result: view.result.map { EventDocument.Result($0) },
-      connections: view.connections)
+      connections: view.connections, rateLimit: view.rateLimit)
   }
 }
 

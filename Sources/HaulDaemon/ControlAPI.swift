@@ -158,20 +158,25 @@ struct ControlAPI: Sendable {
 
   private func apply(_ change: ChangeBody, to id: TransferID) async throws {
     let priority = try change.priority.map(NewTransfer.priority)
-    if let text = change.url { try await move(id, to: try ResourceURL(text)) }
+    try await edit(id, try change.url.map { try ResourceURL($0) }, change.rateLimit)
     if let priority {
       let report = try await manager.setPriority(priority, of: [id])
       if let refusal = report.refused[id] { throw TransferError(refusal) }
     }
   }
 
-  private func move(_ id: TransferID, to url: ResourceURL) async throws {
+  /// - Parameter rate: its new limit, in bytes per second; 0 for none.
+  private func edit(_ id: TransferID, _ url: ResourceURL?, _ rate: Int64?) async throws {
+    guard url != nil || rate != nil else { return }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     try await manager.set(id) { request in
       do throws(Problem) {
-        try roots?.check(request, moving: url)
-        try request.move(to: url)
+        if let url {
+          try roots?.check(request, moving: url)
+          try request.move(to: url)
+        }
+        if let rate { try request.limitRate(to: rate) }
       } catch {
         problem.withLockedValue { $0 = error }
       }
@@ -272,6 +277,11 @@ extension TransferRequest {
     }
     if old.origin != url.origin { download?.headers = [] }
     download?.url = url
+  }
+
+  fileprivate mutating func limitRate(to rate: Int64) throws(Problem) {
+    guard download != nil else { throw Problem(409, "Conflict", "a program has no rate") }
+    download?.rateLimit = try NewTransfer.rate(rate)
   }
 }
 

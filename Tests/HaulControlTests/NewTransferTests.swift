@@ -25,6 +25,7 @@ struct NewTransferTests {
       $0.checksums = [Checksum("md5=" + String(repeating: "0a", count: 16))!]
       $0.headers = [("A", "1"), ("B", "2")]
       ($0.connections, $0.minimumSplit, $0.maximumSize) = (3, 4096, 1 << 40)
+      $0.rateLimit = 5000
       ($0.decodesContent, $0.usesServerName, $0.startOver) = (true, true, true)
       ($0.allowUnverified, $0.resumesFromAnotherAddress, $0.allowInsecure) = (true, true, true)
       $0.trustedRedirectHosts = ["a", "b"]
@@ -36,6 +37,15 @@ struct NewTransferTests {
     (request.whenDependencyFails, request.reportsProgress) = (.run, false)
     let json = try StrictJSON.encode(try NewTransfer(request))
     #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+  }
+
+  @Test("has no rate limit when that is 0")
+  func isUnlimited() throws {
+    let request = try parsed(#"{"url":"http://h/x","directory":"/d","rate_limit":0}"#)
+    #expect(request == .download(try ResourceURL("http://h/x"), to: .directory("/d")))
+    #expect(throws: StrictJSON.Malformed.self) {
+      try parsed(#"{"url":"http://h/x","directory":"/d","rate_limit":1e19}"#)
+    }
   }
 
   @Test("keeps a program")
@@ -73,6 +83,9 @@ struct NewTransferTests {
       ),
       (#"{"run":[]}"#, "'run' names no program"),
       (#"{"url":"http://h/x","file":"/x","connections":0}"#, "'connections' must be at least 1"),
+      (
+        #"{"url":"http://h/x","file":"/x","rate_limit":-1}"#, "'rate_limit' must not be negative"
+      ),
       (
         #"{"url":"http://h/x","file":"/x","after":[{}]}"#,
         "a dependency has either an 'id' or an 'identifier'"

@@ -51,6 +51,20 @@ def details(place, browser):
     place.run("cancel", "--all")
 
 
+def speed_limit(place, browser):
+    """one is added with a speed limit, which its details show"""
+    fill_form(browser, [place.server.url(40 * MIB, 0, "limited")], rate="64")
+    browser.wait("it runs", has_state("limited", "transferring"))
+    if place.list()[-1]["rate_limit"] != 64 << 10:
+        raise Failed("the daemon does not know the limit")
+    browser.click(f"({row('limited')}).querySelector('.name')")
+    browser.key("Enter")
+    browser.wait("the limit", "/Speed limit64.0 KiB.s/.test(document.querySelector('#details')?.textContent)")
+    browser.key("Escape")
+    browser.wait("it is closed", "document.getElementById('details').hidden")
+    place.run("cancel", "--all")
+
+
 @slow
 def cancel_paused(place, browser):
     """a paused one is cancelled: undone once, then for good"""
@@ -201,5 +215,5 @@ def leave(place, browser):
     place.open(browser)
 
 
-STEPS = [add_three, bars_move, pause_and_resume, details, cancel_paused, retry_failed,
-         restart_completed, reorder, select, group, undo, delete_file, leave]
+STEPS = [add_three, bars_move, pause_and_resume, details, speed_limit, cancel_paused,
+         retry_failed, restart_completed, reorder, select, group, undo, delete_file, leave]

@@ -111,6 +111,7 @@ function options(isSingle) {
   if (headers.length > 0) shared.headers = headers;
   if (value("f-group")) shared.group = value("f-group");
   if (value("f-connections")) shared.connections = Number(value("f-connections"));
+  if (value("f-rate")) shared.rate_limit = Math.round(Number(value("f-rate")) * 1024);
   if (value("f-exists")) shared.if_exists = value("f-exists");
   return shared;
 }

@@ -50,7 +50,7 @@ const commands = [
 function build() {
   const facts = {};
   const fact = (name) => { facts[name] = el("dd"); return [el("dt", {}, name), facts[name]]; };
-  const names = ["State", "Progress", "Speed", "Time left", "Connections", "Address", "File", "Group", "Digest", "Checked by",
+  const names = ["State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Address", "File", "Group", "Digest", "Checked by",
     "Added", "Started", "Ended", "Your name", "Id"];
   parts = {
     facts,
@@ -125,6 +125,7 @@ export function refresh() {
   show("Speed", isRunning ? format.rate(row.rate) : null);
   show("Time left", left === null ? null : format.span(left));
   show("Connections", row.connections > 0 ? String(row.connections) : null);
+  show("Speed limit", row.rateLimit ? format.rate(row.rateLimit) : null);
   show("Address", row.url, true);
   show("File", row.path, true);
   show("Group", row.group);

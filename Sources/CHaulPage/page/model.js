@@ -84,6 +84,7 @@ function put(document) {
   row.total = document.total;
   row.rate = document.state === "running" ? document.rate : 0;
   row.connections = document.connections ?? 0;
+  row.rateLimit = document.rate_limit;
   row.path = document.path;
   row.error = document.error;
   row.result = document.result;

@@ -62,6 +62,14 @@ struct QueueOptions: ParsableArguments {
       "Your own name for the transfer; adding that name again finds it.", valueName: "NAME"))
   var identifier: String?
 
+  @Option(
+    name: .customLong("limit-rate"),
+    help: ArgumentHelp(
+      "Bytes per second of each download, within the limits of the daemon (default: no limit).",
+      valueName: "RATE"),
+    transform: ArgumentValue.bytes)
+  var rateLimit: Int64?
+
   @Flag(help: "Do not report progress of the transfers.")
   var noProgressEvents = false
 }

@@ -144,6 +144,13 @@ struct SetCommand: ParsableCommand {
 
   @Option(help: ArgumentHelp("Another address of the same file.", valueName: "URL"))
   var url: String?
+
+  @Option(
+    name: .customLong("limit-rate"),
+    help: ArgumentHelp(
+      "Bytes per second of this download, also while it runs; or none.", valueName: "RATE"),
+    transform: ArgumentValue.rate)
+  var rateLimit: Int64?
 }
 
 struct SuspendCommand: ParsableCommand {

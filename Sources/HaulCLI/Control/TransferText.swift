@@ -13,6 +13,7 @@ package enum TransferText {
       ("bytes", amount(transfer)),
       ("rate", transfer.state == .running ? Units.rate(transfer.rate) : nil),
       ("time left", transfer.state == .running ? transfer.secondsLeft.map(Units.clock) : nil),
+      ("rate limit", transfer.rateLimit.map { Units.rate(Double($0)) }),
       ("path", transfer.path), ("error", transfer.error?.message),
     ]
     return lines.compactMap { name, value in

@@ -9,6 +9,7 @@ struct GetItem {
   var dir: String?
   var checksums: [Checksum] = []
   var headers: [HeaderArgument.Field] = []
+  var rateLimit: Int64?
 
   /// All addresses, first those of the command line.
   static func all(
@@ -55,6 +56,10 @@ struct GetItem {
         line = option.line
         headers.append(try HeaderArgument.field(option.text, from: "header"))
       }
+      if let option = entry.rateLimit {
+        line = option.line
+        rateLimit = try Self.rate(option.text)
+      }
     } catch {
       throw UsageError("\(name): line \(line): \(error.message)")
     }
@@ -64,6 +69,14 @@ struct GetItem {
     self.entry = (name, entry.line)
     out = entry.out
     dir = entry.dir
+  }
+
+  private static func rate(_ text: String) throws(UsageError) -> Int64 {
+    do {
+      return try ArgumentValue.bytes(text)
+    } catch {
+      throw UsageError("limit-rate: \(error.message)")
+    }
   }
 }
 

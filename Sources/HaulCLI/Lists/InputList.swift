@@ -6,6 +6,7 @@ package struct InputList: Hashable, Sendable {
     package var address: String
     package var out: String?
     package var dir: String?
+    package var rateLimit: Option?
     package var checksums: [Option] = []
     package var headers: [Option] = []
   }
@@ -43,13 +44,18 @@ package struct InputList: Hashable, Sendable {
     switch key {
     case "out": try set(\.out, of: last, to: value, key, line)
     case "dir": try set(\.dir, of: last, to: value, key, line)
+    case "limit-rate":
+      guard entries[last].rateLimit == nil else {
+        throw line.malformation("limit-rate is given twice for one address")
+      }
+      entries[last].rateLimit = Option(line: line.number, text: value)
     case "checksum": entries[last].checksums.append(Option(line: line.number, text: value))
     case "header": entries[last].headers.append(Option(line: line.number, text: value))
     case "priority", "group", "id":
       throw line.malformation("\(key) is not yet supported")
     default:
       throw line.malformation(
-        "unknown key \(key); the keys are out, dir, checksum and header")
+        "unknown key \(key); the keys are out, dir, checksum, header and limit-rate")
     }
   }
 

@@ -21,6 +21,9 @@ extension AddPlan {
       guard command.destination.output == nil else {
         throw UsageError("-o names the file of a download; --run has none")
       }
+      guard command.queue.rateLimit == nil else {
+        throw UsageError("--limit-rate is for a download; --run has none")
+      }
       requests = [TransferRequest.step(program: command.words)]
     } else {
       let plan = try GetPlan(try GetCommand(command), sources)
@@ -38,6 +41,10 @@ extension AddPlan {
       requests[index].identifier = queue.identifier
       requests[index].group = queue.group
       requests[index].priority = queue.priority
+      // A list may have another limit for one of its addresses.
+      if let rate = queue.rateLimit, requests[index].download?.rateLimit == nil {
+        requests[index].download?.rateLimit = rate
+      }
       requests[index].reportsProgress = !queue.noProgressEvents
     }
   }

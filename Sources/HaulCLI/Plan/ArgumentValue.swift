@@ -28,6 +28,11 @@ package enum ArgumentValue {
     return sum
   }
 
+  /// A rate limit in bytes per second; 0 for `none`.
+  static func rate(_ text: String) throws(UsageError) -> Int64 {
+    text == "none" ? 0 : try bytes(text)
+  }
+
   private static let sizeHint = "write a number of bytes, like 500K, 1.5M, 2G or 1MiB"
 
   /// A time longer than 0 and at most ten years: seconds, or a number with `s`, `m` or `h`.

@@ -64,10 +64,11 @@ extension ControlPlan {
 
 extension ChangeBody {
   fileprivate init(_ command: SetCommand) throws(UsageError) {
-    guard command.priority != nil || command.url != nil else {
-      throw UsageError("give --priority or --url")
+    guard command.priority != nil || command.url != nil || command.rateLimit != nil else {
+      throw UsageError("give --priority, --url or --limit-rate")
     }
     self.init(
-      priority: command.priority?.name, url: try command.url.map(AddressArgument.url)?.text)
+      priority: command.priority?.name, url: try command.url.map(AddressArgument.url)?.text,
+      rateLimit: command.rateLimit)
   }
 }

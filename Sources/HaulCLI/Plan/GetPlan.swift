@@ -47,6 +47,7 @@ extension GetPlan {
       request.checksums = item.checksums.isEmpty ? checksums : item.checksums
       let fields = item.fields(with: headers)
       if !fields.isEmpty { request.headers = fields }
+      request.rateLimit = item.rateLimit
       try authorization.apply(to: &request)
       cookies.apply(to: &request)
       if let warning = try targets.insert(request, of: item) {

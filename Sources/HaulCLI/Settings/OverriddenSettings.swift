@@ -20,7 +20,10 @@ extension VerifyCommand: ConfiguredCommand {
 }
 
 extension AddCommand: ConfiguredCommand {
-  var overridden: Set<String> { Settings.overridden(by: credentials, requests) }
+  /// The rate limit of the configuration is that of all transfers together.
+  var overridden: Set<String> {
+    Settings.overridden(by: credentials, requests).union(["limit-rate"])
+  }
 }
 
 extension ServeCommand: ConfiguredCommand {

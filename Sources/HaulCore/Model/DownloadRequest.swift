@@ -60,6 +60,9 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   public var connections = 8
   /// The smallest number of bytes that justifies another connection.
   public var minimumSplit: Int64 = 1 << 20
+  /// The most bytes per second of this transfer, over all its connections; nil or 0 for none. The
+  /// limits of the manager also apply. `TransferManager.set` may change it while the transfer runs.
+  public var rateLimit: Int64?
   /// The largest accepted length, in bytes; a longer file is refused before its body is fetched.
   public var maximumSize: Int64?
   /// Requests a compressed body (gzip, deflate, br) and stores it decoded, at most `maximumSize` or

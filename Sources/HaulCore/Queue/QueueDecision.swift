@@ -9,6 +9,8 @@ package struct QueueDecision: Sendable {
     /// Its priority or its rank has changed.
     case rearrange(TransferID)
     case requestStart(TransferID, StartRequest)
+    /// The rate limit of its run changes, in bytes per second; nil or 0 for none.
+    case limitRate(TransferID, Int64?)
     case stop(TransferID, deletingBytes: Bool)
     case discard(TransferID)
     /// It waits for a dependency that has not ended, or was not completed.

@@ -1,6 +1,7 @@
 /// Changes the request of a member.
 extension QueueMachine {
-  /// Gives a member another request, which counts from its next run on.
+  /// Gives a member another request, which counts from its next run on. A member that runs may only
+  /// get another rate limit or priority, which count at once.
   /// - Parameters:
   ///   - names: the paths of its file by the old and the new request, if known.
   ///   - mayHaveBytes: whether an earlier run may have left bytes on disk.
@@ -13,6 +14,12 @@ extension QueueMachine {
   ) throws(TransferError) -> CommandRefusal? {
     let id = record.id
     guard let member = members[id] else { return .isUnknown }
+    if member.state.refusalOfChange == .isRunning,
+      record.request.isSameExceptLimits(as: request)
+    {
+      limit(id, request, &decision)
+      return nil
+    }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
     if member.storedState.hasRun, mayHaveBytes,
@@ -43,6 +50,16 @@ extension QueueMachine {
     }
     apply(changed, to: member, &decision)
     return nil
+  }
+
+  private mutating func limit(
+    _ id: TransferID, _ request: TransferRequest, _ decision: inout QueueDecision
+  ) {
+    change(id) { $0.facts.storedState.priority = request.priority }
+    decision.effects.append(.rearrange(id))
+    decision.effects.append(.limitRate(id, request.download?.rateLimit))
+    note(id, nil, &decision, keepsRankAndPriority: false)
+    decision.set(request, of: id)
   }
 
   private mutating func apply(
@@ -82,6 +99,14 @@ extension TransferMachine.State {
 }
 
 extension TransferRequest {
+  /// Whether nothing else differs than what a running transfer may get.
+  fileprivate func isSameExceptLimits(as other: TransferRequest) -> Bool {
+    var copy = self
+    copy.priority = other.priority
+    copy.download?.rateLimit = other.download?.rateLimit
+    return copy == other
+  }
+
   /// Whether the file may get another name, although the target is the same.
   fileprivate func mayGetAnotherName(by other: TransferRequest) -> Bool {
     guard let old = download, let new = other.download else { return false }

@@ -106,7 +106,8 @@ extension QueueDecision.Effect {
   fileprivate var changesOrder: Bool {
     switch self {
     case .unschedule, .rearrange, .requestStart: true
-    case .enqueue, .postpone, .stop, .discard, .waits, .ended, .groupEnded, .removed: false
+    case .enqueue, .postpone, .limitRate, .stop, .discard, .waits, .ended, .groupEnded, .removed:
+      false
     }
   }
 }

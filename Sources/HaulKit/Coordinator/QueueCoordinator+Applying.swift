@@ -63,6 +63,7 @@ extension QueueCoordinator {
     case .unschedule(let id): if !runs.isRunning(id) { releaseSlot(of: id) }
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
+    case .limitRate(let id, let rate): runs.run(of: id)?.context.limitRate(to: rate)
     case .requestStart(let id, let request):
       endWait(id)
       engine.slots.update { $0.requestStart(id, request) }

@@ -92,7 +92,8 @@ extension QueueCoordinator {
           row: TransferList.Row(record, snapshot), summary: summary,
           result: summary.state.isEnded ? record.result : nil,
           connections: summary.state == .running ? progress?.connections : nil,
-          destination: record.request.download?.destination)
+          destination: record.request.download?.destination,
+          rateLimit: record.request.download?.rateLimit)
       }
     }
   }

@@ -124,6 +124,7 @@ extension QueueCoordinator {
         openStream(of: id)
       }
       let known = runs[id]
+      if let rate = download.rateLimit { known.run?.context.limitRate(to: rate) }
       let executor = engine.executor(for: id, of: download.url.origin)
       run(
         DownloadDriver(

@@ -65,7 +65,6 @@ final class DownloadDriver: TransferDriver {
     rules.retry = request.retry
     rules.isAttended = engine.isAttended
     rules.isStream = request.destination == .stream
-    rules.givesUpSlowConnections = !engine.throttle.isLimited
     rules.learnsName = learnsName
     return rules
   }

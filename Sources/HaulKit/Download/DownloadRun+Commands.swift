@@ -43,10 +43,11 @@ extension DownloadRun {
   }
 
   /// Remembers a measured choice for the next transfers of the host, but not a limit that the user
-  /// set.
+  /// set, nor what was measured under a limit of its own.
   private func noteChoice(_ choice: ConnectionChoice) {
     log(choice)
     emit(.connections(choice))
+    guard !context.isRateLimited else { return }
     let host = host
     switch choice.reason {
     case .noGain, .slower:

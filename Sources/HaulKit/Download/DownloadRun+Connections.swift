@@ -53,10 +53,10 @@ extension DownloadRun {
     // The new version has no bytes of an earlier run.
     if version != nil { reused = 0 }
     let receiver = SegmentReceiver(
-      id: id, transfer: self.id, response: response, body: body, begin: version,
-      checksums: machine.checksums(of: version), target: target, plan: plan, engine: engine,
+      id: id, context: context, response: response, body: body, begin: version,
+      checksums: machine.checksums(of: version), target: target, plan: plan,
       maximumSize: request.maximumSize, inbox: inbox)
-    if response.collected != nil, !engine.throttle.isLimited {
+    if response.collected != nil, !isRateLimited {
       return inbox.post(.event(await receiver.run(nil)))
     }
     let executor =

@@ -19,6 +19,8 @@ extension DownloadRun {
       if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(target) }
       if !isReadingBack, target.digestLag >= Self.readBackThreshold { readBack(target) }
     }
+    // The limits may have changed.
+    machine.rules.givesUpSlowConnections = !isRateLimited
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured)
   }
 

@@ -43,6 +43,8 @@ struct DownloadRun: ~Copyable {
   var id: TransferID { context.id }
   var engine: Engine { context.engine }
   var request: DownloadRequest { driver.request }
+  /// Whether its own limit, or that of all transfers, may make it slower than the network.
+  var isRateLimited: Bool { engine.throttle.isLimited || context.isRateLimited }
 
   init(_ driver: DownloadDriver, _ context: RunContext) {
     self.driver = driver
@@ -51,6 +53,7 @@ struct DownloadRun: ~Copyable {
     started = engine.clock.now
     var rules = driver.rules(of: engine)
     let host = driver.request.url.origin.authority
+    rules.givesUpSlowConnections = !engine.throttle.isLimited && !context.isRateLimited
     rules.rememberedConnections = engine.slots.update { $0.chosenConnections(of: host) }
     machine = DownloadMachine(rules: rules, now: started)
     let window = driver.stream.map {

@@ -3,7 +3,7 @@ import HaulCore
 /// Receives one accepted body and writes it, as far as the plan allows.
 struct SegmentReceiver: Sendable {
   let id: SegmentID
-  let transfer: TransferID
+  let context: RunContext
   let response: FetchResponse
   let body: ResponseBody
   /// A version to begin with the first byte.
@@ -12,9 +12,10 @@ struct SegmentReceiver: Sendable {
   let checksums: [Checksum]
   let target: any DownloadTarget
   let plan: SharedPlan
-  let engine: Engine
   let maximumSize: Int64?
   let inbox: DownloadInbox
+
+  private var engine: Engine { context.engine }
 
   /// The longest unwanted rest of a body that is read so that the connection can be reused.
   private static let maximumDrain: Int64 = 128 << 10
@@ -79,12 +80,16 @@ struct SegmentReceiver: Sendable {
   private func take(_ chunk: any ByteChunk, _ state: inout State) async throws -> Bool {
     plan.update { $0.fetched += Int64(chunk.count) }
     var offset = 0
+    // What its own limit lets pass, and the limit of all has not yet.
+    var allowed = 0
     while offset < chunk.count {
       let room = body.end.map { $0 - state.position } ?? .max
       // More bytes than announced do not belong to this range.
       if room <= 0 { return true }
       let wanted = Int(min(room, Int64(chunk.count - offset)))
-      let count = try await engine.take(upTo: wanted, for: transfer)
+      if allowed == 0 { allowed = try await context.take(upTo: wanted) }
+      let count = try await engine.take(upTo: min(wanted, allowed), for: context.id)
+      allowed -= count
       let slice = ChunkSlice(chunk, offset..<(offset + count))
       if try await write(slice, &state) { return true }
       offset += count

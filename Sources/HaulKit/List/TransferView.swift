@@ -10,4 +10,6 @@ package struct TransferView: Sendable, Hashable {
   package let connections: Int?
   /// Nil for a step.
   package let destination: DownloadRequest.Destination?
+  /// Its own, in bytes per second; nil for none.
+  package let rateLimit: Int64?
 }

@@ -59,7 +59,7 @@ extension TransferManager {
   /// Identifier and group cannot change, nor, once there are bytes, what gives the file another
   /// name. The bytes are used if the new address serves the same version.
   /// - Parameters:
-  ///   - id: a transfer that does not run; pause it first.
+  ///   - id: a transfer; one that runs may only get another `rateLimit` or priority, at once.
   ///   - change: edits the present request, in which dependencies are ids. Those that were
   ///     completed and removed from the list are left out.
   /// - Throws: `refused` for a change that cannot be made, or with the `refusal` `isRunning` or

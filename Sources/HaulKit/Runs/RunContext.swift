@@ -1,5 +1,6 @@
 package import HaulCore
 import NIOConcurrencyHelpers
+import Synchronization
 
 /// What a driver is given for one run: it receives orders, and sends reports.
 package final class RunContext: Sendable {
@@ -10,12 +11,15 @@ package final class RunContext: Sendable {
     var waiting: [RunSignal] = []
     var identity: TransferIdentity?
     var plan: SharedPlan?
+    /// Nil until it first has a rate limit of its own.
+    var throttle: Throttle?
   }
 
   package let id: TransferID
   let engine: Engine
   private weak let coordinator: QueueCoordinator?
   private let orders = NIOLockedValueBox(Orders())
+  private let isLimited = Synchronization.Atomic(false)
 
   /// - Parameter coordinator: nil when it is gone.
   package init(id: TransferID, engine: Engine, coordinator: QueueCoordinator?) {
@@ -58,6 +62,27 @@ package final class RunContext: Sendable {
       for order in orders.waiting { receiver(order) }
       orders.waiting = []
     }
+  }
+
+  /// Whether it has a rate limit of its own.
+  var isRateLimited: Bool { isLimited.load(ordering: .relaxed) }
+
+  /// Sets its own rate limit, in bytes per second, from now on; nil or 0 for none.
+  func limitRate(to rate: Int64?) {
+    orders.withLockedValue { orders in
+      orders.throttle = orders.throttle ?? Throttle(rate: nil, clock: engine.clock)
+      orders.throttle?.setRate(rate)
+      isLimited.store(orders.throttle?.isLimited == true, ordering: .relaxed)
+    }
+  }
+
+  /// Waits until some of `bytes` may pass its own limit, and returns how many.
+  /// - Throws: `CancellationError`.
+  func take(upTo bytes: Int) async throws -> Int {
+    guard isRateLimited, let throttle = orders.withLockedValue({ $0.throttle }) else {
+      return bytes
+    }
+    return try await throttle.take(upTo: bytes)
   }
 
   /// Returns after the coordinator has handled the report.

@@ -13,6 +13,7 @@ struct StoredDownload: Codable, Hashable {
   var checksum: String?
   var connections: Int?
   var minimumSplit: Int64?
+  var rateLimit: Int64?
   var maximumSize: Int64?
   var usesServerName: Bool?
   var startOver: Bool?
@@ -47,6 +48,7 @@ struct StoredDownload: Codable, Hashable {
     checksum = download.checksums.stored
     connections = unless(Missing.connections, download.connections)
     minimumSplit = unless(Missing.minimumSplit, download.minimumSplit)
+    rateLimit = download.rateLimit
     maximumSize = download.maximumSize
     usesServerName = unless(false, download.usesServerName)
     startOver = unless(false, download.startOver)
@@ -70,6 +72,7 @@ struct StoredDownload: Codable, Hashable {
     download.checksums = try [Checksum](stored: checksum)
     download.connections = connections ?? Missing.connections
     download.minimumSplit = minimumSplit ?? Missing.minimumSplit
+    download.rateLimit = rateLimit
     download.maximumSize = maximumSize
     download.usesServerName = usesServerName ?? false
     download.startOver = startOver ?? false

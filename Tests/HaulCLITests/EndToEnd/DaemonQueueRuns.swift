@@ -67,6 +67,26 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("one that runs gets another rate limit, which show prints")
+  func changesRate() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+      place in
+      _ = try await place.serve()
+      let id = try await place.add("/a", "--limit-rate", "100M")
+      try await place.work.server.waitForHeld("/a")
+      #expect(try await place.state(of: id).rateLimit == 100 << 20)
+      #expect(try await place.haul("show", id).output.contains("rate limit 100.0 MiB/s"))
+      #expect(try await place.haul("set", id, "--limit-rate", "128K").status == 0)
+      #expect(try await place.state(of: id).rateLimit == 128 << 10)
+      #expect(try await place.haul("set", id, "--limit-rate", "none").status == 0)
+      #expect(try await place.state(of: id).rateLimit == nil)
+      #expect(try await place.state(of: id).state == .running)
+      let program = try await place.haul("add", "--run", "--limit-rate", "1K", "--", "true")
+      #expect(program.status == 2)
+      _ = try await place.haul("remove", "--all")
+    }
+  }
+
   @Test("D5, D12: a cancelled one frees its slot, its part file is deleted, and it stays listed")
   func cancels() async throws {
     try await withThree { (place, ids) async throws in

@@ -25,6 +25,7 @@ import Testing
         checksum=\(sha("a"))
         header=X-A: 1
         header=X-B: 2
+        limit-rate=2K
       https://h/2
         out=c.bin
       https://h/3
@@ -39,6 +40,7 @@ import Testing
       ])
     #expect(requests.map(\.checksums.first) == [Checksum(sha("a")), nil, nil, nil])
     #expect(requests[0].headers.map(\.name) == ["X-A", "X-B"])
+    #expect(requests.map(\.rateLimit) == [2048, nil, nil, nil])
     #expect(requests[1].headers.map(\.name) == ["x-a"])
   }
 

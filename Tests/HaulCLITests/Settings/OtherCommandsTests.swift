@@ -56,6 +56,21 @@ import Testing
     #expect(try probe([], "\(key) = false") == probe([], ""))
   }
 
+  @Test("add ignores limit-rate, which is the limit of all transfers together")
+  func rateOfAll() throws {
+    func add(_ words: [String]) throws -> AddPlan {
+      let all = ["add"] + words + ["https://h/x"]
+      guard
+        case .control(.add(let plan)) = try Invocation(
+          all, from: SettingsTests.files("limit-rate = 5\nconnections = 3"))
+      else { throw UsageError("that is not an add") }
+      return plan
+    }
+    #expect(try add([]).requests.map(\.download?.rateLimit) == [nil])
+    #expect(try add([]).requests.map(\.download?.connections) == [3])
+    #expect(try add(["--limit-rate", "2K"]).requests.map(\.download?.rateLimit) == [2048])
+  }
+
   @Test("verify uses quiet, but not the digest")
   func quiet() throws {
     let text = "quiet\nconnections = 3\nchecksum = sha-1=\(digest)00112233"

@@ -51,6 +51,30 @@ import Testing
     }
   }
 
+  @Test func `A running transfer gets another rate limit and priority, and nothing else`()
+    async throws
+  {
+    try await QueueBench.with([.held("a")]) { queue in
+      let a = try await queue.add("a")[0]
+      try await queue.hold(a)
+      try await a.set {
+        $0.download?.rateLimit = 1 << 20
+        $0.priority = .background
+      }
+      #expect(await a.summary?.priority == .background)
+      #expect(
+        await refusal {
+          try await a.set {
+            $0.download?.rateLimit = nil
+            $0.download?.connections = 2
+          }
+        }?.refusal == .isRunning)
+      try await a.set { #expect($0.download?.rateLimit == 1 << 20) }
+      queue.release(a)
+      #expect(try await a.result.state == .completed)
+    }
+  }
+
   @Test func `A failed transfer can get another address, and retries there`() async throws {
     try await QueueBench.with([.plain("a")]) { queue in
       let gone = try await queue.manager.add(queue.request("gone"))

@@ -69,4 +69,67 @@ import Testing
     #expect(abs(Double(bytes[1]) / Double(bytes[0]) / wanted - 1) <= 0.05, "\(bytes)")
     try scene.end()
   }
+
+  /// The bytes of each transfer in the next minute.
+  private func bytesInAMinute(
+    _ scene: SimulatedManager, _ told: NIOLockedValueBox<[TransferID: Int64]>,
+    _ transfers: [Transfer]
+  ) -> [Double] {
+    scene.pass(.seconds(1))
+    let before = told.withLockedValue { $0 }
+    scene.pass(.seconds(60))
+    let after = told.withLockedValue { $0 }
+    return transfers.map { Double((after[$0.id] ?? 0) - (before[$0.id] ?? 0)) }
+  }
+
+  @Test func `A transfer keeps its own limit, and the others get what it leaves`() throws {
+    let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
+    scene.servers.habits.pauses = false
+    let slow = try scene.download("slow", length: 8 << 20) {
+      ($0.rateLimit, $0.connections, $0.minimumSplit) = (Self.rate / 4, 4, 1 << 10)
+    }
+    let requests = [slow, try scene.download("fast", length: 16 << 20)]
+    let told = progress(scene)
+    let transfers = try scene.call { try await $0.add(requests) }
+    let bytes = bytesInAMinute(scene, told, transfers)
+    let most = Double(Self.rate) * 60
+    #expect(abs(bytes[0] / (most / 4) - 1) <= 0.05, "\(bytes)")
+    #expect(abs(bytes[1] / (most * 3 / 4) - 1) <= 0.05, "\(bytes)")
+    try scene.end()
+  }
+
+  @Test func `The smaller of its own limit and that of all transfers holds`() throws {
+    let scene = SimulatedManager(rateLimit: Self.rate)
+    scene.servers.habits.pauses = false
+    let request = try scene.download("f", length: 16 << 20) { $0.rateLimit = 4 * Self.rate }
+    let told = progress(scene)
+    let transfer = try scene.call { try await $0.add(request) }
+    let bytes = bytesInAMinute(scene, told, [transfer])
+    #expect(abs(bytes[0] / (Double(Self.rate) * 60) - 1) <= 0.05, "\(bytes)")
+    try scene.end()
+  }
+
+  @Test func `Its own limit changes while it runs, and is kept for its next run`() throws {
+    let scene = SimulatedManager()
+    scene.servers.habits.pauses = false
+    let request = try scene.download("f", length: 16 << 20) { $0.rateLimit = Self.rate }
+    let told = progress(scene)
+    let transfer = try scene.call { try await $0.add(request) }
+    let first = bytesInAMinute(scene, told, [transfer])[0]
+    #expect(abs(first / (Double(Self.rate) * 60) - 1) <= 0.05, "\(first)")
+    try scene.call { _ in try await transfer.set { $0.download?.rateLimit = Self.rate / 2 } }
+    #expect(try scene.state(transfer) == .running)
+    let second = bytesInAMinute(scene, told, [transfer])[0]
+    #expect(abs(second / (Double(Self.rate / 2) * 60) - 1) <= 0.05, "\(second)")
+    scene.send(.pause, transfer)
+    scene.pass(.seconds(1))
+    #expect(try scene.state(transfer) == .paused)
+    scene.send(.resume, transfer)
+    let third = bytesInAMinute(scene, told, [transfer])[0]
+    #expect(abs(third / (Double(Self.rate / 2) * 60) - 1) <= 0.05, "\(third)")
+    try scene.call { _ in try await transfer.set { $0.download?.rateLimit = nil } }
+    try scene.runOut()
+    #expect(try scene.state(transfer) == .completed)
+    try scene.end()
+  }
 }

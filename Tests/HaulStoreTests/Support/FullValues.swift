@@ -34,6 +34,7 @@ func fullDownload() throws -> DownloadRequest {
   download.headers = [("Authorization", "Bearer \u{e4}"), ("X-A", ""), ("x-a", "2")]
   download.connections = 3
   download.minimumSplit = 1 << 40
+  download.rateLimit = 12_345
   download.maximumSize = .max
   download.usesServerName = true
   download.startOver = true
