@@ -187,14 +187,20 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   package var url: String?
   /// Bytes per second; 0 for none.
   package var rateLimit: Int64?
+  /// Seconds since 1970; 0 or a past time for at once.
+  package var startsAt: Double?
 
   enum CodingKeys: String, CodingKey {
     case priority, url
     case rateLimit = "rate_limit"
+    case startsAt = "starts_at"
   }
 
-  package init(priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil) {
-    (self.priority, self.url, self.rateLimit) = (priority, url, rateLimit)
+  package init(
+    priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil
+  ) {
+    (self.priority, self.url) = (priority, url)
+    (self.rateLimit, self.startsAt) = (rateLimit, startsAt)
   }
 
   package init(from decoder: any Decoder) throws {
@@ -202,6 +208,7 @@ package struct ChangeBody: Codable, Hashable, Sendable {
     priority = try object.decodeIfPresent(String.self, forKey: .priority)
     url = try object.decodeIfPresent(String.self, forKey: .url)
     rateLimit = try object.decodeIfPresent(Int64.self, forKey: .rateLimit)
+    startsAt = try object.decodeIfPresent(Double.self, forKey: .startsAt)
   }
 }
 

@@ -18,6 +18,7 @@ extension NewTransfer {
     }
     request.whenDependencyFails = whenDependencyFails ?? request.whenDependencyFails
     request.reportsProgress = reportsProgress ?? request.reportsProgress
+    request.startsAt = try startsAt.flatMap(Self.startTime)
     return request
   }
 
@@ -26,6 +27,14 @@ extension NewTransfer {
       throw wrong("there is no priority '\(name)'; use \(TransferRequest.Priority.names)")
     }
     return priority
+  }
+
+  /// A start time; nil for at once.
+  package static func startTime(_ seconds: Double) throws(Problem) -> Double? {
+    guard (0...1e11).contains(seconds) else {
+      throw wrong("'starts_at' is a time in seconds since 1970, up to the year 5138")
+    }
+    return seconds > 0 ? seconds : nil
   }
 
   /// A rate limit; nil for none.
@@ -157,6 +166,7 @@ extension NewTransfer {
     priority = request.priority.name
     after = request.after.isEmpty ? nil : request.after.map(Dependency.init)
     (whenDependencyFails, reportsProgress) = (request.whenDependencyFails, request.reportsProgress)
+    startsAt = request.startTime
   }
 
   private mutating func take(_ download: DownloadRequest) throws(TransferError) {

@@ -33,6 +33,8 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   package var after: [Dependency]?
   package var whenDependencyFails: TransferRequest.DependencyPolicy?
   package var reportsProgress: Bool?
+  /// Seconds since 1970; 0 or a past time for at once.
+  package var startsAt: Double?
 
   package var ifExists: DownloadRequest.IfExists?
   package var durability: DownloadRequest.Durability?
@@ -68,6 +70,7 @@ package struct NewTransfer: Codable, Hashable, Sendable {
     case identifier, group, priority, after
     case whenDependencyFails = "when_dependency_fails"
     case reportsProgress = "reports_progress"
+    case startsAt = "starts_at"
     case ifExists = "if_exists"
     case durability, checksums, headers, connections
     case rateLimit = "rate_limit"
@@ -100,7 +103,7 @@ extension NewTransfer {
     (identifier, group) = (try value(.identifier), try value(.group))
     (priority, after) = (try value(.priority), try value(.after))
     whenDependencyFails = try value(.whenDependencyFails)
-    reportsProgress = try value(.reportsProgress)
+    (reportsProgress, startsAt) = (try value(.reportsProgress), try value(.startsAt))
     (ifExists, durability) = (try value(.ifExists), try value(.durability))
     (checksums, headers) = (try value(.checksums), try value(.headers))
     (connections, rateLimit) = (try value(.connections), try value(.rateLimit))

@@ -12,7 +12,8 @@ extension TransferDocument {
       total: row.total, fraction: row.fraction, rate: row.rate.isFinite ? row.rate : 0,
       path: row.path, error: row.error.map { Failure($0) },
       result: view.result.map { EventDocument.Result($0) },
-      connections: view.connections, rateLimit: view.rateLimit)
+      connections: view.connections, rateLimit: view.rateLimit,
+      startsAt: view.startsAt)
   }
 }
 
@@ -42,6 +43,7 @@ extension TransferDocument.Wait {
       .diskFull(.init(device: 0, directory: directory ?? "", needed: needed ?? 0, free: free))
     case "directory-missing": .directoryMissing(directory ?? "", seen: nil)
     case "offline": .offline
+    case "start-time": .startTime(until: until ?? 0)
     case "schedule": .schedule(message, until: until)
     case "suspended": .suspended
     default: nil

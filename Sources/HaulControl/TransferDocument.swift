@@ -65,6 +65,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var connections: Int?
   /// Its own limit, in bytes per second; nil for none.
   package var rateLimit: Int64?
+  /// When it may start, in seconds since 1970; nil once it no longer waits for that time.
+  package var startsAt: Double?
   /// Of a finished download.
   package var path: String?
   package var error: Failure?
@@ -75,20 +77,22 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     id: TransferID, name: String, url: String?, identifier: String?, group: String?,
     priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
     total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
-    result: EventDocument.Result? = nil, connections: Int? = nil, rateLimit: Int64? = nil
+    result: EventDocument.Result? = nil, connections: Int? = nil, rateLimit: Int64? = nil,
+    startsAt: Double? = nil
   ) {
     (self.id, self.name, self.url) = (id, name, url)
     (self.identifier, self.group, self.priority) = (identifier, group, priority)
     (self.state, self.phase, self.waiting) = (state, phase, waiting)
     (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
     (self.path, self.error, self.result) = (path, error, result)
-    (self.connections, self.rateLimit) = (connections, rateLimit)
+    (self.connections, self.rateLimit, self.startsAt) = (connections, rateLimit, startsAt)
   }
 
   enum CodingKeys: String, CodingKey {
     case id, name, url, identifier, group, priority, state, phase, waiting, bytes, total, fraction
     case rate, connections
     case rateLimit = "rate_limit"
+    case startsAt = "starts_at"
     case path, error, result
   }
 }
@@ -116,6 +120,7 @@ extension TransferDocument {
     try object.encode(rate, forKey: .rate)
     try object.encode(connections, forKey: .connections)
     try object.encode(rateLimit, forKey: .rateLimit)
+    try object.encode(startsAt, forKey: .startsAt)
     try object.encode(path, forKey: .path)
     try object.encode(error, forKey: .error)
     try object.encode(result, forKey: .result)

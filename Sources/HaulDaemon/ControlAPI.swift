@@ -158,16 +158,16 @@ struct ControlAPI: Sendable {
 
   private func apply(_ change: ChangeBody, to id: TransferID) async throws {
     let priority = try change.priority.map(NewTransfer.priority)
-    try await edit(id, try change.url.map { try ResourceURL($0) }, change.rateLimit)
+    try await edit(id, change)
     if let priority {
       let report = try await manager.setPriority(priority, of: [id])
       if let refusal = report.refused[id] { throw TransferError(refusal) }
     }
   }
 
-  /// - Parameter rate: its new limit, in bytes per second; 0 for none.
-  private func edit(_ id: TransferID, _ url: ResourceURL?, _ rate: Int64?) async throws {
-    guard url != nil || rate != nil else { return }
+  private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
+    guard change.url != nil || change.rateLimit != nil || change.startsAt != nil else { return }
+    let url = try change.url.map { try ResourceURL($0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     try await manager.set(id) { request in
@@ -176,7 +176,8 @@ struct ControlAPI: Sendable {
           try roots?.check(request, moving: url)
           try request.move(to: url)
         }
-        if let rate { try request.limitRate(to: rate) }
+        if let rate = change.rateLimit { try request.limitRate(to: rate) }
+        if let time = change.startsAt { request.startsAt = try NewTransfer.startTime(time) }
       } catch {
         problem.withLockedValue { $0 = error }
       }

@@ -35,8 +35,21 @@ struct NewTransferTests {
     (request.identifier, request.group, request.priority) = ("mine", "g", .userInitiated)
     request.after = [.transfer(TransferID("00000001")!), .identifier("other")]
     (request.whenDependencyFails, request.reportsProgress) = (.run, false)
+    request.startsAt = 1_900_000_000.5
     let json = try StrictJSON.encode(try NewTransfer(request))
     #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+  }
+
+  @Test("starts at once at the time 0, and at no time that cannot be")
+  func startsAtOnce() throws {
+    let request = try parsed(#"{"run":["true"],"starts_at":0}"#)
+    #expect(request == .step(program: ["true"]))
+    for time in ["-1", "1e12"] {
+      let problem = #expect(throws: Problem.self) {
+        try parsed(#"{"run":["true"],"starts_at":\#(time)}"#)
+      }
+      #expect(problem?.status == 422)
+    }
   }
 
   @Test("has no rate limit when that is 0")

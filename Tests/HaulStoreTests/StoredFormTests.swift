@@ -108,7 +108,8 @@ struct StoredFormTests {
   func waitReasons() async throws {
     var ids = Ids()
     let stored: [WaitReason] = [
-      .retry(at: 0.25), .offline, .directoryMissing("/a \u{0} b", seen: nil),
+      .retry(at: 0.25), .offline, .startTime(until: 0.25),
+      .directoryMissing("/a \u{0} b", seen: nil),
       .directoryMissing("", seen: .max),
       .diskFull(.init(device: .max, directory: "/\u{FC}", needed: .max, free: nil)),
       .diskFull(.init(device: 0, directory: "/", needed: 0, free: 7)),

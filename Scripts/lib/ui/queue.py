@@ -65,6 +65,15 @@ def speed_limit(place, browser):
     place.run("cancel", "--all")
 
 
+def start_time(place, browser):
+    """one is added with a start time, waits for it in words, and is started by hand"""
+    fill_form(browser, [place.server.url(MIB, 0, "timed")], at="2100-01-01T12:00")
+    browser.wait("it waits", has_state("timed", "starts at Jan 1, 2100"))
+    browser.click(f"({row('timed')}).querySelector('.name')")
+    press(browser, tool("Start now"))
+    browser.wait("it is completed", has_state("timed", "completed"))
+
+
 @slow
 def cancel_paused(place, browser):
     """a paused one is cancelled: undone once, then for good"""
@@ -215,5 +224,5 @@ def leave(place, browser):
     place.open(browser)
 
 
-STEPS = [add_three, bars_move, pause_and_resume, details, speed_limit, cancel_paused,
+STEPS = [add_three, bars_move, pause_and_resume, details, speed_limit, start_time, cancel_paused,
          retry_failed, restart_completed, reorder, select, group, undo, delete_file, leave]

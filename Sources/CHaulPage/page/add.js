@@ -112,6 +112,7 @@ function options(isSingle) {
   if (value("f-group")) shared.group = value("f-group");
   if (value("f-connections")) shared.connections = Number(value("f-connections"));
   if (value("f-rate")) shared.rate_limit = Math.round(Number(value("f-rate")) * 1024);
+  if (value("f-at")) shared.starts_at = new Date(value("f-at")).getTime() / 1000;
   if (value("f-exists")) shared.if_exists = value("f-exists");
   return shared;
 }
@@ -150,7 +151,7 @@ async function submit() {
   problems = new Map(kept.filter(({ line }, place) => line || place > 0).map(({ reason }, place) => [place, reason]).filter(([, reason]) => reason));
   showProblems();
   if (text.value === "" && added.size > 0) {
-    for (const id of ["f-name", "f-checksum", "f-group"]) $(id).value = "";
+    for (const id of ["f-name", "f-checksum", "f-group", "f-at"]) $(id).value = "";
     box.close();
     $("list").focus();
   }

@@ -51,7 +51,7 @@ function build() {
   const facts = {};
   const fact = (name) => { facts[name] = el("dd"); return [el("dt", {}, name), facts[name]]; };
   const names = ["State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Address", "File", "Group", "Digest", "Checked by",
-    "Added", "Started", "Ended", "Your name", "Id"];
+    "Added", "Starts at", "Started", "Ended", "Your name", "Id"];
   parts = {
     facts,
     title: el("h2", { tabIndex: -1 }),
@@ -132,6 +132,7 @@ export function refresh() {
   show("Digest", row.result?.checksums.join("\n") || null, true);
   show("Checked by", { checksum: "its checksum", length: "its length", framing: "the end that the server marked" }[row.result?.verified]);
   show("Added", format.time(details?.added));
+  show("Starts at", row.startsAt ? format.time(row.startsAt) : null);
   show("Started", format.time(details?.started));
   show("Ended", endedStates.has(row.state) ? format.time(details?.ended) : null);
   show("Your name", row.identifier);

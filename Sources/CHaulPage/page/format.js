@@ -69,6 +69,7 @@ export const failure = (error) => advice[error.code] ?? error.message;
 // The wait of a row counts down between two messages of the daemon.
 function sentence(wait) {
   if (!wait.until) return wait.message;
+  if (wait.code === "start-time") return `starts at ${time(wait.until)}`;
   return wait.message.replace(/\d+ s\b/, `${Math.max(0, Math.ceil(wait.until - Date.now() / 1000))} s`);
 }
 

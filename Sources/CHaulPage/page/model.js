@@ -85,6 +85,7 @@ function put(document) {
   row.rate = document.state === "running" ? document.rate : 0;
   row.connections = document.connections ?? 0;
   row.rateLimit = document.rate_limit;
+  row.startsAt = document.starts_at;
   row.path = document.path;
   row.error = document.error;
   row.result = document.result;

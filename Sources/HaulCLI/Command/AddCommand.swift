@@ -57,6 +57,12 @@ struct QueueOptions: ParsableArguments {
   var after: [String] = []
 
   @Option(
+    help: ArgumentHelp(
+      "Start at this time: 22:00 (the next one), 2026-11-24T22:00, or that with a zone at its end.",
+      valueName: "TIME"))
+  var at: String?
+
+  @Option(
     name: .customLong("id"),
     help: ArgumentHelp(
       "Your own name for the transfer; adding that name again finds it.", valueName: "NAME"))

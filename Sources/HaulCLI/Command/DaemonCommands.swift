@@ -151,6 +151,11 @@ struct SetCommand: ParsableCommand {
       "Bytes per second of this download, also while it runs; or none.", valueName: "RATE"),
     transform: ArgumentValue.rate)
   var rateLimit: Int64?
+
+  @Option(
+    help: ArgumentHelp(
+      "Start at this time, as in 'haul add'; or now.", valueName: "TIME"))
+  var at: String?
 }
 
 struct SuspendCommand: ParsableCommand {

@@ -60,7 +60,7 @@ extension Invocation {
       }
       return .serve(try Settings.plan(serve, from: arguments, sources, ServePlan.init))
     default:
-      if let plan = try ControlPlan.of(command) { return .control(plan) }
+      if let plan = try ControlPlan.of(command, at: sources.wallSeconds) { return .control(plan) }
       do {
         var command = command
         try command.run()

@@ -12,7 +12,7 @@ enum NotYetSupported {
 
   /// The options of `add` that concern the queue, which `get` does not have.
   private static let queueOptions: Set<String> = [
-    "priority", "group", "after", "id", "no-progress-events",
+    "priority", "group", "after", "at", "id", "no-progress-events",
   ]
 
   /// The name of the first such command in the arguments.

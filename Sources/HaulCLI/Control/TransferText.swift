@@ -9,11 +9,12 @@ package enum TransferText {
       ("id", transfer.id.description), ("your name", transfer.identifier),
       ("name", transfer.name), ("url", transfer.url), ("group", transfer.group),
       ("priority", transfer.priority), ("state", transfer.state.rawValue),
-      ("phase", transfer.phase), ("waiting", transfer.waiting?.message),
+      ("phase", transfer.phase), ("waiting", transfer.waiting?.words),
       ("bytes", amount(transfer)),
       ("rate", transfer.state == .running ? Units.rate(transfer.rate) : nil),
       ("time left", transfer.state == .running ? transfer.secondsLeft.map(Units.clock) : nil),
       ("rate limit", transfer.rateLimit.map { Units.rate(Double($0)) }),
+      ("starts", transfer.startsAt.map(LocalTime.text)),
       ("path", transfer.path), ("error", transfer.error?.message),
     ]
     return lines.compactMap { name, value in
@@ -75,12 +76,13 @@ package enum TransferText {
       case "disk-full": "it resumes when there is enough room"
       case "directory-missing": "it resumes when the directory is back"
       case "offline": "it resumes when there is a network"
+      case "start-time": "haul start \(transfer.id) lets it start at once"
       case "schedule": "haul start --force \(transfer.id) starts it now"
       case "suspended": "haul unsuspend lets it start"
       case "host-back-off", "host-outage": "it resumes by itself"
       default: "it resumes by itself; haul start \(transfer.id) tries at once"
       }
-    return "\(wait.message); \(advice)"
+    return "\(wait.words); \(advice)"
   }
 
   private static func amount(_ transfer: TransferDocument) -> String? {

@@ -37,7 +37,11 @@ extension AddPlan {
     if queue.identifier != nil, requests.count > 1 {
       throw UsageError("--id is the name of one transfer, but there are several URLs")
     }
+    let startsAt = try queue.at.map { (text) throws(UsageError) in
+      try LocalTime.seconds(text, at: sources.wallSeconds)
+    }
     for index in requests.indices {
+      requests[index].startsAt = startsAt
       requests[index].identifier = queue.identifier
       requests[index].group = queue.group
       requests[index].priority = queue.priority

@@ -29,7 +29,10 @@ extension ControlPlan {
   private static let defaultRows = 500
 
   /// Nil for another command.
-  static func of(_ command: any ParsableCommand) throws(UsageError) -> ControlPlan? {
+  /// - Parameter wallSeconds: the present time, in seconds since 1970.
+  static func of(
+    _ command: any ParsableCommand, at wallSeconds: Double
+  ) throws(UsageError) -> ControlPlan? {
     switch command {
     case let list as ListCommand where list.names != nil:
       return .names(groups: list.names == .groups)
@@ -43,7 +46,7 @@ extension ControlPlan {
     case let cancel as CancelCommand: return .perform(try cancel.body())
     case let start as StartCommand: return .perform(try start.body())
     case let move as MoveCommand: return .perform(try move.body())
-    case let set as SetCommand: return .change(set.id, try ChangeBody(set))
+    case let set as SetCommand: return .change(set.id, try ChangeBody(set, at: wallSeconds))
     case is SuspendCommand: return .setSuspended(true)
     case is UnsuspendCommand: return .setSuspended(false)
     case let wait as WaitCommand: return .wait(try wait.transfers.selection())
@@ -63,12 +66,15 @@ extension ControlPlan {
 }
 
 extension ChangeBody {
-  fileprivate init(_ command: SetCommand) throws(UsageError) {
-    guard command.priority != nil || command.url != nil || command.rateLimit != nil else {
-      throw UsageError("give --priority, --url or --limit-rate")
+  fileprivate init(_ command: SetCommand, at wallSeconds: Double) throws(UsageError) {
+    let startsAt = try command.at.map { (text) throws(UsageError) in
+      text == "now" ? 0 : try LocalTime.seconds(text, at: wallSeconds)
     }
     self.init(
       priority: command.priority?.name, url: try command.url.map(AddressArgument.url)?.text,
-      rateLimit: command.rateLimit)
+      rateLimit: command.rateLimit, startsAt: startsAt)
+    guard self != ChangeBody() else {
+      throw UsageError("give --priority, --url, --limit-rate or --at")
+    }
   }
 }

@@ -49,6 +49,9 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   public var after: [Dependency] = []
   /// What happens when a dependency does not complete.
   public var whenDependencyFails: DependencyPolicy = .block
+  /// When it may start, in seconds since 1970; nil or a past time for at once. Until then it waits
+  /// with the reason `startTime` and takes no slot. `TransferManager.start` ends that wait.
+  public var startsAt: Double?
   /// Whether progress is reported; state changes always are.
   public var reportsProgress = true
   /// Whether it continues when the program ends. `TransferClient` gives it to the daemon; a
@@ -94,6 +97,9 @@ public struct TransferRequest: Sendable, Hashable, Codable {
       if download != nil, let newValue { work = .download(newValue) }
     }
   }
+
+  /// `startsAt`, as a time that can be waited for and stored; nil for a value that is no number.
+  package var startTime: Double? { startsAt.flatMap { $0.isNaN ? nil : min(max($0, 0), 1e11) } }
 
   /// The address of its download; nil for a step.
   package var url: ResourceURL? {

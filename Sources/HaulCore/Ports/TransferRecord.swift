@@ -93,6 +93,12 @@ public struct StoredState: Sendable, Hashable {
     if case .retry(let time) = waitReason { time } else { nil }
   }
 
+  /// When it may start, in seconds since 1970; nil unless it waits for that time, or will when it
+  /// is queued again.
+  package var startTime: Double? {
+    if case .startTime(let time) = waitReason { time } else { nil }
+  }
+
   /// The state of a transfer that was just added.
   public init() {}
 }

@@ -95,14 +95,16 @@ extension QueueMachine {
     if !after.isEmpty { record.request.after = after.map { .transfer($0) } }
     record.storedState.rank = ranks.append()
     record.storedState.priority = new.request.priority
+    if let time = new.request.startTime { record.storedState.waitReason = .startTime(until: time) }
+    let isReady = after.isEmpty && record.storedState.waitReason == nil
     if let group = new.request.group { groups.added(group) }
     appendEvent(.added(target: new.target), of: new.id, &decision)
     var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
     // No member can be waiting for a new one.
-    member.isScheduled = after.isEmpty
+    member.isScheduled = isReady
     insert(member)
     if let target = new.request.exactTarget { take(target, for: new.id) }
-    if after.isEmpty {
+    if isReady {
       decision.effects.append(.enqueue(new.id))
     } else {
       scheduleOrBlock(new.id, &decision)

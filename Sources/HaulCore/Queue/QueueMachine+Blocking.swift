@@ -46,7 +46,9 @@ extension QueueMachine {
     }
     // A scheduled member no longer waits for its next attempt.
     if member.isScheduled, member.facts.storedState.retryAt != nil { return .slot }
-    if let reason { return reason }
+    // A start time counts after the dependencies.
+    let isLater = member.facts.storedState.startTime != nil && !member.isPostponed
+    if !isLater, let reason { return reason }
     if member.isScheduled { return .slot }
     let id = member.facts.id
     switch graph.readiness(of: id) {

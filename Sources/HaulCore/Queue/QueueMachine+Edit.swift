@@ -14,8 +14,10 @@ extension QueueMachine {
   ) throws(TransferError) -> CommandRefusal? {
     let id = record.id
     guard let member = members[id] else { return .isUnknown }
+    var former = record.request
+    former.startsAt = member.facts.storedState.startTime
     if member.state.refusalOfChange == .isRunning,
-      record.request.isSameExceptLimits(as: request)
+      former.isSameExceptLimits(as: request)
     {
       limit(id, request, &decision)
       return nil
@@ -78,8 +80,10 @@ extension QueueMachine {
       $0.facts.storedState.priority = request.priority
     }
     // The change may remove the cause of a failed attempt.
-    change(id) { $0.facts.storedState.waitReason = nil }
-    waitEnded(id, &decision)
+    change(id) {
+      $0.isPostponed = false
+      $0.facts.storedState.waitReason = request.startTime.map { .startTime(until: $0) }
+    }
     scheduleOrBlock(id, &decision)
     decision.effects.append(.rearrange(id))
     note(id, nil, &decision, keepsRankAndPriority: false)

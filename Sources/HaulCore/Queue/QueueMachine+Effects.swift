@@ -49,21 +49,39 @@ extension QueueMachine {
     guard let member = members[id], member.state == .queued else { return }
     switch graph.readiness(of: id) {
     case .ready:
+      if let time = member.facts.storedState.startTime { return postpone(id, time, &decision) }
       // A postponed member waits for something else as well.
       guard !member.isScheduled, !member.isPostponed else { return }
       change(id) { $0.isScheduled = true }
       decision.effects.append(.enqueue(id))
     case .waiting(let other):
-      unschedule(id, &decision)
+      block(id, &decision)
       decision.effects.append(.waits(id, on: other, isBlocked: false))
     case .blocked(let other):
-      unschedule(id, &decision)
+      block(id, &decision)
       decision.effects.append(.waits(id, on: other, isBlocked: true))
     case .skipped(let other):
       let error = TransferError(.dependencyFailed, "the dependency \(other) was not completed")
       perform(
         change(id) { $0.machine.skip() } ?? [], on: id, by: .user,
         TransferResult(state: .failed, error: error), &decision)
+    }
+  }
+
+  /// Lets a member wait for its start time.
+  private mutating func postpone(
+    _ id: TransferID, _ time: Double, _ decision: inout QueueDecision
+  ) {
+    unschedule(id, &decision)
+    change(id) { $0.isPostponed = true }
+    decision.effects.append(.postpone(id, until: time))
+  }
+
+  /// A member that waits for a dependency waits for its start time only afterwards.
+  private mutating func block(_ id: TransferID, _ decision: inout QueueDecision) {
+    unschedule(id, &decision)
+    if members.hasWaitReason(id) {
+      change(id) { if $0.facts.storedState.startTime != nil { $0.isPostponed = false } }
     }
   }
 

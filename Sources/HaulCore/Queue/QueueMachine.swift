@@ -112,14 +112,27 @@ package struct QueueMachine: Sendable {
         // A run with a slot waits for nothing.
         if case .endWait? = effects.first, !waitsForSlot(id) { continue }
         if command == .pause { change(id) { $0.facts.storedState.pausedBy = initiator } }
-        // A command ends the wait for the next attempt or for a wait reason.
-        if members.hasWaitReason(id) { change(id) { $0.facts.storedState.waitReason = nil } }
+        // A command ends the wait for the next attempt or for a wait reason; only a start, that for
+        // its start time.
+        let keepsWaiting = members.hasWaitReason(id) && keepsStartTime(id, through: command)
         perform(effects, on: id, by: initiator, nil, &decision)
-        waitEnded(id, &decision)
+        if !keepsWaiting { waitEnded(id, &decision) }
       }
     }
     if isLast { recheck(&decision) } else { recheckLater(&decision) }
     return refusals
+  }
+
+  /// Drops its wait reason, except a start time that this command does not end.
+  private mutating func keepsStartTime(
+    _ id: TransferID, through command: TransferMachine.Command
+  ) -> Bool {
+    change(id) { member in
+      let isKept =
+        member.facts.storedState.startTime != nil && command != .start && command != .force
+      if !isKept { member.facts.storedState.waitReason = nil }
+      return isKept
+    } ?? false
   }
 
   /// Starts a member that gets a slot; nil if it no longer needs one.

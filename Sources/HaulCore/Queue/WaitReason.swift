@@ -20,6 +20,8 @@ public enum WaitReason: Hashable, Sendable {
   indirect case directoryMissing(String, seen: UInt64?)
   /// This machine has no network.
   case offline
+  /// Its start time is in the future.
+  case startTime(until: Double)
   /// The schedule is closed until this time, with a text for people; nil if it never opens.
   indirect case schedule(String, until: Double?)
   /// The queue is suspended.
@@ -56,6 +58,7 @@ public enum WaitReason: Hashable, Sendable {
     case .diskFull: "disk-full"
     case .directoryMissing: "directory-missing"
     case .offline: "offline"
+    case .startTime: "start-time"
     case .schedule: "schedule"
     case .suspended: "suspended"
     }
@@ -64,7 +67,7 @@ public enum WaitReason: Hashable, Sendable {
   /// When the wait ends by itself, in seconds since 1970; nil if unknown.
   public var until: Double? {
     switch self {
-    case .hostBackOff(let until), .retry(let until): until
+    case .hostBackOff(let until), .retry(let until), .startTime(let until): until
     case .hostOutage(let until), .schedule(_, let until): until
     default: nil
     }
@@ -89,9 +92,18 @@ public enum WaitReason: Hashable, Sendable {
     case .directoryMissing(let path, seen: .some):
       "the file system of \(path) is not mounted"
     case .offline: "there is no network"
+    case .startTime(let until): "starts at \(Self.time(until))"
     case .schedule(let words, _): words
     case .suspended: "the queue is suspended"
     }
+  }
+
+  /// `2026-11-24 22:00 UTC`; a program that knows the time zone has its own words.
+  private static func time(_ wallSeconds: Double) -> String {
+    let seconds = Int64(exactly: min(max(wallSeconds, 0), 1e11).rounded(.up)) ?? 0
+    let date = CivilDate(secondsSince1970: seconds)
+    let digits = [date.month, date.day, date.hour, date.minute].map { $0 < 10 ? "0\($0)" : "\($0)" }
+    return "\(date.year)-\(digits[0])-\(digits[1]) \(digits[2]):\(digits[3]) UTC"
   }
 
   /// Rounded up, and limited to numbers that `Int` can hold.

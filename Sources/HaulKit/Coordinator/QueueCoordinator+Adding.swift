@@ -156,7 +156,12 @@ extension QueueCoordinator {
       former.priority = queue.members[record.id]?.facts.storedState.priority ?? former.priority
       // Dependencies are stored as ids; those that have completed since are left out.
       request.after = former.after
-      return request == former ? nil : (record, request)
+      if request == former { return nil }
+      // An unchanged start time does not begin to count again.
+      if request.startsAt == former.startsAt {
+        request.startsAt = queue.members[record.id]?.facts.storedState.startTime
+      }
+      return (record, request)
     }
   }
 
@@ -253,6 +258,7 @@ extension QueueCoordinator {
       else { return .isUnknown }
       var request = record.request
       request.priority = member.facts.storedState.priority
+      request.startsAt = member.facts.storedState.startTime
       change(&request)
       request = try checked([request])[0]
       let names = (record.request.target, request.target)

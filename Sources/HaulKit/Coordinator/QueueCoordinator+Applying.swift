@@ -17,6 +17,7 @@ extension QueueCoordinator {
       engine.hooks.reached(.effectPerformed)
     }
     emitDependencies(decision, waiting)
+    emitStartTimes(decision, waiting)
     if !waiters.stopped.isEmpty {
       for id in decision.updated where !runs.isRunning(id) { waiters.stopped.resume(id, ()) }
       for id in ends { waiters.stopped.resume(id, ()) }
@@ -144,6 +145,18 @@ extension QueueCoordinator {
       waiters.ended.resume(id, nil)
     }
     for group in groups.sorted() { waiters.groups.resume(group, false) }
+  }
+}
+
+extension QueueCoordinator {
+  private func emitStartTimes(
+    _ decision: QueueDecision, _ known: [TransferID: TransferIdentity]
+  ) {
+    let now = engine.clock.wallSeconds
+    for case .postpone(let id, let time) in decision.effects where time > now {
+      let reason = WaitReason.startTime(until: time)
+      if queue.members[id]?.waiting == reason { emitWaiting(id, reason, known[id]) }
+    }
   }
 }
 

@@ -15,7 +15,7 @@ extension QueueCoordinator {
       case .store:
         isStoreRefusing = false
         await storeEndsAndStart()
-      case .retry(let id): retries.append(id)
+      case .retry(let id): if !waitsForStart(id) { retries.append(id) }
       }
     }
     if !retries.isEmpty { await release(retries) }
@@ -65,8 +65,22 @@ extension QueueCoordinator {
     emitWaiting(id, reason, identity)
   }
 
-  /// Sets the timer for the next attempt of a transfer.
+  /// Whether its start time has not come yet; sets the timer then.
+  private func waitsForStart(_ id: TransferID) -> Bool {
+    guard let time = queue.members[id]?.facts.storedState.startTime,
+      let next = StartTime.nextCheck(
+        of: time, at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
+    else { return false }
+    deadlines.set(.retry(id), to: next)
+    return true
+  }
+
+  /// Sets the timer for the start time or the next attempt of a transfer.
   func postpone(_ id: TransferID, until wallSeconds: Double) {
+    if queue.members[id]?.facts.storedState.startTime != nil {
+      if !waitsForStart(id) { deadlines.set(.retry(id), to: engine.clock.now) }
+      return
+    }
     emitWaiting(id, .retry(at: wallSeconds), nil)
     let delay = max(wallSeconds - engine.clock.wallSeconds, 0)
     deadlines.set(.retry(id), to: engine.clock.now + .seconds(delay))

@@ -13,7 +13,7 @@ package actor QueueCoordinator {
     case waits
     /// The store refused a change and may accept it now.
     case store
-    /// The next attempt of a transfer that is not running.
+    /// The next attempt, or the start time, of a transfer that is not running.
     case retry(TransferID)
     /// Cuts short the runs that should have stopped, and later abandons them.
     case forceStop, abandon
@@ -182,12 +182,17 @@ extension QueueCoordinator {
     return engine.hub.hasSubscribers ? await store.identified(events) : events
   }
 
-  /// The identities of transfers that are about to wait for dependencies.
+  /// The identities of transfers that are about to wait for dependencies or for their start times.
   private func identities(
     ofWaiting decision: QueueDecision, _ events: [TransferEvent]
   ) async -> [TransferID: TransferIdentity] {
     var unknown: Set<TransferID> = []
-    for case .waits(let id, _, _) in decision.effects { unknown.insert(id) }
+    for effect in decision.effects {
+      switch effect {
+      case .waits(let id, _, _), .postpone(let id, _): unknown.insert(id)
+      default: continue
+      }
+    }
     guard !unknown.isEmpty, engine.hub.hasSubscribers else { return [:] }
     var known: [TransferID: TransferIdentity] = [:]
     for event in events where unknown.remove(event.id) != nil { known[event.id] = event.identity }

@@ -12,4 +12,6 @@ package struct TransferView: Sendable, Hashable {
   package let destination: DownloadRequest.Destination?
   /// Its own, in bytes per second; nil for none.
   package let rateLimit: Int64?
+  /// In seconds since 1970; nil once it no longer waits for that time.
+  package let startsAt: Double?
 }

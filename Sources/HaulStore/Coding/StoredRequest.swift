@@ -7,6 +7,7 @@ struct StoredRequest: Codable, Hashable {
   var step: StoredStep?
   var priority: Int?
   var isQuiet: Bool?
+  var startsAt: Double?
 
   init(_ request: TransferRequest) {
     switch request.work {
@@ -15,6 +16,7 @@ struct StoredRequest: Codable, Hashable {
     }
     priority = unless(TransferRequest.Priority.default.code, request.priority.code)
     isQuiet = unless(false, !request.reportsProgress)
+    startsAt = request.startTime
   }
 
   /// - Throws: `io` for missing work, or work that this version does not know.
@@ -32,6 +34,7 @@ struct StoredRequest: Codable, Hashable {
     request.priority = try TransferRequest.Priority(
       code: priority ?? TransferRequest.Priority.default.code, "priority")
     request.reportsProgress = !(isQuiet ?? false)
+    request.startsAt = startsAt
     return request
   }
 }

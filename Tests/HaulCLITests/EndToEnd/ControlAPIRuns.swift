@@ -48,8 +48,8 @@ struct ControlAPIRuns {
   @Test(
     "refuses values that no transfer can have",
     arguments: [
-      #""retries":-1"#, #""rate_limit":-1"#, #""maximum_size":-1"#, #""maximum_retry_time":-1"#,
-      #""identifier":"" "#,
+      #""retries":-1"#, #""rate_limit":-1"#, #""starts_at":-1"#,
+      #""maximum_size":-1"#, #""maximum_retry_time":-1"#, #""identifier":"" "#,
       #""group":"" "#, #""headers":[{"name":"A","value":"b\r\nC: d"}]"#,
       #""headers":[{"name":"A b","value":"c"}]"#, #""headers":[{"name":"Host","value":"c"}]"#,
     ])

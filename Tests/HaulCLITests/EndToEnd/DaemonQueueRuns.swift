@@ -87,6 +87,32 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("one with a start time waits for it, says so, and starts when that is taken away")
+  func waitsForTime() async throws {
+    try await DaemonFixture.withFiles(["/a", "/b"]) { place in
+      _ = try await place.serve()
+      let time = "2100-01-01T12:00"
+      let (a, b) = (
+        try await place.add("/a", "--at", time), try await place.add("/b", "--at", time)
+      )
+      let transfer = try await place.state(of: a)
+      #expect(transfer.waiting?.code == "start-time")
+      #expect(transfer.startsAt != nil && transfer.waiting?.until == transfer.startsAt)
+      let words = "starts at 2100-01-01 12:00"
+      #expect(try await place.haul("list").output.contains("queued: \(words)"))
+      #expect(
+        try await place.haul("explain", a).output.contains(
+          "\(words); haul start \(a) lets it start"))
+      #expect(try await place.haul("set", a, "--at", "2101-01-01T12:00").status == 0)
+      #expect(try await place.haul("show", a).output.contains("starts     2101-01-01 12:00"))
+      #expect(try await place.haul("set", a, "--at", "now").status == 0)
+      #expect(try await place.haul("start", b).status == 0)
+      #expect(try await place.haul("wait", a, b).status == 0)
+      #expect(try await place.state(of: b).startsAt == nil)
+      #expect(try await place.haul("add", "--at", "25:00", "http://h/x").status == 2)
+    }
+  }
+
   @Test("D5, D12: a cancelled one frees its slot, its part file is deleted, and it stays listed")
   func cancels() async throws {
     try await withThree { (place, ids) async throws in

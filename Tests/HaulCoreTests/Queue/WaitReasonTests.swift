@@ -37,6 +37,13 @@ import Testing
     ),
     (.offline, "offline", "there is no network", nil),
     (
+      .startTime(until: 1_795_557_600), "start-time", "starts at 2026-11-24 22:00 UTC",
+      1_795_557_600
+    ),
+    (
+      .startTime(until: .infinity), "start-time", "starts at 5138-11-16 09:46 UTC", .infinity
+    ),
+    (
       .schedule("closed until Monday", until: 2000), "schedule", "closed until Monday", 2000
     ),
     (.suspended, "suspended", "the queue is suspended", nil),

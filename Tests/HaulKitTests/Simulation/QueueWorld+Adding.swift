@@ -67,6 +67,12 @@ extension QueueWorld {
     let policies = TransferRequest.DependencyPolicy.allCases
     request.whenDependencyFails = policies[random.below(policies.count)]
     request.reportsProgress = !random.oneIn(4)
+    if var random = starts {
+      if random.oneIn(3) {
+        request.startsAt = process.clock.wallSeconds + Double(random.below(60) - 10)
+      }
+      starts = random
+    }
     return request
   }
 

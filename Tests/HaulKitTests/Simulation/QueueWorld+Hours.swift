@@ -8,6 +8,8 @@ extension QueueWorld {
   /// One of so many worlds has a schedule. It has its own generator, so that other worlds do not
   /// change.
   static let timedOneIn = 4
+  /// In one of so many worlds, members have start times, with a generator of its own too.
+  static let startsOneIn = 4
 
   func changeTimes() {
     guard var random = times else { return }

@@ -28,6 +28,8 @@ final class QueueWorld {
   var faults: SimulationRandom?
   /// Decides when the week is open and the clock is set; nil in a world without a schedule.
   var times: SimulationRandom?
+  /// Gives start times to new members; nil in most worlds.
+  var starts: SimulationRandom?
   var configuration = TransferManager.Configuration()
   var process: SimulatedProcess
   var subscribers: [SimulatedSubscriber] = []
@@ -54,6 +56,8 @@ final class QueueWorld {
     self.faults = faults.oneIn(Self.faultyOneIn) ? faults : nil
     var times = SimulationRandom(seed: ~seed &* 0x9E37_79B9_7F4A_7C15)
     self.times = times.oneIn(Self.timedOneIn) ? times : nil
+    var starts = SimulationRandom(seed: seed &* 0xD1B5_4A32_D192_ED03)
+    self.starts = starts.oneIn(Self.startsOneIn) ? starts : nil
     self.plan = plan
     executor = SeededExecutor(seed: random.next())
     machine = SimulatedMachine(seed: random.next())

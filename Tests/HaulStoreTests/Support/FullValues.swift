@@ -58,6 +58,7 @@ func fullRequest(after: [TransferID]) throws -> TransferRequest {
   request.after = after.map { .transfer($0) } + [.identifier("other")]
   request.whenDependencyFails = .run
   request.reportsProgress = false
+  request.startsAt = 1_900_000_000.5
   return request
 }
 

@@ -46,6 +46,7 @@ extension Ledger {
   private static func queued(_ stored: StoredState) -> StoredState {
     var queued = StoredState()
     (queued.rank, queued.priority) = (stored.rank, stored.priority)
+    if stored.startTime != nil { queued.waitReason = stored.waitReason }
     return queued
   }
 
@@ -161,6 +162,7 @@ extension Ledger {
     let hasRun = members[id]?.stage == .running
     members[id]?.isHeld = isHindered && hasRun && stage == .queued
     members[id]?.stage = stage
+    if stage.isEnded { members[id]?.startsAnytime = true }
     for event in events where event.id == id {
       switch event.kind {
       case .resumed:

@@ -35,7 +35,10 @@ extension Ledger {
     guard let member = members[id], order.covers(member) else { return }
     if order.callsBack(member) { members[id]?.isCalledBack = true }
     if order.command == .force { members[id]?.isForced = true }
-    if [.force, .start].contains(order.command) { members[id]?.wasCalled = true }
+    if [.force, .start].contains(order.command) {
+      members[id]?.wasCalled = true
+      members[id]?.startsAnytime = true
+    }
   }
 
   /// A returned command to start a member that only it has changed since holds from now on.

@@ -9,6 +9,7 @@ extension Ledger {
     checkList(live)
     checkReasons(live)
     checkLimitsLowered()
+    checkStartTimes(wallSeconds: wallSeconds)
     let gate = hours?.gate(at: now, wallSeconds: wallSeconds) ?? .open
     if !isSuspended, gate == .open { checkNobodyStarves(at: now, wallSeconds: wallSeconds) }
     if gate == .closed { checkNothingRuns(at: now) }
@@ -29,9 +30,20 @@ extension Ledger {
   /// such waits end is checked at the end.
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
     // A member that waits uses the other clock.
-    if hours?.wasSet == true, member.storedState.retryAt != nil { return false }
+    let times = [member.storedState.retryAt, member.storedState.startTime].compactMap(\.self)
+    if hours?.wasSet == true, !times.isEmpty { return false }
     // Seconds since 1970 are exact only to a part of a microsecond.
-    return !member.isHeld && (member.storedState.retryAt.map { $0 + 0.001 <= wallSeconds } ?? true)
+    return !member.isHeld && times.allSatisfy { $0 + 0.02 <= wallSeconds }
+  }
+
+  /// Checks that nothing runs before its start time, unless it was ordered to start.
+  private mutating func checkStartTimes(wallSeconds: Double) {
+    // With another time, the manager may have seen its start time pass.
+    guard hours?.wasSet != true else { return }
+    for member in listed where member.stage.isUnderWay && !member.startsAnytime {
+      guard let time = member.request.startsAt, time > wallSeconds + 0.001 else { continue }
+      violate("\(member.name) runs \(time - wallSeconds) s before its time")
+    }
   }
 
   /// Checks that stored and live state agree, and that no member is lost.

@@ -30,6 +30,8 @@ struct Ledger: Sendable {
     var waited = false
     /// Whether its position or priority has changed since then.
     var isRearranged = false
+    /// Whether its start time no longer counts: it was ordered to start, or has ended.
+    var startsAnytime = false
     /// Whether it was ordered to start now.
     var wasCalled = false
     /// Whether such a command has returned, and it has not started since.
