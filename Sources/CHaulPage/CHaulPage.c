@@ -46,6 +46,9 @@ static const unsigned char model_js[] = {
 static const unsigned char notices_js[] = {
 #embed "page/notices.js"
 };
+static const unsigned char sound_js[] = {
+#embed "page/sound.js"
+};
 static const unsigned char toasts_js[] = {
 #embed "page/toasts.js"
 };
@@ -71,6 +74,7 @@ static const haul_page_file files[] = {
     FILE("main.js", JS, main_js),
     FILE("model.js", JS, model_js),
     FILE("notices.js", JS, notices_js),
+    FILE("sound.js", JS, sound_js),
     FILE("toasts.js", JS, toasts_js),
 };
 

@@ -156,6 +156,50 @@ def markup(place, browser):
     place.server.broken.clear()
 
 
+def sound(place, browser):
+    """a sound for an end is off at first; once switched on, success and failure differ"""
+    place.empty(browser)
+    count = """(() => { window.tones = []; const create = AudioContext.prototype.createOscillator;
+      AudioContext.prototype.createOscillator = function () {
+        const tone = create.call(this); window.tones.push(tone); return tone; }; })()"""
+    browser.eval(count)
+    ended(place, browser, "silent")
+    if browser.eval("window.tones.length"):
+        raise Failed("there is a sound before it is switched on")
+    browser.eval("document.getElementById('notices').click()")
+    label = "Sound when a transfer ends, in this browser"
+    switches = [node for node in tree(browser) if value(node, "role") == "switch"]
+    if [value(node, "name") for node in switches] != [label]:
+        raise Failed(f"the switches are {switches}")
+    if browser.eval("document.getElementById('sound').checked"):
+        raise Failed("it is on at first")
+    browser.eval("document.getElementById('sound').focus()")
+    browser.key(" ")
+    browser.wait("it is on, and heard", "document.getElementById('sound').checked && window.tones.length === 1")
+    browser.key("Escape")
+    ended(place, browser, "heard")
+    place.server.broken.add("/1000/0/missing")
+    ended(place, browser, "missing")
+    place.server.broken.clear()
+    kinds = browser.eval("window.tones.map((tone) => tone.type)")
+    if kinds != ["sine", "sine", "triangle"]:
+        raise Failed(f"the sounds are {kinds}")
+    place.open(browser)
+    browser.wait("it is kept", "window.tones === undefined && document.body?.dataset.connection === 'open' && document.getElementById('sound').checked")
+    browser.eval(count)
+    browser.eval("document.getElementById('sound').click()")
+    ended(place, browser, "quiet")
+    if browser.eval("window.tones.length"):
+        raise Failed("there is a sound after it was switched off")
+
+
+def ended(place, browser, name):
+    """Adds a transfer, and waits until the page has announced its end."""
+    place.add(1000, 0, name)
+    text = json.dumps(f"{name} ")
+    browser.wait(f"the end of {name}", f"document.getElementById('live').textContent.includes({text})")
+
+
 def secrets(place, browser):
     """neither the code nor the token is in an address, and the fragment is gone"""
     token = browser.eval("sessionStorage.getItem('haul-token')")
@@ -188,4 +232,4 @@ def second_page(place, browser):
     place.open(browser)
 
 
-STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, secrets, second_page]
+STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, sound, secrets, second_page]

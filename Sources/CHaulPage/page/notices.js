@@ -4,6 +4,7 @@
 import { call } from "./api.js";
 import { $, el, setText } from "./dom.js";
 import * as format from "./format.js";
+import * as sound from "./sound.js";
 import { announce } from "./toasts.js";
 
 const panel = $("notice-panel");
@@ -31,6 +32,7 @@ export async function tick() {
   if (some.length === 0) return;
   own = some.reverse().concat(own).slice(0, 100);
   say(some);
+  if (some.some((end) => end.state !== "cancelled")) sound.play(some.some((end) => end.state === "failed"));
   if (kept === null) setUnseen(panel.hidden ? unseen + some.length : 0);
   else await load();
 }
@@ -90,5 +92,5 @@ function fill() {
   const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state}` },
     el("strong", {}, notice.title), el("span", {}, [notice.state, notice.text].filter(Boolean).join(": ")),
     el("small", {}, [format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000), notice.path].filter(Boolean).join(" · "))));
-  panel.replaceChildren(el("h2", {}, "What has ended"), items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));
+  $("notice-list").replaceChildren(el("h2", {}, "What has ended"), items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));
 }
