@@ -127,7 +127,8 @@ let package = Package(
     .target(
       name: "HaulDaemon",
       dependencies: [
-        "CHaulPage", "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP",
+        "CHaulPage", "CHaulSystem", "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles",
+        "HaulHTTP",
         .hummingbird, .coreMetrics, .crypto, .deque, .hummingbirdCore, .logging, .nioConcurrency,
         .nioCore, .nioHTTPTypes, .nioPosix, .serviceLifecycle,
       ],

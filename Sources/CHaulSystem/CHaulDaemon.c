@@ -23,8 +23,8 @@ static int redirect(posix_spawn_file_actions_t *files, const char *log) {
   return error;
 }
 
-// A session of its own, with the signals of a new program.
-static int detach(posix_spawnattr_t *attributes) {
+// The signals of a new program, and more flags.
+static int set(posix_spawnattr_t *attributes, short flags) {
   sigset_t none, all;
   sigemptyset(&none);
   sigfillset(&all);
@@ -32,20 +32,24 @@ static int detach(posix_spawnattr_t *attributes) {
   if (error == 0) error = posix_spawnattr_setsigdefault(attributes, &all);
   if (error == 0)
     error = posix_spawnattr_setflags(
-        attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+        attributes, (short)(flags | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF));
   return error;
 }
 
 int haul_run_quietly(char *const arguments[]) {
   posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
   if (posix_spawn_file_actions_init(&files) != 0) return -1;
-  pid_t pid;
   int status = -1;
-  if (redirect(&files, "/dev/null") == 0 &&
-      posix_spawnp(&pid, arguments[0], &files, NULL, arguments, environ) == 0) {
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  if (posix_spawnattr_init(&attributes) == 0) {
+    pid_t pid;
+    if (redirect(&files, "/dev/null") == 0 && set(&attributes, 0) == 0 &&
+        posix_spawnp(&pid, arguments[0], &files, &attributes, arguments, environ) == 0) {
+      while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+      }
+      status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     }
-    status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&files);
   return status;
@@ -60,7 +64,7 @@ int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]
   if (error == 0) {
     pid_t pid;
     error = redirect(&files, log);
-    if (error == 0) error = detach(&attributes);
+    if (error == 0) error = set(&attributes, POSIX_SPAWN_SETSID);
     if (error == 0) error = posix_spawnp(&pid, path, &files, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
   }

@@ -7,6 +7,12 @@ import Logging
 protocol NoticeSender: Sendable {
   /// Returns when the notice was accepted.
   func send(_ notice: Notice) async throws(NoticeOutbox.Failure)
+  /// Ends what still runs for delivered notices.
+  func close() async
+}
+
+extension NoticeSender {
+  func close() async {}
 }
 
 /// Delivers notices through one sender: performs the commands of `NoticeOutbox`. Each channel reads

@@ -6,6 +6,8 @@ package import HaulKit
 /// Runs a program about a notice: without a shell, in a process group of its own, and not for long.
 package struct NoticeProgram: Sendable {
   private let arguments: [String]
+  /// For messages.
+  private let name: String
   private let environment: [String: String]
   private let io: BlockingIO
   private let clock: any TransferClock
@@ -13,27 +15,42 @@ package struct NoticeProgram: Sendable {
   package static let deadline: Duration = .seconds(30)
 
   package init(
-    _ arguments: [String], environment: [String: String], io: BlockingIO,
+    _ arguments: [String], name: String? = nil, environment: [String: String], io: BlockingIO,
     clock: any TransferClock
   ) {
     (self.arguments, self.environment) = (arguments, environment)
     (self.io, self.clock) = (io, clock)
+    self.name = name ?? ProgramCommand.name(of: arguments)
   }
 
+  /// - Parameters:
+  ///   - deadline: when it is killed.
+  ///   - onOutput: gets the last bytes of standard output, each time that there are more.
+  /// - Returns: the last bytes of standard output.
   /// - Throws: when it cannot be run, does not end in time, or ends with another code than 0.
-  package func run(about notice: Notice) async throws(NoticeOutbox.Failure) {
+  @discardableResult
+  package func run(
+    about notice: Notice, within deadline: Duration = Self.deadline,
+    onOutput: @escaping @Sendable (ByteTail) -> Void = { _ in }
+  ) async throws(NoticeOutbox.Failure) -> ByteTail {
     #if canImport(Glibc)
       var generator = SystemRandomNumberGenerator()
       let id = notice.transfer ?? TransferID(using: &generator)
       let command = ProgramCommand(id: id, arguments: arguments)
-      let programs = LinuxPrograms(environment: environment)
+      let programs = LinuxPrograms(environment: environment, onOutput: onOutput)
       do throws(TransferError) {
         let process = try await io.run { () throws(TransferError) in
           let process = try programs.prepare(command)
           try process.begin()
           return process
         }
-        if let error = await end(of: process, command.name) { throw error }
+        let (end, hasTimedOut) = await self.end(of: process, within: deadline)
+        if hasTimedOut {
+          let time = "\(deadline.components.seconds) s"
+          throw TransferError(.timeout, "\(name) did not end within \(time) and was killed")
+        }
+        if let error = end.error(name) { throw error }
+        return end.output
       } catch {
         throw NoticeOutbox.Failure(error.message)
       }
@@ -42,11 +59,12 @@ package struct NoticeProgram: Sendable {
     #endif
   }
 
-  /// Its error; nil for a success.
-  private func end(of process: any ProgramProcess, _ name: String) async -> TransferError? {
+  private func end(
+    of process: any ProgramProcess, within deadline: Duration
+  ) async -> (end: ProgramEnd, hasTimedOut: Bool) {
     let killing = Task { () -> Bool in
       // Ends early when the program has ended.
-      guard (try? await clock.sleep(until: clock.now + Self.deadline)) != nil else { return false }
+      guard (try? await clock.sleep(until: clock.now + deadline)) != nil else { return false }
       process.send(.kill)
       return true
     }
@@ -56,8 +74,7 @@ package struct NoticeProgram: Sendable {
       process.send(.kill)
     }
     killing.cancel()
-    guard await killing.value else { return end.error(name) }
-    return TransferError(.timeout, "\(name) did not end within 30 s and was killed")
+    return (end, await killing.value)
   }
 }
 

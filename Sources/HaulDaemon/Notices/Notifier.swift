@@ -26,7 +26,7 @@ struct Notifier: Sendable {
     files = NIOThreadPool(numberOfThreads: 1)
     files.start()
     let io = BlockingIO(pool: files)
-    let senders = Self.senders(settings, transport, environment)
+    let senders = Self.senders(settings, transport, environment, logger)
     do throws(TransferError) {
       let present = await manager.lastEventNumber
       board = try await NoticeBoard(StateFile(path: location.notices), present: present, io: io)
@@ -63,7 +63,10 @@ struct Notifier: Sendable {
     }
   }
 
-  func close() async { await Self.close(transport, files) }
+  func close() async {
+    for (channel, _) in channels { await channel.sender.close() }
+    await Self.close(transport, files)
+  }
 
   private static func close(_ transport: HTTPTransport, _ files: NIOThreadPool) async {
     await transport.shutdown()
@@ -79,12 +82,15 @@ extension Notifier {
   private static let names = ["desktop", "webhook", "command"]
 
   private static func senders(
-    _ settings: NoticeSettings, _ transport: HTTPTransport, _ environment: [String: String]
+    _ settings: NoticeSettings, _ transport: HTTPTransport, _ environment: [String: String],
+    _ logger: Logger
   ) -> [String: Sender] {
     guard settings.level != .none else { return [:] }
     var senders: [String: Sender] = [:]
     let (io, clock) = (BlockingIO(), SystemClock())
-    if let desktop = DesktopSender(environment, hasSound: settings.hasSound, io: io, clock: clock) {
+    if let desktop = DesktopSender(
+      environment, hasSound: settings.hasSound, io: io, clock: clock, logger: logger)
+    {
       // Without this, thousands of small files would cover the screen.
       let rules = NoticeOutbox.Rules(settings.level, mostAtOnce: 5, spacing: .seconds(1))
       senders["desktop"] = (desktop, rules)

@@ -12,6 +12,7 @@
     private let report: Descriptor
     private let output: Descriptor
     private let errors: Descriptor
+    private let onOutput: @Sendable (ByteTail) -> Void
     private let state: NIOLockedValueBox<State>
 
     private struct State {
@@ -23,9 +24,10 @@
     }
 
     init(
-      _ command: ProgramCommand, paths: [String], environment: [String]
+      _ command: ProgramCommand, paths: [String], environment: [String],
+      onOutput: @escaping @Sendable (ByteTail) -> Void
     ) throws(TransferError) {
-      self.command = command
+      (self.command, self.onOutput) = (command, onOutput)
       let ends = try Self.fork(command, paths, environment)
       (report, output, errors) = (ends.report, ends.output, ends.errors)
       state = NIOLockedValueBox(State(gate: ends.gate))
@@ -108,6 +110,7 @@
         // Without pidfds, the process is polled.
         _ = poll(&watched, nfds_t(watched.count), handle == -1 ? 50 : -1)
         for index in tails.indices where watched[index + 1].revents != 0 { tails[index].read() }
+        if watched[1].revents != 0 { onOutput(tails[0].tail) }
         hasEnded =
           handle == -1 ? haul_has_ended(identity.pid) != 0 : watched[0].revents != 0
       }
@@ -115,6 +118,7 @@
       if haul_has_ended(identity.pid) == 1 { endGroup() }
       let status = reap()
       for index in tails.indices { tails[index].readRest() }
+      onOutput(tails[0].tail)
       return ProgramEnd(status: status, output: tails[0].tail, errors: tails[1].tail)
     }
 

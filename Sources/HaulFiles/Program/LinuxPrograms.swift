@@ -6,10 +6,18 @@
   /// Runs programs with `fork` and `execve`. A port rewrites this file.
   package struct LinuxPrograms: Programs {
     private let environment: [String: String]
+    private let onOutput: @Sendable (ByteTail) -> Void
 
-    /// - Parameter environment: the environment of programs; the password that Haul reads from it
-    ///   is removed.
-    package init(environment: [String: String] = ProcessInfo.processInfo.environment) {
+    /// - Parameters:
+    ///   - environment: the environment of programs; the password that Haul reads from it is
+    ///     removed.
+    ///   - onOutput: gets the last bytes of standard output each time that there are more, and at
+    ///     the end.
+    package init(
+      environment: [String: String] = ProcessInfo.processInfo.environment,
+      onOutput: @escaping @Sendable (ByteTail) -> Void = { _ in }
+    ) {
+      self.onOutput = onOutput
       self.environment = environment.filter { $0.key != "HAUL_PASSWORD" }
     }
 
@@ -32,7 +40,8 @@
       var variables = environment
       variables[Self.transferIDVariable] = "\(command.id)"
       return try LinuxProgram(
-        command, paths: paths(of: word), environment: variables.map { "\($0.key)=\($0.value)" })
+        command, paths: paths(of: word), environment: variables.map { "\($0.key)=\($0.value)" },
+        onOutput: onOutput)
     }
 
     /// The paths to try for a program, as in `execvp`.

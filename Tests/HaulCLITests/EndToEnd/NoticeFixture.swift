@@ -35,11 +35,14 @@ struct NoticeFixture: DaemonUser {
   /// One line for each call: the arguments, or the words and variables, each followed by `|`.
   var desktopLog: String { work.path("desktop.log") }
   var commandLog: String { work.path("command.log") }
+  /// What was opened, likewise.
+  var openLog: String { work.path("open.log") }
   var configuration: String { work.path(".config/haul/haul.conf") }
 
   var environment: [String: String] {
     place.environment.merging([
       "PATH": "\(work.path("bin")):/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
+      "DISPLAY": ":none",
     ]) { $1 }
   }
 
@@ -48,15 +51,53 @@ struct NoticeFixture: DaemonUser {
       try FileManager.default.createDirectory(
         atPath: work.path(directory), withIntermediateDirectories: true)
     }
-    try write("bin/notify-send", #"for a in "$@"; do printf '%s|' "$a"; done"#, to: desktopLog)
+    let words = #"for a in "$@"; do printf '%s|' "$a"; done"#
+    try write("bin/notify-send", words, to: desktopLog, before: asked, after: clicked)
+    try write("bin/xdg-open", words, to: openLog)
+    try write("--urgency --print-id", at: work.path("help"), permissions: 0o644)
     let variables = #""$1" "$HAUL_ID" "$HAUL_STATE" "$HAUL_GROUP" "$HAUL_PATH" "$HAUL_ERROR""#
     try write("on-end", "printf '%s|' \(variables)", to: commandLog)
     try write(Self.secret + "\n", at: work.path("secret"), permissions: 0o600)
     try configure()
   }
 
-  private func write(_ name: String, _ command: String, to log: String) throws {
-    let script = "#!/bin/sh\nline=$(\(command))\nprintf '%s\\n' \"$line\" >>'\(log)'\n"
+  private var asked: String { "[ \"$1\" != --help ] || exec cat '\(work.path("help"))'" }
+
+  /// As version 0.8: it prints the id of the notice, and the name of the action at a click.
+  private var clicked: String {
+    """
+    case "$*" in *--action=*) ;; *) exit 0 ;; esac
+    echo 42
+    for a in "$@"; do title=$text; text=$a; done
+    mkfifo '\(work.path("click-"))'"$title" 2>/dev/null
+    read -r answer <'\(work.path("click-"))'"$title" && echo "$answer"
+    """
+  }
+
+  /// From now on, `notify-send` is a version that has actions.
+  func allowClicks() throws {
+    try write("--urgency --print-id --action", at: work.path("help"), permissions: 0o644)
+  }
+
+  /// Clicks on the notice with this title. Returns when its program has read that.
+  func click(_ title: String) async throws {
+    let script = #"mkfifo "$1" 2>/dev/null; echo default >"$1""#
+    let click = try await CommandRun(
+      ["-c", script, "sh", work.path("click-\(title)")], in: work.directory, program: "/bin/sh")
+    #expect(await click.end().status == 0)
+  }
+
+  private func write(
+    _ name: String, _ command: String, to log: String, before: String = "", after: String = ""
+  ) throws {
+    let script = """
+      #!/bin/sh
+      \(before)
+      line=$(\(command))
+      printf '%s\\n' "$line" >>'\(log)'
+      \(after)
+
+      """
     try write(script, at: work.path(name), permissions: 0o755)
     try write("", at: log, permissions: 0o644)
   }

@@ -56,6 +56,36 @@ struct NoticeRuns {
     }
   }
 
+  @Test("a click opens the directory of the file, or the page; one that waits delays nothing")
+  func opens() async throws {
+    try await NoticeFixture.with(
+      CommandFixture.file("/a"), CommandFixture.file("/b"),
+      CommandFixture.file("/bad", Fault(.status(403)))
+    ) { (notices) async throws in
+      try notices.allowClicks()
+      let serving = try await notices.serve()
+      _ = try await notices.add("/a")
+      _ = try await notices.lines(of: notices.desktopLog, until: "a: completed")
+      _ = try await notices.add("/b")
+      _ = try await notices.lines(of: notices.desktopLog, until: "b: completed")
+      try await notices.click("a: completed")
+      let directory = String(notices.work.path("a").dropLast(2))
+      let opened = try await notices.lines(of: notices.openLog, until: directory)
+      #expect(opened == [[directory, ""]])
+      _ = try await notices.add("/bad")
+      try await notices.click("bad: failed")
+      let page = try await notices.lines(of: notices.openLog, until: "http://127.0.0.1:")
+      #expect(page.count == 2)
+      #expect(page[1][0].contains("/#code="))
+      let shown = try await notices.lines(of: notices.desktopLog, until: "bad: failed")
+      #expect(shown.map { $0.suffix(3).first } == ["a: completed", "b: completed", "bad: failed"])
+      #expect(shown.allSatisfy { $0.contains("--action=default=Show") })
+      // The program of the second one still waits for a click.
+      serving.send(SIGTERM)
+      #expect(await serving.end().status == 0)
+    }
+  }
+
   @Test("what is posted is signed, and no secret is in a log, an answer or a file")
   func signs() async throws {
     try await NoticeFixture.with(
