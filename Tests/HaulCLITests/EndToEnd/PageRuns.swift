@@ -58,7 +58,8 @@ struct PageRuns {
           #expect(call.status == 200)
           let head = call.head.lowercased()
           for field in [
-            "default-src 'none'", "frame-ancestors 'none'", "x-frame-options: deny",
+            "default-src 'none'", "script-src 'self';", "frame-ancestors 'none'",
+            "require-trusted-types-for 'script'", "x-frame-options: deny",
             "x-content-type-options: nosniff", "referrer-policy: no-referrer",
             "cache-control: no-store", "cross-origin-opener-policy: same-origin",
             "cross-origin-resource-policy: same-origin",
