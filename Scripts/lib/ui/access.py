@@ -193,6 +193,20 @@ def sound(place, browser):
         raise Failed("there is a sound after it was switched off")
 
 
+def from_notice(place, browser):
+    """a notice opens the details of its transfer, which have the focus"""
+    place.empty(browser)
+    ended(place, browser, "opened")
+    browser.eval("document.getElementById('notices').click()")
+    title = "document.querySelector('#notice-panel li button')"
+    browser.wait("the notice", f"({title})?.textContent.startsWith('opened')")
+    browser.eval(f"({title}).focus()")
+    browser.key("Enter")
+    browser.wait("the details", "document.getElementById('notice-panel').hidden"
+                 " && document.activeElement.closest('#details')?.querySelector('h2').textContent === 'opened'")
+    browser.key("Escape")
+
+
 def ended(place, browser, name):
     """Adds a transfer, and waits until the page has announced its end."""
     place.add(1000, 0, name)
@@ -232,4 +246,4 @@ def second_page(place, browser):
     place.open(browser)
 
 
-STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, sound, secrets, second_page]
+STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, from_notice, sound, secrets, second_page]

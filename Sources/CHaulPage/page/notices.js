@@ -2,8 +2,10 @@
 // page collects them while it is open.
 
 import { call } from "./api.js";
+import * as details from "./details.js";
 import { $, el, setText } from "./dom.js";
 import * as format from "./format.js";
+import { rows } from "./model.js";
 import * as sound from "./sound.js";
 import { announce } from "./toasts.js";
 
@@ -22,7 +24,7 @@ addEventListener("pointerdown", (event) => { if (!panel.hidden && !panel.contain
 
 // The end of a transfer while this page was open.
 export function ended(row) {
-  ends.push({ name: row.name, state: row.state, group: row.group, path: row.path, text: row.error?.message ?? "", time: Date.now() / 1000 });
+  ends.push({ transfer: row.id, name: row.name, state: row.state, group: row.group, path: row.path, text: row.error?.message ?? "", time: Date.now() / 1000 });
 }
 
 // Once a second: announces what has ended since.
@@ -90,7 +92,13 @@ function close() {
 function fill() {
   const list = kept === null ? own.map((end) => ({ ...end, title: end.name })) : [...kept].sort((a, b) => b.number - a.number);
   const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state}` },
-    el("strong", {}, notice.title), el("span", {}, [notice.state, notice.text].filter(Boolean).join(": ")),
+    el("strong", {}, title(notice)), el("span", {}, [notice.state, notice.text].filter(Boolean).join(": ")),
     el("small", {}, [format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000), notice.path].filter(Boolean).join(" · "))));
   $("notice-list").replaceChildren(el("h2", {}, "What has ended"), items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));
+}
+
+// Opens the details, if the transfer is still in the list.
+function title(notice) {
+  if (notice.kind === "group" || !rows.has(notice.transfer)) return notice.title;
+  return el("button", { type: "button", title: "Details", onclick: () => { close(); details.open(rows.get(notice.transfer), true); } }, notice.title);
 }
