@@ -45,14 +45,20 @@ final class StoreLock: Sendable {
     throw inUse(directory, text(file))
   }
 
-  deinit { close(file) }
+  deinit {
+    unlock()
+    close(file)
+  }
 
   /// Releases the lock.
   func release(isClean: Bool) {
     // If this cannot be written, the next opening checks the whole database.
     if isClean { _ = writeText(Self.closed) }
-    flock(file, LOCK_UN)
+    unlock()
   }
+
+  /// Closing is not enough: a program that is being started holds a copy for a moment.
+  private func unlock() { flock(file, LOCK_UN) }
 
   private func writeText(_ text: String) -> Bool {
     let bytes = Array(text.utf8)
