@@ -258,7 +258,7 @@ import Testing
     let transfer = try scene.call { try await $0.add(request) }
     let summary = try #require(try scene.call { _ in await transfer.summary })
     #expect(summary.state == .queued)
-    #expect(summary.waitReason?.code == "retry")
+    #expect(summary.waitReason?.code == "host-back-off")
     try scene.runOut()
     #expect(try scene.state(transfer) == .completed)
     try scene.end()

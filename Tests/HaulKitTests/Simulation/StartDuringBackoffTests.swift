@@ -82,7 +82,11 @@ import Testing
     scene.servers["f"]?.pause = 120
     let transfer = try scene.call { try await $0.add(request) }
     scene.pass(.zero)
-    start(scene, transfer)
+    for isStarted in [false, true] {
+      if isStarted { start(scene, transfer) }
+      let reason = try scene.call { _ in await transfer.summary?.waitReason }
+      #expect(reason?.code == "host-back-off", "a start is no advice")
+    }
     scene.pass(.milliseconds(119_999))
     #expect(scene.asked == 1)
     scene.pass(.milliseconds(1))
