@@ -80,7 +80,9 @@ struct ControlSession {
     case .perform(let body):
       let answer = try await client.perform(body)
       if answer.ids.isEmpty, let group = body.transfers.group { return await isEmpty(group) }
-      return await report(answer, isNamed: body.transfers.ids != nil)
+      let status = await report(answer, isNamed: body.transfers.ids != nil)
+      if body.transfers.ids != nil { try await explainBlocked(body.command, answer, client) }
+      return status
     case .change(let name, let change):
       _ = try await client.change(name, change)
       return .completed
@@ -153,12 +155,54 @@ struct ControlSession {
     let status = await show(url + "\n")
     if opens, status == .completed, context.hasDesktop, !Browser.open(url) {
       await warn("no browser could be started; open the address yourself")
+    if !plan.quiet { for request in new { try await noteKnown(request, client) } }
     }
     return status
   }
 
   private static let pageSize = 1000
   private static let stopTimeout: Duration = .seconds(30)
+
+  /// Says so if the name belongs to a transfer with another address, which is kept.
+  private func noteKnown(
+    _ request: NewTransfer, _ client: ControlClient
+  ) async throws(ControlClient.Failure) {
+    guard let name = request.identifier, let known = try await known(name, client),
+      known.identifier == name, let old = known.url, let text = request.url,
+      let url = try? ResourceURL(text), url.redacted != old
+    else { return }
+    await warn(
+      "the name \(name) belongs to \(known.id), whose address stays \(old); to change it: "
+        + "haul set \(known.id) --url URL")
+  }
+
+  /// Says why a start or a retry of a blocked transfer has no effect yet.
+  private func explainBlocked(
+    _ command: CommandBody.Name, _ answer: CommandResponse, _ client: ControlClient
+  ) async throws(ControlClient.Failure) {
+    guard command == .start || command == .retry else { return }
+    let refused = Set(answer.refused.map(\.id))
+    for id in answer.ids where !refused.contains(id) {
+      guard let transfer = try await known("\(id)", client), transfer.waiting?.isBlocked == true
+      else { continue }
+      let isRemoved = await isRemoved(transfer.waiting, client)
+      let why = TransferText.explanation(transfer, isRemoved: isRemoved).dropLast()
+      await warn("\(id): it does not start yet: \(why)")
+    }
+  }
+
+  /// Nil if the list has no such transfer.
+  private func known(
+    _ name: String, _ client: ControlClient
+  ) async throws(ControlClient.Failure) -> TransferDocument? {
+    do throws(ControlClient.Failure) {
+      return try await client.transfer(name)
+    } catch {
+      // Several ids may begin with a new name.
+      if case .refused(let problem) = error, [404, 409].contains(problem.status) { return nil }
+      throw error
+    }
+  }
 
   private func list(
     _ group: String?, _ limit: Int, _ json: Bool, _ client: ControlClient

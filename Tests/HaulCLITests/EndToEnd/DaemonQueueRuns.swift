@@ -406,6 +406,35 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("add with a known name and another address says that the old address stays")
+  func knownName() async throws {
+    try await withThree { (place, _) async throws in
+      let id = try await place.add("/b", "-o", "own", "--id", "mine")
+      let same = try await place.haul(
+        "add", place.work.server.url("/b"), "-o", "own", "--id", "mine")
+      #expect(same.output == id + "\n" && same.errors.isEmpty, "\(same.errors)")
+      let other = try await place.haul(
+        "add", place.work.server.url("/c"), "-o", "own", "--id", "mine")
+      #expect(other.status == 0 && other.output == id + "\n")
+      #expect(other.errors.contains("stays \(place.work.server.url("/b"))"), "\(other.errors)")
+      #expect(other.errors.contains("haul set \(id) --url"))
+    }
+  }
+
+  @Test("a start or a retry of a blocked transfer says why it does not start")
+  func startsBlocked() async throws {
+    try await withThree { (place, ids) async throws in
+      #expect(try await place.haul("cancel", ids.b).status == 0)
+      let blocked = try await place.add("/b", "-o", "later", "--after", ids.b)
+      for words in [["start", "--force", blocked], ["retry", blocked]] {
+        let result = try await place.work.haul(words, environment: place.environment)
+        #expect(result.status == 0)
+        #expect(result.errors.contains("haul retry \(ids.b)"), "\(result.errors)")
+      }
+      #expect(try await place.haul("start", ids.c).errors.isEmpty)
+    }
+  }
+
   @Test("shell completion gets ids, names and groups, without control characters")
   func completes() async throws {
     try await withThree { (place, ids) async throws in
