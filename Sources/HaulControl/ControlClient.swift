@@ -81,6 +81,8 @@ package struct ControlClient: Sendable {
     try decode(try await send(.PATCH, "transfers/\(Self.escaped(name))", body))
   }
 
+  package func limits() async throws(Failure) -> LimitsDocument { try await get("limits") }
+
   /// One page of the list.
   package func transfers(
     after id: TransferID? = nil, group: String? = nil, atMost limit: Int = 1000

@@ -76,7 +76,9 @@ struct ControlSession {
     case .explain(let name):
       let transfer = try await client.transfer(name)
       return await show(
-        TransferText.explanation(transfer, isRemoved: await isRemoved(transfer.waiting, client)))
+        TransferText.explanation(
+          transfer, isRemoved: await isRemoved(transfer.waiting, client),
+          closedLimit: try await closedLimit(transfer.waiting, client)))
     case .perform(let body):
       let answer = try await client.perform(body)
       if answer.ids.isEmpty, let group = body.transfers.group { return await isEmpty(group) }
@@ -107,6 +109,19 @@ struct ControlSession {
     }
   }
 
+  /// The limit that lets nothing start, if it waits for one.
+  private func closedLimit(
+    _ wait: TransferDocument.Wait?, _ client: ControlClient
+  ) async throws(ControlClient.Failure) -> String? {
+    guard let code = wait?.code, code == "slot" || code == "host-limit" else { return nil }
+    let limits = try await client.limits()
+    let closing = [
+      ("active", limits.active), ("connections", limits.connections),
+      ("connections_per_host", limits.connectionsPerHost),
+    ]
+    return closing.first { $0.1 == 0 }?.0
+  }
+
   /// Whether the dependency that blocks it is no longer in the list.
   private func isRemoved(_ wait: TransferDocument.Wait?, _ client: ControlClient) async -> Bool {
     guard wait?.isBlocked == true, let dependency = wait?.transfer else { return false }
@@ -134,6 +149,7 @@ struct ControlSession {
       request.download?.creationMask = creationMask
       return try NewTransfer(request)
     }
+    if !plan.quiet { for request in new { try await noteKnown(request, client) } }
     // A connection may break after the daemon has added them: the same key adds nothing twice.
     let key = "\(UInt64.random(in: .min ... .max))"
     var (ids, status) = ([TransferID](), ExitStatus.completed)
@@ -146,22 +162,6 @@ struct ControlSession {
     }
     return plan.json ? await show(try JSONLines.line(of: AddResponse(ids: ids))) : status
   }
-
-  private func page(
-    _ opens: Bool, _ client: ControlClient, _ launcher: DaemonLauncher
-  ) async throws -> ExitStatus {
-    _ = try await launcher.ensureRunning(client, clock: context.clock)
-    let url = try await client.page().url
-    let status = await show(url + "\n")
-    if opens, status == .completed, context.hasDesktop, !Browser.open(url) {
-      await warn("no browser could be started; open the address yourself")
-    if !plan.quiet { for request in new { try await noteKnown(request, client) } }
-    }
-    return status
-  }
-
-  private static let pageSize = 1000
-  private static let stopTimeout: Duration = .seconds(30)
 
   /// Says so if the name belongs to a transfer with another address, which is kept.
   private func noteKnown(
@@ -203,6 +203,21 @@ struct ControlSession {
       throw error
     }
   }
+
+  private func page(
+    _ opens: Bool, _ client: ControlClient, _ launcher: DaemonLauncher
+  ) async throws -> ExitStatus {
+    _ = try await launcher.ensureRunning(client, clock: context.clock)
+    let url = try await client.page().url
+    let status = await show(url + "\n")
+    if opens, status == .completed, context.hasDesktop, !Browser.open(url) {
+      await warn("no browser could be started; open the address yourself")
+    }
+    return status
+  }
+
+  private static let pageSize = 1000
+  private static let stopTimeout: Duration = .seconds(30)
 
   private func list(
     _ group: String?, _ limit: Int, _ json: Bool, _ client: ControlClient

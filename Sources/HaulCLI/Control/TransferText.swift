@@ -23,9 +23,11 @@ package enum TransferText {
   }
 
   /// One sentence: why it is in its state, and what would let it continue.
-  /// - Parameter isRemoved: whether the dependency that blocks it is no longer in the list.
+  /// - Parameters:
+  ///   - isRemoved: whether the dependency that blocks it is no longer in the list.
+  ///   - closedLimit: a limit that is 0, so that nothing starts.
   package static func explanation(
-    _ transfer: TransferDocument, isRemoved: Bool = false
+    _ transfer: TransferDocument, isRemoved: Bool = false, closedLimit: String? = nil
   ) -> String {
     let (id, name) = (transfer.id, transfer.name)
     let text =
@@ -40,7 +42,7 @@ package enum TransferText {
       case .failed:
         "\(name) failed: \(transfer.error?.message ?? "for an unknown reason"); "
           + retry(transfer)
-      case .queued: "\(name) waits: \(waiting(transfer, isRemoved: isRemoved))"
+      case .queued: "\(name) waits: \(waiting(transfer, isRemoved, closedLimit))"
       }
     return Messages.shown(text) + "\n"
   }
@@ -62,8 +64,15 @@ package enum TransferText {
     }
   }
 
-  private static func waiting(_ transfer: TransferDocument, isRemoved: Bool) -> String {
+  private static func waiting(
+    _ transfer: TransferDocument, _ isRemoved: Bool, _ closedLimit: String?
+  ) -> String {
     guard let wait = transfer.waiting else { return "it starts when a slot is free" }
+    if let closedLimit {
+      return
+        "\(wait.message); the limit \(closedLimit) is 0, so nothing starts: raise it on the page "
+        + "that haul ui opens"
+    }
     let advice =
       switch wait.code {
       case "slot", "host-limit":

@@ -102,6 +102,15 @@ struct ListTableTests {
     #expect(completed.contains("haul restart 4FZ0ABCD runs it again"))
   }
 
+  @Test("a limit of 0 is named, because no other end starts the transfer")
+  func explainsClosedLimit() throws {
+    let text = TransferText.explanation(
+      try transfer("x", .queued, waiting: wait("host-limit", "why")),
+      closedLimit: "connections_per_host")
+    #expect(text.contains("connections_per_host is 0") && text.contains("haul ui"))
+    #expect(!text.contains("when another transfer ends"))
+  }
+
   @Test(
     "each reason to wait says what ends the wait",
     arguments: [
