@@ -45,6 +45,8 @@ package struct WaitMonitor: Sendable {
   private var waiters: OrderedDictionary<TransferID, Waiter> = [:]
   /// File systems without room for any file.
   package private(set) var fullDevices: Set<UInt64> = []
+  /// The free bytes of full file systems, as far as the last check found them.
+  private var freeBytes: [UInt64: Int64] = [:]
   /// When to check again; nil if no transfer waits.
   package private(set) var nextCheck: Instant?
 
@@ -70,10 +72,20 @@ package struct WaitMonitor: Sendable {
     return Array(questions)
   }
 
+  /// A reason with the free bytes that the last check found; unchanged if they do not explain it.
+  package func updated(_ reason: WaitReason) -> WaitReason {
+    guard case .diskFull(let shortage) = reason, !shortage.isDoubtful,
+      let free = freeBytes[shortage.device]
+    else { return reason }
+    let now = WaitReason.Shortage(
+      device: shortage.device, directory: shortage.directory, needed: shortage.needed, free: free)
+    return now.isDoubtful ? reason : .diskFull(now)
+  }
+
   /// Handles one event and returns which transfers may resume, in order; O(waiting transfers) after
   /// a check.
   package mutating func handle(_ event: Event, at now: Instant) -> [TransferID] {
-    defer { if waiters.isEmpty { nextCheck = nil } }
+    defer { if waiters.isEmpty { (nextCheck, freeBytes) = (nil, [:]) } }
     switch event {
     case .suspended(let id, let reason):
       suspend(id, reason, at: now)
@@ -99,6 +111,7 @@ package struct WaitMonitor: Sendable {
 
   private mutating func release(_ answers: [Question: Answer], at now: Instant) -> [TransferID] {
     var rooms = FreeSpace(answers)
+    freeBytes = rooms.free
     let free = waiters.filter { canResume($0.value, answers, &rooms, at: now) }.keys
     fullDevices.subtract(rooms.devicesWithRoom)
     for id in free { waiters[id] = nil }
@@ -134,7 +147,7 @@ package struct WaitMonitor: Sendable {
 /// Free bytes of file systems. Each transfer takes what it needs, in order of arrival; one that
 /// does not fit is skipped.
 private struct FreeSpace {
-  private var free: [UInt64: Int64] = [:]
+  private(set) var free: [UInt64: Int64] = [:]
   /// File systems that do not report free space or are gone: only an attempt shows it.
   private var unknown: Set<UInt64> = []
   private(set) var devicesWithRoom: Set<UInt64> = []

@@ -117,9 +117,11 @@ extension WaitReason.Shortage {
     guard let free else { return "the disk is full" }
     // With a quota, or space reserved for the superuser, the number of free bytes does not help.
     guard !isDoubtful else { return "the disk refuses more bytes although it reports free space" }
-    guard needed > free else { return "the disk is full: \(ByteCount.text(free)) free" }
+    guard needed > 0 else { return "the disk is full: \(ByteCount.text(free)) free" }
     let texts = ByteCount.texts(needed, free)
-    return "the disk is full: \(texts.1) free, \(texts.0) needed"
+    let margin =
+      needed > free ? "" : "; \(ByteCount.text(WaitMonitor.reserve)) more stay free for others"
+    return "the disk is full: \(texts.1) free, \(texts.0) needed\(margin)"
   }
 
   /// Whether the number of free bytes does not explain the refusal.

@@ -240,6 +240,7 @@ extension QueueCoordinator {
     if reason == nil, let retryAt = runs.run(of: id)?.retryAt {
       reason = .retry(at: now.1 + max(.zero, retryAt - now.0) / .seconds(1))
     }
+    reason = reason.map(waits.updated)
     // A start would not end this wait.
     if case .retry? = reason,
       let pause = engine.slots.update({ $0.hostPause(for: id, at: now.0, wallSeconds: now.1) })

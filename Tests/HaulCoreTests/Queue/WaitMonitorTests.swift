@@ -45,6 +45,22 @@ import Testing
     #expect(watch.nextCheck == nil, "without a waiter there is no check")
   }
 
+  @Test func `The reason of a full disk follows the checks`() {
+    var watch = watch
+    let reason = full(needed: 100 << 20, free: 2 << 20)
+    _ = watch.handle(.suspended(ids[0], reason), at: start)
+    #expect(watch.updated(reason) == reason, "nothing was checked yet")
+    #expect(watch.handle(room(12 << 20), at: start).isEmpty)
+    #expect(watch.updated(reason) == full(needed: 100 << 20, free: 12 << 20))
+    #expect(watch.updated(full(2, needed: 9, free: 1)) == full(2, needed: 9, free: 1))
+    #expect(watch.updated(.offline) == .offline)
+    // More would not explain why it waits.
+    #expect(watch.handle(room(50 << 20), at: start).isEmpty)
+    #expect(watch.updated(full(needed: 20 << 20, free: 1)) == full(needed: 20 << 20, free: 1))
+    _ = watch.handle(.left(ids[0]), at: start)
+    #expect(watch.updated(reason) == reason)
+  }
+
   @Test func `Waiting transfers resume in order as far as the room allows, small before large`() {
     var watch = watch
     for (id, needed) in zip(ids, [Int64(50 << 20), 500 << 20, 30 << 20, 40 << 20]) {

@@ -29,6 +29,11 @@ import Testing
       "disk-full", "the disk is full: 12.0 MiB free, 340.0 MiB needed", nil
     ),
     (
+      .diskFull(.init(device: 1, directory: "/d", needed: 10 << 20, free: 12 << 20)),
+      "disk-full",
+      "the disk is full: 12.0 MiB free, 10.0 MiB needed; 16.0 MiB more stay free for others", nil
+    ),
+    (
       .directoryMissing("/d", seen: nil), "directory-missing", "the directory /d is missing", nil
     ),
     (
