@@ -29,7 +29,7 @@ package struct ControlClient: Sendable {
   private let version = NIOLockedValueBox<String?>(nil)
   /// A command waits for what it stops: a checkpoint may take seconds.
   private static let timeout: TimeAmount = .seconds(60)
-  private static let maximumAnswer = 64 << 20
+  private static let maximumResponse = 64 << 20
 
   package init(_ location: ControlLocation) {
     self.location = location
@@ -119,7 +119,7 @@ package struct ControlClient: Sendable {
   }
 
   /// An address of the web page, for one session.
-  package func page() async throws(Failure) -> PageAddress {
+  package func page() async throws(Failure) -> WebPageAddress {
     try decode(try await send(.POST, "ui", NoKeys()))
   }
 
@@ -159,7 +159,7 @@ extension ControlClient {
   private func execute(_ request: HTTPClientRequest) async throws(Failure) -> Data {
     let answer = try await answer(to: request, deadline: .now() + Self.timeout)
     do {
-      return Data(try await answer.body.collect(upTo: Self.maximumAnswer).readableBytesView)
+      return Data(try await answer.body.collect(upTo: Self.maximumResponse).readableBytesView)
     } catch {
       throw .broken("the daemon closed the connection; it may have ended (\(error))")
     }
@@ -175,7 +175,7 @@ extension ControlClient {
       version.withLockedValue { $0 = field ?? $0 }
       guard answer.status.code >= 300 else { return answer }
       let status = Int(answer.status.code)
-      let body = try await answer.body.collect(upTo: Self.maximumAnswer)
+      let body = try await answer.body.collect(upTo: Self.maximumResponse)
       let problem = try? JSONDecoder().decode(Problem.self, from: Data(body.readableBytesView))
       throw Failure.refused(
         problem ?? Problem(status, "HTTP \(status)", "the daemon gave no reason"))

@@ -112,11 +112,11 @@ package struct CommandBody: Codable, Hashable, Sendable {
     force = try object.decodeIfPresent(Bool.self, forKey: .force)
     to = try object.decodeIfPresent(Place.self, forKey: .to)
     priority = try object.decodeIfPresent(String.self, forKey: .priority)
-    try refuseKeysOfOthers(object.allKeys)
+    try refuseForeignKeys(object.allKeys)
   }
 
   /// - Throws: `StrictJSON.Malformed`.
-  private func refuseKeysOfOthers(_ keys: [CodingKeys]) throws {
+  private func refuseForeignKeys(_ keys: [CodingKeys]) throws {
     for key in keys {
       let owner: Name? =
         switch key {

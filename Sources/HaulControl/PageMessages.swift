@@ -1,5 +1,5 @@
 /// The answer to `POST /api/v1/ui`.
-package struct PageAddress: Codable, Hashable, Sendable {
+package struct WebPageAddress: Codable, Hashable, Sendable {
   /// With a code that begins one session.
   package var url: String
 

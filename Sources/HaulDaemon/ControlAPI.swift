@@ -29,10 +29,10 @@ struct ControlAPI: Sendable {
   let registry: MetricsRegistry
   let suspension: SuspendedFlagFile
   let notices: NoticeBoard
-  let sessions: PageSessions
-  let listener: PageListener
+  let sessions: WebSessions
+  let listener: WebListener
   let history: TransferHistory
-  let limits: RunningLimits
+  let limits: CurrentLimits
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 

@@ -129,16 +129,16 @@ extension Daemon {
     let (logger, location, remote) = (logger, location, remote)
     let subscribers = SubscriberCount()
     let suspension = SuspendedFlagFile(path: location.suspended)
-    let sessions = try PageSessions(file: location.sessions, clock: SystemClock())
+    let sessions = try WebSessions(file: location.sessions, clock: SystemClock())
     let token = try ControlToken(file: location.token)
-    let limits = RunningLimits(manager, configuration)
-    @Sendable func api(_ listener: PageListener, isLocal: Bool) -> ControlAPI {
+    let limits = CurrentLimits(manager, configuration)
+    @Sendable func api(_ listener: WebListener, isLocal: Bool) -> ControlAPI {
       ControlAPI(
         manager: manager, version: version, access: remote, isLocal: isLocal,
         subscribers: subscribers, registry: registry, suspension: suspension, notices: notices,
         sessions: sessions, listener: listener, history: history, limits: limits, stop: stop)
     }
-    let listener = PageListener(remote, sessions, logger) { listener, port, listening in
+    let listener = WebListener(remote, sessions, logger) { listener, port, listening in
       let hosts = AllowedHosts()
       let tcp = server(
         api(listener, isLocal: false), at: .hostname(remote.host, port: port),
@@ -179,7 +179,7 @@ extension Daemon {
     router.add(middleware: ProblemMiddleware())
     for check in checks { router.add(middleware: check) }
     api.addRoutes(to: router)
-    if !api.isLocal { PageFiles.addRoutes(to: router) }
+    if !api.isLocal { WebPageFiles.addRoutes(to: router) }
     return Application(
       router: router,
       server: .http1(

@@ -53,7 +53,7 @@ struct TokenCheck: RouterMiddleware {
   typealias Context = BasicRequestContext
 
   let token: ControlToken
-  let sessions: PageSessions
+  let sessions: WebSessions
 
   func handle(
     _ request: Request, context: Context,
@@ -77,7 +77,7 @@ struct TokenCheck: RouterMiddleware {
 
   /// Whether the path needs no token: it has no secrets, or gives a page its token.
   private static func isOpen(_ request: Request) -> Bool {
-    request.method == .get && PageFiles.has(request.uri.path)
+    request.method == .get && WebPageFiles.has(request.uri.path)
       || request.method == .post && request.uri.path == ControlAPI.sessionPath
   }
 }

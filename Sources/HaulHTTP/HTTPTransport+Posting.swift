@@ -27,7 +27,7 @@ extension HTTPTransport {
       try checkTrust(of: request, over: route)
       if publicOnly { try PrivateHostRegistry.check(origin) }
       let client = try clients.client(
-        for: Clients.Key(
+        for: ClientCache.Key(
           route: route, speaksHTTP2: false, isUnchecked: false,
           certifiedHost: certifiedHost(of: request), hasRawTarget: !url.hasTextualPath,
           isPublicOnly: publicOnly))

@@ -34,7 +34,7 @@ package final class HTTPTransport: Transport {
     package init() {}
   }
 
-  let clients: Clients
+  let clients: ClientCache
   private let settings: Settings
   private let loops = EventLoopRoundRobin()
   /// Origins whose HTTP/2 is faulty, or that asked for HTTP/1.1.
@@ -43,7 +43,7 @@ package final class HTTPTransport: Transport {
   /// - Throws: `tls` when a certificate or key file cannot be read or holds none.
   package init(_ settings: Settings) throws(TransferError) {
     self.settings = settings
-    clients = try Clients(settings)
+    clients = try ClientCache(settings)
   }
 
   /// Closes every connection.
@@ -126,7 +126,7 @@ package final class HTTPTransport: Transport {
     for request: FetchRequest, over route: Route, usesHTTP2: Bool
   ) throws(TransferError) -> HTTPClient {
     try clients.client(
-      for: Clients.Key(
+      for: ClientCache.Key(
         route: route, speaksHTTP2: usesHTTP2,
         isUnchecked: route.endsTLSItself && request.allowInsecure,
         certifiedHost: certifiedHost(of: request), hasRawTarget: !request.url.hasTextualPath,

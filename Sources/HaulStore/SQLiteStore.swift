@@ -11,7 +11,7 @@ package struct SQLiteStore: Store {
   /// How a store is opened.
   package struct Options: Sendable {
     /// What happens to a damaged database.
-    package var ifCorrupt = CorruptStorePolicy.refuse
+    package var ifDamaged = DamagedStorePolicy.refuse
     /// The most events that the log keeps.
     package var keptEvents = 100_000
     /// The largest database, in bytes; a change that would exceed it fails with `disk-full`. Nil

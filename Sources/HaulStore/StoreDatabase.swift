@@ -20,8 +20,8 @@ final class StoreDatabase: Sendable {
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Value
   ) async throws(TransferError) -> Value {
     try checkOpen()
-    let result = await OneShot<Result<Value, any Error>>.wait { handover in
-      pool.asyncRead { database in handover.give(Result { try body(database.get()) }) }
+    let result = await OneShot<Result<Value, any Error>>.wait { oneShot in
+      pool.asyncRead { database in oneShot.give(Result { try body(database.get()) }) }
     }
     return try value(of: result, action)
   }
@@ -30,8 +30,8 @@ final class StoreDatabase: Sendable {
     _ action: String, _ body: @escaping @Sendable (Database) throws -> Void
   ) async throws(TransferError) {
     try checkOpen()
-    let result = await OneShot<Result<Void, any Error>>.wait { handover in
-      pool.asyncWriteWithoutTransaction { db in handover.give(Result { try body(db) }) }
+    let result = await OneShot<Result<Void, any Error>>.wait { oneShot in
+      pool.asyncWriteWithoutTransaction { db in oneShot.give(Result { try body(db) }) }
     }
     try value(of: result, action)
   }
@@ -57,7 +57,7 @@ final class StoreDatabase: Sendable {
 
   func close() async {
     guard !isClosed.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    await OneShot.wait { handover in
+    await OneShot.wait { oneShot in
       // Runs on a thread that may block; it waits for every write that was started.
       StoreThreads.run { [pool, lock, isSound = !isDamaged.load(ordering: .acquiring)] in
         do {
@@ -69,7 +69,7 @@ final class StoreDatabase: Sendable {
           // the database.
           lock.release(isClean: false)
         }
-        handover.give(())
+        oneShot.give(())
       }
     }
   }

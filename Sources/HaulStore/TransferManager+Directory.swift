@@ -20,11 +20,11 @@ extension TransferManager {
   public convenience init(
     directory: String,
     _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
-    ifDamaged: CorruptStorePolicy = .refuse, steps: [String: StepClosure] = [:]
+    ifDamaged: DamagedStorePolicy = .refuse, steps: [String: StepClosure] = [:]
   ) async throws(TransferError) {
     try directory.checkPath()
     var options = SQLiteStore.Options()
-    options.ifCorrupt = ifDamaged
+    options.ifDamaged = ifDamaged
     options.reached = { configuration.hooks.reached(.storing) }
     try await self.init(configuration, replacing: PortOverrides(), steps: steps) {
       [options] clock throws(TransferError) in
@@ -42,7 +42,7 @@ extension TransferManager {
 public nonisolated(nonsending) func withTransferManager<Result>(
   directory: String,
   _ configuration: TransferManager.Configuration = TransferManager.Configuration(),
-  ifDamaged: CorruptStorePolicy = .refuse, steps: [String: StepClosure] = [:],
+  ifDamaged: DamagedStorePolicy = .refuse, steps: [String: StepClosure] = [:],
   _ body: (TransferManager) async throws -> Result
 ) async throws -> Result {
   try await shuttingDown(

@@ -26,7 +26,7 @@ struct Drill: AsyncParsableCommand {
   var forget: Int?
 
   func run() async throws {
-    if let forget { return try await ForgottenManagers(drill: self, count: forget).run() }
+    if let forget { return try await DeallocatedManagers(drill: self, count: forget).run() }
     if let watchMain { return try await MainThreadWatch(self, watchMain).run() }
     let crashCounter = CrashCounter(diesAt: dieAt)
     var configuration = TransferManager.Configuration()

@@ -14,7 +14,7 @@ struct PartDigestTests {
   }
 
   private func right(_ algorithms: [Checksum.Algorithm]) -> [Checksum] {
-    var digest = RunningDigest(algorithms)
+    var digest = IncrementalDigest(algorithms)
     content.withUnsafeBytes { digest.update($0) }
     return digest.checksums
   }

@@ -255,7 +255,7 @@ extension Schedule {
       }
     }
     if foreignIsThere, !isThere { fail("I4: the foreign file is gone") }
-    if machine.hasLostPlanted(in: Self.path) { fail("I4: a process took the foreign file away") }
+    if machine.isPlantedFileLost(in: Self.path) { fail("I4: a process took the foreign file away") }
     if isPromised, let completedAs,
       machine.contents(of: completedAs, in: Self.path) != content
     {

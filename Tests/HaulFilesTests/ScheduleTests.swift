@@ -53,9 +53,9 @@ struct ScheduleTests {
       machine.plant([1, 2, 3], as: "f", in: "/d")
       machine.losePower()
       #expect(machine.contents(of: "f", in: "/d") == [1, 2, 3], "seed \(seed)")
-      #expect(!machine.hasLostPlanted(in: "/d"), "seed \(seed)")
+      #expect(!machine.isPlantedFileLost(in: "/d"), "seed \(seed)")
       try machine.startProcess().openDirectory("/d", creating: false).unlink("f")
-      #expect(machine.hasLostPlanted(in: "/d"), "seed \(seed)")
+      #expect(machine.isPlantedFileLost(in: "/d"), "seed \(seed)")
     }
   }
 

@@ -52,7 +52,7 @@ struct StoreDamageTests {
     }
     let before = try scratch.bytes("queue.sqlite")
     try scratch.put([1, 2, 3], as: "queue.sqlite-wal")
-    let store = try await scratch.open { $0.ifCorrupt = .startEmpty }
+    let store = try await scratch.open { $0.ifDamaged = .startEmpty }
     let damage = try #require(store.damage)
     #expect(damage.code == .io)
     #expect(damage.message.contains("\(scratch.database).corrupt-0"))
@@ -61,7 +61,7 @@ struct StoreDamageTests {
     #expect(try scratch.bytes("queue.sqlite.corrupt-0-wal") == [1, 2, 3])
     try await store.commit(adding(records(2)))
     await store.close()
-    let next = try await scratch.open { $0.ifCorrupt = .startEmpty }
+    let next = try await scratch.open { $0.ifDamaged = .startEmpty }
     #expect(next.damage == nil)
     #expect(try await next.open().members.count == 2)
     await next.close()
@@ -73,12 +73,12 @@ struct StoreDamageTests {
       try $0.put(Array(repeating: 65, count: 9000), as: "queue.sqlite")
     }
     #expect(try await scratch.refusal().message.contains("is damaged"))
-    let store = try await scratch.open { $0.ifCorrupt = .startEmpty }
+    let store = try await scratch.open { $0.ifDamaged = .startEmpty }
     #expect(store.damage != nil)
     await store.close()
     // A second one in the same second gets another name.
     try scratch.put(Array(repeating: 66, count: 9000), as: "queue.sqlite")
-    let again = try await scratch.open { $0.ifCorrupt = .startEmpty }
+    let again = try await scratch.open { $0.ifDamaged = .startEmpty }
     #expect(again.damage?.message.contains("corrupt-0-2") == true)
     await again.close()
     #expect(try scratch.bytes("queue.sqlite.corrupt-0") == Array(repeating: 65, count: 9000))
@@ -93,7 +93,7 @@ struct StoreDamageTests {
     await store.close()
     try FileManager.default.removeItem(atPath: scratch.database)
     #expect(try await scratch.refusal().message.contains("is damaged"))
-    let next = try await scratch.open { $0.ifCorrupt = .startEmpty }
+    let next = try await scratch.open { $0.ifDamaged = .startEmpty }
     #expect(next.damage != nil)
     #expect(try await next.open().members.isEmpty)
     #expect(try scratch.names.contains("queue.sqlite.corrupt-0-wal"))

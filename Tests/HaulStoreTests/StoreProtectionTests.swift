@@ -184,8 +184,8 @@ struct StoreProtectionTests {
       try await scratch.open().close()
       try scratch.sql { try $0.execute(sql: change) }
       let before = try scratch.bytes("queue.sqlite")
-      for ifCorrupt in [CorruptStorePolicy.refuse, .startEmpty] {
-        let error = try await scratch.refusal { $0.ifCorrupt = ifCorrupt }
+      for ifDamaged in [DamagedStorePolicy.refuse, .startEmpty] {
+        let error = try await scratch.refusal { $0.ifDamaged = ifDamaged }
         #expect(error.code == .io)
         #expect(error.message.contains("newer version"))
       }
@@ -202,7 +202,7 @@ struct StoreProtectionTests {
       try await scratch.open().close()
       try scratch.sql { try $0.execute(sql: change) }
       let before = try scratch.bytes("queue.sqlite")
-      let error = try await scratch.refusal { $0.ifCorrupt = .startEmpty }
+      let error = try await scratch.refusal { $0.ifDamaged = .startEmpty }
       #expect(error.code == .io)
       #expect(error.message.contains("not a queue of Haul"))
       #expect(try scratch.bytes("queue.sqlite") == before)

@@ -12,26 +12,26 @@ struct Cookie: Hashable, Sendable {
   /// Its index in the file.
   let order: Int
 
-  init(_ text: Substring, line: Int, order: Int) throws(CookieFile.Malformation) {
+  init(_ text: Substring, line: Int, order: Int) throws(CookieFile.ParseError) {
     let fields = text.split(separator: "\t", omittingEmptySubsequences: false)
     // An empty value may be left out, with its tab.
     guard fields.count == 7 || fields.count == 6 else {
-      throw CookieFile.Malformation(
+      throw CookieFile.ParseError(
         line: line, message: "a cookie has seven fields, separated by tabs")
     }
     guard let includesSubdomains = Self.truth(fields[1]), let isSecure = Self.truth(fields[3])
     else {
-      throw CookieFile.Malformation(
+      throw CookieFile.ParseError(
         line: line, message: "the second and the fourth field are TRUE or FALSE")
     }
     guard let expires = Double(fields[4]), expires.isFinite else {
-      throw CookieFile.Malformation(
+      throw CookieFile.ParseError(
         line: line, message: "the fifth field is a time in seconds since 1970")
     }
     let name = String(fields[5])
     let value = fields.count == 7 ? String(fields[6]) : ""
     guard Self.isSendable(name), Self.isSendable(value), !name.isEmpty, !name.contains("=") else {
-      throw CookieFile.Malformation(
+      throw CookieFile.ParseError(
         line: line, message: "the cookie's name or value has a forbidden character")
     }
     domain = (fields[0].hasPrefix(".") ? fields[0].dropFirst() : fields[0]).lowercased()

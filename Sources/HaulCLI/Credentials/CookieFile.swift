@@ -3,7 +3,7 @@ package import HaulCore
 /// A cookie file in Netscape format: seven fields on each line, separated by tabs.
 package struct CookieFile: Hashable, Sendable {
   /// Why a text is not such a file; never repeats its content.
-  package struct Malformation: Error, Hashable, Sendable {
+  package struct ParseError: Error, Hashable, Sendable {
     package let line: Int
     package let message: String
   }
@@ -11,7 +11,7 @@ package struct CookieFile: Hashable, Sendable {
   private var byDomain: [String: [Cookie]] = [:]
 
   /// Parses a file. `#HttpOnly_` begins a cookie; any other `#` begins a comment.
-  package init(_ text: String) throws(Malformation) {
+  package init(_ text: String) throws(ParseError) {
     var number = 0
     for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
       number += 1

@@ -8,7 +8,7 @@ package struct Netrc: Hashable, Sendable {
   }
 
   /// Why a text is not a netrc file; never repeats its content.
-  package struct Malformation: Error, Hashable, Sendable {
+  package struct ParseError: Error, Hashable, Sendable {
     package let line: Int
     package let message: String
   }
@@ -17,7 +17,7 @@ package struct Netrc: Hashable, Sendable {
   private var defaults: [Entry] = []
 
   /// Parses a file; macros are skipped.
-  package init(_ text: String) throws(Malformation) {
+  package init(_ text: String) throws(ParseError) {
     var scanner = NetrcScanner(text)
     var current: Entry?
     while let (word, line) = try scanner.keyword() {
@@ -34,12 +34,12 @@ package struct Netrc: Hashable, Sendable {
       case "login", "password", "passwd", "account":
         let value = try scanner.value(of: word, line: line)
         guard current != nil else {
-          throw Malformation(line: line, message: "\(word) comes before any machine")
+          throw ParseError(line: line, message: "\(word) comes before any machine")
         }
         if word == "login" { current?.login = value }
         if word.hasPrefix("pass") { current?.password = value }
       default:
-        throw Malformation(
+        throw ParseError(
           line: line, message: "expected machine, default, login, password, account or macdef")
       }
     }

@@ -20,25 +20,25 @@ package struct InputList: Hashable, Sendable {
   package private(set) var entries: [Entry] = []
 
   /// Parses a list.
-  package init(_ text: String) throws(TextLine.Malformation) {
-    try TextLine.read(text) { (line) throws(TextLine.Malformation) in
+  package init(_ text: String) throws(TextLine.ParseError) {
+    try TextLine.read(text) { (line) throws(TextLine.ParseError) in
       if line.isIndented { try takeOption(line) } else { try takeAddress(line) }
     }
   }
 
-  private mutating func takeAddress(_ line: TextLine) throws(TextLine.Malformation) {
+  private mutating func takeAddress(_ line: TextLine) throws(TextLine.ParseError) {
     guard !line.content.contains(0x09) else {
-      throw line.malformation("mirrors, after a tab, are not yet supported")
+      throw line.parseError("mirrors, after a tab, are not yet supported")
     }
     entries.append(Entry(line: line.number, address: line.text))
   }
 
-  private mutating func takeOption(_ line: TextLine) throws(TextLine.Malformation) {
+  private mutating func takeOption(_ line: TextLine) throws(TextLine.ParseError) {
     guard !entries.isEmpty else {
-      throw line.malformation("an indented line needs an address above it")
+      throw line.parseError("an indented line needs an address above it")
     }
     guard let (key, value) = line.option else {
-      throw line.malformation("an indented line is written key=value")
+      throw line.parseError("an indented line is written key=value")
     }
     let last = entries.count - 1
     switch key {
@@ -46,15 +46,15 @@ package struct InputList: Hashable, Sendable {
     case "dir": try set(\.dir, of: last, to: value, key, line)
     case "limit-rate":
       guard entries[last].rateLimit == nil else {
-        throw line.malformation("limit-rate is given twice for one address")
+        throw line.parseError("limit-rate is given twice for one address")
       }
       entries[last].rateLimit = Option(line: line.number, text: value)
     case "checksum": entries[last].checksums.append(Option(line: line.number, text: value))
     case "header": entries[last].headers.append(Option(line: line.number, text: value))
     case "priority", "group", "id":
-      throw line.malformation("\(key) is not yet supported")
+      throw line.parseError("\(key) is not yet supported")
     default:
-      throw line.malformation(
+      throw line.parseError(
         "unknown key \(key); the keys are out, dir, checksum, header and limit-rate")
     }
   }
@@ -62,11 +62,11 @@ package struct InputList: Hashable, Sendable {
   private mutating func set(
     _ field: WritableKeyPath<Entry, String?>, of entry: Int, to value: String, _ key: String,
     _ line: TextLine
-  ) throws(TextLine.Malformation) {
+  ) throws(TextLine.ParseError) {
     guard entries[entry][keyPath: field] == nil else {
-      throw line.malformation("\(key) is given twice for one address")
+      throw line.parseError("\(key) is given twice for one address")
     }
-    guard !value.isEmpty else { throw line.malformation("\(key) has no value") }
+    guard !value.isEmpty else { throw line.parseError("\(key) has no value") }
     entries[entry][keyPath: field] = value
   }
 }

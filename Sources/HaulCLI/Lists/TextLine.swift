@@ -1,7 +1,7 @@
 /// A line of a list or of the configuration file, without surrounding spaces.
 package struct TextLine {
   /// Why a line cannot be read.
-  package struct Malformation: Error, Hashable, Sendable {
+  package struct ParseError: Error, Hashable, Sendable {
     package let line: Int
     package let message: String
   }
@@ -13,8 +13,8 @@ package struct TextLine {
 
   /// Passes the lines to `take` in order, except empty lines and lines that begin with `#`.
   static func read(
-    _ text: String, _ take: (TextLine) throws(Malformation) -> Void
-  ) throws(Malformation) {
+    _ text: String, _ take: (TextLine) throws(ParseError) -> Void
+  ) throws(ParseError) {
     var number = 0
     // An array, because its bytes are read several times.
     for line in Array(text.utf8).split(separator: 0x0A, omittingEmptySubsequences: false) {
@@ -22,7 +22,7 @@ package struct TextLine {
       let content = trimmed(line)
       guard let first = content.first, first != UInt8(ascii: "#") else { continue }
       guard !content.contains(0), !content.contains(0x0D) else {
-        throw Malformation(line: number, message: "the line contains a NUL or a carriage return")
+        throw ParseError(line: number, message: "the line contains a NUL or a carriage return")
       }
       let isIndented = line.first.map(isSpace) == true
       try take(TextLine(number: number, isIndented: isIndented, content: content))
@@ -31,8 +31,8 @@ package struct TextLine {
 
   var text: String { Self.text(content) }
 
-  func malformation(_ message: String) -> Malformation {
-    Malformation(line: number, message: message)
+  func parseError(_ message: String) -> ParseError {
+    ParseError(line: number, message: message)
   }
 
   /// The text before and after the first `=`; nil without one.

@@ -19,7 +19,7 @@ package struct GetReport: Sendable {
   private let options: OutputOptions
   private let view: ProgressView
   private let start: Instant
-  private var fileIndices = IDTable()
+  private var fileIndices = IDIndex()
   /// The state of each file, in the order of the board.
   private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
   private var hasStarted: Set<TransferID> = []

@@ -32,9 +32,9 @@ package struct OutputStream: Sendable {
 
   /// Writes all of these bytes of a file.
   package func write(_ chunk: TransferBytes.Chunk) async -> Outcome {
-    await OneShot.wait { handover in
+    await OneShot.wait { oneShot in
       queue.async { [descriptor] in
-        handover.give(chunk.withUnsafeBytes { Self.write($0, to: descriptor) })
+        oneShot.give(chunk.withUnsafeBytes { Self.write($0, to: descriptor) })
       }
     }
   }
@@ -44,8 +44,8 @@ package struct OutputStream: Sendable {
   package func write(_ text: String) async -> Outcome {
     if text.isEmpty { return .written }
     let bytes = Array(text.utf8)
-    return await OneShot.wait { handover in
-      queue.async { [descriptor] in handover.give(Self.write(bytes, to: descriptor)) }
+    return await OneShot.wait { oneShot in
+      queue.async { [descriptor] in oneShot.give(Self.write(bytes, to: descriptor)) }
     }
   }
 

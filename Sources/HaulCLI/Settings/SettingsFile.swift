@@ -53,7 +53,7 @@ package struct SettingsFile {
   package init(_ text: String, path: String, home: String?) throws(UsageError) {
     self.path = path
     do {
-      try TextLine.read(text) { (line) throws(TextLine.Malformation) in
+      try TextLine.read(text) { (line) throws(TextLine.ParseError) in
         let option = line.option
         // The value is used as it is, but `~` is expanded here, because no shell does it.
         var value = option?.value
@@ -61,8 +61,8 @@ package struct SettingsFile {
           value = home + text.dropFirst()
         }
         let entry = Entry(line: line.number, key: option?.key ?? line.text, value: value)
-        if let reason = entry.malformation ?? repetition(entry) {
-          throw line.malformation(reason)
+        if let reason = entry.parseError ?? repetition(entry) {
+          throw line.parseError(reason)
         }
         entries.append(entry)
       }
@@ -85,7 +85,7 @@ package struct SettingsFile {
 
 extension SettingsFile.Entry {
   /// Why the line is invalid. Text that is perhaps not a name is not repeated: it may be a secret.
-  fileprivate var malformation: String? {
+  fileprivate var parseError: String? {
     if key.contains("://") {
       return "an address is for the command line, or for a list that -i names"
     }

@@ -6,7 +6,7 @@ extension ConnectionTuner {
     {
       return fallBack(to: better, at: now)
     }
-    if let baseline, !sample.isHeldBack, sample.delivering <= baseline.count,
+    if let baseline, !sample.isLimitedElsewhere, sample.delivering <= baseline.count,
       sample.open <= baseline.count,
       now - baseline.instant >= Self.connectionWait, baseline.count < target
     {
@@ -60,7 +60,7 @@ extension ConnectionTuner {
   ) -> Bool {
     guard now - baseline.instant < Self.shortMeasurement else { return false }
     return now - seen < Self.shortestMeasurement
-      || (Self.minimumRest..<Double.infinity).contains(secondsLeft)
+      || (Self.minimumSecondsLeft..<Double.infinity).contains(secondsLeft)
   }
 
   /// The number of connections to continue with if the last doubling brought too little; nil if it
@@ -68,7 +68,7 @@ extension ConnectionTuner {
   private mutating func better(_ sample: Sample, since baseline: Baseline, at now: Instant) -> Int?
   {
     let shortest = isNear(sample) ? Self.shortMeasurement : max(Self.shortest, sample.latency)
-    guard !sample.isHeldBack, now - baseline.instant >= shortest else { return nil }
+    guard !sample.isLimitedElsewhere, now - baseline.instant >= shortest else { return nil }
     let level = Level(count: baseline.count, rate: baseline.rate(sample, at: now))
     defer { step = level }
     guard let step, step.rate > 0, level.count > step.count else { return nil }

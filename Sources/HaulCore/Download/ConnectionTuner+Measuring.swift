@@ -18,14 +18,15 @@ extension ConnectionTuner {
     let trial =
       max(Self.shortest, sample.latency)
       + max(Self.measurement, min(sample.latency * 2, Self.longest))
-    return Double(rest) / max(base.rate, 1) >= max(Self.minimumRest, 10 * (trial / .seconds(1)))
+    return Double(rest) / max(base.rate, 1)
+      >= max(Self.minimumSecondsLeft, 10 * (trial / .seconds(1)))
   }
 
   /// Waits until the target number is open and the bytes of the old number have arrived.
   mutating func waitForTarget(
     _ sample: Sample, _ trial: Trial, since begun: Instant, _ reached: Instant?, at now: Instant
   ) {
-    guard !sample.isHeldBack, sample.delivering > 0 else { return }
+    guard !sample.isLimitedElsewhere, sample.delivering > 0 else { return }
     let isThere = sample.open == target && sample.delivering == sample.open
     // If that takes long, other transfers have the connections: measures the open ones.
     guard isThere || now - begun >= Self.connectionWait else {
@@ -120,7 +121,7 @@ extension ConnectionTuner {
   }
 
   mutating func rest(_ sample: Sample, until: Instant, at now: Instant) {
-    guard now >= until, !sample.isHeldBack else { return }
+    guard now >= until, !sample.isLimitedElsewhere else { return }
     // A remembered number may have suited another file only: try more first.
     (hasTriedFewer, hasTriedMore, wasClear) = (reason == .remembered, false, false)
     begin(.base, at: now)

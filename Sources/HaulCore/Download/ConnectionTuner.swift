@@ -19,11 +19,11 @@ package struct ConnectionTuner: Sendable, Hashable {
     /// The time from requesting a connection to its first bytes.
     package var latency: Duration
     /// Whether something other than the network limits the rate, so that nothing can be measured.
-    package var isHeldBack: Bool
+    package var isLimitedElsewhere: Bool
 
     package init(
       open: Int, delivering: Int, bytes: Int64, rest: Int64? = nil, limit: Int,
-      latency: Duration = .zero, isHeldBack: Bool = false
+      latency: Duration = .zero, isLimitedElsewhere: Bool = false
     ) {
       self.open = open
       self.delivering = delivering
@@ -31,7 +31,7 @@ package struct ConnectionTuner: Sendable, Hashable {
       self.rest = rest
       self.limit = limit
       self.latency = latency
-      self.isHeldBack = isHeldBack
+      self.isLimitedElsewhere = isLimitedElsewhere
     }
   }
 
@@ -149,7 +149,7 @@ extension ConnectionTuner {
   /// Above this number, up to half of them are removed at once.
   static let many = 8
   /// With fewer seconds left, nothing is tried: a trial could cost more than it gains.
-  static let minimumRest = 3.0
+  static let minimumSecondsLeft = 3.0
   /// With fewer seconds left at the present speed, more connections would come too late.
   static let minimumGrowth = 1.0
   /// Up to this number, connections are opened without measuring.

@@ -54,10 +54,10 @@ extension DownloadMachine {
     if fetch.isUnneeded, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
     if let commands = returnToOriginalAddress(id, plan) { return commands }
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
-    let isTurnedAway = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
+    let isConnectionRefused = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // A failure shows a limit only if fewer connections delivered before, or a limit is known.
     let isTooMany = fetches.count > max(peakDelivering, 1) || cap < rules.connections
-    if fetches.count > 1, lastDeliveringAttempt == attemptNumber, isTooMany, isTurnedAway {
+    if fetches.count > 1, lastDeliveringAttempt == attemptNumber, isTooMany, isConnectionRefused {
       return learnLimit(id, error, plan: &plan)
     }
     guard error.isRetryable else { return fail(id, error, plan: &plan) }
@@ -75,7 +75,7 @@ extension DownloadMachine {
     }
     if let loss = streamFailure(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     attemptNumber += 1
-    if isUnanswered, host.isAnotherTransfersTurn { return waitForHost(&plan) }
+    if isUnanswered, host.isTrialOfAnotherTransfer { return waitForHost(&plan) }
     return countAttempt(error, isUnanswered: isUnanswered, plan: &plan, at: now, using: &rng)
   }
 

@@ -291,7 +291,7 @@ extension DownloadMachine {
     for id in fetches.keys.sorted() {
       guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }
       guard let position = plan.segments[id]?.next else { continue }
-      if plan.takeHeldBack(id) { fetches[id]?.slowSince = nil }
+      if plan.takeHasWaitedForReader(id) { fetches[id]?.slowSince = nil }
       guard let since = fetch.slowSince, position - since.position < 60 << 10 else {
         fetches[id]?.slowSince = (now, position)
         continue

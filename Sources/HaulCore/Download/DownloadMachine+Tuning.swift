@@ -42,7 +42,7 @@ extension DownloadMachine {
       open: fetches.count, delivering: fetches.values.count { !$0.isUnneeded && $0.hasDelivered },
       bytes: bytes, rest: plan.length.map { $0 - bytes }, limit: cap,
       latency: .milliseconds(Int64(throughputEstimate.latency * 1000)),
-      isHeldBack: plan.window != nil)
+      isLimitedElsewhere: plan.window != nil)
   }
 
   private mutating func reportChoice() -> [Command] {

@@ -47,16 +47,17 @@ package struct DownloadMachine: Sendable {
     /// Its entity tag, if Haul made it.
     package let entityTag: String?
     /// Whether its date alone does not identify its version.
-    package let isUnsure: Bool
+    package let hasWeakDate: Bool
 
     package init(
-      path: String, size: Int64, modified: Double, entityTag: String? = nil, isUnsure: Bool = false
+      path: String, size: Int64, modified: Double, entityTag: String? = nil,
+      hasWeakDate: Bool = false
     ) {
       self.path = path
       self.size = size
       self.modified = modified
       self.entityTag = entityTag
-      self.isUnsure = isUnsure
+      self.hasWeakDate = hasWeakDate
     }
 
     /// Whether it is that version, judging by length and date, or by length and tag without a date
@@ -65,7 +66,7 @@ package struct DownloadMachine: Sendable {
       guard version.length == size else { return false }
       // An empty file is the same whatever its date, which a 416 does not send.
       if size == 0 { return true }
-      if isUnsure { return false }
+      if hasWeakDate { return false }
       let isTagOurs = entityTag.flatMap(EntityTag.init).flatMap { ours in
         version.validator.entityTag.flatMap(EntityTag.init).map(ours.weaklyMatches)
       }

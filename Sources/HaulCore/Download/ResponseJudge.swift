@@ -123,7 +123,7 @@ package struct ResponseJudge: Sendable {
 
   private func framing(of head: ResponseHead) -> ResponseBody.Framing {
     // A compressed stream marks its own end.
-    if head.undoneCoding != nil || head.headers["Transfer-Encoding"] != nil { return .chunked }
+    if head.removedCoding != nil || head.headers["Transfer-Encoding"] != nil { return .chunked }
     if head.headers["Content-Length"] != nil { return .length }
     // The end of a stream is explicit (RFC 9113, section 8.1), the end of a connection is not.
     return head.version == "HTTP/2" ? .chunked : .close

@@ -22,8 +22,8 @@ package struct SegmentPlan: Sendable, Hashable {
     package fileprivate(set) var end: Int64
     /// Whether the body begins at byte 0 and bytes on disk are skipped.
     package fileprivate(set) var skipsReceived = false
-    /// Whether it has waited for the reader since the last call of `takeHeldBack`.
-    package fileprivate(set) var wasHeldBack = false
+    /// Whether it has waited for the reader since the last call of `takeHasWaitedForReader`.
+    package fileprivate(set) var hasWaitedForReader = false
     /// Whether another segment fetches the same bytes, or did.
     package fileprivate(set) var isShared = false
     /// What a shared segment is writing: its own part of `written..<next`.
@@ -295,12 +295,14 @@ extension SegmentPlan {
   }
 
   /// Notes that a segment waits for the reader, so that its slowness is not the server's.
-  package mutating func holdBack(_ id: SegmentID) { segments[id]?.wasHeldBack = true }
+  package mutating func noteWaitForReader(_ id: SegmentID) {
+    segments[id]?.hasWaitedForReader = true
+  }
 
   /// Whether the segment has waited since the last call.
-  package mutating func takeHeldBack(_ id: SegmentID) -> Bool {
-    defer { segments[id]?.wasHeldBack = false }
-    return segments[id]?.wasHeldBack ?? false
+  package mutating func takeHasWaitedForReader(_ id: SegmentID) -> Bool {
+    defer { segments[id]?.hasWaitedForReader = false }
+    return segments[id]?.hasWaitedForReader ?? false
   }
 }
 

@@ -9,7 +9,7 @@ public struct ResponseHead: Sendable, Hashable {
   /// Whether there were redirects.
   public var wasRedirected: Bool
   /// The content coding that was decoded.
-  package var undoneCoding: String?
+  package var removedCoding: String?
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   public var version: String
 

@@ -31,7 +31,7 @@ package struct CompactTransferTable: Sendable {
     static let hasStartRequest = Flags(rawValue: 1 << 9)
   }
 
-  private var numbers = IDTable()
+  private var numbers = IDIndex()
   private var rows = ChunkedArray<Row>()
   private var names = NameTable()
   private var identifiers: [TransferID: String] = [:]

@@ -24,7 +24,7 @@ package struct HostHealth: Hashable, Sendable {
   /// When the first of those failed.
   package var since: Instant?
   /// Whether it is another transfer's turn to try.
-  package var isAnotherTransfersTurn = false
+  package var isTrialOfAnotherTransfer = false
 
   package init() {}
 }

@@ -30,7 +30,9 @@ struct HostState: Sendable {
 
   func hasUsed(_ level: PriorityLevel) -> Bool { levels & 1 << level.rawValue != 0 }
 
-  mutating func insert(_ number: Int32, _ level: PriorityLevel, in members: inout TransferTable) {
+  mutating func insert(
+    _ number: Int32, _ level: PriorityLevel, in members: inout ScheduledTransferTable
+  ) {
     levels |= 1 << level.rawValue
     queues[level.rawValue].insert(number, in: &members)
   }

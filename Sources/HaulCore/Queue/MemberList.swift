@@ -5,7 +5,7 @@ package struct MemberList: Sendable {
   private var layer = Layer()
 
   /// The changes of a draft, in order; most decisions change one or two members.
-  typealias Layer = IDList<Change>
+  typealias Layer = OrderedIDDictionary<Change>
 
   struct Change: Sendable {
     fileprivate var member: QueueMachine.Member

@@ -24,9 +24,9 @@ enum PriorityLevel: Int, CaseIterable, Sendable {
 /// turn, the lowest is next. A virtual time below that of the last turn counts as equal to it. So a
 /// priority that had nothing to start, or only full or paused hosts, neither saves up turns nor
 /// falls behind.
-struct FairShare: Sendable {
+struct SlotFairQueue: Sendable {
   private var virtualTimes = [UInt64](repeating: 0, count: TransferRequest.Priority.allCases.count)
-  private var lastTurn: UInt64 = 0
+  private var lastStartTag: UInt64 = 0
 
   /// The priority that has the next turn, of those that can use one.
   func next(among canStart: (TransferRequest.Priority) -> Bool) -> TransferRequest.Priority? {
@@ -42,12 +42,12 @@ struct FairShare: Sendable {
 
   /// Notes that a transfer of this priority had its turn.
   mutating func took(_ priority: TransferRequest.Priority) {
-    lastTurn = virtualTime(of: priority)
+    lastStartTag = virtualTime(of: priority)
     virtualTimes[priority.rawValue] =
-      lastTurn + UInt64(TransferRequest.Priority.userInteractive.weight / priority.weight)
+      lastStartTag + UInt64(TransferRequest.Priority.userInteractive.weight / priority.weight)
   }
 
   private func virtualTime(of priority: TransferRequest.Priority) -> UInt64 {
-    max(virtualTimes[priority.rawValue], lastTurn)
+    max(virtualTimes[priority.rawValue], lastStartTag)
   }
 }

@@ -26,7 +26,7 @@ package struct QueueDecision: Sendable {
   package internal(set) var effects: [Effect] = []
   package private(set) var added: [TransferRecord] = []
   /// Their places in `added`.
-  private var addedPlaces = IDTable()
+  private var addedIndices = IDIndex()
   package internal(set) var events: [StoredEvent] = []
   package var batch: StoreChange.Batch?
   /// Processes that are about to start.
@@ -34,7 +34,7 @@ package struct QueueDecision: Sendable {
   /// The new locations of bytes.
   package var locations: [StoredLocation] = []
   /// In order of the first change; nil for members that this decision removes.
-  private var updates = IDList<StoreChange.Update?>()
+  private var updates = OrderedIDDictionary<StoreChange.Update?>()
   var removed: [TransferID] = []
   var satisfiedDependencies: [TransferID] = []
   /// Nil if nothing could start.
@@ -61,15 +61,17 @@ package struct QueueDecision: Sendable {
   }
 
   /// The record of a member that this decision adds.
-  package func added(_ id: TransferID) -> TransferRecord? { addedPlaces[id].map { added[Int($0)] } }
+  package func added(_ id: TransferID) -> TransferRecord? {
+    addedIndices[id].map { added[Int($0)] }
+  }
 
   mutating func reserve(_ count: Int) {
     added.reserveCapacity(added.count + count)
-    addedPlaces.reserve(count)
+    addedIndices.reserve(count)
   }
 
   mutating func add(_ record: TransferRecord) {
-    addedPlaces.set(record.id, to: UInt32(added.count))
+    addedIndices.set(record.id, to: UInt32(added.count))
     added.append(record)
   }
 
@@ -89,7 +91,7 @@ package struct QueueDecision: Sendable {
     keepsRankAndPriority: Bool
   ) {
     // One that is stored as new is written once.
-    if let index = addedPlaces[id].map(Int.init) {
+    if let index = addedIndices[id].map(Int.init) {
       added[index].storedState = storedState
       if let result { added[index].result = result }
       return

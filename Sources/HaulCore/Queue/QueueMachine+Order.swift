@@ -2,19 +2,19 @@
 extension QueueMachine {
   /// Moves members next to each other, in the given order. O(members).
   package mutating func move(
-    _ ids: [TransferID], to place: QueuePosition, _ decision: inout QueueDecision
+    _ ids: [TransferID], to position: QueuePosition, _ decision: inout QueueDecision
   ) {
     let moved = ids.filter { members[$0] != nil }
-    guard !moved.isEmpty, place.other.map({ members[$0] != nil && !moved.contains($0) }) ?? true
+    guard !moved.isEmpty, position.other.map({ members[$0] != nil && !moved.contains($0) }) ?? true
     else { return }
-    rearrange(moved, to: place, &decision)
+    rearrange(moved, to: position, &decision)
     for id in moved { appendEvent(.moved, of: id, &decision) }
   }
 
   private mutating func rearrange(
-    _ moved: [TransferID], to place: QueuePosition, _ decision: inout QueueDecision
+    _ moved: [TransferID], to position: QueuePosition, _ decision: inout QueueDecision
   ) {
-    switch place {
+    switch position {
     case .first: for id in moved.reversed() { set(rank: ranks.prepend(), of: id, &decision) }
     case .last: for id in moved { set(rank: ranks.append(), of: id, &decision) }
     case .before(let other): insertBetween(moved, beside: other, before: true, &decision)

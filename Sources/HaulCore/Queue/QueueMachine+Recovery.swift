@@ -132,7 +132,7 @@ extension QueueMachine {
 
   /// It should start over, but found a file that an earlier run had published without storing its
   /// end. It is requeued, and its next run replaces that file.
-  package mutating func foundPublished(
+  package mutating func alreadyPublished(
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
     suspended(id, .slot, &decision)

@@ -53,7 +53,9 @@ extension Scheduler {
   package func rank(of id: TransferID) -> Int64? { members.member(id)?.rank }
 
   /// Changes a value that determines the level of a member.
-  private mutating func changeLevel(_ number: Int32, _ change: (inout TransferTable) -> Void) {
+  private mutating func changeLevel(
+    _ number: Int32, _ change: (inout ScheduledTransferTable) -> Void
+  ) {
     let old = members[number]
     guard old.phase == .queued else { return change(&members) }
     hosts.states[old.host].queues[old.level.rawValue].remove(at: old.position, in: &members)

@@ -41,7 +41,7 @@ extension Scheduler {
     guard let outage = hosts.states[member.host].outage else { return health }
     health.failures = outage.failures
     health.since = outage.since
-    health.isAnotherTransfersTurn = !outage.isGivenUp && outage.trialTransfer != id
+    health.isTrialOfAnotherTransfer = !outage.isGivenUp && outage.trialTransfer != id
     return health
   }
 

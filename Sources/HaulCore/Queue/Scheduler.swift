@@ -3,8 +3,8 @@
 ///
 /// It reads no clock and starts nothing. A decision costs O(log n) in the number of queued
 /// transfers. Each host has a queue for each priority, and each priority knows the host with room
-/// whose first member is next. So a slow or refusing host delays no other. `FairShare` chooses the
-/// next priority.
+/// whose first member is next. So a slow or refusing host delays no other. `SlotFairQueue` chooses
+/// the next priority.
 package struct Scheduler: Sendable {
   package internal(set) var limits: Limits
   /// While true, `next(at:)` starts only forced transfers; running ones continue.
@@ -20,13 +20,13 @@ package struct Scheduler: Sendable {
   package internal(set) var connections = 0
   /// Active transfers without a connection; each has a reserved one.
   var unconnected = 0
-  var members = TransferTable()
+  var members = ScheduledTransferTable()
   var hosts = HostTable()
   /// For each level, the hosts whose first member may start, ordered by its key.
   var ready = [RankedSet<QueueKey>](repeating: RankedSet(), count: PriorityLevel.allCases.count)
   /// The ends of the hosts' pauses.
   var wakeUpTimes = RankedSet<Instant>()
-  var share = FairShare()
+  var share = SlotFairQueue()
   private var lastSequence: UInt64 = 0
   /// The highest rank so far.
   var lastRank: Int64 = 0

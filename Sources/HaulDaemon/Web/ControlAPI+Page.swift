@@ -7,7 +7,7 @@ import Hummingbird
 extension ControlAPI {
   static let sessionPath = "/api/v1/session"
 
-  func address(for request: Request) async throws -> PageAddress {
+  func address(for request: Request) async throws -> WebPageAddress {
     _ = try await request.body(NoKeys.self)
     guard isLocal else {
       throw Problem(403, "Forbidden", "the page's address is only given over the socket: haul ui")
@@ -15,7 +15,7 @@ extension ControlAPI {
     let port = try await listener.port()
     let host = access.host.contains(":") ? "[\(access.host)]" : access.host
     // A fragment is never sent to a server, so that no log and no Referer has the code.
-    return PageAddress(url: "http://\(host):\(port)/#code=\(sessions.makeCode())")
+    return WebPageAddress(url: "http://\(host):\(port)/#code=\(sessions.makeCode())")
   }
 
   func session(for request: Request) async throws -> SessionToken {

@@ -17,7 +17,7 @@ package enum FileHasher {
     _ algorithms: [Checksum.Algorithm], of file: any DiskFile, length: Int64,
     isCancelled: () -> Bool = { false }
   ) throws(TransferError) -> [Checksum] {
-    var state = RunningDigest(algorithms)
+    var state = IncrementalDigest(algorithms)
     try FileReader.forEachBlock(of: file, in: 0..<length, isCancelled: isCancelled) { bytes in
       state.update(bytes)
     }

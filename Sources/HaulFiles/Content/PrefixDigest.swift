@@ -8,7 +8,7 @@ import NIOConcurrencyHelpers
 /// never wait.
 final class PrefixDigest: Sendable {
   private struct State {
-    var digest: RunningDigest
+    var digest: IncrementalDigest
     /// Everything before this is hashed.
     var position: Int64 = 0
     /// Whether a thread is hashing the bytes from `position` on.
@@ -22,7 +22,7 @@ final class PrefixDigest: Sendable {
 
   init(_ algorithms: [Checksum.Algorithm]) {
     self.algorithms = algorithms
-    state = NIOLockedValueBox(State(digest: RunningDigest(algorithms)))
+    state = NIOLockedValueBox(State(digest: IncrementalDigest(algorithms)))
   }
 
   var position: Int64 { state.withLockedValue { $0.position } }
@@ -72,7 +72,7 @@ final class PrefixDigest: Sendable {
     }
   }
 
-  private func take(at offset: Int64) -> RunningDigest? {
+  private func take(at offset: Int64) -> IncrementalDigest? {
     state.withLockedValue { state in
       guard state.position == offset, !state.isTaken else { return nil }
       state.isTaken = true
@@ -80,7 +80,7 @@ final class PrefixDigest: Sendable {
     }
   }
 
-  private func put(_ digest: RunningDigest, count: Int) {
+  private func put(_ digest: IncrementalDigest, count: Int) {
     state.withLockedValue { state in
       state.digest = digest
       state.position += Int64(count)

@@ -12,10 +12,10 @@ package struct FileRecord: Hashable, Sendable {
   package let entityTag: String?
   /// Whether the server's date was so recent that the file may have changed later with the same
   /// date (RFC 9110, section 8.8.2.2).
-  package let isUnsure: Bool
+  package let hasWeakDate: Bool
 
   private static let version: UInt8 = 1
-  private static let unsureVersion: UInt8 = 2
+  private static let weakDateVersion: UInt8 = 2
   /// The attribute of a part file until it is whole. It only shows that Haul created it.
   static let unfinishedAttribute = [version]
   private static let resourceLength = 16
@@ -32,16 +32,16 @@ package struct FileRecord: Hashable, Sendable {
     self.size = size
     self.modified = modified
     entityTag = head.validator.entityTag
-    isUnsure = head.validator.lastModified != nil && !head.validator.isStrong
+    hasWeakDate = head.validator.lastModified != nil && !head.validator.isStrong
   }
 
   /// Nil if the bytes are no record of this version.
   init?(_ bytes: [UInt8]) {
     let tagStart = 1 + Self.resourceLength + 16
-    guard let version = bytes.first, [Self.version, Self.unsureVersion].contains(version),
+    guard let version = bytes.first, [Self.version, Self.weakDateVersion].contains(version),
       bytes.count >= tagStart
     else { return nil }
-    isUnsure = version == Self.unsureVersion
+    hasWeakDate = version == Self.weakDateVersion
     resource = bytes[1...Self.resourceLength]
     size = Int64(littleEndian: bytes[(1 + Self.resourceLength)..<(tagStart - 8)])
     modified = Double(bitPattern: UInt64(littleEndian: bytes[(tagStart - 8)..<tagStart]))
@@ -52,7 +52,7 @@ package struct FileRecord: Hashable, Sendable {
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(64)
-    bytes.append(isUnsure ? Self.unsureVersion : Self.version)
+    bytes.append(hasWeakDate ? Self.weakDateVersion : Self.version)
     bytes += resource
     withUnsafeBytes(of: size.littleEndian) { bytes += $0 }
     withUnsafeBytes(of: modified.bitPattern.littleEndian) { bytes += $0 }

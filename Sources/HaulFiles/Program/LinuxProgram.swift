@@ -90,8 +90,8 @@
     func end() async -> ProgramEnd {
       let thread = NIOThreadPool(numberOfThreads: 1)
       thread.start()
-      let end = await OneShot.wait { handover in
-        thread.submit { _ in handover.give(self.watch()) }
+      let end = await OneShot.wait { oneShot in
+        thread.submit { _ in oneShot.give(self.watch()) }
       }
       // Called once.
       try? await thread.shutdownGracefully()

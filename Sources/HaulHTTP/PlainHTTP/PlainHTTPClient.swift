@@ -198,7 +198,7 @@ extension PlainHTTPClient {
         if !state.isShutDown { state.open[ObjectIdentifier(channel)] = (channel, origin) }
         return state.isShutDown
       }
-      if isShutDown { throw Clients.shutDownError }
+      if isShutDown { throw ClientCache.shutDownError }
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHandlers([
         HTTPRequestEncoder(), ReusedConnectionWatch(),

@@ -145,7 +145,7 @@ extension FetchResponse {
     head.headers = HeaderFields(
       head.headers.fields.filter { !Self.ofCodedBytes.contains($0.name.lowercased()) }
         .map { ($0.name, $0.value) })
-    head.undoneCoding = coding
+    head.removedCoding = coding
     return FetchResponse(
       head: head, body: DecodedBody(base: body, coding: coding, limit: limit), executor: executor)
   }

@@ -1,7 +1,7 @@
 import HaulCore
 
 /// A transfer with the identity that its events and handles carry.
-struct Identified: Sendable {
+struct IdentifiedTransfer: Sendable {
   let id: TransferID
   let identity: TransferIdentity?
 }
@@ -9,7 +9,7 @@ struct Identified: Sendable {
 /// Adds transfers and changes their requests.
 extension QueueCoordinator {
   /// A call of `add` that waits for the mutex.
-  final class WaitingAdd {
+  final class PendingAdd {
     let requests: [TransferRequest]
     let ifKnown: TransferRequest.IfKnown
     let key: String?
@@ -22,8 +22,8 @@ extension QueueCoordinator {
 
   struct Added: Sendable {
     /// In the order of the requests.
-    let all: [Identified]
-    var new: [Identified] = []
+    let all: [IdentifiedTransfer]
+    var new: [IdentifiedTransfer] = []
     var updated: [TransferID] = []
     var hold: EventHub.Hold?
   }
@@ -33,7 +33,7 @@ extension QueueCoordinator {
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> Added {
     try refuseAfterShutdown()
-    let mine = WaitingAdd(try checked(requests), ifKnown, key)
+    let mine = PendingAdd(try checked(requests), ifKnown, key)
     waitingAdds.append(mine)
     await turn.run {
       guard mine.outcome == nil else { return }
@@ -52,7 +52,7 @@ extension QueueCoordinator {
 
   /// The waiting calls that are stored together, with one sync: up to the first call with a key,
   /// which is stored alone.
-  private func takeAdds() -> [WaitingAdd] {
+  private func takeAdds() -> [PendingAdd] {
     var count = 0
     let together = waitingAdds.prefix { add in
       count += add.requests.count
@@ -63,7 +63,7 @@ extension QueueCoordinator {
     return adds
   }
 
-  private func storeAdds(_ adds: [WaitingAdd]) async {
+  private func storeAdds(_ adds: [PendingAdd]) async {
     do throws(TransferError) {
       let outcomes = try await addNow(adds)
       for (add, outcome) in zip(adds, outcomes) { add.outcome = .success(outcome) }
@@ -85,7 +85,7 @@ extension QueueCoordinator {
     let added: Added
   }
 
-  private func addNow(_ adds: [WaitingAdd]) async throws(TransferError) -> [Added] {
+  private func addNow(_ adds: [PendingAdd]) async throws(TransferError) -> [Added] {
     var prepared: [PreparedAdd] = []
     do throws(TransferError) {
       for add in adds { prepared.append(try await prepare(add)) }
@@ -117,7 +117,7 @@ extension QueueCoordinator {
     }
   }
 
-  private func prepare(_ add: WaitingAdd) async throws(TransferError) -> PreparedAdd {
+  private func prepare(_ add: PendingAdd) async throws(TransferError) -> PreparedAdd {
     let (requests, ifKnown) = (add.requests, add.ifKnown)
     // The same call was stored earlier.
     if let key = add.key, let ids = try await store.batch(key) {
@@ -126,13 +126,13 @@ extension QueueCoordinator {
     }
     let known = try await known(requests, ifKnown)
     let found = known.mapValues {
-      Identified(id: $0.id, identity: TransferIdentity($0.request))
+      IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
     let updates = ifKnown == .update ? updates(of: known, by: requests) : []
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
     let new = additions.map {
-      Identified(id: $0.id, identity: TransferIdentity($0.request))
+      IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
     await reserveNames(of: additions)
     var rest = new[...]
@@ -189,7 +189,7 @@ extension QueueCoordinator {
 
   /// Assigns unused ids: two of a million random ids may be equal.
   private func additions(_ requests: [TransferRequest]) -> [QueueMachine.Addition] {
-    var new = IDTable()
+    var new = IDIndex()
     new.reserve(requests.count)
     var random = engine.random
     return requests.map { request in

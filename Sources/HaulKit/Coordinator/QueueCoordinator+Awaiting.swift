@@ -7,7 +7,7 @@ extension QueueCoordinator {
     guard let end = try await end(of: id, orBlocked: true) else {
       throw notAwaited("the transfer")
     }
-    return try end.orItsError
+    return try end.orThrowError
   }
 
   /// Its result, also a failure; nil when it was removed, the manager shut down or the task was
@@ -124,7 +124,7 @@ extension QueueCoordinator {
 
 extension TransferResult {
   /// The result if it is a success, else its error is thrown.
-  var orItsError: TransferResult {
+  var orThrowError: TransferResult {
     get throws(TransferError) {
       switch state {
       case .completed: self

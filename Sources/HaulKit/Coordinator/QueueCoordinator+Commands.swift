@@ -39,12 +39,12 @@ extension QueueCoordinator {
   }
 
   func move(
-    _ selection: TransferSelection, to place: QueuePosition
+    _ selection: TransferSelection, to position: QueuePosition
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
     let report = reportOfUnknown(ids)
     try await performDecision { (queue, decision) throws(TransferError) in
-      queue.move(ids, to: place, &decision)
+      queue.move(ids, to: position, &decision)
     }
     return report
   }

@@ -3,7 +3,7 @@ import HaulFiles
 
 /// Handles the reports of runs and their ends.
 extension QueueCoordinator {
-  private static let storeAgainAfter: Duration = .seconds(1)
+  private static let storeRetryDelay: Duration = .seconds(1)
 
   /// Handles a report that a run sends before its end.
   /// - Returns: the error, if it had to be stored and could not be.
@@ -80,14 +80,14 @@ extension QueueCoordinator {
 
   /// - Returns: the transfers whose ends were stored.
   @discardableResult
-  func storeEnds() async -> [Identified] {
+  func storeEnds() async -> [IdentifiedTransfer] {
     await turn.run {
       willStoreEnds = false
       let ids = runs.ended
       // The store may have refused other ends while this waited for the mutex.
       guard !ids.isEmpty, !isStoreRefusing || isShutDown else { return [] }
       // Their records may be gone once the change is stored.
-      let ends = ids.map { Identified(id: $0, identity: runs.identity(of: $0)) }
+      let ends = ids.map { IdentifiedTransfer(id: $0, identity: runs.identity(of: $0)) }
       let suspensions = ends.compactMap { end in
         runs.run(of: end.id)?.end?.suspension.map { (end.id, $0, end.identity) }
       }
@@ -117,7 +117,7 @@ extension QueueCoordinator {
     case .paused where isShutDown: queue.suspended(id, .slot, &decision)
     case .paused: queue.ended(id, .paused, nil, by: .disk, &decision)
     case .suspended(let reason): queue.suspended(id, reason, &decision)
-    case .foundPublished(let result): queue.foundPublished(id, result, &decision)
+    case .alreadyPublished(let result): queue.alreadyPublished(id, result, &decision)
     }
     if runs.storesLocation(of: id) {
       decision.locations.append(StoredLocation(id: id, location: runs[id].location))
@@ -127,7 +127,7 @@ extension QueueCoordinator {
   /// Nothing starts until the store has been tried again.
   func storeLater() {
     isStoreRefusing = true
-    deadlines.set(.store, to: engine.clock.now + Self.storeAgainAfter)
+    deadlines.set(.store, to: engine.clock.now + Self.storeRetryDelay)
   }
 
   /// Ignores the end of its run.

@@ -31,12 +31,12 @@ extension QueueCoordinator {
   }
 
   /// The number of ends to check: more than the last change of a process can have stored.
-  private static let lastEnds = 2000
+  private static let maximumCheckedEnds = 2000
 
   /// Deletes the kept journals of a process that died between storing the last ends and
   /// `removeKeptJournals`.
   private func removeKeptJournalsOfLastProcess() async {
-    let first = max(queue.lastEvent - Self.lastEnds, 1)
+    let first = max(queue.lastEvent - Self.maximumCheckedEnds, 1)
     // If the events cannot be read, the files only take space.
     let events = (try? await store.events(from: first, atMost: .max)) ?? []
     let paths = events.compactMap { event in

@@ -26,9 +26,9 @@ extension QueueCoordinator {
 
   func id(of identifier: String) -> TransferID? { queue.id(of: identifier) }
 
-  func identified(_ ids: [TransferID]) async throws(TransferError) -> [Identified] {
+  func identified(_ ids: [TransferID]) async throws(TransferError) -> [IdentifiedTransfer] {
     try await store.records(ids).map {
-      Identified(id: $0.id, identity: TransferIdentity($0.request))
+      IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
   }
 

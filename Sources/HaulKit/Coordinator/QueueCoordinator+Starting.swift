@@ -8,7 +8,7 @@ extension QueueCoordinator {
     if hasSchedule { await enforceSchedule() }
     guard !isShutDown, !isStoreRefusing else { return }
     let now = engine.clock.now
-    while !queue.toRecheck.isEmpty || picksOrMayPick(at: now), !isShutDown, !isStoreRefusing {
+    while !queue.toRecheck.isEmpty || isPickingOrMayPick(at: now), !isShutDown, !isStoreRefusing {
       await turn.run {
         guard !isStoreRefusing else { return }
         do throws(TransferError) {
@@ -24,7 +24,7 @@ extension QueueCoordinator {
 
   private var hasSchedule: Bool { scheduleMonitor.isNeeded || !stoppingForSchedule.isEmpty }
 
-  private func picksOrMayPick(at now: Instant) -> Bool {
+  private func isPickingOrMayPick(at now: Instant) -> Bool {
     !picked.isEmpty || engine.slots.update { $0.mayStart(at: now) }
   }
 
@@ -163,7 +163,7 @@ extension QueueCoordinator {
       var download = record?.request.download
       if isDisplaced { download = nil }
       await self?.run(
-        DiscardDriver(
+        CleanupDriver(
           request: download, serverName: serverName,
           previous: PreviousRun(location: location, path: record?.result?.path)),
         for: id,

@@ -205,11 +205,11 @@ extension QueueCoordinator {
 
   /// Emits why it has no slot, if it waits for one.
   func emitWaiting(_ id: TransferID, _ identity: TransferIdentity?) {
-    emitWaiting([Identified(id: id, identity: identity)])
+    emitWaiting([IdentifiedTransfer(id: id, identity: identity)])
   }
 
   /// The same for many, at one moment.
-  func emitWaiting(_ members: [Identified]) {
+  func emitWaiting(_ members: [IdentifiedTransfer]) {
     let now = (engine.clock.now, engine.clock.wallSeconds)
     for member in members {
       if let reason = slotReason(of: member.id, at: now) {

@@ -28,7 +28,7 @@ package actor QueueCoordinator {
   var runs = RunSupervisor()
   let turn = AsyncMutex()
   /// Calls of `add` that wait for the mutex, in order.
-  var waitingAdds: [WaitingAdd] = []
+  var waitingAdds: [PendingAdd] = []
   let waiters = Waiters()
   let deadlines: DeadlineQueue<Deadline>
   /// Transfers with a wait reason that must be checked.

@@ -46,7 +46,7 @@ package struct RunSupervisor {
     }
   }
 
-  private var records = IDMap<Record>()
+  private var records = IDDictionary<Record>()
   /// Transfers whose runs have ended and whose ends are not stored yet, in order.
   package private(set) var ended: [TransferID] = []
 

@@ -52,7 +52,7 @@ extension DownloadRun {
     self.target = target
     (machine.rules.existing, machine.rules.needsExisting) = (claim.existing, claim.needsExisting)
     if target.recovery.published {
-      await foundPublished(target)
+      await alreadyPublished(target)
       return nil
     }
     return await recover(target)
@@ -85,13 +85,13 @@ extension DownloadRun {
   }
 
   /// Ends the run: an earlier one published the file, and crashed before it deleted the journal.
-  private mutating func foundPublished(_ target: FileTarget) async {
+  private mutating func alreadyPublished(_ target: FileTarget) async {
     let recovery = target.recovery
     reused = recovery.publishedLength ?? 0
     await target.release()
     let path = recovery.publishedName.map(target.claim.directory.filePath)
     let found = result(.completed, path: path, bytes: reused, verified: .length)
-    end = request.startOver ? .foundPublished(found) : .finished(found)
+    end = request.startOver ? .alreadyPublished(found) : .finished(found)
   }
 
   /// Why a number is added to the name, if an existing file is the cause; otherwise nil.
@@ -145,7 +145,7 @@ extension RunEnd {
   /// The end that the reader of the stream gets, after the last byte.
   var outcome: Result<Void, TransferError> {
     switch self {
-    case .paused, .suspended, .foundPublished:
+    case .paused, .suspended, .alreadyPublished:
       .failure(TransferError(.interrupted, "it was stopped; a stream cannot resume"))
     case .finished(let result):
       switch result.state {

@@ -94,7 +94,7 @@ extension DownloadRun {
     guard let willPublish = engine.hooks.willPublish else {
       if driver.executor != nil, publishHere(target, length, seconds) { return }
       target.publish(length: length, modified: seconds) { [inbox] in inbox.post(.published($0)) }
-      return await waitAsideForDisk()
+      return await waitForDiskWithoutSlot()
     }
     helpers.append { [inbox, id] in
       await willPublish(id)
@@ -117,7 +117,7 @@ extension DownloadRun {
   }
 
   /// Releases its connection to another transfer, unless too many transfers wait for the disk.
-  private func waitAsideForDisk() async {
+  private func waitForDiskWithoutSlot() async {
     guard engine.slots.update({ $0.yieldSlotForDisk(id) }) else { return }
     await context.report(.slotsChanged)
   }

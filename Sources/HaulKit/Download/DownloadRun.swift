@@ -8,7 +8,7 @@ struct DownloadRun: ~Copyable {
   let context: RunContext
   let started: Instant
   var machine: DownloadMachine
-  let plan: SharedPlan
+  let plan: LockedSegmentPlan
   let inbox = DownloadInbox()
   /// Where the bytes go, once the name is known.
   var target: (any DownloadTarget)?
@@ -59,7 +59,7 @@ struct DownloadRun: ~Copyable {
     let window = driver.stream.map {
       StreamWindow(size: $0.size, connections: max(driver.request.connections, 1))
     }
-    plan = SharedPlan(SegmentPlan(window: window))
+    plan = LockedSegmentPlan(SegmentPlan(window: window))
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
   }
 

@@ -11,7 +11,7 @@ struct SegmentReceiver: Sendable {
   /// The digests that the version must have.
   let checksums: [Checksum]
   let target: any DownloadTarget
-  let plan: SharedPlan
+  let plan: LockedSegmentPlan
   let maximumSize: Int64?
   let inbox: DownloadInbox
 

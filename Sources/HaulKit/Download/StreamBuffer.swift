@@ -17,9 +17,9 @@ package final class StreamBuffer: Sendable {
     var read: Int64 = 0
     var bufferedBytes: Int64 = 0
     var peakBuffered: Int64 = 0
-    var digest: RunningDigest?
+    var digest: IncrementalDigest?
     var end: Result<Void, TransferError>?
-    var plan: SharedPlan?
+    var plan: LockedSegmentPlan?
     var generation = 0
     var moved: @Sendable () -> Void = {}
     var waiters: [UInt64: Waiter] = [:]
@@ -54,7 +54,7 @@ package final class StreamBuffer: Sendable {
   var bufferedBytes: Int64 { state.withLockedValue { $0.bufferedBytes } }
 
   /// - Parameter moved: called when the reader has advanced by a part of the window.
-  func attach(_ plan: SharedPlan, moved: @escaping @Sendable () -> Void) {
+  func attach(_ plan: LockedSegmentPlan, moved: @escaping @Sendable () -> Void) {
     change { state in
       state.plan = plan
       state.moved = moved
@@ -66,7 +66,7 @@ package final class StreamBuffer: Sendable {
     change { state in
       state.chunks = [:]
       state.bufferedBytes = 0
-      state.digest = algorithms.isEmpty ? nil : RunningDigest(algorithms)
+      state.digest = algorithms.isEmpty ? nil : IncrementalDigest(algorithms)
       state.generation = state.plan?.update { $0.plan.window?.generation } ?? 0
     }
   }

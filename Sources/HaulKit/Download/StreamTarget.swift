@@ -4,7 +4,7 @@ import HaulFiles
 /// A download to a reader, which takes the bytes in order while they arrive.
 struct StreamTarget: DownloadTarget {
   let buffer: StreamBuffer
-  let plan: SharedPlan
+  let plan: LockedSegmentPlan
 
   let recovery = Recovery()
   let dirtyBytes: Int64 = 0
@@ -63,7 +63,7 @@ struct StreamTarget: DownloadTarget {
 /// Passes one segment's bytes to the reader's window, and waits if it is full.
 struct StreamSegmentWriter: SegmentWriter {
   let buffer: StreamBuffer
-  let plan: SharedPlan
+  let plan: LockedSegmentPlan
   let segment: SegmentID
   /// The digests of the version that the first bytes begin.
   var beginning: [Checksum.Algorithm]?
@@ -74,10 +74,10 @@ struct StreamSegmentWriter: SegmentWriter {
     if let beginning { buffer.begin(beginning) }
     beginning = nil
     if buffer.take(pieces) { return }
-    plan.update { $0.plan.holdBack(segment) }
+    plan.update { $0.plan.noteWaitForReader(segment) }
     repeat {
       try await buffer.waitForRoom(pieces)
-      plan.update { $0.plan.holdBack(segment) }
+      plan.update { $0.plan.noteWaitForReader(segment) }
     } while !buffer.take(pieces)
   }
 

@@ -77,7 +77,7 @@ extension TargetSearch {
     var existing: DownloadMachine.ExistingFile {
       .init(
         path: path, size: size, modified: modified, entityTag: record?.entityTag,
-        isUnsure: record?.isUnsure ?? false)
+        hasWeakDate: record?.hasWeakDate ?? false)
     }
   }
 

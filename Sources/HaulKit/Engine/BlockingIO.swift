@@ -38,9 +38,9 @@ package struct BlockingIO: Sendable {
   ) async throws(TransferError) -> Value {
     guard let pool else { return try body() }
     if let value = try runHere(body) { return value }
-    return try await OneShot<Result<Value, TransferError>>.wait { handover in
+    return try await OneShot<Result<Value, TransferError>>.wait { oneShot in
       pool.submit { state in
-        handover.give(
+        oneShot.give(
           Result { () throws(TransferError) in
             guard case .active = state else {
               throw TransferError(.cancelled, "the file threads have been stopped")

@@ -35,7 +35,7 @@ private func known(_ error: any Error, isCancelled: Bool) -> any Error {
 extension FetchResponse {
   fileprivate var withKnownErrors: FetchResponse {
     let isRight = collected.map { chunks in
-      chunks.allSatisfy(\.hasItsCount)
+      chunks.allSatisfy(\.isByteCountCorrect)
         && chunks.reduce(Int64(0)) { $0 + Int64($1.count) } <= announced
     }
     return FetchResponse(
@@ -54,7 +54,7 @@ extension FetchResponse {
 
 extension ByteChunk {
   /// Whether the buffer has as many bytes as `count` says; more would be read from foreign memory.
-  fileprivate var hasItsCount: Bool { withBytes(\.count) == count }
+  fileprivate var isByteCountCorrect: Bool { withBytes(\.count) == count }
 }
 
 /// A body whose errors are converted, and which must not be longer than announced.
@@ -81,7 +81,7 @@ private struct ErrorMappingBody: AsyncSequence, Sendable {
         throw known(error, isCancelled: Task.isCancelled)
       }
       guard let chunk else { return nil }
-      guard chunk.hasItsCount else {
+      guard chunk.isByteCountCorrect else {
         throw TransferError(
           .protocolViolation, "the transport delivered a chunk without the bytes that it counts")
       }

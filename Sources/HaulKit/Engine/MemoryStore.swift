@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 /// A store in memory, which ends with the process.
 package struct MemoryStore: Store {
   fileprivate struct State {
-    var records = IDMap<TransferRecord>()
+    var records = IDDictionary<TransferRecord>()
     /// The records by rank; nil after one was added, removed or moved.
     var order: [(rank: Int64, id: TransferID)]?
     /// The owner of each identifier.
@@ -98,7 +98,7 @@ package struct MemoryStore: Store {
 extension MemoryStore.State {
   /// Whether every id is new and no identifier would have two owners at any time.
   fileprivate func permits(_ change: StoreChange) -> Bool {
-    var new = IDTable()
+    var new = IDIndex()
     new.reserve(change.added.count)
     var names: [TransferID: String?] = [:]
     var owners = IdentifierOwners(identifiers)

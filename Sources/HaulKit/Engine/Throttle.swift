@@ -17,7 +17,7 @@ package final class Throttle: Sendable {
     let rate = Self.limit(rate)
     self.clock = clock
     limited = Synchronization.Atomic(rate != nil)
-    queue = NIOLockedValueBox(ThrottleQueue(WeightedShare(rate: rate, at: clock.now)))
+    queue = NIOLockedValueBox(ThrottleQueue(RateFairQueue(rate: rate, at: clock.now)))
   }
 
   private static func limit(_ rate: Int64?) -> Int64? { rate.flatMap { $0 > 0 ? $0 : nil } }
@@ -56,7 +56,7 @@ package final class Throttle: Sendable {
   }
 
   /// Waits to be resumed.
-  private func follow(_ ticket: WeightedShare.Ticket) async -> ThrottleQueue.Role {
+  private func follow(_ ticket: RateFairQueue.Ticket) async -> ThrottleQueue.Role {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let now = clock.now
@@ -71,7 +71,7 @@ package final class Throttle: Sendable {
 
   /// Sleeps for all waiting tasks, and resumes each when its grant is due.
   private func lead(
-    _ ticket: WeightedShare.Ticket, from instant: Instant
+    _ ticket: RateFairQueue.Ticket, from instant: Instant
   ) async -> ThrottleQueue.Role {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.serve(from: instant, as: ticket) }
@@ -81,7 +81,7 @@ package final class Throttle: Sendable {
     }
   }
 
-  private func serve(from instant: Instant, as leader: WeightedShare.Ticket) async {
+  private func serve(from instant: Instant, as leader: RateFairQueue.Ticket) async {
     var instant = instant
     // A sleep ends early only when the leader was resumed: then another task leads.
     while (try? await clock.sleep(until: instant)) != nil {

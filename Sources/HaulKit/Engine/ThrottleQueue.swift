@@ -2,7 +2,7 @@ import HaulCore
 
 /// The tasks that wait for a `Throttle`, and which of them is the leader.
 struct ThrottleQueue: Sendable {
-  typealias Ticket = WeightedShare.Ticket
+  typealias Ticket = RateFairQueue.Ticket
 
   /// What a task that requested bytes must do.
   enum Role: Sendable {
@@ -24,13 +24,13 @@ struct ThrottleQueue: Sendable {
     }
   }
 
-  private var share: WeightedShare
+  private var share: RateFairQueue
   private var followers: [Ticket: CheckedContinuation<Role, Never>] = [:]
   /// What was granted to tasks that have not suspended yet.
   private var granted: [Ticket: Int] = [:]
   private var leader: (ticket: Ticket, until: Instant)?
 
-  init(_ share: WeightedShare) { self.share = share }
+  init(_ share: RateFairQueue) { self.share = share }
 
   mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
@@ -39,7 +39,7 @@ struct ThrottleQueue: Sendable {
     var wakes = Continuations()
     grantDue(at: now, &wakes)
     let role = role(of: ticket, at: now)
-    appoint(at: now, &wakes)
+    chooseLeader(at: now, &wakes)
     return (ticket, role, wakes)
   }
 
@@ -62,7 +62,7 @@ struct ThrottleQueue: Sendable {
       leader = (sleeper, next.instant)
       return (next.instant, wakes)
     }
-    appoint(at: now, &wakes)
+    chooseLeader(at: now, &wakes)
     return (nil, wakes)
   }
 
@@ -70,7 +70,7 @@ struct ThrottleQueue: Sendable {
     share.setRate(rate, at: now)
     var wakes = Continuations()
     grantDue(at: now, &wakes)
-    appoint(at: now, &wakes)
+    chooseLeader(at: now, &wakes)
     return wakes
   }
 
@@ -80,7 +80,7 @@ struct ThrottleQueue: Sendable {
     granted[ticket] = nil
     var wakes = Continuations()
     wake(ticket, .withdrawn, &wakes)
-    appoint(at: now, &wakes)
+    chooseLeader(at: now, &wakes)
     return wakes
   }
 }
@@ -118,7 +118,7 @@ extension ThrottleQueue {
   }
 
   /// Makes a suspended task the leader if none leads in time; other tasks check that themselves.
-  private mutating func appoint(at now: Instant, _ wakes: inout Continuations) {
+  private mutating func chooseLeader(at now: Instant, _ wakes: inout Continuations) {
     guard let next = share.nextDue(at: now), needsLeader(from: next.instant),
       let ticket = followers[next.ticket] == nil ? followers.keys.first : next.ticket
     else { return }

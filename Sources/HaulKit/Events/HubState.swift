@@ -58,7 +58,7 @@ struct HubState {
   private(set) var first = 1
   var subscribers: OrderedDictionary<UInt64, Subscriber> = [:]
   var transferSubscribers: [TransferID: OrderedDictionary<UInt64, TransferSubscriber>] = [:]
-  var live = IDMap<LiveTransfer>()
+  var live = IDDictionary<LiveTransfer>()
   var lastSubscriber: UInt64 = 0
   /// The positions from which events are held back, in increasing order.
   var holds: [(number: UInt64, position: Int)] = []

@@ -76,11 +76,11 @@ extension TransferManager {
   /// Moves transfers next to each other, in the order given or listed, also while they run.
   /// Order counts within a priority.
   /// - Throws: `io`, `disk-full`: it could not be stored, and nothing has changed.
-  /// - Complexity: O(members of the list) for a place beside another, else O(moved).
+  /// - Complexity: O(members of the list) for a position beside another, else O(moved).
   public func move(
-    _ selection: TransferSelection, to place: QueuePosition
+    _ selection: TransferSelection, to position: QueuePosition
   ) async throws(TransferError) -> CommandReport {
-    try await coordinator.move(selection, to: place)
+    try await coordinator.move(selection, to: position)
   }
 
   /// Changes the priority of transfers, and so their share of the slots and of the rate limit.

@@ -145,7 +145,7 @@ extension TransferManager {
     try await coordinator.identified(ids).map(handle)
   }
 
-  func handle(_ identified: Identified) -> Transfer {
+  func handle(_ identified: IdentifiedTransfer) -> Transfer {
     Transfer(id: identified.id, identity: identified.identity, manager: self)
   }
 }

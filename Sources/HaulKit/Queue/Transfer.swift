@@ -121,8 +121,8 @@ extension Transfer {
 
   /// As `TransferManager.move`.
   /// - Throws: `refused`, with the `refusal` `isUnknown`; `io`, `disk-full`.
-  public func move(to place: QueuePosition) async throws(TransferError) {
-    try await manager.move([id], to: place).check(id)
+  public func move(to position: QueuePosition) async throws(TransferError) {
+    try await manager.move([id], to: position).check(id)
   }
 }
 

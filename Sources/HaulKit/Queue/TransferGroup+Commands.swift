@@ -68,7 +68,7 @@ extension TransferGroup {
 
   /// As `TransferManager.move`: the members stay in their order, next to each other.
   /// - Throws: `io`, `disk-full`.
-  public func move(to place: QueuePosition) async throws(TransferError) -> CommandReport {
-    try await manager.move(selection, to: place)
+  public func move(to position: QueuePosition) async throws(TransferError) -> CommandReport {
+    try await manager.move(selection, to: position)
   }
 }

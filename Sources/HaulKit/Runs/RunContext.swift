@@ -10,7 +10,7 @@ package final class RunContext: Sendable {
     var receiver: Receiver?
     var waiting: [RunSignal] = []
     var identity: TransferIdentity?
-    var plan: SharedPlan?
+    var plan: LockedSegmentPlan?
     /// Nil until it first has a rate limit of its own.
     var throttle: Throttle?
   }
@@ -50,7 +50,7 @@ package final class RunContext: Sendable {
 
   /// Sets the receiver of orders, which first gets the earlier ones. Called once.
   /// - Parameter plan: of a download.
-  func receiveOrders(for plan: SharedPlan, _ receiver: @escaping Receiver) {
+  func receiveOrders(for plan: LockedSegmentPlan, _ receiver: @escaping Receiver) {
     orders.withLockedValue { $0.plan = plan }
     receiveOrders(receiver)
   }

@@ -8,13 +8,13 @@ package enum RunEnd: Sendable {
   case suspended(WaitReason)
   /// It should start over, but an earlier run has published the file; the end of that run was not
   /// stored.
-  case foundPublished(TransferResult)
+  case alreadyPublished(TransferResult)
 
   /// Whether it will not resume from the bytes on disk.
   var isOver: Bool {
     switch self {
     case .paused, .suspended: false
-    case .finished, .foundPublished: true
+    case .finished, .alreadyPublished: true
     }
   }
 
@@ -28,7 +28,7 @@ package enum RunEnd: Sendable {
     switch self {
     case .paused, .suspended: false
     case .finished(let result): result.state == .completed
-    case .foundPublished: true
+    case .alreadyPublished: true
     }
   }
 }

@@ -25,13 +25,13 @@ extension TransferManager {
     }
     let transfer = try await add(request)
     let events = transfer.events()
-    if let result = await coordinator.blocked(transfer.id) { return try result.orItsError }
+    if let result = await coordinator.blocked(transfer.id) { return try result.orThrowError }
     for await event in events {
       switch event.kind {
       case .progress(let told): progress(told)
-      case .finished(let result): return try result.orItsError
+      case .finished(let result): return try result.orThrowError
       case .waiting:
-        if let result = await coordinator.blocked(transfer.id) { return try result.orItsError }
+        if let result = await coordinator.blocked(transfer.id) { return try result.orThrowError }
       default: break
       }
     }

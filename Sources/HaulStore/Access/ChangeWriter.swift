@@ -11,7 +11,7 @@ struct ChangeWriter {
   private let reached: @Sendable () -> Void
   private let coding = RowCoding()
   /// The rows that this change adds, by id and in order.
-  private var numbers = IDTable()
+  private var numbers = IDIndex()
   private var added: [(id: TransferID, number: UInt32)] = []
 
   init(

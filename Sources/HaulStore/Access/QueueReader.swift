@@ -9,7 +9,7 @@ struct QueueReader {
   init(db: Database) { self.db = db }
 
   /// - Parameter numbers: gets the rows of all ids, unless it is nil.
-  func queue(noting numbers: inout IDTable?) throws -> StoredQueue {
+  func queue(noting numbers: inout IDIndex?) throws -> StoredQueue {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.ofRunning(db))
     queue.locations = try LocationRows.all(db)

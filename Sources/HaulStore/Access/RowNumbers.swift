@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 
 /// The row of each id in `members`, read once and updated with each commit.
 final class RowNumbers: Sendable {
-  private let box = NIOLockedValueBox<IDTable?>(nil)
+  private let box = NIOLockedValueBox<IDIndex?>(nil)
 
   /// Nil for an unknown id.
   func number(of id: TransferID) -> Int64? {
@@ -23,7 +23,7 @@ final class RowNumbers: Sendable {
     try box.withLockedValue { numbers in
       guard numbers == nil else { return }
       let rows = try Row.fetchCursor(db, sql: "SELECT seq, id FROM members")
-      var found = IDTable()
+      var found = IDIndex()
       while let row = try rows.next() {
         let number = try Self.number(row.decode(Int64.self, atIndex: 0))
         guard found.set(try TransferID(stored: row.decode(Int64.self, atIndex: 1)), to: number)
@@ -35,11 +35,11 @@ final class RowNumbers: Sendable {
 
   /// Calls `body`, which reads every member and adds its row to the table. The table is nil if the
   /// rows are already loaded.
-  func loading<Result>(_ body: (inout IDTable?) throws -> Result) throws -> Result {
-    var known: IDTable?
+  func loading<Result>(_ body: (inout IDIndex?) throws -> Result) throws -> Result {
+    var known: IDIndex?
     if box.withLockedValue({ $0 != nil }) { return try body(&known) }
     return try box.withLockedValue { numbers in
-      var found = numbers == nil ? IDTable() : nil
+      var found = numbers == nil ? IDIndex() : nil
       let result = try body(&found)
       numbers = numbers ?? found
       return result

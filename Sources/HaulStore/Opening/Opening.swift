@@ -10,8 +10,8 @@ struct Opening: Sendable {
 
   /// - Throws: as `SQLiteStore.init`.
   func perform() async throws(TransferError) -> (StoreDatabase, damage: TransferError?) {
-    try await OneShot<Result<(StoreDatabase, TransferError?), TransferError>>.wait { handover in
-      StoreThreads.run { handover.give(Result { () throws(TransferError) in try steps() }) }
+    try await OneShot<Result<(StoreDatabase, TransferError?), TransferError>>.wait { oneShot in
+      StoreThreads.run { oneShot.give(Result { () throws(TransferError) in try steps() }) }
     }.get()
   }
 
@@ -62,7 +62,7 @@ struct Opening: Sendable {
   }
 
   private func handle(_ finding: String) throws(TransferError) -> TransferError {
-    guard options.ifCorrupt == .startEmpty else {
+    guard options.ifDamaged == .startEmpty else {
       throw TransferError(
         .io,
         "the queue's database \(directory.database) is damaged (\(finding)); nothing was changed: put "

@@ -53,7 +53,7 @@ final class DelayedSync: Sendable {
 final class BrokenDirectory: DiskDirectory {
   let base: any DiskDirectory
   let defect: BrokenDisk.Defect
-  let putOff = DelayedSync()
+  let delayedSync = DelayedSync()
 
   init(_ base: any DiskDirectory, _ defect: BrokenDisk.Defect) {
     self.base = base
@@ -77,17 +77,17 @@ final class BrokenDirectory: DiskDirectory {
   }
 
   private func wrap(_ file: any DiskFile, _ name: String) -> any DiskFile {
-    BrokenFile(file, isPart: name.hasSuffix(".part"), defect, putOff)
+    BrokenFile(file, isPart: name.hasSuffix(".part"), defect, delayedSync)
   }
 
   func rename(_ name: String, to newName: String, replacing: Bool) throws(DiskError) {
     try base.rename(name, to: newName, replacing: replacing)
-    if defect == .syncAfterRename { try putOff.perform() }
+    if defect == .syncAfterRename { try delayedSync.perform() }
   }
 
   func link(_ name: String, to newName: String) throws(DiskError) {
     try base.link(name, to: newName)
-    if defect == .syncAfterRename { try putOff.perform() }
+    if defect == .syncAfterRename { try delayedSync.perform() }
   }
 
   func unlink(_ name: String) throws(DiskError) { try base.unlink(name) }
@@ -103,20 +103,21 @@ final class BrokenFile: DiskFile {
   let base: any DiskFile
   let isPart: Bool
   let defect: BrokenDisk.Defect
-  let putOff: DelayedSync
+  let delayedSync: DelayedSync
 
-  init(_ base: any DiskFile, isPart: Bool, _ defect: BrokenDisk.Defect, _ putOff: DelayedSync) {
+  init(_ base: any DiskFile, isPart: Bool, _ defect: BrokenDisk.Defect, _ delayedSync: DelayedSync)
+  {
     self.base = base
     self.isPart = isPart
     self.defect = defect
-    self.putOff = putOff
+    self.delayedSync = delayedSync
   }
 
   func status() throws(DiskError) -> FileStatus { try base.status() }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     let count = try base.write(bytes, at: offset)
-    if !isPart, defect == .syncAfterDurableRecord { try putOff.perform() }
+    if !isPart, defect == .syncAfterDurableRecord { try delayedSync.perform() }
     return count
   }
 
@@ -130,7 +131,7 @@ final class BrokenFile: DiskFile {
 
   func syncData() throws(DiskError) {
     switch defect {
-    case .syncAfterDurableRecord where isPart: putOff.put(base)
+    case .syncAfterDurableRecord where isPart: delayedSync.put(base)
     case .noSync: break
     default: try base.syncData()
     }
@@ -138,7 +139,7 @@ final class BrokenFile: DiskFile {
 
   func sync() throws(DiskError) {
     switch defect {
-    case .syncAfterDurableRecord where isPart, .syncAfterRename where isPart: putOff.put(base)
+    case .syncAfterDurableRecord where isPart, .syncAfterRename where isPart: delayedSync.put(base)
     case .noSync: break
     default: try base.sync()
     }

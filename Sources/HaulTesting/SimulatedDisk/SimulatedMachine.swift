@@ -109,8 +109,8 @@ package final class SimulatedMachine: Sendable {
   }
 
   /// Whether a process has removed or replaced a planted file.
-  package func hasLostPlanted(in path: String) -> Bool {
-    world.withLockedValue { $0.directories[path]?.hasLostPlanted ?? false }
+  package func isPlantedFileLost(in path: String) -> Bool {
+    world.withLockedValue { $0.directories[path]?.isPlantedFileLost ?? false }
   }
 
   /// Makes one call of a process. A dead process gets `EIO` and changes nothing.

@@ -31,11 +31,11 @@ struct SimulatedEntries {
   /// Files of other programs.
   var planted: Set<UInt64> = []
   /// Whether a process has removed or replaced one of those.
-  var hasLostPlanted = false
+  var isPlantedFileLost = false
 
   mutating func change(_ assignments: [String: UInt64?]) {
     for (name, inode) in assignments {
-      if let old = current[name], old != inode, planted.contains(old) { hasLostPlanted = true }
+      if let old = current[name], old != inode, planted.contains(old) { isPlantedFileLost = true }
       current[name] = inode
     }
     pending.append(assignments)

@@ -13,7 +13,7 @@ package final class SeededExecutor: TaskExecutor {
     var random: SimulationRandom
     var jobs: [UnownedJob] = []
     var owner: UInt?
-    var strangers = 0
+    var foreignJobs = 0
   }
 
   private let state: NIOLockedValueBox<State>
@@ -24,7 +24,7 @@ package final class SeededExecutor: TaskExecutor {
 
   /// Jobs that came from another thread than the running one; after the first, the order no longer
   /// depends on the seed alone.
-  package var strangers: Int { state.withLockedValue { $0.strangers } }
+  package var foreignJobs: Int { state.withLockedValue { $0.foreignJobs } }
 
   /// Whether no job is ready.
   package var isIdle: Bool { state.withLockedValue { $0.jobs.isEmpty } }
@@ -32,7 +32,7 @@ package final class SeededExecutor: TaskExecutor {
   package func enqueue(_ job: consuming ExecutorJob) {
     let (job, thread) = (UnownedJob(job), Self.thread)
     state.withLockedValue { state in
-      if let owner = state.owner, owner != thread { state.strangers += 1 }
+      if let owner = state.owner, owner != thread { state.foreignJobs += 1 }
       state.jobs.append(job)
     }
   }
@@ -44,8 +44,8 @@ package final class SeededExecutor: TaskExecutor {
       state.owner = thread
       guard !state.jobs.isEmpty else { return nil }
       // Mostly in order, as a pool does.
-      let isInTurn = state.jobs.count == 1 || state.random.oneIn(2)
-      return state.jobs.remove(at: isInTurn ? 0 : state.random.below(state.jobs.count))
+      let takesOldest = state.jobs.count == 1 || state.random.oneIn(2)
+      return state.jobs.remove(at: takesOldest ? 0 : state.random.below(state.jobs.count))
     }
     guard let job else { return false }
     job.runSynchronously(on: asUnownedTaskExecutor())

@@ -21,12 +21,12 @@ struct ConfigurationExampleRuns {
       ),
     ])
   func defaults(page: String, section: String, fields: [String]) async throws {
-    try await DaemonFixture.withFiles(["/a"]) { (place) async throws in
-      try place.write(try example(page, section), to: Self.file)
-      try place.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
-      #expect(try await place.shell("haul get URL", paths: ["/a"]).output.isEmpty, "json = false")
-      try place.expectWhole(["Downloads/a"])
-      let sent = try #require(place.work.server.requests.first).headerLines
+    try await DaemonFixture.withFiles(["/a"]) { (fixture) async throws in
+      try fixture.write(try example(page, section), to: Self.file)
+      try fixture.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
+      #expect(try await fixture.shell("haul get URL", paths: ["/a"]).output.isEmpty, "json = false")
+      try fixture.expectWhole(["Downloads/a"])
+      let sent = try #require(fixture.work.server.requests.first).headerLines
       for field in fields { #expect(sent.contains(field), "\(sent)") }
       #expect(sent.contains { $0.hasPrefix("Authorization: Basic ") }, "netrc")
     }
@@ -40,15 +40,15 @@ struct ConfigurationExampleRuns {
     let text = try example("docs/command-line.md", "Notices")
       .replacing("https://example.org/hook", with: hook)
     #expect(text.contains(hook))
-    try await DaemonFixture.withFiles(["/a"]) { (place) async throws in
-      try place.write(text + "webhook-private\n", to: Self.file)
-      try place.write("secret\n", to: ".config/haul/webhook.secret")
+    try await DaemonFixture.withFiles(["/a"]) { (fixture) async throws in
+      try fixture.write(text + "webhook-private\n", to: Self.file)
+      try fixture.write("secret\n", to: ".config/haul/webhook.secret")
       // Reading from a pipe waits until a program writes to it.
-      try await place.shell("mkfifo told")
+      try await fixture.shell("mkfifo told")
       let words = #"printf '%s|' "$@" "$HAUL_STATE" "$HAUL_TITLE" >"$HOME/told""#
-      try place.write("#!/bin/sh\n\(words)\n", to: "bin/on-end", permissions: 0o700)
-      try await place.shell("haul add -d files URL", paths: ["/a"])
-      let told = try await place.shell("cat told").output
+      try fixture.write("#!/bin/sh\n\(words)\n", to: "bin/on-end", permissions: 0o700)
+      try await fixture.shell("haul add -d files URL", paths: ["/a"])
+      let told = try await fixture.shell("cat told").output
       #expect(told == "--label|from haul|completed|a: completed|")
       let message = try #require(await receiver.messages(until: "a: completed").last)
       #expect(message.line.hasPrefix("POST /hook "))

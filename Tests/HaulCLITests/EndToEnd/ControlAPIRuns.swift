@@ -12,18 +12,18 @@ struct ControlAPIRuns {
   private func withDaemon(_ body: (DaemonFixture, _ socket: String) async throws -> Void)
     async throws
   {
-    try await DaemonFixture.with(CommandFixture.file()) { place in
-      #expect(try await place.haul("daemon", "start").status == 0)
-      try await body(place, try place.location().socket)
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      try await body(fixture, try fixture.location().socket)
     }
   }
 
   @Test("adds once for one idempotency key, and pages through the list")
   func addsAndPages() async throws {
-    try await withDaemon { place, socket in
-      _ = try await place.haul("suspend")
+    try await withDaemon { fixture, socket in
+      _ = try await fixture.haul("suspend")
       let transfers = (0..<5).map {
-        #"{"url":"\#(place.work.server.url("/file.bin"))","file":"/tmp/never-\#($0)"}"#
+        #"{"url":"\#(fixture.work.server.url("/file.bin"))","file":"/tmp/never-\#($0)"}"#
       }
       let body = #"{"transfers":[\#(transfers.joined(separator: ","))]}"#
       let fields = Self.json + ["Idempotency-Key: one"]
@@ -41,7 +41,7 @@ struct ControlAPIRuns {
       }
       let added = try JSONDecoder().decode(AddResponse.self, from: Data(first.body.utf8))
       #expect(ids == added.ids)
-      #expect(try await place.haul("remove", "--all").status == 0)
+      #expect(try await fixture.haul("remove", "--all").status == 0)
     }
   }
 
@@ -63,37 +63,37 @@ struct ControlAPIRuns {
 
   @Test("an idempotency key belongs to its body: another body is another call")
   func keyAndBody() async throws {
-    try await withDaemon { place, socket in
-      _ = try await place.haul("suspend")
+    try await withDaemon { fixture, socket in
+      _ = try await fixture.haul("suspend")
       let fields = Self.json + ["Idempotency-Key: one"]
       func add(_ name: String) throws -> String {
-        let url = place.work.server.url("/file.bin")
+        let url = fixture.work.server.url("/file.bin")
         let body = #"{"transfers":[{"url":"\#(url)","file":"/tmp/never-\#(name)"}]}"#
         return try SocketCall("POST", "/api/v1/transfers", fields, body: body, to: socket).body
       }
       let first = try add("a")
       #expect(try add("b") != first)
       #expect(try add("a") == first)
-      #expect(try await place.haul("list", "--json").output.split(separator: "\n").count == 2)
-      _ = try await place.haul("remove", "--all")
+      #expect(try await fixture.haul("list", "--json").output.split(separator: "\n").count == 2)
+      _ = try await fixture.haul("remove", "--all")
     }
   }
 
   @Test("another server does not get the header fields of a transfer; its own does")
   func movesWithoutFields() async throws {
-    try await withDaemon { place, socket in
-      _ = try await place.haul("suspend")
-      let url = place.work.server.url("/file.bin")
+    try await withDaemon { fixture, socket in
+      _ = try await fixture.haul("suspend")
+      let url = fixture.work.server.url("/file.bin")
       let ids = [
-        try await place.add("/file.bin", "-H", "X-Key: secret", "-o", "moved"),
-        try await place.add("/file.bin", "-H", "X-Key: secret", "-o", "renewed"),
+        try await fixture.add("/file.bin", "-H", "X-Key: secret", "-o", "moved"),
+        try await fixture.add("/file.bin", "-H", "X-Key: secret", "-o", "renewed"),
       ]
       let other = url.replacingOccurrences(of: "127.0.0.1", with: "localhost")
-      #expect(try await place.haul("set", ids[0], "--url", other + "?moved").status == 0)
-      #expect(try await place.haul("set", ids[1], "--url", url + "?renewed").status == 0)
-      _ = try await place.haul("unsuspend")
-      #expect(try await place.haul("wait", "--all").status == 0)
-      let requests = place.work.server.snapshot.requests
+      #expect(try await fixture.haul("set", ids[0], "--url", other + "?moved").status == 0)
+      #expect(try await fixture.haul("set", ids[1], "--url", url + "?renewed").status == 0)
+      _ = try await fixture.haul("unsuspend")
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let requests = fixture.work.server.snapshot.requests
       #expect(requests.count >= 2)
       for request in requests {
         #expect((request.header("X-Key") == nil) == request.target.hasSuffix("?moved"))
@@ -103,10 +103,10 @@ struct ControlAPIRuns {
 
   @Test("its metrics are those of Prometheus: transfers, bytes, retries, durations of calls")
   func metrics() async throws {
-    try await withDaemon { place, socket in
-      place.work.server.setFaults("/file.bin", [Fault(.status(503), when: .request(1))])
-      let id = try await place.add("/file.bin")
-      #expect(try await place.haul("wait", id).status == 0)
+    try await withDaemon { fixture, socket in
+      fixture.work.server.setFaults("/file.bin", [Fault(.status(503), when: .request(1))])
+      let id = try await fixture.add("/file.bin")
+      #expect(try await fixture.haul("wait", id).status == 0)
       let call = try SocketCall("GET", "/metrics", to: socket)
       #expect(call.status == 200)
       #expect(call.head.contains("text/plain; version=0.0.4"))
@@ -189,23 +189,23 @@ struct ControlAPIRuns {
 
   @Test("shows no secret of a request, and logs none")
   func keepsSecrets() async throws {
-    try await withDaemon { place, socket in
+    try await withDaemon { fixture, socket in
       let (password, token, bearer) = (
         "canary-pass", "canarytokencanarytokencanarytoken", "canary-bearer"
       )
       let url =
-        place.work.server.url("/file.bin")
+        fixture.work.server.url("/file.bin")
         .replacingOccurrences(of: "://", with: "://user:\(password)@") + "?token=\(token)"
-      let added = try await place.haul("add", url, "-H", "Authorization2: \(bearer)", "-o", "x")
+      let added = try await fixture.haul("add", url, "-H", "Authorization2: \(bearer)", "-o", "x")
       #expect(added.status == 0, "\(added.errors)")
-      #expect(try await place.haul("wait", "--all").status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
       var texts = [added.output, added.errors]
       for command in [["list"], ["list", "--json"], ["show", "x"], ["daemon", "status"]] {
-        let result = try await place.work.haul(command, environment: place.environment)
+        let result = try await fixture.work.haul(command, environment: fixture.environment)
         texts += [result.output, result.errors]
       }
       texts.append(try SocketCall("GET", "/api/v1/transfers", to: socket).body)
-      texts.append(try String(contentsOfFile: try place.location().log, encoding: .utf8))
+      texts.append(try String(contentsOfFile: try fixture.location().log, encoding: .utf8))
       for text in texts {
         for secret in [password, token, bearer] { #expect(!text.contains(secret), "\(text)") }
       }

@@ -4,31 +4,31 @@ import Testing
 
 @Suite("Secrets from files", .serialized, .timeLimit(.minutes(5))) struct CredentialRuns {
   private func write(
-    _ text: String, to name: String, mode: Int = 0o600, in place: CommandFixture
+    _ text: String, to name: String, mode: Int = 0o600, in fixture: CommandFixture
   ) throws {
-    try Data(text.utf8).write(to: URL(filePath: place.path(name)))
+    try Data(text.utf8).write(to: URL(filePath: fixture.path(name)))
     try FileManager.default.setAttributes(
-      [.posixPermissions: mode], ofItemAtPath: place.path(name))
+      [.posixPermissions: mode], ofItemAtPath: fixture.path(name))
   }
 
   @Test(
     "A file of secrets that others can read or change is refused, and no request is sent",
     arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
   func shared(mode: Int) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let url = place.server.url("/file.bin")
-      try write("machine 127.0.0.1 login u password canary", to: ".netrc", mode: mode, in: place)
-      try write("canary", to: "secret", mode: mode, in: place)
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let url = fixture.server.url("/file.bin")
+      try write("machine 127.0.0.1 login u password canary", to: ".netrc", mode: mode, in: fixture)
+      try write("canary", to: "secret", mode: mode, in: fixture)
       for options in [
         ["--netrc"], ["--bearer-file", "secret"], ["--user", "u", "--password-file", "secret"],
         ["--user", "u"],
       ] {
-        let result = try await place.haul(["get", url] + options)
+        let result = try await fixture.haul(["get", url] + options)
         #expect(result.status == 2)
         #expect(result.failures.count == 1 && result.errors.contains("chmod 600"))
         #expect(!result.errors.contains("canary"))
       }
-      #expect(place.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
@@ -36,19 +36,19 @@ import Testing
   func sent() async throws {
     try await CommandFixture.with(
       CommandFixture.file("/file.bin"), CommandFixture.file("/away.bin")
-    ) { place in
-      let url = place.server.url("/file.bin")
+    ) { fixture in
+      let url = fixture.server.url("/file.bin")
       let other = url.replacing("127.0.0.1", with: "localhost")
-      place.server.setFaults("/away.bin", [Fault(.redirect(location: other))])
-      try write("machine 127.0.0.1 login u password canary", to: ".netrc", in: place)
+      fixture.server.setFaults("/away.bin", [Fault(.redirect(location: other))])
+      try write("machine 127.0.0.1 login u password canary", to: ".netrc", in: fixture)
       try write(
-        "127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\tcanary\n", to: "jar", mode: 0o644, in: place)
+        "127.0.0.1\tFALSE\t/\tFALSE\t0\tsession\tcanary\n", to: "jar", mode: 0o644, in: fixture)
       let options = ["--netrc", "--cookie-file", "jar", "-x", "1", "-v"]
-      let result = try await place.haul(
-        ["get", place.server.url("/away.bin"), "-o", "file.bin"] + options)
+      let result = try await fixture.haul(
+        ["get", fixture.server.url("/away.bin"), "-o", "file.bin"] + options)
       #expect(result.status == 0, "\(result.errors)")
-      try place.expectWhole()
-      let requests = place.server.snapshot.requests
+      try fixture.expectWhole()
+      let requests = fixture.server.snapshot.requests
       let basic = "Basic \(Data("u:canary".utf8).base64EncodedString())"
       let first = try #require(requests.first)
       #expect(first.header("Authorization") == basic)
@@ -73,33 +73,33 @@ import Testing
     let environment = options == ["--user", "me"] ? ["HAUL_PASSWORD": "canary"] : [:]
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
-      let url = place.server.url("/file.bin")
-      try write("canary\n", to: "secret", in: place)
-      try write("machine 127.0.0.1 login me password canary", to: ".netrc", in: place)
-      try write("127.0.0.1\tFALSE\t/\tFALSE\t0\ts\tcanary\n", to: "jar", in: place)
-      try write("X-Key: canary\n", to: "fields", in: place)
-      try write("\(url)?token=canary\n  header=X-Key: canary\n", to: "list", in: place)
+      fixture in
+      let url = fixture.server.url("/file.bin")
+      try write("canary\n", to: "secret", in: fixture)
+      try write("machine 127.0.0.1 login me password canary", to: ".netrc", in: fixture)
+      try write("127.0.0.1\tFALSE\t/\tFALSE\t0\ts\tcanary\n", to: "jar", in: fixture)
+      try write("X-Key: canary\n", to: "fields", in: fixture)
+      try write("\(url)?token=canary\n  header=X-Key: canary\n", to: "list", in: fixture)
       let addresses = options.first == "-i" ? [] : [url]
       let command = ["get", "--json", "-v", "-x", "1"] + options + addresses
 
       let held = try await CommandRun(
-        command, in: place.directory, environment: environment)
-      try await place.server.waitForHeld("/file.bin")
-      let request = try #require(place.server.snapshot.requests.first)
+        command, in: fixture.directory, environment: environment)
+      try await fixture.server.waitForHeld("/file.bin")
+      let request = try #require(fixture.server.snapshot.requests.first)
       let basic = Data("me:canary".utf8).base64EncodedString()
       let sent = ["Authorization", "Cookie", "X-Key"].compactMap { request.header($0) }
       #expect(sent.count == 1)
       #expect(sent.allSatisfy { $0.contains("canary") || $0 == "Basic \(basic)" })
       held.send(SIGINT)
       var results = [await held.end()]
-      var texts = try place.names().filter { $0.hasPrefix("file.bin") }
+      var texts = try fixture.names().filter { $0.hasPrefix("file.bin") }
       for name in texts where name.hasSuffix(".journal") {
-        texts.append(String(decoding: try place.contents(name), as: UTF8.self))
+        texts.append(String(decoding: try fixture.contents(name), as: UTF8.self))
       }
       for faults in [[Fault(.status(403))], []] {
-        place.server.setFaults("/file.bin", faults)
-        results.append(try await place.haul(command, environment: environment))
+        fixture.server.setFaults("/file.bin", faults)
+        results.append(try await fixture.haul(command, environment: environment))
       }
       #expect(results.map(\.status) == [130, 1, 0])
       texts += results.flatMap { [$0.output, $0.errors] }
@@ -109,39 +109,39 @@ import Testing
 
   @Test("HAUL_PASSWORD is the password of --user")
   func environment() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let url = place.server.url("/file.bin")
-      let known = try await place.haul(
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let known = try await fixture.haul(
         ["get", "-q", url, "--user", "u"], environment: ["HAUL_PASSWORD": "p"])
       #expect(known.status == 0)
       #expect(
-        place.server.snapshot.requests.first?.header("Authorization")
+        fixture.server.snapshot.requests.first?.header("Authorization")
           == "Basic \(Data("u:p".utf8).base64EncodedString())")
     }
   }
 
   @Test("The configuration file is read; an unreadable one is an error, a missing one is not")
   func configuration() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let url = place.server.url("/file.bin")
-      let directory = place.path(".config/haul")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let directory = fixture.path(".config/haul")
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true)
-      #expect(try await place.haul(["get", "-q", url, "-o", "a"]).status == 0)
+      #expect(try await fixture.haul(["get", "-q", url, "-o", "a"]).status == 0)
       try write(
-        "\u{FEFF}# mine\r\ndirectory = sub\r\nquiet\r\n", to: ".config/haul/haul.conf", in: place)
-      let configured = try await place.haul(["get", url])
+        "\u{FEFF}# mine\r\ndirectory = sub\r\nquiet\r\n", to: ".config/haul/haul.conf", in: fixture)
+      let configured = try await fixture.haul(["get", url])
       #expect(configured.status == 0 && configured.errors.isEmpty)
-      try place.expectWhole("sub/file.bin")
-      try write("directoy = sub\n", to: ".config/haul/haul.conf", in: place)
-      let wrong = try await place.haul(["get", url])
+      try fixture.expectWhole("sub/file.bin")
+      try write("directoy = sub\n", to: ".config/haul/haul.conf", in: fixture)
+      let wrong = try await fixture.haul(["get", url])
       #expect(wrong.status == 2)
       #expect(
         wrong.errors.contains("haul.conf: line 1: unknown option directoy"), "\(wrong.errors)")
-      try FileManager.default.removeItem(atPath: place.path(".config/haul/haul.conf"))
+      try FileManager.default.removeItem(atPath: fixture.path(".config/haul/haul.conf"))
       try FileManager.default.createDirectory(
-        atPath: place.path(".config/haul/haul.conf"), withIntermediateDirectories: true)
-      let unreadable = try await place.haul(["get", url])
+        atPath: fixture.path(".config/haul/haul.conf"), withIntermediateDirectories: true)
+      let unreadable = try await fixture.haul(["get", url])
       #expect(unreadable.status == 2)
       #expect(unreadable.errors.contains("cannot be read"), "\(unreadable.errors)")
     }
@@ -150,24 +150,24 @@ import Testing
   @Test("Every address of a list is downloaded with its own options; a wrong line starts nothing")
   func list() async throws {
     try await CommandFixture.with(CommandFixture.file("/a.bin"), CommandFixture.file("/b.bin")) {
-      place in
-      let (a, b) = (place.server.url("/a.bin"), place.server.url("/b.bin"))
+      fixture in
+      let (a, b) = (fixture.server.url("/a.bin"), fixture.server.url("/b.bin"))
       try write(
         "\u{FEFF}\(a)\r\n  out=x.bin\r\n  header=X-Mine: 1\r\n# no\r\n\(b)\r\n", to: "list",
-        in: place)
-      let result = try await place.haul(["get", "--json", "-i", "list", "-d", "sub"])
+        in: fixture)
+      let result = try await fixture.haul(["get", "--json", "-i", "list", "-d", "sub"])
       #expect(result.status == 0, "\(result.errors)")
-      try place.expectWhole("sub/b.bin")
-      #expect(try place.names("sub") == ["b.bin", "x.bin"])
-      let requests = place.server.snapshot.requests
+      try fixture.expectWhole("sub/b.bin")
+      #expect(try fixture.names("sub") == ["b.bin", "x.bin"])
+      let requests = fixture.server.snapshot.requests
       #expect(requests.filter { $0.target == "/a.bin" }.allSatisfy { $0.header("X-Mine") == "1" })
       #expect(requests.filter { $0.target == "/b.bin" }.allSatisfy { $0.header("X-Mine") == nil })
 
-      try write("\(a)\n  o\u{1B}ut=x\n", to: "list", in: place)
-      let wrong = try await place.haul(["get", "-i", "list"])
+      try write("\(a)\n  o\u{1B}ut=x\n", to: "list", in: fixture)
+      let wrong = try await fixture.haul(["get", "-i", "list"])
       #expect(wrong.status == 2)
       #expect(wrong.errors.contains(#"list: line 2: unknown key o\x1but"#), "\(wrong.errors)")
-      #expect(place.server.snapshot.requests.count == requests.count)
+      #expect(fixture.server.snapshot.requests.count == requests.count)
     }
   }
 }

@@ -52,12 +52,12 @@ struct DaemonFixture: DaemonUser {
     _ resources: [FaultScript.Resource], body: (DaemonFixture) async throws -> Void
   ) async throws {
     try await CommandFixture.with(resources) { work in
-      let place = DaemonFixture(work: work)
+      let fixture = DaemonFixture(work: work)
       do {
-        try await body(place)
-        try await place.end()
+        try await body(fixture)
+        try await fixture.end()
       } catch {
-        try await place.end()
+        try await fixture.end()
         throw error
       }
     }

@@ -17,35 +17,36 @@ struct DaemonQueueRuns {
     let stall = Fault(.stall(after: 1 << 20))
     try await DaemonFixture.with(
       CommandFixture.file("/a", stall), CommandFixture.file("/b"), CommandFixture.file("/c")
-    ) { place in
-      let serving = try await place.serve("-j", "1")
+    ) { fixture in
+      let serving = try await fixture.serve("-j", "1")
       let ids = Three(
-        a: try await place.add("/a"), b: try await place.add("/b"), c: try await place.add("/c"))
-      try await place.work.server.waitForHeld("/a")
-      try await body(place, ids)
+        a: try await fixture.add("/a"), b: try await fixture.add("/b"),
+        c: try await fixture.add("/c"))
+      try await fixture.work.server.waitForHeld("/a")
+      try await body(fixture, ids)
       // The end of the place stops the daemon, which may be another one by then.
-      try await place.end()
+      try await fixture.end()
       let status = await serving.end().status
       #expect(status == 0 || status == 128 + SIGKILL)
     }
   }
 
   /// Lets `/a` go on, for its next run.
-  private func heal(_ place: DaemonFixture) { place.work.server.setFaults("/a", []) }
+  private func heal(_ fixture: DaemonFixture) { fixture.work.server.setFaults("/a", []) }
 
-  private func states(_ place: DaemonFixture) async throws -> [TransferState] {
-    try await ControlClient.with(try place.location()) { try await $0.transfers() }
+  private func states(_ fixture: DaemonFixture) async throws -> [TransferState] {
+    try await ControlClient.with(try fixture.location()) { try await $0.transfers() }
       .transfers.map(\.state)
   }
 
   @Test("D2, D9: those that wait say why, and start in order")
   func waits() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await states(place) == [.running, .queued, .queued])
-      #expect(try await place.state(of: ids.b).waiting?.code == "slot")
-      #expect(try await place.haul("pause", ids.a).status == 0)
-      #expect(try await place.haul("wait", ids.b, ids.c).status == 0)
-      let order = place.work.server.snapshot.requests.map(\.path).filter { $0 != "/a" }
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await states(fixture) == [.running, .queued, .queued])
+      #expect(try await fixture.state(of: ids.b).waiting?.code == "slot")
+      #expect(try await fixture.haul("pause", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
+      let order = fixture.work.server.snapshot.requests.map(\.path).filter { $0 != "/a" }
       #expect(order.first == "/b")
       #expect(order.last == "/c")
     }
@@ -53,16 +54,16 @@ struct DaemonQueueRuns {
 
   @Test("D4, D11: a pause frees the slot, and keeps the bytes; D6: resume goes on from them")
   func pauses() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("pause", ids.a).status == 0)
-      #expect(try await place.haul("wait", ids.b, ids.c).status == 0)
-      #expect(try await states(place) == [.paused, .completed, .completed])
-      #expect(try place.work.names().contains("a.haul.part"))
-      heal(place)
-      #expect(try await place.haul("resume", ids.a).status == 0)
-      #expect(try await place.haul("wait", ids.a).status == 0)
-      try place.work.expectWhole("a")
-      let ranges = place.work.server.snapshot.requests.filter { $0.path == "/a" }.map(\.range)
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("pause", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
+      #expect(try await states(fixture) == [.paused, .completed, .completed])
+      #expect(try fixture.work.names().contains("a.haul.part"))
+      heal(fixture)
+      #expect(try await fixture.haul("resume", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.a).status == 0)
+      try fixture.work.expectWhole("a")
+      let ranges = fixture.work.server.snapshot.requests.filter { $0.path == "/a" }.map(\.range)
       #expect(ranges.last != "bytes=0-", "from its bytes")
     }
   }
@@ -70,300 +71,300 @@ struct DaemonQueueRuns {
   @Test("one that runs gets another rate limit, which show prints")
   func changesRate() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
-      place in
-      _ = try await place.serve()
-      let id = try await place.add("/a", "--limit-rate", "100M")
-      try await place.work.server.waitForHeld("/a")
-      #expect(try await place.state(of: id).rateLimit == 100 << 20)
-      #expect(try await place.haul("show", id).output.contains("rate limit 100.0 MiB/s"))
-      #expect(try await place.haul("set", id, "--limit-rate", "128K").status == 0)
-      #expect(try await place.state(of: id).rateLimit == 128 << 10)
-      #expect(try await place.haul("set", id, "--limit-rate", "none").status == 0)
-      #expect(try await place.state(of: id).rateLimit == nil)
-      #expect(try await place.state(of: id).state == .running)
-      let program = try await place.haul("add", "--run", "--limit-rate", "1K", "--", "true")
+      fixture in
+      _ = try await fixture.serve()
+      let id = try await fixture.add("/a", "--limit-rate", "100M")
+      try await fixture.work.server.waitForHeld("/a")
+      #expect(try await fixture.state(of: id).rateLimit == 100 << 20)
+      #expect(try await fixture.haul("show", id).output.contains("rate limit 100.0 MiB/s"))
+      #expect(try await fixture.haul("set", id, "--limit-rate", "128K").status == 0)
+      #expect(try await fixture.state(of: id).rateLimit == 128 << 10)
+      #expect(try await fixture.haul("set", id, "--limit-rate", "none").status == 0)
+      #expect(try await fixture.state(of: id).rateLimit == nil)
+      #expect(try await fixture.state(of: id).state == .running)
+      let program = try await fixture.haul("add", "--run", "--limit-rate", "1K", "--", "true")
       #expect(program.status == 2)
-      _ = try await place.haul("remove", "--all")
+      _ = try await fixture.haul("remove", "--all")
     }
   }
 
   @Test("one with a start time waits for it, says so, and starts when that is taken away")
   func waitsForTime() async throws {
-    try await DaemonFixture.withFiles(["/a", "/b"]) { place in
-      _ = try await place.serve()
+    try await DaemonFixture.withFiles(["/a", "/b"]) { fixture in
+      _ = try await fixture.serve()
       let time = "2100-01-01T12:00"
       let (a, b) = (
-        try await place.add("/a", "--at", time), try await place.add("/b", "--at", time)
+        try await fixture.add("/a", "--at", time), try await fixture.add("/b", "--at", time)
       )
-      let transfer = try await place.state(of: a)
+      let transfer = try await fixture.state(of: a)
       #expect(transfer.waiting?.code == "start-time")
       #expect(transfer.startsAt != nil && transfer.waiting?.until == transfer.startsAt)
       let words = "starts at 2100-01-01 12:00"
-      #expect(try await place.haul("list").output.contains("queued: \(words)"))
+      #expect(try await fixture.haul("list").output.contains("queued: \(words)"))
       #expect(
-        try await place.haul("explain", a).output.contains(
+        try await fixture.haul("explain", a).output.contains(
           "\(words); haul start \(a) lets it start"))
-      #expect(try await place.haul("set", a, "--at", "2101-01-01T12:00").status == 0)
-      #expect(try await place.haul("show", a).output.contains("starts     2101-01-01 12:00"))
-      #expect(try await place.haul("set", a, "--at", "now").status == 0)
-      #expect(try await place.haul("start", b).status == 0)
-      #expect(try await place.haul("wait", a, b).status == 0)
-      #expect(try await place.state(of: b).startsAt == nil)
-      #expect(try await place.haul("add", "--at", "25:00", "http://h/x").status == 2)
+      #expect(try await fixture.haul("set", a, "--at", "2101-01-01T12:00").status == 0)
+      #expect(try await fixture.haul("show", a).output.contains("starts     2101-01-01 12:00"))
+      #expect(try await fixture.haul("set", a, "--at", "now").status == 0)
+      #expect(try await fixture.haul("start", b).status == 0)
+      #expect(try await fixture.haul("wait", a, b).status == 0)
+      #expect(try await fixture.state(of: b).startsAt == nil)
+      #expect(try await fixture.haul("add", "--at", "25:00", "http://h/x").status == 2)
     }
   }
 
   @Test("D5, D12: a cancelled one frees its slot, its part file is deleted, and it stays listed")
   func cancels() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("cancel", ids.a).status == 0)
-      #expect(try await place.haul("wait", "--all").status == 3)
-      #expect(try await states(place) == [.cancelled, .completed, .completed])
-      #expect(try place.work.names() == ["b", "c", "s"])
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 3)
+      #expect(try await states(fixture) == [.cancelled, .completed, .completed])
+      #expect(try fixture.work.names() == ["b", "c", "s"])
     }
   }
 
   @Test("D5: --keep-part keeps it, and retry goes on from it")
   func keepsPart() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("cancel", "--keep-part", ids.a).status == 0)
-      #expect(try place.work.names().contains("a.haul.part"))
-      heal(place)
-      #expect(try await place.haul("retry", ids.a).status == 0)
-      #expect(try await place.haul("wait", "--all").status == 0)
-      try place.work.expectWhole("a")
-      #expect(try await states(place) == [.completed, .completed, .completed])
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("cancel", "--keep-part", ids.a).status == 0)
+      #expect(try fixture.work.names().contains("a.haul.part"))
+      heal(fixture)
+      #expect(try await fixture.haul("retry", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      try fixture.work.expectWhole("a")
+      #expect(try await states(fixture) == [.completed, .completed, .completed])
     }
   }
 
   @Test("D7, D13: a paused one is cancelled at once, without a resume")
   func cancelsPaused() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("pause", ids.a, ids.c).status == 0)
-      #expect(try await place.haul("cancel", ids.a, ids.c).status == 0)
-      #expect(try await place.haul("wait", ids.b).status == 0)
-      #expect(try await states(place) == [.cancelled, .completed, .cancelled])
-      let all = try await place.haul("pause", "--all")
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("pause", ids.a, ids.c).status == 0)
+      #expect(try await fixture.haul("cancel", ids.a, ids.c).status == 0)
+      #expect(try await fixture.haul("wait", ids.b).status == 0)
+      #expect(try await states(fixture) == [.cancelled, .completed, .cancelled])
+      let all = try await fixture.haul("pause", "--all")
       #expect(all.status == 0, "a command for all is for those that it can be for: \(all.errors)")
-      #expect(try await place.haul("pause", ids.b).status == 1)
+      #expect(try await fixture.haul("pause", ids.b).status == 1)
     }
   }
 
   @Test("D8, D10: one that fails stays in its place with its bytes; the next one starts")
   func fails() async throws {
-    try await withThree { (place, ids) async throws in
-      place.work.server.setFaults("/a", [Fault(.status(403))])
-      place.work.server.dropConnections()
-      #expect(try await place.haul("wait", "--all").status == 1)
-      #expect(try await states(place) == [.failed, .completed, .completed])
-      #expect(try place.work.names().contains("a.haul.part"))
-      heal(place)
-      #expect(try await place.haul("retry", ids.a).status == 0)
-      #expect(try await place.haul("wait", ids.a).status == 0)
-      try place.work.expectWhole("a")
+    try await withThree { (fixture, ids) async throws in
+      fixture.work.server.setFaults("/a", [Fault(.status(403))])
+      fixture.work.server.dropConnections()
+      #expect(try await fixture.haul("wait", "--all").status == 1)
+      #expect(try await states(fixture) == [.failed, .completed, .completed])
+      #expect(try fixture.work.names().contains("a.haul.part"))
+      heal(fixture)
+      #expect(try await fixture.haul("retry", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.a).status == 0)
+      try fixture.work.expectWhole("a")
     }
   }
 
   @Test("D14: cancelling all ends running, waiting and paused ones alike")
   func cancelsAll() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("pause", ids.c).status == 0)
-      #expect(try await place.haul("cancel", "--all").status == 0)
-      #expect(try await states(place) == [.cancelled, .cancelled, .cancelled])
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("pause", ids.c).status == 0)
+      #expect(try await fixture.haul("cancel", "--all").status == 0)
+      #expect(try await states(fixture) == [.cancelled, .cancelled, .cancelled])
     }
   }
 
   @Test("D15: a waiting one that is paused is passed by; resume of a waiting one changes nothing")
   func pausesWaiting() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("pause", ids.b).status == 0)
-      #expect(try await place.haul("resume", ids.c).status == 0)
-      #expect(try await states(place) == [.running, .paused, .queued])
-      #expect(try await place.haul("cancel", ids.a).status == 0)
-      #expect(try await place.haul("wait", ids.c).status == 0)
-      #expect(try await states(place) == [.cancelled, .paused, .completed])
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("pause", ids.b).status == 0)
+      #expect(try await fixture.haul("resume", ids.c).status == 0)
+      #expect(try await states(fixture) == [.running, .paused, .queued])
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.c).status == 0)
+      #expect(try await states(fixture) == [.cancelled, .paused, .completed])
     }
   }
 
   @Test("D16: start respects the limit, and --force exceeds it")
   func starts() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("start", ids.c).status == 0)
-      #expect(try await states(place) == [.running, .queued, .queued])
-      #expect(try await place.haul("start", "--force", ids.c).status == 0)
-      #expect(try await place.haul("wait", ids.c).status == 0)
-      #expect(try await states(place) == [.running, .queued, .completed])
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("start", ids.c).status == 0)
+      #expect(try await states(fixture) == [.running, .queued, .queued])
+      #expect(try await fixture.haul("start", "--force", ids.c).status == 0)
+      #expect(try await fixture.haul("wait", ids.c).status == 0)
+      #expect(try await states(fixture) == [.running, .queued, .completed])
     }
   }
 
   @Test("D17: a running one that is put back keeps bytes and place, and starts when a slot is free")
   func requeues() async throws {
-    try await withThree { (place, ids) async throws in
-      heal(place)
-      #expect(try await place.haul("requeue", ids.a).status == 0)
-      #expect(try await place.haul("wait", "--all").status == 0)
-      try place.work.expectWhole("a")
-      let order = try await ControlClient.with(try place.location()) { try await $0.transfers() }
+    try await withThree { (fixture, ids) async throws in
+      heal(fixture)
+      #expect(try await fixture.haul("requeue", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      try fixture.work.expectWhole("a")
+      let order = try await ControlClient.with(try fixture.location()) { try await $0.transfers() }
       #expect(order.transfers.map(\.id.description) == [ids.a, ids.b, ids.c])
     }
   }
 
   @Test("D18: a completed one is restarted from byte 0, in its old place; a retry of it is refused")
   func restarts() async throws {
-    try await withThree { (place, ids) async throws in
-      heal(place)
-      #expect(try await place.haul("requeue", ids.a).status == 0)
-      #expect(try await place.haul("wait", "--all").status == 0)
-      let refused = try await place.haul("retry", ids.b)
+    try await withThree { (fixture, ids) async throws in
+      heal(fixture)
+      #expect(try await fixture.haul("requeue", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let refused = try await fixture.haul("retry", ids.b)
       #expect(refused.status == 1)
       #expect(refused.errors.contains("it is completed; restart it"), "\(refused.errors)")
-      let before = place.work.server.snapshot.requestCount("/b")
-      #expect(try await place.haul("restart", ids.b).status == 0)
-      #expect(try await place.haul("wait", "--all").status == 0)
-      #expect(place.work.server.snapshot.requestCount("/b") > before)
-      #expect(try await states(place) == [.completed, .completed, .completed])
+      let before = fixture.work.server.snapshot.requestCount("/b")
+      #expect(try await fixture.haul("restart", ids.b).status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      #expect(fixture.work.server.snapshot.requestCount("/b") > before)
+      #expect(try await states(fixture) == [.completed, .completed, .completed])
     }
   }
 
   @Test("D19, D20: the order can be changed while one runs, and survives kill -9")
   func moves() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("move", ids.c, "--first").status == 0)
-      #expect(try await place.haul("move", ids.a, "--last").status == 0)
-      #expect(try await place.haul("pause", ids.b).status == 0)
-      kill(try await place.pid(), SIGKILL)
-      heal(place)
-      let started = try await place.haul("daemon", "start")
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("move", ids.c, "--first").status == 0)
+      #expect(try await fixture.haul("move", ids.a, "--last").status == 0)
+      #expect(try await fixture.haul("pause", ids.b).status == 0)
+      kill(try await fixture.pid(), SIGKILL)
+      heal(fixture)
+      let started = try await fixture.haul("daemon", "start")
       #expect(started.status == 0, "\(started.errors)")
-      let list = try await ControlClient.with(try place.location()) { try await $0.transfers() }
+      let list = try await ControlClient.with(try fixture.location()) { try await $0.transfers() }
       #expect(list.transfers.map(\.id.description) == [ids.c, ids.b, ids.a])
       #expect(list.transfers[1].state == .paused)
-      #expect(try await place.haul("wait", "--all").status == 3)
-      try place.work.expectWhole("a")
+      #expect(try await fixture.haul("wait", "--all").status == 3)
+      try fixture.work.expectWhole("a")
     }
   }
 
   @Test("an acknowledged start survives kill -9: it goes first", arguments: [false, true])
   func startsAfterKill(isPaused: Bool) async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("suspend").status == 0)
-      if isPaused { #expect(try await place.haul("pause", ids.c).status == 0) }
-      #expect(try await place.haul("start", ids.c).status == 0)
-      kill(try await place.pid(), SIGKILL)
-      let before = place.work.server.snapshot.requests.count
-      heal(place)
-      let again = try await place.serve("-j", "1")
-      #expect(try await place.haul("unsuspend").status == 0)
-      #expect(try await place.haul("wait", "--all").status == 0)
-      let requests = place.work.server.snapshot.requests.dropFirst(before)
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("suspend").status == 0)
+      if isPaused { #expect(try await fixture.haul("pause", ids.c).status == 0) }
+      #expect(try await fixture.haul("start", ids.c).status == 0)
+      kill(try await fixture.pid(), SIGKILL)
+      let before = fixture.work.server.snapshot.requests.count
+      heal(fixture)
+      let again = try await fixture.serve("-j", "1")
+      #expect(try await fixture.haul("unsuspend").status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let requests = fixture.work.server.snapshot.requests.dropFirst(before)
       #expect(requests.first?.path == "/c")
-      try await place.end()
+      try await fixture.end()
       #expect(await again.end().status == 0)
     }
   }
 
   @Test("list shows as many rows as asked for, and says that there are more")
   func lists() async throws {
-    try await withThree { (place, ids) async throws in
-      let short = try await place.haul("list", "--limit", "2")
+    try await withThree { (fixture, ids) async throws in
+      let short = try await fixture.haul("list", "--limit", "2")
       #expect(short.output.contains(ids.b))
       #expect(!short.output.contains(ids.c))
       #expect(short.errors.contains("there are more"), "\(short.errors)")
-      let all = try await place.haul("list", "--limit", "0")
+      let all = try await fixture.haul("list", "--limit", "0")
       #expect(all.output.contains(ids.c))
       #expect(all.errors.isEmpty)
-      #expect(try await place.haul("list", "--json").output.contains(ids.c))
+      #expect(try await fixture.haul("list", "--json").output.contains(ids.c))
     }
   }
 
   @Test("a list of more transfers than one call may add is added whole, in order")
   func addsManyAtOnce() async throws {
-    try await withThree { (place, ids) async throws in
+    try await withThree { (fixture, ids) async throws in
       let count = AddBody.maximumCount + 1
-      let list = place.work.path("list")
+      let list = fixture.work.path("list")
       try (1...count).map { "http://h.invalid/\($0)\n" }.joined()
         .write(toFile: list, atomically: true, encoding: .utf8)
-      #expect(try await place.haul("suspend").status == 0)
-      let added = try await place.haul("add", "-i", list)
+      #expect(try await fixture.haul("suspend").status == 0)
+      let added = try await fixture.haul("add", "-i", list)
       #expect(added.status == 0, "\(added.errors)")
       let names = added.output.split(separator: "\n")
       #expect(names.count == count)
-      let last = try await place.state(of: String(try #require(names.last)))
+      let last = try await fixture.state(of: String(try #require(names.last)))
       #expect(last.url?.hasSuffix("/\(count)") == true, "\(last)")
     }
   }
 
   @Test("a suspended queue is still suspended after kill -9")
   func suspends() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("suspend").status == 0)
-      kill(try await place.pid(), SIGKILL)
-      heal(place)
-      #expect(try await place.haul("daemon", "start").status == 0)
-      #expect(try await place.haul("daemon", "status").output.contains("the queue is suspended"))
-      #expect(try await place.haul("explain", ids.b).output.contains("the queue is suspended"))
-      #expect(try await place.haul("unsuspend").status == 0)
-      #expect(try await place.haul("wait", "--all").status == 0)
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("suspend").status == 0)
+      kill(try await fixture.pid(), SIGKILL)
+      heal(fixture)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      #expect(try await fixture.haul("daemon", "status").output.contains("the queue is suspended"))
+      #expect(try await fixture.haul("explain", ids.b).output.contains("the queue is suspended"))
+      #expect(try await fixture.haul("unsuspend").status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
     }
   }
 
   @Test("remove --delete-file deletes what was downloaded, and nothing that has changed since")
   func deletes() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("pause", ids.a).status == 0)
-      #expect(try await place.haul("wait", ids.b, ids.c).status == 0)
-      try "mine".write(toFile: place.work.path("c"), atomically: true, encoding: .utf8)
-      let removed = try await place.haul("remove", "--delete-file", "--all")
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("pause", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
+      try "mine".write(toFile: fixture.work.path("c"), atomically: true, encoding: .utf8)
+      let removed = try await fixture.haul("remove", "--delete-file", "--all")
       #expect(removed.status == 1)
       #expect(removed.errors.contains("/c was not deleted: it has changed"), "\(removed.errors)")
-      #expect(try place.work.names() == ["c", "s"])
-      #expect(try await place.haul("list").output == "the list is empty\n")
+      #expect(try fixture.work.names() == ["c", "s"])
+      #expect(try await fixture.haul("list").output == "the list is empty\n")
     }
   }
 
   @Test("remove --delete-file leaves a file that the download only found")
   func leavesFoundFile() async throws {
-    try await withThree { (place, ids) async throws in
-      try "mine".write(toFile: place.work.path("own"), atomically: true, encoding: .utf8)
-      #expect(try await place.haul("cancel", ids.a).status == 0)
-      let id = try await place.add("/b", "-o", "own", "--if-exists", "skip")
-      #expect(try await place.haul("wait", id).status == 0)
-      let removed = try await place.haul("remove", "--delete-file", id)
+    try await withThree { (fixture, ids) async throws in
+      try "mine".write(toFile: fixture.work.path("own"), atomically: true, encoding: .utf8)
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      let id = try await fixture.add("/b", "-o", "own", "--if-exists", "skip")
+      #expect(try await fixture.haul("wait", id).status == 0)
+      let removed = try await fixture.haul("remove", "--delete-file", id)
       #expect(removed.status == 1)
       #expect(removed.errors.contains("/own was not deleted"), "\(removed.errors)")
-      #expect(try String(contentsOfFile: place.work.path("own"), encoding: .utf8) == "mine")
+      #expect(try String(contentsOfFile: fixture.work.path("own"), encoding: .utf8) == "mine")
     }
   }
 
   @Test("a group without members, and a URL for one that has bytes, are errors with their reason")
   func refuses() async throws {
-    try await withThree { (place, ids) async throws in
+    try await withThree { (fixture, ids) async throws in
       for command in ["wait", "watch", "pause", "cancel"] {
-        let result = try await place.haul(command, "--group", "nobody")
+        let result = try await fixture.haul(command, "--group", "nobody")
         #expect(result.status == 1)
         #expect(result.errors.contains("no transfer is in the group 'nobody'"))
       }
       let call = try SocketCall(
         "PATCH", "/api/v1/transfers/\(ids.a)",
         ["Host: localhost", "Content-Type: application/json"],
-        body: #"{"url":"http://localhost:9/a"}"#, to: place.location().socket)
+        body: #"{"url":"http://localhost:9/a"}"#, to: fixture.location().socket)
       #expect(call.status == 409, "\(call.body)")
-      let later = try await place.add("/b", "-o", "later", "--after", ids.c)
-      #expect(try await place.haul("remove", ids.c).status == 0)
-      let why = try await place.haul("explain", later).output
+      let later = try await fixture.add("/b", "-o", "later", "--after", ids.c)
+      #expect(try await fixture.haul("remove", ids.c).status == 0)
+      let why = try await fixture.haul("explain", later).output
       #expect(why.contains("was removed; haul remove \(later)"), "\(why)")
     }
   }
 
   @Test("a transfer that is removed while it is awaited is no success")
   func removesAwaited() async throws {
-    try await withThree { (place, ids) async throws in
-      let watching = try await place.begin("watch", "--json", ids.a)
+    try await withThree { (fixture, ids) async throws in
+      let watching = try await fixture.begin("watch", "--json", ids.a)
       try await watching.reach("it was shown") { output, _ in output.contains("running") }
-      let waiting = try await place.begin("wait", ids.a)
-      let second = try await place.begin("watch", "--json", ids.a)
+      let waiting = try await fixture.begin("wait", ids.a)
+      let second = try await fixture.begin("watch", "--json", ids.a)
       try await second.reach("it was shown") { output, _ in output.contains("running") }
-      #expect(try await place.haul("remove", ids.a).status == 0)
+      #expect(try await fixture.haul("remove", ids.a).status == 0)
       #expect(await watching.end().status == 3)
       _ = await second.end()
       let waited = await waiting.end()
@@ -375,88 +376,88 @@ struct DaemonQueueRuns {
   @Test("a wait for a group ends with the members that came meanwhile")
   func awaitsLaterMembers() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
-      place in
-      _ = try await place.add("/a", "--group", "g")
-      try await place.work.server.waitForHeld("/a")
-      let waiting = try await place.begin("wait", "--group", "g")
-      let watching = try await place.begin("watch", "--json", "--group", "g")
+      fixture in
+      _ = try await fixture.add("/a", "--group", "g")
+      try await fixture.work.server.waitForHeld("/a")
+      let waiting = try await fixture.begin("wait", "--group", "g")
+      let watching = try await fixture.begin("watch", "--json", "--group", "g")
       try await watching.reach("it was shown") { output, _ in output.contains("running") }
-      let later = try await place.add("/a", "-o", "later", "--group", "g")
-      heal(place)
-      place.work.server.release("/a")
+      let later = try await fixture.add("/a", "-o", "later", "--group", "g")
+      heal(fixture)
+      fixture.work.server.release("/a")
       #expect(await waiting.end().status == 0)
-      #expect(try await place.state(of: later).state == .completed)
+      #expect(try await fixture.state(of: later).state == .completed)
       _ = await watching.end()
     }
   }
 
   @Test("an own name may have any characters; an option of downloads is not for a program")
   func names() async throws {
-    try await withThree { (place, _) async throws in
+    try await withThree { (fixture, _) async throws in
       let name = "my file/ä?#%"
-      let id = try await place.add("/b", "-o", "own", "--id", name)
-      #expect(try await place.haul("show", name).output.contains(id))
-      #expect(try await place.haul("explain", name).status == 0)
-      _ = try await place.add("/b", "-o", "other", "--id", id)
-      #expect(try await place.haul("show", id).output.contains(name))
-      let unknown = try await place.haul("add", "--after", "nobody", "--run", "--", "true")
+      let id = try await fixture.add("/b", "-o", "own", "--id", name)
+      #expect(try await fixture.haul("show", name).output.contains(id))
+      #expect(try await fixture.haul("explain", name).status == 0)
+      _ = try await fixture.add("/b", "-o", "other", "--id", id)
+      #expect(try await fixture.haul("show", id).output.contains(name))
+      let unknown = try await fixture.haul("add", "--after", "nobody", "--run", "--", "true")
       #expect(unknown.status == 1, "\(unknown.errors)")
-      let program = try await place.haul("add", "-o", "x", "--run", "--", "true")
+      let program = try await fixture.haul("add", "-o", "x", "--run", "--", "true")
       #expect(program.status == 2 && program.errors.contains("-o"), "\(program.errors)")
     }
   }
 
   @Test("add with a known name and another address says that the old address stays")
   func knownName() async throws {
-    try await withThree { (place, _) async throws in
-      let id = try await place.add("/b", "-o", "own", "--id", "mine")
-      let same = try await place.haul(
-        "add", place.work.server.url("/b"), "-o", "own", "--id", "mine")
+    try await withThree { (fixture, _) async throws in
+      let id = try await fixture.add("/b", "-o", "own", "--id", "mine")
+      let same = try await fixture.haul(
+        "add", fixture.work.server.url("/b"), "-o", "own", "--id", "mine")
       #expect(same.output == id + "\n" && same.errors.isEmpty, "\(same.errors)")
-      let other = try await place.haul(
-        "add", place.work.server.url("/c"), "-o", "own", "--id", "mine")
+      let other = try await fixture.haul(
+        "add", fixture.work.server.url("/c"), "-o", "own", "--id", "mine")
       #expect(other.status == 0 && other.output == id + "\n")
-      #expect(other.errors.contains("stays \(place.work.server.url("/b"))"), "\(other.errors)")
+      #expect(other.errors.contains("stays \(fixture.work.server.url("/b"))"), "\(other.errors)")
       #expect(other.errors.contains("haul set \(id) --url"))
     }
   }
 
   @Test("a start or a retry of a blocked transfer says why it does not start")
   func startsBlocked() async throws {
-    try await withThree { (place, ids) async throws in
-      #expect(try await place.haul("cancel", ids.b).status == 0)
-      let blocked = try await place.add("/b", "-o", "later", "--after", ids.b)
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("cancel", ids.b).status == 0)
+      let blocked = try await fixture.add("/b", "-o", "later", "--after", ids.b)
       for words in [["start", "--force", blocked], ["retry", blocked]] {
-        let result = try await place.work.haul(words, environment: place.environment)
+        let result = try await fixture.work.haul(words, environment: fixture.environment)
         #expect(result.status == 0)
         #expect(result.errors.contains("haul retry \(ids.b)"), "\(result.errors)")
       }
-      #expect(try await place.haul("start", ids.c).errors.isEmpty)
+      #expect(try await fixture.haul("start", ids.c).errors.isEmpty)
     }
   }
 
   @Test("shell completion gets ids, names and groups, without control characters")
   func completes() async throws {
-    try await withThree { (place, ids) async throws in
-      _ = try await place.haul("suspend")
-      _ = try await place.add("/b", "--id", "mine", "--group", "g\u{1B}[2J", "-o", "other")
-      _ = try await place.add("/b", "--group", "season", "-o", "another")
-      let names = try await place.haul("list", "--names", "transfers").output
+    try await withThree { (fixture, ids) async throws in
+      _ = try await fixture.haul("suspend")
+      _ = try await fixture.add("/b", "--id", "mine", "--group", "g\u{1B}[2J", "-o", "other")
+      _ = try await fixture.add("/b", "--group", "season", "-o", "another")
+      let names = try await fixture.haul("list", "--names", "transfers").output
       for name in [ids.a, ids.b, ids.c, "mine"] { #expect(names.contains("\(name)\n")) }
-      #expect(try await place.haul("list", "--names", "groups").output == "season\n")
+      #expect(try await fixture.haul("list", "--names", "groups").output == "season\n")
     }
   }
 
   @Test("a terminal that is closed ends no daemon: the file arrives")
   func hangsUp() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
-      place in
-      let id = try await place.addInTerminal("/a")
-      try await place.work.server.waitForHeld("/a")
-      heal(place)
-      place.work.server.release("/a")
-      #expect(try await place.haul("wait", id).status == 0)
-      try place.work.expectWhole("a")
+      fixture in
+      let id = try await fixture.addInTerminal("/a")
+      try await fixture.work.server.waitForHeld("/a")
+      heal(fixture)
+      fixture.work.server.release("/a")
+      #expect(try await fixture.haul("wait", id).status == 0)
+      try fixture.work.expectWhole("a")
     }
   }
 }

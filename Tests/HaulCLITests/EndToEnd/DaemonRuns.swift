@@ -9,22 +9,22 @@ import Testing
 struct DaemonRuns {
   @Test("is started by add, downloads after add has ended, and is stopped by a command")
   func adds() async throws {
-    try await DaemonFixture.with(CommandFixture.file()) { place in
-      let added = try await place.haul("add", place.work.server.url("/file.bin"))
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
+      let added = try await fixture.haul("add", fixture.work.server.url("/file.bin"))
       #expect(added.status == 0)
       #expect(added.errors.contains("started the daemon (pid "))
       let id = added.output.trimmingCharacters(in: .newlines)
       #expect(TransferID(id) != nil, "\(added.output)")
-      let waited = try await place.haul("wait", id)
+      let waited = try await fixture.haul("wait", id)
       #expect(waited.status == 0, "\(waited.errors)")
-      try place.work.expectWhole()
-      let list = try await place.haul("list")
+      try fixture.work.expectWhole()
+      let list = try await fixture.haul("list")
       let lines = list.output.split(separator: "\n")
       #expect(lines.count == 2)
       #expect(lines.last?.contains("\(id)  file.bin  completed") ?? false, "\(list.output)")
-      let stopped = try await place.haul("daemon", "stop")
+      let stopped = try await fixture.haul("daemon", "stop")
       #expect(stopped.status == 0)
-      let status = try await place.haul("daemon", "status")
+      let status = try await fixture.haul("daemon", "status")
       #expect(status.status == 1)
       #expect(status.output == "the daemon is not running\n")
     }
@@ -33,55 +33,55 @@ struct DaemonRuns {
   @Test("keeps its list when it is stopped, and resumes the transfers when it runs again")
   func resumes() async throws {
     let stall = Fault(.stall(after: 1 << 20))
-    try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { place in
-      let id = try await place.add("/file.bin")
-      try await place.work.server.waitForHeld("/file.bin")
-      #expect(try await place.haul("daemon", "stop").status == 0)
-      place.work.server.setFaults("/file.bin", [])
-      #expect(try await place.haul("daemon", "start").status == 0)
-      #expect(try await place.haul("wait", id).status == 0)
-      try place.work.expectWhole()
+    try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
+      let id = try await fixture.add("/file.bin")
+      try await fixture.work.server.waitForHeld("/file.bin")
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      fixture.work.server.setFaults("/file.bin", [])
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      #expect(try await fixture.haul("wait", id).status == 0)
+      try fixture.work.expectWhole()
     }
   }
 
   @Test("that was killed loses nothing")
   func survivesKill() async throws {
     let stall = Fault(.stall(after: 1 << 20))
-    try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { place in
-      let id = try await place.add("/file.bin")
-      try await place.work.server.waitForHeld("/file.bin")
-      kill(try await place.pid(), SIGKILL)
-      place.work.server.setFaults("/file.bin", [])
-      try await place.work.server.waitUntil { $0.connectionsOpen == 0 }
-      #expect(try await place.haul("daemon", "start").status == 0)
-      #expect(try await place.haul("wait", id).status == 0)
-      try place.work.expectWhole()
-      #expect(try await place.state(of: id).state == .completed)
+    try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
+      let id = try await fixture.add("/file.bin")
+      try await fixture.work.server.waitForHeld("/file.bin")
+      kill(try await fixture.pid(), SIGKILL)
+      fixture.work.server.setFaults("/file.bin", [])
+      try await fixture.work.server.waitUntil { $0.connectionsOpen == 0 }
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      #expect(try await fixture.haul("wait", id).status == 0)
+      try fixture.work.expectWhole()
+      #expect(try await fixture.state(of: id).state == .completed)
     }
   }
 
   @Test("is started once by adds that race, and both add")
   func races() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
-      async let first = place.add("/a")
-      async let second = place.add("/b")
+    try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
+      async let first = fixture.add("/a")
+      async let second = fixture.add("/b")
       let ids = try await [first, second]
       #expect(Set(ids).count == 2)
-      #expect(try await place.haul("wait", "--all").status == 0)
-      try place.work.expectWhole("a")
-      try place.work.expectWhole("b")
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      try fixture.work.expectWhole("a")
+      try fixture.work.expectWhole("b")
     }
   }
 
   @Test("refuses a second one on the same list, and names the first")
   func refusesSecond() async throws {
-    try await DaemonFixture.with(CommandFixture.file()) { place in
-      #expect(try await place.haul("daemon", "start").status == 0)
-      let pid = try await place.pid()
-      let second = try await place.haul("serve")
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let pid = try await fixture.pid()
+      let second = try await fixture.haul("serve")
       #expect(second.status == 1)
       #expect(second.errors.contains("\(pid)"), "\(second.errors)")
-      #expect(try await place.pid() == pid, "the first one still answers")
+      #expect(try await fixture.pid() == pid, "the first one still answers")
     }
   }
 
@@ -89,23 +89,23 @@ struct DaemonRuns {
   func pauses() async throws {
     let stall = Fault(.stall(after: 1 << 20))
     try await DaemonFixture.with(CommandFixture.file("/a", stall), CommandFixture.file("/b", stall))
-    { place in
-      let serving = try await place.serve("-j", "1")
-      let (a, b) = (try await place.add("/a"), try await place.add("/b"))
-      try await place.work.server.waitForHeld("/a")
-      #expect(try await place.haul("explain", b).output.contains("all slots are taken"))
-      #expect(try await place.haul("pause", a).status == 0)
-      try await place.work.server.waitForHeld("/b")
-      #expect(try await place.state(of: a).state == .paused)
-      #expect(try await place.haul("explain", a).output.contains("haul resume \(a)"))
-      place.work.server.setFaults("/a", [])
-      #expect(try await place.haul("resume", "--all").status == 0)
-      #expect(try await place.state(of: a).state == .queued, "no slot is free")
-      #expect(try await place.haul("cancel", String(b.prefix(5))).status == 0)
-      #expect(try await place.haul("wait", "--all").status == 3)
-      #expect(try await place.state(of: a).state == .completed)
-      #expect(try await place.state(of: b).state == .cancelled)
-      #expect(try place.work.names().sorted() == ["a", "s"], "no part file is left")
+    { fixture in
+      let serving = try await fixture.serve("-j", "1")
+      let (a, b) = (try await fixture.add("/a"), try await fixture.add("/b"))
+      try await fixture.work.server.waitForHeld("/a")
+      #expect(try await fixture.haul("explain", b).output.contains("all slots are taken"))
+      #expect(try await fixture.haul("pause", a).status == 0)
+      try await fixture.work.server.waitForHeld("/b")
+      #expect(try await fixture.state(of: a).state == .paused)
+      #expect(try await fixture.haul("explain", a).output.contains("haul resume \(a)"))
+      fixture.work.server.setFaults("/a", [])
+      #expect(try await fixture.haul("resume", "--all").status == 0)
+      #expect(try await fixture.state(of: a).state == .queued, "no slot is free")
+      #expect(try await fixture.haul("cancel", String(b.prefix(5))).status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 3)
+      #expect(try await fixture.state(of: a).state == .completed)
+      #expect(try await fixture.state(of: b).state == .cancelled)
+      #expect(try fixture.work.names().sorted() == ["a", "s"], "no part file is left")
       serving.send(SIGTERM)
       #expect(await serving.end().status == 0)
     }
@@ -113,9 +113,9 @@ struct DaemonRuns {
 
   @Test("is not there: every command says how to start it")
   func isMissing() async throws {
-    try await DaemonFixture.with(CommandFixture.file()) { place in
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
       for command in [["list"], ["pause", "--all"], ["show", "x"], ["wait", "--all"]] {
-        let result = try await place.work.haul(command, environment: place.environment)
+        let result = try await fixture.work.haul(command, environment: fixture.environment)
         #expect(result.status == 1)
         #expect(
           result.errors == "haul: the daemon is not running; start it with: haul daemon start\n")
@@ -125,12 +125,12 @@ struct DaemonRuns {
 
   @Test("is refused a state directory that others may use")
   func refusesOpenDirectory() async throws {
-    try await DaemonFixture.with(CommandFixture.file()) { place in
-      let directory = try place.location().directory
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
+      let directory = try fixture.location().directory
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755]
       )
-      let result = try await place.haul("serve")
+      let result = try await fixture.haul("serve")
       #expect(result.status == 1)
       #expect(result.errors.contains("chmod 700"), "\(result.errors)")
     }
@@ -170,28 +170,30 @@ struct DaemonRuns {
 
   @Test("gives a file the permissions of the caller, not of the daemon")
   func keepsPermissions() async throws {
-    try await DaemonFixture.with(CommandFixture.file()) { place in
-      #expect(try await place.haul("daemon", "start").status == 0)
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
       let command =
-        "umask 027; exec '\(CommandRun.executable.path)' add '\(place.work.server.url("/file.bin"))'"
+        "umask 027; exec '\(CommandRun.executable.path)' add '\(fixture.work.server.url("/file.bin"))'"
       let run = try await CommandRun(
-        ["-c", command], in: place.work.directory, environment: place.environment,
+        ["-c", command], in: fixture.work.directory, environment: fixture.environment,
         program: "/bin/sh")
       #expect(await run.end().status == 0)
-      #expect(try await place.haul("wait", "--all").status == 0)
-      let attributes = try FileManager.default.attributesOfItem(atPath: place.work.path("file.bin"))
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let attributes = try FileManager.default.attributesOfItem(
+        atPath: fixture.work.path("file.bin"))
       #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o640)
     }
   }
 
   @Test("runs a program when its download is completed")
   func runsProgram() async throws {
-    try await DaemonFixture.with(CommandFixture.file()) { place in
-      let id = try await place.add("/file.bin")
-      let step = try await place.haul("add", "--after", id, "--run", "--", "cp", "file.bin", "copy")
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
+      let id = try await fixture.add("/file.bin")
+      let step = try await fixture.haul(
+        "add", "--after", id, "--run", "--", "cp", "file.bin", "copy")
       #expect(step.status == 0, "\(step.errors)")
-      #expect(try await place.haul("wait", "--all").status == 0)
-      try place.work.expectWhole("copy")
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      try fixture.work.expectWhole("copy")
     }
   }
 }

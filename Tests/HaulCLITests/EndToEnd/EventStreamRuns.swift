@@ -10,9 +10,9 @@ struct EventStreamRuns {
   private func withDaemon(
     _ body: (DaemonFixture, ControlClient) async throws -> Void
   ) async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
-      #expect(try await place.haul("daemon", "start").status == 0)
-      try await ControlClient.with(try place.location()) { try await body(place, $0) }
+    try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      try await ControlClient.with(try fixture.location()) { try await body(fixture, $0) }
     }
   }
 
@@ -35,9 +35,9 @@ struct EventStreamRuns {
 
   @Test("begins with the whole list, and then reports each state change once, with its number")
   func snapshotFirst() async throws {
-    try await withDaemon { place, client in
-      _ = try await place.haul("suspend")
-      let (a, b) = (try await place.add("/a"), try await place.add("/b"))
+    try await withDaemon { fixture, client in
+      _ = try await fixture.haul("suspend")
+      let (a, b) = (try await fixture.add("/a"), try await fixture.add("/b"))
       let first = try await read(client, until: Self.isReady)
       #expect(first.first == .reset)
       let listed: [String] = first.compactMap {
@@ -45,8 +45,8 @@ struct EventStreamRuns {
       }
       #expect(listed == [a, b])
       guard case .ready(let number)? = first.last else { return }
-      _ = try await place.haul("unsuspend")
-      #expect(try await place.haul("wait", "--all").status == 0)
+      _ = try await fixture.haul("unsuspend")
+      #expect(try await fixture.haul("wait", "--all").status == 0)
       var ends: Set<String> = []
       let later = try await read(client, after: number) {
         if case .event(let event) = $0, event.type == .finished { ends.insert("\(event.id)") }
@@ -62,19 +62,19 @@ struct EventStreamRuns {
 
   @Test("a number that the list has not reached is answered with the whole list")
   func unknownNumber() async throws {
-    try await withDaemon { place, client in
-      _ = try await place.haul("suspend")
-      _ = try await place.add("/a")
+    try await withDaemon { fixture, client in
+      _ = try await fixture.haul("suspend")
+      _ = try await fixture.add("/a")
       #expect(try await read(client, after: 1_000_000, until: Self.isReady).first == .reset)
     }
   }
 
   @Test("ends when the daemon is stopped, also for a subscriber that does not read")
   func stop() async throws {
-    try await withDaemon { place, client in
+    try await withDaemon { fixture, client in
       let reading = try await client.events()
       let silent = try await client.events()
-      #expect(try await place.haul("daemon", "stop").status == 0)
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
       for try await _ in reading {}
       _ = silent
     }

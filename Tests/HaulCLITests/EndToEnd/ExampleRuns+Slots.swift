@@ -21,10 +21,10 @@ extension ExampleRuns {
   @Test(
     "SlotMachine: each press starts a stopped reel and stops a spinning one, however fast")
   func slots() async throws {
-    try await CommandFixture.with { place in
+    try await CommandFixture.with { fixture in
       // Seven presses at once, then the end.
       let words = ["-c", "printf xxxxxxxq | '\(program("SlotMachine"))'"]
-      let result = try await CommandRun(words, in: place.directory, program: "/bin/sh").end()
+      let result = try await CommandRun(words, in: fixture.directory, program: "/bin/sh").end()
       #expect(result.status == 0, "\(result.errors)")
       let drawing = Drawing(result.output)
       drawing.expectSound()
@@ -40,10 +40,11 @@ extension ExampleRuns {
   @Test(
     "SlotMachine: the digits of a reel change one by one while it spins, and stay when it stops")
   func spins() async throws {
-    try await CommandFixture.with { place in
-      let keys = try Self.fifo(place.path("keys"))
+    try await CommandFixture.with { fixture in
+      let keys = try Self.fifo(fixture.path("keys"))
       let run = try await CommandRun(
-        ["-c", "exec '\(program("SlotMachine"))' < keys"], in: place.directory, program: "/bin/sh")
+        ["-c", "exec '\(program("SlotMachine"))' < keys"], in: fixture.directory, program: "/bin/sh"
+      )
       for turn in 1...2 {
         try keys.write(contentsOf: Data("x".utf8))
         try await run.reach("the reels turned, time \(turn)") { output, _ in

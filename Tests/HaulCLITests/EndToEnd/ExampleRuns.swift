@@ -9,10 +9,10 @@ struct ExampleRuns {
     CommandRun.executable.deletingLastPathComponent().appending(path: name).path
   }
 
-  private func run(_ name: String, _ arguments: [String], in place: CommandFixture) async throws
+  private func run(_ name: String, _ arguments: [String], in fixture: CommandFixture) async throws
     -> CommandResult
   {
-    try await CommandRun(arguments, in: place.directory, program: program(name)).end()
+    try await CommandRun(arguments, in: fixture.directory, program: program(name)).end()
   }
 
   @Test("MultiFileTransfer: percent and end of each file, the end of all, and the empty queue")
@@ -21,10 +21,10 @@ struct ExampleRuns {
     let slow = CommandFixture.file("/a").with { $0.rate = 1 << 20 }
     // Without a date, nothing shows that the file already exists.
     let tagged = CommandFixture.file("/b").with { $0.lastModified = nil }
-    try await CommandFixture.with(slow, tagged, CommandFixture.file("/c")) { place in
-      place.server.setFaults("/c", [Fault(.status(404))])
-      let urls = ["/a", "/b", "/c"].map { place.server.url($0) }
-      let result = try await run("MultiFileTransfer", ["files"] + urls, in: place)
+    try await CommandFixture.with(slow, tagged, CommandFixture.file("/c")) { fixture in
+      fixture.server.setFaults("/c", [Fault(.status(404))])
+      let urls = ["/a", "/b", "/c"].map { fixture.server.url($0) }
+      let result = try await run("MultiFileTransfer", ["files"] + urls, in: fixture)
       #expect(result.status == 0, "\(result.errors)")
       let lines = result.output.split(separator: "\n").map(String.init)
       #expect(lines.contains("\(urls[0]): completed"))
@@ -38,15 +38,15 @@ struct ExampleRuns {
       #expect(percents[0].contains(100) && percents[1].contains(100), "\(lines)")
       #expect(percents[2] == [], "\(lines)")
       for name in ["a", "b"] {
-        let bytes = try Data(contentsOf: URL(filePath: "\(place.directory)/files/\(name)"))
+        let bytes = try Data(contentsOf: URL(filePath: "\(fixture.directory)/files/\(name)"))
         #expect(bytes.count == CommandFixture.length)
       }
       // The second run downloads nothing.
       #expect(
-        try FileManager.default.contentsOfDirectory(atPath: place.path("files")).sorted()
+        try FileManager.default.contentsOfDirectory(atPath: fixture.path("files")).sorted()
           == ["a", "b"])
       for path in ["/a", "/b"] {
-        let sent = place.server.snapshot.requests.filter { $0.path == path }.map(\.bodyBytesSent)
+        let sent = fixture.server.snapshot.requests.filter { $0.path == path }.map(\.bodyBytesSent)
         #expect(sent.reduce(0, +) < CommandFixture.length * 3 / 2)
       }
     }
@@ -62,15 +62,15 @@ struct ExampleRuns {
 
   @Test("LargeFile: the length first, then percent up to 100, and the whole file")
   func large() async throws {
-    try await CommandFixture.with(CommandFixture.file("/a")) { place in
-      let result = try await run("LargeFile", [place.server.url("/a"), "large"], in: place)
+    try await CommandFixture.with(CommandFixture.file("/a")) { fixture in
+      let result = try await run("LargeFile", [fixture.server.url("/a"), "large"], in: fixture)
       #expect(result.status == 0, "\(result.errors)")
       let lines = result.output.split(separator: "\n").map(String.init)
       #expect(lines.first == "\(CommandFixture.length) bytes resumes: true")
       #expect(lines.contains { $0.hasPrefix("100 % ") }, "\(lines)")
       #expect(
         lines.last == "\(CommandFixture.length) bytes in large, 0 of them from an earlier run")
-      let bytes = try Data(contentsOf: URL(filePath: place.path("large")))
+      let bytes = try Data(contentsOf: URL(filePath: fixture.path("large")))
       #expect(
         bytes == Data(SeededContent(seed: CommandFixture.seed).bytes(at: 0, count: bytes.count)))
     }
@@ -78,31 +78,31 @@ struct ExampleRuns {
 
   @Test("DownloadQueue: one at a time; a pause starts the next one, a resume continues")
   func oneAtATime() async throws {
-    try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
+    try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
       // Other connections must not fetch what the first one does not get.
-      place.server.setFaults(
+      fixture.server.setFaults(
         "/a",
         [
           Fault(.stall(after: 1 << 20), when: .request(1)),
           Fault(.stallBeforeHead, when: .init(firstRequest: 2)),
         ])
-      let lines = try Self.fifo(place.path("lines"))
-      let words = [place.directory, place.server.url("/a"), place.server.url("/b")]
+      let lines = try Self.fifo(fixture.path("lines"))
+      let words = [fixture.directory, fixture.server.url("/a"), fixture.server.url("/b")]
       let run = try await CommandRun(
         ["-c", "exec '\(program("DownloadQueue"))' \"$@\" < lines", "sh"] + words,
-        in: place.directory, program: "/bin/sh")
-      try await place.server.waitForHeld("/a")
-      #expect(place.server.snapshot.requests("/b").isEmpty)
+        in: fixture.directory, program: "/bin/sh")
+      try await fixture.server.waitForHeld("/a")
+      #expect(fixture.server.snapshot.requests("/b").isEmpty)
       try lines.write(contentsOf: Data("pause 1\n".utf8))
-      try await place.server.waitUntil { $0.requests("/b").contains { $0.outcome == .completed } }
-      place.server.setFaults("/a", [])
+      try await fixture.server.waitUntil { $0.requests("/b").contains { $0.outcome == .completed } }
+      fixture.server.setFaults("/a", [])
       try lines.write(contentsOf: Data("resume 1\nretry 2\nlist\n".utf8))
       try lines.close()
       let result = await run.end()
       #expect(result.status == 0, "\(result.errors)")
       #expect(result.output.contains("running") || result.output.contains("queued"))
       for name in ["a", "b"] {
-        let bytes = try Data(contentsOf: URL(filePath: "\(place.directory)/\(name)"))
+        let bytes = try Data(contentsOf: URL(filePath: "\(fixture.directory)/\(name)"))
         #expect(bytes.count == CommandFixture.length)
       }
     }
@@ -110,14 +110,14 @@ struct ExampleRuns {
 
   @Test("InstallChain: download, then unpack, then a message on the main actor")
   func chain() async throws {
-    try await CommandFixture.with(CommandFixture.file("/archive", length: 3000)) { place in
+    try await CommandFixture.with(CommandFixture.file("/archive", length: 3000)) { fixture in
       let result = try await run(
-        "InstallChain", [place.directory, place.server.url("/archive")], in: place)
+        "InstallChain", [fixture.directory, fixture.server.url("/archive")], in: fixture)
       #expect(result.output == "upgrade complete\n", "\(result.errors)")
-      #expect(FileManager.default.fileExists(atPath: "\(place.directory)/part-2"))
-      place.server.setFaults("/archive", [Fault(.status(404))])
+      #expect(FileManager.default.fileExists(atPath: "\(fixture.directory)/part-2"))
+      fixture.server.setFaults("/archive", [Fault(.status(404))])
       let failed = try await run(
-        "InstallChain", [place.directory, place.server.url("/archive")], in: place)
+        "InstallChain", [fixture.directory, fixture.server.url("/archive")], in: fixture)
       #expect(failed.output.hasPrefix("not upgraded: "))
       #expect(failed.status == 0)
     }
@@ -125,33 +125,34 @@ struct ExampleRuns {
 
   @Test("DurableQueue: killed and started again, it resumes from its bytes")
   func durable() async throws {
-    try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { place in
+    try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
       // One connection receives enough bytes for a claim, and no other receives any.
-      place.server.setFaults(
+      fixture.server.setFaults(
         "/a",
         [
           Fault(.stall(after: 2 << 20), when: .request(1)),
           Fault(.stallBeforeHead, when: .init(firstRequest: 2)),
         ])
-      let words = [place.directory, place.server.url("/a"), place.server.url("/b")]
-      let first = try await CommandRun(words, in: place.directory, program: program("DurableQueue"))
-      try await place.server.waitForHeld("/a")
-      try await place.server.waitUntil { $0.requests("/b").contains { $0.outcome == .completed } }
+      let words = [fixture.directory, fixture.server.url("/a"), fixture.server.url("/b")]
+      let first = try await CommandRun(
+        words, in: fixture.directory, program: program("DurableQueue"))
+      try await fixture.server.waitForHeld("/a")
+      try await fixture.server.waitUntil { $0.requests("/b").contains { $0.outcome == .completed } }
       // Bytes without a claim must be received again.
-      while !Self.hasClaim(place.path("a.haul.journal")) {
+      while !Self.hasClaim(fixture.path("a.haul.journal")) {
         try Task.checkCancellation()
         await Task.yield()
       }
       first.send(SIGKILL)
       #expect(await first.end().status == 128 + SIGKILL)
-      place.server.setFaults("/a", [])
-      let second = try await run("DurableQueue", words, in: place)
+      fixture.server.setFaults("/a", [])
+      let second = try await run("DurableQueue", words, in: fixture)
       #expect(second.status == 0, "\(second.errors)")
       #expect(second.output.hasPrefix("2 in the list\n"))
-      let reused = try #require(Self.reused("a", second, in: place), "\(second.output)")
+      let reused = try #require(Self.reused("a", second, in: fixture), "\(second.output)")
       #expect(reused >= 1 << 20, "\(second.output)")
       for name in ["a", "b"] {
-        let bytes = try Data(contentsOf: URL(filePath: "\(place.directory)/\(name)"))
+        let bytes = try Data(contentsOf: URL(filePath: "\(fixture.directory)/\(name)"))
         #expect(
           bytes == Data(SeededContent(seed: CommandFixture.seed).bytes(at: 0, count: bytes.count)))
         #expect(bytes.count == CommandFixture.length)
@@ -162,10 +163,10 @@ struct ExampleRuns {
   /// The reused bytes in a line such as `PATH: 3145728 bytes, 1048576 of them from before`; nil
   /// without such a line.
   private static func reused(
-    _ name: String, _ result: CommandResult, in place: CommandFixture
+    _ name: String, _ result: CommandResult, in fixture: CommandFixture
   ) -> Int? {
     let line = result.output.split(separator: "\n").first {
-      $0.hasPrefix("\(place.path(name)): \(CommandFixture.length) bytes, ")
+      $0.hasPrefix("\(fixture.path(name)): \(CommandFixture.length) bytes, ")
     }
     let words = line?.split(separator: " ").suffix(5) ?? []
     return words.first.flatMap { Int($0) }

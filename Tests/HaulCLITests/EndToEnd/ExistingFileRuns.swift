@@ -6,56 +6,56 @@ import Testing
 @Suite("--if-exists", .serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {
   private static let old: [UInt8] = [1, 2, 3]
 
-  private func plant(_ place: CommandFixture) throws {
-    try Data(Self.old).write(to: URL(filePath: place.path("file.bin")))
+  private func plant(_ fixture: CommandFixture) throws {
+    try Data(Self.old).write(to: URL(filePath: fixture.path("file.bin")))
   }
 
   @Test("update: a file with the same length and time is accepted; nothing is downloaded")
   func same() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       for options in [[], ["-o", "named.bin"]] {
-        let command = ["get", "--json", place.server.url("/file.bin")] + options
-        #expect(try await place.haul(command).status == 0)
-        let again = try await place.haul(command)
+        let command = ["get", "--json", fixture.server.url("/file.bin")] + options
+        #expect(try await fixture.haul(command).status == 0)
+        let again = try await fixture.haul(command)
         #expect(again.status == 0)
         let end = try #require(try again.events().finished.first)
         #expect(end["state"]?.string == "completed")
         #expect(end["fetched"] == .integer(0))
         #expect(end["path"]?.string == (options.last ?? "file.bin"))
       }
-      #expect(try place.names() == ["file.bin", "named.bin"])
+      #expect(try fixture.names() == ["file.bin", "named.bin"])
     }
   }
 
   @Test("update: another file with that name is kept; with -o the run fails before the body")
   func other() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      try plant(place)
-      let named = try await place.get("/file.bin", "-o", "file.bin")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try plant(fixture)
+      let named = try await fixture.get("/file.bin", "-o", "file.bin")
       try named.expectFailed(.nameConflict)
       #expect(try named.events().finished.first?["fetched"] == .integer(0))
-      #expect(try place.names() == ["file.bin"])
-      let derived = try await place.get()
+      #expect(try fixture.names() == ["file.bin"])
+      let derived = try await fixture.get()
       #expect(derived.status == 0)
       #expect(try derived.events().finished.first?["path"]?.string == "file (1).bin")
       #expect(derived.errors.contains("file (1).bin: complete"))
-      try place.expectWhole("file (1).bin")
-      #expect(try place.contents("file.bin") == Self.old)
+      try fixture.expectWhole("file (1).bin")
+      #expect(try fixture.contents("file.bin") == Self.old)
     }
   }
 
   @Test("update: a file that changes every night is replaced; there is one file, the newest")
   func nightly() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       for seed in UInt64(1)...4 {
-        place.server.update("/file.bin") {
+        fixture.server.update("/file.bin") {
           $0.seed = seed
           $0.entityTag = FaultScript.Resource.strongTag(seed: seed)
           $0.lastModified = FaultScript.Resource.oldDate + Int64(seed)
         }
-        for _ in 1...2 { #expect(try await place.get().status == 0) }
-        #expect(try place.names() == ["file.bin"])
-        try place.expectWhole(seed: seed)
+        for _ in 1...2 { #expect(try await fixture.get().status == 0) }
+        #expect(try fixture.names() == ["file.bin"])
+        try fixture.expectWhole(seed: seed)
       }
     }
   }
@@ -68,59 +68,59 @@ import Testing
         $0.seed = 9
         $0.entityTag = FaultScript.Resource.strongTag(seed: CommandFixture.seed)
       }
-    ) { place in
+    ) { fixture in
       for _ in 1...3 {
-        let first = try await place.get("/p/z.bin")
-        let second = try await place.get("/q/z.bin")
+        let first = try await fixture.get("/p/z.bin")
+        let second = try await fixture.get("/q/z.bin")
         #expect(try first.events().finished.first?["path"]?.string == "z.bin")
         #expect(try second.events().finished.first?["path"]?.string == "z (1).bin")
-        #expect(try place.names() == ["z (1).bin", "z.bin"])
+        #expect(try fixture.names() == ["z (1).bin", "z.bin"])
       }
-      try place.expectWhole("z.bin")
-      try place.expectWhole("z (1).bin", seed: 9)
+      try fixture.expectWhole("z.bin")
+      try fixture.expectWhole("z (1).bin", seed: 9)
     }
   }
 
   @Test("skip accepts the file, fail fails, rename adds a number, overwrite replaces")
   func asked() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      try plant(place)
-      let skip = try await place.get("/file.bin", "--if-exists", "skip", "-o", "file.bin")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try plant(fixture)
+      let skip = try await fixture.get("/file.bin", "--if-exists", "skip", "-o", "file.bin")
       #expect(skip.status == 0)
       #expect(try skip.events().finished.first?["fetched"] == .integer(0))
-      try await place.get("/file.bin", "--if-exists", "fail").expectFailed(.nameConflict)
-      let rename = try await place.get("/file.bin", "--if-exists", "rename", "-o", "file.bin")
+      try await fixture.get("/file.bin", "--if-exists", "fail").expectFailed(.nameConflict)
+      let rename = try await fixture.get("/file.bin", "--if-exists", "rename", "-o", "file.bin")
       #expect(rename.status == 0)
       #expect(try rename.events().finished.first?["path"]?.string == "file (1).bin")
-      #expect(try place.contents("file.bin") == Self.old)
-      let overwrite = try await place.get("/file.bin", "--if-exists", "overwrite")
+      #expect(try fixture.contents("file.bin") == Self.old)
+      let overwrite = try await fixture.get("/file.bin", "--if-exists", "overwrite")
       #expect(overwrite.status == 0)
-      try place.expectWhole()
-      #expect(try place.names() == ["file (1).bin", "file.bin"])
+      try fixture.expectWhole()
+      #expect(try fixture.names() == ["file (1).bin", "file.bin"])
     }
   }
 
   @Test("With --checksum, a file with that digest is accepted without a request")
   func digest() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      _ = try await place.get("/file.bin", "-o", "x")
-      let asked = place.server.snapshot.requests.count
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      _ = try await fixture.get("/file.bin", "-o", "x")
+      let asked = fixture.server.snapshot.requests.count
       let hex = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
-      let again = try await place.get("/file.bin", "-o", "x", "--checksum", "sha-256=\(hex)")
+      let again = try await fixture.get("/file.bin", "-o", "x", "--checksum", "sha-256=\(hex)")
       #expect(again.status == 0)
       #expect(try again.events().finished.first?["verified"]?.string == "checksum")
-      #expect(place.server.snapshot.requests.count == asked)
+      #expect(fixture.server.snapshot.requests.count == asked)
     }
   }
 
   @Test("--start-over discards the bytes of an earlier run")
   func startOver() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      _ = try await place.interrupt()
-      let result = try await place.get("/file.bin", "--start-over")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      _ = try await fixture.interrupt()
+      let result = try await fixture.get("/file.bin", "--start-over")
       #expect(result.status == 0)
       #expect(try result.events().finished.first?["reused"] == .integer(0))
-      try place.expectWhole()
+      try fixture.expectWhole()
     }
   }
 }

@@ -8,9 +8,9 @@ import Testing
     try await CommandFixture.with(
       CommandFixture.file("/a.bin"), CommandFixture.file("/b.bin"),
       CommandFixture.file("/c.bin", .always(.status(404)))
-    ) { place in
-      let urls = ["/a.bin", "/c.bin", "/b.bin"].map { place.server.url($0) }
-      let failed = try await place.haul(["get", "--json"] + urls)
+    ) { fixture in
+      let urls = ["/a.bin", "/c.bin", "/b.bin"].map { fixture.server.url($0) }
+      let failed = try await fixture.haul(["get", "--json"] + urls)
       #expect(failed.status == 1)
       let events = try failed.events()
       #expect(events.codes == ["not-found"])
@@ -18,14 +18,14 @@ import Testing
       #expect(summary["completed"] == .integer(2))
       #expect(summary["failed"] == .integer(1))
       #expect(failed.failures.count == 1)
-      try place.expectWhole("a.bin")
-      try place.expectWhole("b.bin")
-      #expect(try place.names() == ["a.bin", "b.bin"])
-      place.server.setFaults("/c.bin", [])
-      let completed = try await place.haul(["get", "--json"] + urls)
+      try fixture.expectWhole("a.bin")
+      try fixture.expectWhole("b.bin")
+      #expect(try fixture.names() == ["a.bin", "b.bin"])
+      fixture.server.setFaults("/c.bin", [])
+      let completed = try await fixture.haul(["get", "--json"] + urls)
       #expect(completed.status == 0)
       #expect(try completed.events().finished.count == 3)
-      try place.expectWhole("c.bin")
+      try fixture.expectWhole("c.bin")
     }
   }
 
@@ -36,14 +36,14 @@ import Testing
       ["--checksum", "sha-256=12"], ["--mirror", "http://h"],
     ])
   func usage(options: [String]) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let urls = options.isEmpty ? [] : [place.server.url("/file.bin")]
-      let result = try await place.haul(["get", "--json"] + urls + options)
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let urls = options.isEmpty ? [] : [fixture.server.url("/file.bin")]
+      let result = try await fixture.haul(["get", "--json"] + urls + options)
       #expect(result.status == 2)
       #expect(result.output == "")
       #expect(result.failures.count == 1, "\(result.errors)")
-      #expect(place.server.snapshot.requests.isEmpty)
-      #expect(try place.names() == [])
+      #expect(fixture.server.snapshot.requests.isEmpty)
+      #expect(try fixture.names() == [])
     }
   }
 
@@ -55,8 +55,8 @@ import Testing
     ]
       as [(Int32, Int32, String)])
   func interrupted(signal: Int32, status: Int32, word: String) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = try await place.interrupt(with: signal)
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = try await fixture.interrupt(with: signal)
       #expect(result.status == status)
       #expect(try result.events().types.suffix(2) == ["paused", "summary"])
       let paused = try #require(try result.events().of("paused").first)
@@ -65,9 +65,9 @@ import Testing
       #expect(result.failures.count == 1)
       let line = try #require(result.failures.first)
       #expect(line.contains(word) && line.contains("run the same command again"))
-      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
-      try await place.expectGoesOn()
-      #expect(try place.names() == ["file.bin"])
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      try await fixture.expectGoesOn()
+      #expect(try fixture.names() == ["file.bin"])
     }
   }
 
@@ -77,21 +77,21 @@ import Testing
   func interruptedWaiting(fault: Fault.Action) async throws {
     try await CommandFixture.with(
       CommandFixture.file("/file.bin", .always(fault)), CommandFixture.file("/next.bin")
-    ) { place in
-      let urls = ["/file.bin", "/next.bin"].map { place.server.url($0) }
+    ) { fixture in
+      let urls = ["/file.bin", "/next.bin"].map { fixture.server.url($0) }
       let run = try await CommandRun(
-        ["get", "--json", "-j", "1", "--max-per-host", "1"] + urls, in: place.directory)
+        ["get", "--json", "-j", "1", "--max-per-host", "1"] + urls, in: fixture.directory)
       try await run.reach("both were added") { output, _ in
         output.split(separator: "\n").filter { $0.contains(#""added""#) }.count == 2
       }
-      try await place.server.waitForRequests(1, path: "/file.bin")
+      try await fixture.server.waitForRequests(1, path: "/file.bin")
       run.send(SIGINT)
       let result = await run.end()
       #expect(result.status == 130)
       #expect(try result.events().of("paused").count == 2)
       #expect(try result.events().last?["paused"] == .integer(2))
       #expect(result.errors.contains("2 files are not complete"))
-      #expect(try place.names() == [])
+      #expect(try fixture.names() == [])
     }
   }
 
@@ -99,9 +99,9 @@ import Testing
   func quit() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
-      let run = try await place.start("/file.bin", "--json")
-      try await place.server.waitForHeld("/file.bin")
+      fixture in
+      let run = try await fixture.start("/file.bin", "--json")
+      try await fixture.server.waitForHeld("/file.bin")
       run.send(SIGQUIT)
       let result = await run.end()
       #expect(result.status == 131)
@@ -113,16 +113,16 @@ import Testing
   func ignored() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
+      fixture in
       let run = try await CommandRun(
-        [CommandRun.executable.path, "get", place.server.url("/file.bin")], in: place.directory,
+        [CommandRun.executable.path, "get", fixture.server.url("/file.bin")], in: fixture.directory,
         program: "/usr/bin/nohup")
-      try await place.server.waitForHeld("/file.bin")
+      try await fixture.server.waitForHeld("/file.bin")
       run.send(SIGHUP)
-      place.server.setFaults("/file.bin", [])
-      place.server.release()
+      fixture.server.setFaults("/file.bin", [])
+      fixture.server.release()
       #expect(await run.end().status == 0)
-      try place.expectWhole()
+      try fixture.expectWhole()
     }
   }
 
@@ -130,13 +130,13 @@ import Testing
   private func unread(_ body: (CommandRun, CommandFixture) async throws -> Void) async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
+      fixture in
       let full = Pipe()
       try full.fillUp()
-      let run = try await place.start(
+      let run = try await fixture.start(
         "/file.bin", "--json", standardOutput: full.fileHandleForWriting)
-      try await place.server.waitForHeld("/file.bin")
-      try await body(run, place)
+      try await fixture.server.waitForHeld("/file.bin")
+      try await body(run, fixture)
     }
   }
 
@@ -150,13 +150,13 @@ import Testing
 
   @Test("A second signal ends it at once, even if its output is not read")
   func secondSignal() async throws {
-    try await unread { run, place in
+    try await unread { run, fixture in
       run.send(SIGINT)
       // It closes the connection and then waits for its output for ever.
-      try await place.server.waitUntil { $0.inProgress("/file.bin") == 0 }
+      try await fixture.server.waitUntil { $0.inProgress("/file.bin") == 0 }
       run.send(SIGTERM)
       #expect(await run.end().status == 143)
-      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
     }
   }
 
@@ -164,15 +164,15 @@ import Testing
   func outputGone() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
+      fixture in
       let pipe = Pipe()
-      let run = try await place.start(
+      let run = try await fixture.start(
         "/file.bin", "--json", standardOutput: pipe.fileHandleForWriting)
       try pipe.fileHandleForWriting.close()
-      try await place.server.waitForHeld("/file.bin")
+      try await fixture.server.waitForHeld("/file.bin")
       try pipe.fileHandleForReading.close()
       #expect(await run.end().status == 141)
-      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
     }
   }
 
@@ -192,11 +192,11 @@ import Testing
 
   @Test("verify: 0 for the right digest, 1 for a wrong one or no file, 2 without a digest")
   func verify() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      _ = try await place.get()
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      _ = try await fixture.get()
       let right = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
       let verify = { (name: String, hex: String) in
-        try await place.haul(["verify", name, "--checksum", "sha-256=\(hex)"])
+        try await fixture.haul(["verify", name, "--checksum", "sha-256=\(hex)"])
       }
       let good = try await verify("file.bin", right)
       #expect(good.status == 0)
@@ -212,7 +212,7 @@ import Testing
         #expect(result.errorLines.count == 1)
         #expect(result.errors.hasPrefix("haul: \(name): ") && result.errors.contains(word))
       }
-      #expect(try await place.haul(["verify", "file.bin"]).status == 2)
+      #expect(try await fixture.haul(["verify", "file.bin"]).status == 2)
     }
   }
 }

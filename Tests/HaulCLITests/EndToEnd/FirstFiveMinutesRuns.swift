@@ -59,27 +59,27 @@ struct FirstFiveMinutesRuns {
   func ends() async throws {
     let commands = try Self.commands()
     #expect(commands.count > 45 && commands.count { $0.isInterrupted } == 2)
-    try await DaemonFixture.with(Self.resources) { (place) async throws in
+    try await DaemonFixture.with(Self.resources) { (fixture) async throws in
       // Beside the other files of the home directory, which `ls` would show.
       try FileManager.default.createDirectory(
-        atPath: place.work.path("work"), withIntermediateDirectories: false)
+        atPath: fixture.work.path("work"), withIntermediateDirectories: false)
       try FileManager.default.createSymbolicLink(
-        atPath: place.work.path("work/haul"), withDestinationPath: CommandRun.executable.path)
+        atPath: fixture.work.path("work/haul"), withDestinationPath: CommandRun.executable.path)
       // The server holds some files, on a slow machine for longer than usual.
-      try place.write("idle-timeout = 10m\n", to: ".config/haul/haul.conf")
-      for command in commands { try await run(command, in: place) }
+      try fixture.write("idle-timeout = 10m\n", to: ".config/haul/haul.conf")
+      for command in commands { try await run(command, in: fixture) }
     }
   }
 
-  private func run(_ command: Command, in place: DaemonFixture) async throws {
-    let server = place.work.server
+  private func run(_ command: Command, in fixture: DaemonFixture) async throws {
+    let server = fixture.work.server
     func real(_ text: String) -> String {
       text.replacing("http://127.0.0.1:8000", with: server.origin)
     }
     let isMany = command.text.hasPrefix("./haul get -j 16 ")
     switch command.text {
     case "cat list.txt":
-      try place.write(real(command.lines.joined(separator: "\n") + "\n"), to: "work/list.txt")
+      try fixture.write(real(command.lines.joined(separator: "\n") + "\n"), to: "work/list.txt")
     case let text where text.hasPrefix("./haul add -x 2 ") || command.isInterrupted || isMany:
       for path in Self.held { server.setFaults(path, [Fault(.stall(after: 300_000))]) }
     case "./haul unsuspend": release(server)
@@ -92,9 +92,9 @@ struct FirstFiveMinutesRuns {
     }
     let run = try await TerminalRun(
       // Ctrl-C must reach the program, and not a shell around it.
-      ["-c", command.isInterrupted ? "exec \(text)" : text], in: place.work.path("work"),
+      ["-c", command.isInterrupted ? "exec \(text)" : text], in: fixture.work.path("work"),
       width: command.width, height: 200,
-      environment: place.environment.merging(["HOME": place.work.directory]) { $1 },
+      environment: fixture.environment.merging(["HOME": fixture.work.directory]) { $1 },
       program: "/bin/sh")
     if command.isInterrupted {
       try await run.reach("'\(text)' showed progress of movie.mkv") { bytes in

@@ -9,51 +9,51 @@ import Testing
 struct FullDiskRuns {
   @Test("A known length without room is refused before the body; with room it completes")
   func knownLength() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let disk = try SmallDisk(at: place.path("disk"), size: "2m")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let disk = try SmallDisk(at: fixture.path("disk"), size: "2m")
       defer { disk.unmount() }
-      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      let result = try await fixture.get("/file.bin", "-o", "disk/file.bin")
       try result.expectFailed(.diskFull)
       #expect(try result.events().finished.first?["fetched"] == .integer(0))
-      #expect(try !place.names("disk").contains("file.bin"))
+      #expect(try !fixture.names("disk").contains("file.bin"))
       try disk.resize(to: "16m")
-      #expect(try await place.get("/file.bin", "-o", "disk/file.bin").status == 0)
-      try place.expectWhole("disk/file.bin")
+      #expect(try await fixture.get("/file.bin", "-o", "disk/file.bin").status == 0)
+      try fixture.expectWhole("disk/file.bin")
     }
   }
 
   @Test("An unknown length fails when the disk is full, keeps its bytes, and resumes with room")
   func unknownLength() async throws {
     let fault = Fault(.ignoreRange, .chunked())
-    try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
-      let disk = try SmallDisk(at: place.path("disk"), size: "2m")
+    try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
+      let disk = try SmallDisk(at: fixture.path("disk"), size: "2m")
       defer { disk.unmount() }
-      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      let result = try await fixture.get("/file.bin", "-o", "disk/file.bin")
       try result.expectFailed(.diskFull)
-      #expect(try place.names("disk") == ["file.bin.haul.journal", "file.bin.haul.part"])
+      #expect(try fixture.names("disk") == ["file.bin.haul.journal", "file.bin.haul.part"])
       try disk.resize(to: "16m")
-      let again = try await place.get("/file.bin", "-o", "disk/file.bin")
+      let again = try await fixture.get("/file.bin", "-o", "disk/file.bin")
       #expect(again.status == 0, "\(again.errors)")
       let end = try #require(try again.events().finished.first)
       #expect(end["reused"] == .integer(0), "without ranges every byte is downloaded again")
-      try place.expectWhole("disk/file.bin")
+      try fixture.expectWhole("disk/file.bin")
     }
   }
 
   @Test("A read-only file system is reported; when it is writable again, the download resumes")
   func readOnly() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let disk = try SmallDisk(at: place.path("disk"), size: "16m")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let disk = try SmallDisk(at: fixture.path("disk"), size: "16m")
       defer { disk.unmount() }
       let options = ["-o", "disk/file.bin"]
-      _ = try await place.interrupt(options)
+      _ = try await fixture.interrupt(options)
       try disk.setReadOnly(true)
-      let asked = place.server.snapshot.requests.count
-      let result = try await place.get("/file.bin", "-o", "disk/file.bin")
+      let asked = fixture.server.snapshot.requests.count
+      let result = try await fixture.get("/file.bin", "-o", "disk/file.bin")
       try result.expectFailed(.permissionDenied)
-      #expect(place.server.snapshot.requests.count == asked)
+      #expect(fixture.server.snapshot.requests.count == asked)
       try disk.setReadOnly(false)
-      try await place.expectGoesOn(options, as: "disk/file.bin")
+      try await fixture.expectGoesOn(options, as: "disk/file.bin")
     }
   }
 }
@@ -63,15 +63,15 @@ struct FullDiskRuns {
     "A read-only directory is reported; when it is writable again, the download resumes",
     .enabled(if: !SmallDisk.isAllMighty, "this process may write anywhere"))
   func notAllowed() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       let options = ["-d", "d"]
-      _ = try await place.interrupt(options)
-      try #require(rename(place.path("d/file.bin.haul.part"), place.path("part")) == 0)
-      try #require(chmod(place.path("d"), 0o500) == 0)
-      try await place.get("/file.bin", "-d", "d").expectFailed(.permissionDenied)
-      try #require(chmod(place.path("d"), 0o700) == 0)
-      try #require(rename(place.path("part"), place.path("d/file.bin.haul.part")) == 0)
-      try await place.expectGoesOn(options, as: "d/file.bin")
+      _ = try await fixture.interrupt(options)
+      try #require(rename(fixture.path("d/file.bin.haul.part"), fixture.path("part")) == 0)
+      try #require(chmod(fixture.path("d"), 0o500) == 0)
+      try await fixture.get("/file.bin", "-d", "d").expectFailed(.permissionDenied)
+      try #require(chmod(fixture.path("d"), 0o700) == 0)
+      try #require(rename(fixture.path("part"), fixture.path("d/file.bin.haul.part")) == 0)
+      try await fixture.expectGoesOn(options, as: "d/file.bin")
     }
   }
 }

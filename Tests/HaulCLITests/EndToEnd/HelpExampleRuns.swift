@@ -11,8 +11,8 @@ struct HelpExampleRuns {
   ]
 
   /// The lines below "Examples:" of each command.
-  private func examples(_ place: DaemonFixture) async throws -> [String: [String]] {
-    let text = try await place.shell("haul --experimental-dump-help").output
+  private func examples(_ fixture: DaemonFixture) async throws -> [String: [String]] {
+    let text = try await fixture.shell("haul --experimental-dump-help").output
     let root = try #require(try JSONValue(parsing: text)["command"])
     var examples: [String: [String]] = [:]
     for command in [root] + (root["subcommands"]?.array ?? []) {
@@ -28,37 +28,37 @@ struct HelpExampleRuns {
 
   @Test("All succeed, and do what they say")
   func succeed() async throws {
-    try await DaemonFixture.withFiles(Self.paths) { (place) async throws in
-      place.work.server.setFaults("/x.tar.gz", [try await place.archive("z")])
-      try place.write("token\n", to: "token.txt")
-      try place.write(place.work.server.url("/y.iso") + "\n", to: "list.txt")
+    try await DaemonFixture.withFiles(Self.paths) { (fixture) async throws in
+      fixture.work.server.setFaults("/x.tar.gz", [try await fixture.archive("z")])
+      try fixture.write("token\n", to: "token.txt")
+      try fixture.write(fixture.work.server.url("/y.iso") + "\n", to: "list.txt")
       // For machines without the real one.
       let jq = #"exec sed 's/.*"length":\([0-9]*\).*/\1/'"#
-      try place.write("#!/bin/sh\n\(jq)\n", to: "bin/jq", permissions: 0o700)
-      let examples = try await examples(place)
+      try fixture.write("#!/bin/sh\n\(jq)\n", to: "bin/jq", permissions: 0o700)
+      let examples = try await examples(fixture)
       let commands = ["haul", "get", "probe", "verify", "add"]
       #expect(Set(examples.keys) == Set(commands), "this test runs those of no other command")
       var id = ""
       for line in commands.flatMap({ examples[$0] ?? [] }) {
         let line = line.replacing("md5=HEX", with: "md5=$(md5sum <big.iso | cut -c -32)")
         if line.contains("tar xf big.tar") {
-          try await place.shell("tar -cf big.tar inside && rm inside")
+          try await fixture.shell("tar -cf big.tar inside && rm inside")
         }
-        let output = try await place.shell(line, id: id).output
+        let output = try await fixture.shell(line, id: id).output
         if line.hasPrefix("haul add "), id.isEmpty { id = output.trimmingCharacters(in: .newlines) }
         if line.contains("| jq .length") { #expect(output == "\(DaemonFixture.length)\n") }
         if line.contains("&& echo good") { #expect(output == "good\n") }
-        if line.contains("| tar xz") { try place.expectUnpacked() }
+        if line.contains("| tar xz") { try fixture.expectUnpacked() }
       }
-      try await place.shell("haul wait --all")
-      try place.expectUnpacked()
-      try place.expectWhole([
+      try await fixture.shell("haul wait --all")
+      try fixture.expectUnpacked()
+      try fixture.expectWhole([
         "big.iso", "Downloads/a.zip", "Downloads/b.zip", "disk.iso", "Music/a", "Music/b", "x.bin",
         "Downloads/y.iso",
       ])
-      let sent = place.sent("Authorization", for: "/x.bin")
+      let sent = fixture.sent("Authorization", for: "/x.bin")
       #expect(sent.first == "Bearer token" && sent.last == "Bearer TOKEN", "\(sent)")
-      let events = String(decoding: try place.work.contents("events.ndjson"), as: UTF8.self)
+      let events = String(decoding: try fixture.work.contents("events.ndjson"), as: UTF8.self)
       #expect(try EventSchema().violations(output: events) == [])
     }
   }

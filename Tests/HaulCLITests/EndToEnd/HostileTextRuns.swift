@@ -66,11 +66,11 @@ struct HostileTextRuns {
     arguments: View.allCases)
   func nothingRaw(view: View) async throws {
     let path = "/\(Self.encoded)"
-    try await CommandFixture.with(CommandFixture.file(path, length: 5000)) { place in
+    try await CommandFixture.with(CommandFixture.file(path, length: 5000)) { fixture in
       for (what, faults) in Self.places {
-        place.server.setFaults(path, faults)
+        fixture.server.setFaults(path, faults)
         let run = try await TerminalRun(
-          ["get", place.server.url(path), "--retries", "1"] + view.options, in: place.directory)
+          ["get", fixture.server.url(path), "--retries", "1"] + view.options, in: fixture.directory)
         let status = await run.end()
         #expect([0, 1].contains(status), "\(what)")
         #expect(!run.bytes.isEmpty, "\(what)")
@@ -85,9 +85,9 @@ struct HostileTextRuns {
   func bars() async throws {
     let path = "/\(Self.encoded)"
     try await CommandFixture.with(CommandFixture.file(path, Fault(.stall(after: 1 << 20)))) {
-      place in
+      fixture in
       let run = try await TerminalRun(
-        ["get", place.server.url(path), "-x", "1"], in: place.directory, width: 120)
+        ["get", fixture.server.url(path), "-x", "1"], in: fixture.directory, width: 120)
       try await run.reach("a bar") { String(decoding: $0, as: UTF8.self).contains("33%") }
       run.send(SIGINT)
       #expect(await run.end() == 130)
@@ -101,27 +101,27 @@ struct HostileTextRuns {
     "a path that is not UTF-8 is requested unchanged, and escaped in messages")
   func byteInAddress() async throws {
     try await CommandFixture.with(CommandFixture.file("/a%9B31m.bin"), CommandFixture.file("/")) {
-      place in
+      fixture in
       let run = try await TerminalRun(
-        ["get", place.server.url("/a%9B31m.bin")], in: place.directory)
+        ["get", fixture.server.url("/a%9B31m.bin")], in: fixture.directory)
       #expect(await run.end() == 0)
       #expect(throws: Never.self) { _ = try TerminalToken.tokens(run.bytes) }
-      #expect(Set(place.server.snapshot.requests.map(\.target)) == ["/a%9B31m.bin"])
+      #expect(Set(fixture.server.snapshot.requests.map(\.target)) == ["/a%9B31m.bin"])
     }
   }
 
   @Test("a wrong argument is escaped in its message")
   func arguments() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       let text = "\u{1B}[2J\u{9B}31m\u{202E}\n\u{7}"
       for arguments in [
         ["get", "x\(text)"], ["get", "http://h/x", "-o", "\(text)/"], ["get", "--\(text)"],
         ["\(text)"], ["get", "http://h/x", "-H", text], ["verify", text, "--checksum", text],
         ["get", "http://h/x", "-H", "@\(text)"], ["get", "http://h/x", "-j", text],
         ["get", "http://h/x", "--cacert", text],
-        ["get", place.server.url("/file.bin"), "-d", text],
+        ["get", fixture.server.url("/file.bin"), "-d", text],
       ] {
-        let run = try await TerminalRun(arguments, in: place.directory)
+        let run = try await TerminalRun(arguments, in: fixture.directory)
         _ = await run.end()
         #expect(throws: Never.self, "\(arguments): \(String(decoding: run.bytes, as: UTF8.self))") {
           _ = try TerminalToken.tokens(run.bytes)

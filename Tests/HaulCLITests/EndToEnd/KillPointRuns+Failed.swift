@@ -6,25 +6,25 @@ import Testing
 extension KillPointRuns {
   @Test("killed with a failed transfer, it keeps order and states, and a retry resumes")
   func killedWithFailed() async throws {
-    try await Self.place { place in
+    try await Self.fixture { fixture in
       let sent: Int64 = 200_000
-      place.server.setFaults(
+      fixture.server.setFaults(
         "/first",
         [
           Fault(.close(after: sent), when: .request(1)),
           Fault(.status(404), when: .init(firstRequest: 2)),
         ])
-      let first = try await place.run(["--dies-when-empty"])
+      let first = try await fixture.run(["--dies-when-empty"])
       #expect(first.wasKilled && first.did("cancel"), "\(first.lines)")
       let atRest = [
         "moved completed", "first failed", "paused paused", "cancelled cancelled",
         "second queued", "behind queued", "untagged completed", "step queued",
       ]
-      let part = try place.size(of: "first.haul.part")
+      let part = try fixture.size(of: "first.haul.part")
       #expect(part > 0)
-      place.server.setFaults("/first", [])
-      place.server.resetStatistics()
-      let second = try await place.run(["--retry", "first"])
+      fixture.server.setFaults("/first", [])
+      fixture.server.resetStatistics()
+      let second = try await fixture.run(["--retry", "first"])
       let found = (second.states("begins") ?? []).map { "\($0.name) \($0.state)" }
       #expect(found == atRest, "\(second.lines)")
       // A transfer after it continues. Paused transfers stay paused, and completed ones are not
@@ -35,7 +35,7 @@ extension KillPointRuns {
           "moved completed", "first completed", "paused paused", "cancelled cancelled",
           "second completed", "behind queued", "untagged completed", "step completed",
         ], "\(second.lines)")
-      let requests = place.server.snapshot.requests
+      let requests = fixture.server.snapshot.requests
       #expect(requests.map(\.path) == ["/first", "/second"])
       #expect(requests.first?.range?.hasPrefix("bytes=0-") == false)
       #expect(requests.first.map { $0.bodyBytesSent < DrillFixture.length(of: "first") } == true)

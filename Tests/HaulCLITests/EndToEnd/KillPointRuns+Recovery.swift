@@ -15,12 +15,12 @@ extension KillPointRuns {
 
   @Test("Killed again at each point of the recovery from the first kill, it loses nothing")
   func killedAgain() async throws {
-    let points = try await Self.place { try await $0.run(["--finish"]).passages }.keys.sorted()
+    let points = try await Self.fixture { try await $0.run(["--finish"]).passages }.keys.sorted()
     #expect(Set(points).isSuperset(of: Self.notWhileOpening))
     var (again, opening): (Set<String>, Set<String>) = ([], [])
     for point in points {
       // One download has ended, and that is not stored; others run or wait.
-      let kills = try await Self.place { try await $0.sequence("ended:1", "\(point):1") }
+      let kills = try await Self.fixture { try await $0.sequence("ended:1", "\(point):1") }
       #expect(kills.map(\.start) == [1, 2], "\(point): \(kills)")
       for kill in kills where kill.start == 2 {
         again.insert(kill.point)
@@ -28,7 +28,7 @@ extension KillPointRuns {
       }
       // Nothing of it is stored again, except for a step that was under way.
       guard point != "ended" else { continue }
-      if try await Self.place({ try await $0.killedWithSteps(again: point).isOpening }) {
+      if try await Self.fixture({ try await $0.killedWithSteps(again: point).isOpening }) {
         opening.insert(point)
       }
     }
@@ -39,14 +39,14 @@ extension KillPointRuns {
 
   @Test("Killed again after recovery carried out a pending command, the command still holds")
   func killedInOrder() async throws {
-    try await Self.place { place in
-      place.server.setFaults("/first", [Fault(.status(404))])
+    try await Self.fixture { fixture in
+      fixture.server.setFaults("/first", [Fault(.status(404))])
       // Three have run, and one of them has failed. The fourth end is the end of its removal.
-      let first = try await place.run(["--die-at", "ended:4"])
+      let first = try await fixture.run(["--die-at", "ended:4"])
       #expect(first.wasKilled && !first.did("remove"), "\(first.lines)")
-      let second = try await place.run(["--die-at", "ended:1"])
+      let second = try await fixture.run(["--die-at", "ended:1"])
       #expect(second.wasKilled && !second.did("remove"), "\(second.lines)")
-      let last = try await place.run(["--finish"])
+      let last = try await fixture.run(["--finish"])
       #expect(!last.wasKilled)
       // A transfer waits after one that was removed without being completed.
       let ends = (last.states("ends") ?? []).map { "\($0.name) \($0.state)" }
@@ -55,7 +55,7 @@ extension KillPointRuns {
           "moved completed", "paused completed", "cancelled cancelled", "second queued",
           "behind queued", "untagged completed", "step queued",
         ], "\(first.lines), \(second.lines), \(last.lines)")
-      let names = try place.names()
+      let names = try fixture.names()
       #expect(names == ["moved", "paused", "untagged"])
     }
   }

@@ -25,7 +25,7 @@ struct KillPointRuns {
   @Test(
     "Each acknowledged command holds, complete files are not downloaded again, all transfers end")
   func killed() async throws {
-    let counts = try await Self.place { try await $0.run(["--finish"]).passages }
+    let counts = try await Self.fixture { try await $0.run(["--finish"]).passages }
     #expect(counts.values.allSatisfy { $0 > 0 }, "\(counts)")
     let isWhole = ProcessInfo.processInfo.environment["HAUL_KILL_POINTS"] == "all"
     var (killed, killedAgain): ([String: Int], [String: Int]) = ([:], [:])
@@ -38,7 +38,7 @@ struct KillPointRuns {
       for number in numbers {
         // The second run is killed during its recovery.
         let again = counts.keys.sorted()[(number + killed.count) % counts.count]
-        let kills = try await Self.place {
+        let kills = try await Self.fixture {
           try await $0.sequence("\(point):\(number)", "\(again):\(number % 3 + 1)")
         }
         for kill in kills {
@@ -55,7 +55,7 @@ struct KillPointRuns {
     #expect(Set(killed.keys) == Set(counts.keys), "not every point was reached: \(killed)")
   }
 
-  static func place<Value>(_ body: (DrillFixture) async throws -> Value) async throws -> Value {
+  static func fixture<Value>(_ body: (DrillFixture) async throws -> Value) async throws -> Value {
     try await withFaultServer(FaultScript(resources)) { server in
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-drill-\(UUID().uuidString)").resolvingSymlinksInPath().path

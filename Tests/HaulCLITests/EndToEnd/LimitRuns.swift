@@ -8,40 +8,40 @@ import Testing
 struct LimitRuns {
   /// Runs the command after these shell commands.
   private func run(
-    _ shell: String, _ arguments: [String], _ place: CommandFixture
+    _ shell: String, _ arguments: [String], _ fixture: CommandFixture
   ) async throws -> CommandResult {
     let words = ["-c", "\(shell); exec \"$0\" \"$@\"", CommandRun.executable.path] + arguments
-    return await (try await CommandRun(words, in: place.directory, program: "/bin/sh")).end()
+    return await (try await CommandRun(words, in: fixture.directory, program: "/bin/sh")).end()
   }
 
   @Test(
     "Too few open files, or too little memory",
     arguments: [("ulimit -n 10", "ulimit -n"), ("ulimit -v 400000", "ulimit -v")], ["get", "probe"])
   func tooLittle(limit: (shell: String, hint: String), command: String) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = try await run(limit.shell, [command, place.server.url("/file.bin")], place)
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = try await run(limit.shell, [command, fixture.server.url("/file.bin")], fixture)
       #expect(result.status == 1, "\(result.errors)")
       #expect(result.errorLines.count == 1)
       #expect(result.errors.contains(limit.hint))
-      #expect(place.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test("Few open files and little memory", arguments: ["ulimit -n 48", "ulimit -v 1500000"])
   func little(limit: String) async throws {
-    try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { fixture in
       let result = try await run(
-        limit, ["get", "-x", "16", "--min-split", "64K", place.server.url("/file.bin")], place)
+        limit, ["get", "-x", "16", "--min-split", "64K", fixture.server.url("/file.bin")], fixture)
       #expect(result.status == 0, "\(result.errors)")
-      try place.expectWhole(length: 8 << 20)
+      try fixture.expectWhole(length: 8 << 20)
     }
   }
 
   @Test("A limit on file size is an error with its reason")
   func shortFiles() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = try await run(
-        "ulimit -f 100", ["get", "--json", place.server.url("/file.bin")], place)
+        "ulimit -f 100", ["get", "--json", fixture.server.url("/file.bin")], fixture)
       #expect(result.status == 1)
       #expect(try result.events().codes == ["too-large"])
       #expect(result.failures.count == 1)

@@ -13,8 +13,8 @@ struct MainThreadRuns {
         .appending(path: "haul-main-\(UUID().uuidString)").resolvingSymlinksInPath().path
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: directory) }
-      let place = DrillFixture(server: server, directory: directory)
-      let lines = try await place.run(["--watch-main", "\(count)"] + options).lines
+      let fixture = DrillFixture(server: server, directory: directory)
+      let lines = try await fixture.run(["--watch-main", "\(count)"] + options).lines
       #expect(lines.contains(["completed", "\(count)"]))
       #expect(lines.contains(["events", "\(count)"]))
       #expect(server.snapshot.requests.count == count)

@@ -20,24 +20,24 @@ struct MemoryRuns {
     let large = CommandFixture.file(length: Self.length, Fault(.stall(after: 1 << 20)))
     // Keeps the program alive after the end of the large download.
     let other = CommandFixture.file("/other", Fault(.stall(after: 1 << 20)))
-    try await CommandFixture.with(large, other) { place in
-      let addresses = ["/file.bin", "/other"].map { place.server.url($0) }
+    try await CommandFixture.with(large, other) { fixture in
+      let addresses = ["/file.bin", "/other"].map { fixture.server.url($0) }
       let run = try await CommandRun(
-        ["get", "--json", "-x", "\(connections)"] + addresses, in: place.directory,
+        ["get", "--json", "-x", "\(connections)"] + addresses, in: fixture.directory,
         environment: Self.sanitized)
-      try await place.server.waitForHeld("/file.bin", count: connections)
+      try await fixture.server.waitForHeld("/file.bin", count: connections)
       let before = try peak(run)
-      place.server.setFaults("/file.bin", [])
-      place.server.release("/file.bin")
+      fixture.server.setFaults("/file.bin", [])
+      fixture.server.release("/file.bin")
       try await run.reach("the large one had ended") { output, _ in
         output.contains(#""finished""#)
       }
       let growth = try peak(run) - before
-      place.server.release("/other")
+      fixture.server.release("/other")
       let result = await run.end()
       #expect(result.status == 0, "\(result.errors)")
       #expect(growth < Self.length / 3, "it grew by \(growth >> 20) MiB")
-      try place.expectWhole(length: Self.length)
+      try fixture.expectWhole(length: Self.length)
     }
   }
 

@@ -11,16 +11,16 @@ import Testing
     var rules = ProxyServer.Rules()
     rules.user = "user"
     rules.password = "hidden-word"
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       try await ProxyServer.with(.http, rules) { proxy in
-        let arguments = ["get", "--json", "-v", place.server.url("/file.bin")]
-        let right = try await place.haul(
+        let arguments = ["get", "--json", "-v", fixture.server.url("/file.bin")]
+        let right = try await fixture.haul(
           arguments,
           environment: ["http_proxy": "http://user:hidden-word@127.0.0.1:\(proxy.port)"])
         #expect(right.status == 0, "\(right.errors)")
-        try place.expectWhole()
+        try fixture.expectWhole()
         #expect(!proxy.requests.isEmpty)
-        let wrong = try await place.haul(
+        let wrong = try await fixture.haul(
           arguments + ["-o", "other"],
           environment: ["ALL_PROXY": "socks5://user:hidden-word@127.0.0.1:1", "NO_PROXY": "h"])
         #expect(wrong.status == 1)
@@ -32,9 +32,9 @@ import Testing
   }
 
   @Test func `An unreadable proxy in the environment is a usage error`() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = try await place.haul(
-        ["get", place.server.url("/file.bin")], environment: ["http_proxy": "ftp://a:hidden@b"])
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = try await fixture.haul(
+        ["get", fixture.server.url("/file.bin")], environment: ["http_proxy": "ftp://a:hidden@b"])
       #expect(result.status == 2)
       #expect(result.errors.contains("http_proxy"))
       #expect(!result.errors.contains("hidden"))
@@ -47,15 +47,15 @@ import Testing
       ),
       tls: .good, http2: true
     ) { server in
-      try await CommandFixture.with { place in
-        let authority = place.path("ca.pem")
+      try await CommandFixture.with { fixture in
+        let authority = fixture.path("ca.pem")
         try server.certificateAuthorityPEM.write(
           toFile: authority, atomically: true, encoding: .utf8)
-        let result = try await place.haul(
+        let result = try await fixture.haul(
           ["get", "--cacert", authority, "-x", "1", "--http2"]
             + ["/a", "/b", "/c"].map { server.url($0) })
         #expect(result.status == 0, "\(result.errors)")
-        for name in ["a", "b", "c"] { try place.expectWhole(name) }
+        for name in ["a", "b", "c"] { try fixture.expectWhole(name) }
         #expect(server.snapshot.requests.allSatisfy { $0.version == .http2 })
         #expect(Set(server.snapshot.requests.map(\.connection)).count == 1)
       }

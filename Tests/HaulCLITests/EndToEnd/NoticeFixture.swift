@@ -6,7 +6,7 @@ import Testing
 
 /// A daemon whose ends are told to a fake desktop, a command and a webhook.
 struct NoticeFixture: DaemonUser {
-  let place: DaemonFixture
+  let fixture: DaemonFixture
   let receiver: WebhookReceiver
 
   static let secret = "canary-webhook-secret"
@@ -19,7 +19,7 @@ struct NoticeFixture: DaemonUser {
     try await CommandFixture.with(resources) { (work) async throws in
       let receiver = try WebhookReceiver(answers)
       defer { receiver.close() }
-      let notices = NoticeFixture(place: DaemonFixture(work: work), receiver: receiver)
+      let notices = NoticeFixture(fixture: DaemonFixture(work: work), receiver: receiver)
       try notices.prepare()
       do {
         try await body(notices)
@@ -31,7 +31,7 @@ struct NoticeFixture: DaemonUser {
     }
   }
 
-  var work: CommandFixture { place.work }
+  var work: CommandFixture { fixture.work }
   /// One line for each call: the arguments, or the words and variables, each followed by `|`.
   var desktopLog: String { work.path("desktop.log") }
   var commandLog: String { work.path("command.log") }
@@ -40,7 +40,7 @@ struct NoticeFixture: DaemonUser {
   var configuration: String { work.path(".config/haul/haul.conf") }
 
   var environment: [String: String] {
-    place.environment.merging([
+    fixture.environment.merging([
       "PATH": "\(work.path("bin")):/usr/bin:/bin", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/none",
       "DISPLAY": ":none",
     ]) { $1 }
@@ -133,9 +133,9 @@ struct NoticeFixture: DaemonUser {
   }
 
   func notices() async throws -> NoticePage {
-    let call = try SocketCall("GET", "/api/v1/notices", to: try place.location().socket)
+    let call = try SocketCall("GET", "/api/v1/notices", to: try fixture.location().socket)
     return try JSONDecoder().decode(NoticePage.self, from: Data(call.body.utf8))
   }
 
-  func end() async throws { try await place.end() }
+  func end() async throws { try await fixture.end() }
 }

@@ -103,7 +103,7 @@ struct NoticeRuns {
         #expect(post.line == "POST \(NoticeFixture.hook) HTTP/1.1", "no redirect is followed")
         #expect(post.fields["content-type"] == "application/json")
       }
-      let socket = try notices.place.location().socket
+      let socket = try notices.fixture.location().socket
       var shown = [String(describing: try await notices.notices())]
       for path in ["/metrics", "/api/v1/transfers", "/api/v1/status"] {
         shown.append(try SocketCall("GET", path, to: socket).body)
@@ -113,7 +113,7 @@ struct NoticeRuns {
       #expect(log.contains("attempt 1 failed: http://127.0.0.1:\(notices.receiver.port): HTTP 500"))
       #expect(log.contains("works again after 2 failed attempts"))
       shown.append(log)
-      let state = try notices.place.location().directory
+      let state = try notices.fixture.location().directory
       for name in try FileManager.default.subpathsOfDirectory(atPath: state) {
         let data = FileManager.default.contents(atPath: "\(state)/\(name)")
         shown.append(String(decoding: data ?? Data(), as: UTF8.self))
@@ -143,7 +143,7 @@ struct NoticeRuns {
       next.send(SIGTERM)
       #expect(await next.end().status == 0)
       for name in ["notified-webhook", "notified-command", "notified-desktop", "notices"] {
-        let path = "\(try notices.place.location().directory)/\(name)"
+        let path = "\(try notices.fixture.location().directory)/\(name)"
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == 0o600)
       }
@@ -234,7 +234,7 @@ struct NoticeRuns {
       #expect(page.unseen == 2)
       let seen = try SocketCall(
         "PATCH", "/api/v1/notices", ["Host: localhost", "Content-Type: application/json"],
-        body: #"{"seen_up_to":\#(page.notices[1].number)}"#, to: notices.place.location().socket)
+        body: #"{"seen_up_to":\#(page.notices[1].number)}"#, to: notices.fixture.location().socket)
       #expect(seen.status == 200)
       #expect(seen.body.hasSuffix(#""unseen":1}"#), "\(seen.body)")
       serving.send(SIGKILL)

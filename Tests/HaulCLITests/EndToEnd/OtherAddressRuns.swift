@@ -30,14 +30,14 @@ struct OtherAddressRuns {
     try await CommandFixture.with(
       Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
       Self.image("/b/disk.img", Self.b)
-    ) { place in
-      let words = words.map { $0.replacing("A", with: place.server.url("/a/disk.img")) }
-      let run = try await CommandRun(["get", "--json"] + words, in: place.directory)
+    ) { fixture in
+      let words = words.map { $0.replacing("A", with: fixture.server.url("/a/disk.img")) }
+      let run = try await CommandRun(["get", "--json"] + words, in: fixture.directory)
       try await run.reach(bytes: 256 << 10)
       run.send(signal)
       _ = await run.end()
-      place.server.setFaults("/a/disk.img", [])
-      try await body(place)
+      fixture.server.setFaults("/a/disk.img", [])
+      try await body(fixture)
     }
   }
 
@@ -48,9 +48,9 @@ struct OtherAddressRuns {
     ["1", "8"])
   func sameTarget(signal: Int32, connections: String) async throws {
     let words = ["-o", "z", "-x", connections] + Self.split
-    try await interrupted(by: signal, words + ["A"]) { place in
-      let url = place.server.url("/b/disk.img")
-      let run = try await CommandRun(["get"] + words + [url], in: place.directory)
+    try await interrupted(by: signal, words + ["A"]) { fixture in
+      let url = fixture.server.url("/b/disk.img")
+      let run = try await CommandRun(["get"] + words + [url], in: fixture.directory)
       let result = await run.end()
       #expect(result.status == 0, "\(result.errors)")
       // Bytes without a claim are lost when it is killed.
@@ -59,8 +59,8 @@ struct OtherAddressRuns {
           || result.errorLines.contains(
             "haul: \(url): the bytes on disk are from another address; starting over"),
         "\(result.errors)")
-      try place.expectWhole("z", length: Self.length, seed: Self.b)
-      #expect(try place.names() == ["z"])
+      try fixture.expectWhole("z", length: Self.length, seed: Self.b)
+      #expect(try fixture.names() == ["z"])
     }
   }
 
@@ -70,33 +70,33 @@ struct OtherAddressRuns {
     try await CommandFixture.with(
       Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
       Self.image("/b/disk.img", Self.b)
-    ) { place in
+    ) { fixture in
       func write(_ path: String) throws {
-        try Data("\(place.server.url(path))\n  out=z\n".utf8)
-          .write(to: URL(filePath: place.path("list")))
+        try Data("\(fixture.server.url(path))\n  out=z\n".utf8)
+          .write(to: URL(filePath: fixture.path("list")))
       }
       try write("/a/disk.img")
-      let run = try await CommandRun(["get", "--json"] + words, in: place.directory)
+      let run = try await CommandRun(["get", "--json"] + words, in: fixture.directory)
       try await run.reach(bytes: 256 << 10)
       run.send(signal)
       _ = await run.end()
       try write("/b/disk.img")
-      let result = try await place.haul(["get"] + words)
+      let result = try await fixture.haul(["get"] + words)
       #expect(result.status == 0, "\(result.errors)")
-      try place.expectWhole("z", length: Self.length, seed: Self.b)
+      try fixture.expectWhole("z", length: Self.length, seed: Self.b)
     }
   }
 
   @Test("--same-resource resumes from the bytes of a mirror")
   func sameResource() async throws {
-    try await interrupted(by: SIGINT, ["-o", "z", "-x", "1", "A"]) { place in
-      place.server.update("/b/disk.img") { $0.seed = Self.a }
-      let url = place.server.url("/b/disk.img")
-      let result = try await place.haul(
+    try await interrupted(by: SIGINT, ["-o", "z", "-x", "1", "A"]) { fixture in
+      fixture.server.update("/b/disk.img") { $0.seed = Self.a }
+      let url = fixture.server.url("/b/disk.img")
+      let result = try await fixture.haul(
         ["get", "--json", "-o", "z", "--same-resource", url])
       let end = try #require(try result.events().finished.first)
       #expect(end["reused"] == .integer(256 << 10))
-      try place.expectWhole("z", length: Self.length, seed: Self.a)
+      try fixture.expectWhole("z", length: Self.length, seed: Self.a)
     }
   }
 }

@@ -6,9 +6,9 @@ import Testing
 @Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
   @Test("A download over eight connections reports its end once")
   func completed() async throws {
-    try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { place in
-      let url = place.server.url("/file.bin")
-      let result = try await place.haul(["get", "--json", url, "-x", "8", "--min-split", "256K"])
+    try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let result = try await fixture.haul(["get", "--json", url, "-x", "8", "--min-split", "256K"])
       #expect(result.status == 0)
       let end = try #require(try result.events().finished.first)
       #expect(end["state"]?.string == "completed")
@@ -17,36 +17,36 @@ import Testing
       #expect(end["reused"] == .integer(0))
       #expect(end["verified"]?.string == "length")
       #expect(end["error"] == .null)
-      try place.expectWhole(length: 8 << 20)
+      try fixture.expectWhole(length: 8 << 20)
     }
   }
 
   @Test("Without a terminal, a plain line at the start and at the end names the file")
   func plain() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = await (try await place.start()).end()
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = await (try await fixture.start()).end()
       #expect(result.output == "")
       #expect(result.errorLines.count == 2, "\(result.errors)")
-      let url = place.server.url("/file.bin")
+      let url = fixture.server.url("/file.bin")
       let start = try #require(result.errorLines.first)
       #expect(start.hasPrefix("file.bin: started") && start.hasSuffix(", from \(url)"))
       #expect(result.errorLines.last?.hasPrefix("file.bin: complete, 3.0 MiB in ") == true)
-      let again = await (try await place.start()).end()
+      let again = await (try await fixture.start()).end()
       #expect(again.errorLines == ["file.bin: complete, 3.0 MiB already there"])
-      let quiet = await (try await place.start("/file.bin", "-q", "-o", "q")).end()
+      let quiet = await (try await fixture.start("/file.bin", "-q", "-o", "q")).end()
       #expect(quiet.errors == "" && quiet.output == "")
     }
   }
 
   @Test("-d creates the directory; the path of the file is reported with it")
   func directory() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = try await place.get("/file.bin", "-d", "new/deep")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = try await fixture.get("/file.bin", "-d", "new/deep")
       #expect(result.status == 0)
       let events = try result.events()
       #expect(events.first?["target"]?.string == "new/deep/file.bin")
       #expect(events.finished.first?["path"]?.string == "new/deep/file.bin")
-      try place.expectWhole("new/deep/file.bin")
+      try fixture.expectWhole("new/deep/file.bin")
     }
   }
 
@@ -58,22 +58,22 @@ import Testing
     ] as [(Int, TransferError.Code)])
   func status(status: Int, code: TransferError.Code) async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.status(status)))) {
-      place in
-      let result = try await place.get("/file.bin", "--retries", "0")
+      fixture in
+      let result = try await fixture.get("/file.bin", "--retries", "0")
       try result.expectFailed(code)
       let error = try #require(try result.events().finished.first?["error"])
       #expect(error["status"] == .integer(Int64(status)))
-      #expect(try place.names() == [])
+      #expect(try fixture.names() == [])
     }
   }
 
   @Test("After several failures the message has their number, and at its end what to do")
   func attempts() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.status(503)))) {
-      place in
-      let result = await (try await place.start("/file.bin", "--retries", "2")).end()
+      fixture in
+      let result = await (try await fixture.start("/file.bin", "--retries", "2")).end()
       #expect(result.status == 1)
-      let url = place.server.url("/file.bin")
+      let url = fixture.server.url("/file.bin")
       #expect(result.errorLines.count == 3)
       #expect(
         result.errorLines.last
@@ -83,8 +83,8 @@ import Testing
 
   @Test("-v shows every request and answer, without secrets")
   func verbose() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = await (try await place.start("/file.bin?key=canary", "-v")).end()
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = await (try await fixture.start("/file.bin?key=canary", "-v")).end()
       #expect(result.status == 0)
       let log = result.errorLines.filter { $0.hasPrefix("haul: debug: ") }
       #expect(log.first?.contains("request for") == true)
@@ -101,39 +101,39 @@ import Testing
     ]
     for (location, code) in wrong {
       let fault = Fault(.redirect(location: location))
-      try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
-        try await place.get().expectFailed(code)
-        #expect(try place.names() == [])
+      try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
+        try await fixture.get().expectFailed(code)
+        #expect(try fixture.names() == [])
       }
     }
   }
 
   @Test("A wrong digest fails, keeps the bytes, and the same command starts over")
   func mismatch() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       let right = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
       let option = "sha-256=" + right
-      place.server.update("/file.bin") { $0.seed = 8 }
-      let wrong = try await place.get("/file.bin", "--checksum", option)
+      fixture.server.update("/file.bin") { $0.seed = 8 }
+      let wrong = try await fixture.get("/file.bin", "--checksum", option)
       try wrong.expectFailed(.checksumMismatch)
-      #expect(try place.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
-      place.server.update("/file.bin") { $0.seed = CommandFixture.seed }
-      let result = try await place.get("/file.bin", "--checksum", option)
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      fixture.server.update("/file.bin") { $0.seed = CommandFixture.seed }
+      let result = try await fixture.get("/file.bin", "--checksum", option)
       #expect(result.status == 0)
       let end = try #require(try result.events().finished.first)
       #expect(end["reused"] == .integer(0))
       #expect(end["verified"]?.string == "checksum")
       #expect(end["checksum"]?["sha-256"]?.string == right)
-      try place.expectWhole()
+      try fixture.expectWhole()
     }
   }
 
   @Test("A file that changed between two runs is downloaded again, and that is reported")
   func restarted() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      _ = try await place.interrupt()
-      place.server.replaceContent("/file.bin", seed: 9)
-      let result = try await place.get()
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      _ = try await fixture.interrupt()
+      fixture.server.replaceContent("/file.bin", seed: 9)
+      let result = try await fixture.get()
       #expect(result.status == 0)
       let restarts = try result.events().of("phase").filter {
         $0["phase"]?.string == "restarted"
@@ -141,21 +141,21 @@ import Testing
       #expect(restarts.count == 1)
       #expect(restarts.first?["reason"]?.string?.isEmpty == false)
       #expect(result.failures.count == 1 && result.errors.contains("starting over"))
-      try place.expectWhole(seed: 9)
+      try fixture.expectWhole(seed: 9)
     }
   }
 
   @Test("A lost connection is reported as an attempt, and the download resumes")
   func retried() async throws {
     let fault = Fault(.reset(after: 1 << 20), when: .first(1))
-    try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
-      let result = try await place.get()
+    try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
+      let result = try await fixture.get()
       #expect(result.status == 0)
       let attempt = try #require(try result.events().of("attempt").first)
       #expect(attempt["attempt"] == .integer(1))
       #expect(attempt["error"]?["code"]?.string == "connection-lost")
       #expect(result.failures.count == 1 && result.errors.contains("; retrying "))
-      try place.expectWhole()
+      try fixture.expectWhole()
     }
   }
 
@@ -165,35 +165,35 @@ import Testing
       (Fault(.ignoreRange, .chunked()), "framing"),
       (Fault(.ignoreRange, .closeDelimited()), "unverified"),
     ] {
-      try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { place in
-        let result = try await place.get()
+      try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
+        let result = try await fixture.get()
         #expect(result.status == 0)
         #expect(try result.events().finished.first?["verified"]?.string == verified)
-        try place.expectWhole()
+        try fixture.expectWhole()
       }
     }
   }
 
   @Test("--max-filesize refuses a longer file before its body, and stops an endless one")
   func maximumSize() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let known = try await place.get("/file.bin", "--max-filesize", "2M")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let known = try await fixture.get("/file.bin", "--max-filesize", "2M")
       try known.expectFailed(.tooLarge)
       #expect(try known.events().finished.first?["fetched"] == .integer(0))
-      place.server.setFaults("/file.bin", [Fault(.endless(chunked: true))])
-      try await place.get("/file.bin", "--max-filesize", "2M").expectFailed(.tooLarge)
-      #expect(try !place.names().contains("file.bin"))
-      place.server.setFaults("/file.bin", [])
-      #expect(try await place.get("/file.bin", "--max-filesize", "3M").status == 0)
-      try place.expectWhole()
+      fixture.server.setFaults("/file.bin", [Fault(.endless(chunked: true))])
+      try await fixture.get("/file.bin", "--max-filesize", "2M").expectFailed(.tooLarge)
+      #expect(try !fixture.names().contains("file.bin"))
+      fixture.server.setFaults("/file.bin", [])
+      #expect(try await fixture.get("/file.bin", "--max-filesize", "3M").status == 0)
+      try fixture.expectWhole()
     }
   }
 
   @Test("A port without a listener is reported with its address")
   func refusedPort() async throws {
     let url = try await CommandFixture.with(CommandFixture.file()) { $0.server.url("/file.bin") }
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = try await place.haul(["get", "--json", "--retries", "0", url])
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = try await fixture.haul(["get", "--json", "--retries", "0", url])
       try result.expectFailed(.connect)
       #expect(result.errors.contains("127.0.0.1"))
     }
@@ -201,18 +201,18 @@ import Testing
 
   @Test("A certificate is checked, with --cacert too, unless --insecure is given")
   func certificates() async throws {
-    try await CommandFixture.with(CommandFixture.file(), tls: .good) { place in
-      try await place.get().expectFailed(.tls)
-      try place.server.certificateAuthorityPEM.write(
-        toFile: place.path("ca.pem"), atomically: true, encoding: .utf8)
-      #expect(try await place.get("/file.bin", "--cacert", "ca.pem").status == 0)
-      try place.expectWhole()
+    try await CommandFixture.with(CommandFixture.file(), tls: .good) { fixture in
+      try await fixture.get().expectFailed(.tls)
+      try fixture.server.certificateAuthorityPEM.write(
+        toFile: fixture.path("ca.pem"), atomically: true, encoding: .utf8)
+      #expect(try await fixture.get("/file.bin", "--cacert", "ca.pem").status == 0)
+      try fixture.expectWhole()
     }
-    try await CommandFixture.with(CommandFixture.file(), tls: .selfSigned) { place in
-      try await place.get().expectFailed(.tls)
-      #expect(try place.names() == [])
-      #expect(try await place.get("/file.bin", "--insecure").status == 0)
-      try place.expectWhole()
+    try await CommandFixture.with(CommandFixture.file(), tls: .selfSigned) { fixture in
+      try await fixture.get().expectFailed(.tls)
+      #expect(try fixture.names() == [])
+      #expect(try await fixture.get("/file.bin", "--insecure").status == 0)
+      try fixture.expectWhole()
     }
   }
 }

@@ -11,22 +11,22 @@ import Testing
 
   @Test("A table shows the server's answer; nothing is written")
   func table() async throws {
-    try await CommandFixture.with(Self.named()) { place in
-      let result = try await place.haul(["probe", place.server.url("/file.bin?token=secret")])
+    try await CommandFixture.with(Self.named()) { fixture in
+      let result = try await fixture.haul(["probe", fixture.server.url("/file.bin?token=secret")])
       #expect(result.status == 0, "\(result.errors)")
       #expect(result.errors == "")
       #expect(!result.output.contains("secret"))
       for text in ["3.0 MiB (3145728 bytes)", "HTTP/1.1, status 206", "up to 2 connections"] {
         #expect(result.output.contains(text), "\(result.output)")
       }
-      #expect(try place.names().isEmpty)
+      #expect(try fixture.names().isEmpty)
     }
   }
 
   @Test("One JSON object, also for a failure")
   func json() async throws {
-    try await CommandFixture.with(Self.named()) { place in
-      let result = try await place.haul(["probe", "--json", place.server.url("/file.bin")])
+    try await CommandFixture.with(Self.named()) { fixture in
+      let result = try await fixture.haul(["probe", "--json", fixture.server.url("/file.bin")])
       let object = try JSONValue(parsing: result.output)
       let schema = try JSONSchema(published: "probe.json")
       #expect(try schema.violations(of: object) == [])
@@ -35,33 +35,33 @@ import Testing
       #expect(object["name"] == .string("file.bin"))
       #expect(object["plan"]?["connections"] == .integer(2))
       #expect(object["error"] == .null)
-      let failed = try await place.haul(["probe", "--json", place.server.url("/none")])
+      let failed = try await fixture.haul(["probe", "--json", fixture.server.url("/none")])
       #expect(failed.status == 1)
       #expect(failed.failures.count == 1)
       let end = try JSONValue(parsing: failed.output)
       #expect(try schema.violations(of: end) == [])
       #expect(end["error"]?["code"] == .string("not-found"))
-      #expect(try await place.haul(["probe"]).status == 2)
-      #expect(try await place.haul(["probe", "example.org/x"]).status == 2)
+      #expect(try await fixture.haul(["probe"]).status == 2)
+      #expect(try await fixture.haul(["probe", "example.org/x"]).status == 2)
     }
   }
 
   @Test("-v shows each request and each answer, without secrets")
   func verbose() async throws {
     let busy = Self.named(Fault(.status(500), when: .request(1)))
-    try await CommandFixture.with(busy) { place in
-      let url = place.server.url("/file.bin?token=secret")
-      let probed = try await place.haul(["probe", "-v", url])
+    try await CommandFixture.with(busy) { fixture in
+      let url = fixture.server.url("/file.bin?token=secret")
+      let probed = try await fixture.haul(["probe", "-v", url])
       #expect(probed.status == 0, "\(probed.errors)")
-      Self.expectTold(probed, answers: ["500", "206"])
+      Self.expectReported(probed, answers: ["500", "206"])
     }
-    try await CommandFixture.with(busy) { place in
-      let words = ["get", "-v", "-x", "1", "--remote-name", place.server.url("/file.bin")]
-      Self.expectTold(try await place.haul(words), answers: ["500", "206"])
+    try await CommandFixture.with(busy) { fixture in
+      let words = ["get", "-v", "-x", "1", "--remote-name", fixture.server.url("/file.bin")]
+      Self.expectReported(try await fixture.haul(words), answers: ["500", "206"])
     }
   }
 
-  private static func expectTold(
+  private static func expectReported(
     _ result: CommandResult, answers: [String], sourceLocation: SourceLocation = #_sourceLocation
   ) {
     let told = result.errorLines.filter { $0.contains(": answer ") }
@@ -76,11 +76,11 @@ import Testing
 
   @Test("Options of get that change the request are accepted")
   func planned() async throws {
-    try await CommandFixture.with(Self.named()) { place in
-      let url = place.server.url("/file.bin")
+    try await CommandFixture.with(Self.named()) { fixture in
+      let url = fixture.server.url("/file.bin")
       func plan(_ options: String...) async throws -> JSONValue { try await plan(options) }
       func plan(_ options: [String]) async throws -> JSONValue {
-        try JSONValue(parsing: try await place.haul(["probe", "--json", url] + options).output)
+        try JSONValue(parsing: try await fixture.haul(["probe", "--json", url] + options).output)
       }
       let named = try await plan("--remote-name")
       #expect(named["name"] == .string("server.iso"))
@@ -100,8 +100,8 @@ import Testing
     ]
     try await CommandFixture.with(
       CommandFixture.file("/file.bin", Fault(.setHeaders(fields: fields)))
-    ) { place in
-      let result = try await place.haul(["probe", place.server.url("/file.bin")] + options)
+    ) { fixture in
+      let result = try await fixture.haul(["probe", fixture.server.url("/file.bin")] + options)
       #expect(result.status == 0, "\(result.errors)")
       for scalar in result.output.unicodeScalars where scalar != "\n" {
         let category = scalar.properties.generalCategory
@@ -112,11 +112,11 @@ import Testing
 
   @Test("--remote-name saves under the server's name, made safe; -o overrides it")
   func remoteName() async throws {
-    try await CommandFixture.with(Self.named()) { place in
-      #expect(try await place.get("/file.bin", "--remote-name").status == 0)
-      try place.expectWhole("server.iso")
-      #expect(try await place.get("/file.bin", "--remote-name", "-o", "mine").status == 0)
-      #expect(try place.names() == ["mine", "server.iso"])
+    try await CommandFixture.with(Self.named()) { fixture in
+      #expect(try await fixture.get("/file.bin", "--remote-name").status == 0)
+      try fixture.expectWhole("server.iso")
+      #expect(try await fixture.get("/file.bin", "--remote-name", "-o", "mine").status == 0)
+      #expect(try fixture.names() == ["mine", "server.iso"])
     }
   }
 }

@@ -22,24 +22,24 @@ struct ProgramRuns {
 
   @Test("Case 21: are ended before their steps run again, or are reported as interrupted")
   func killed() async throws {
-    try await Place.with { place in
-      let first = try await place.drill(Self.staying)
-      while ["again", "once"].contains(where: { place.lines("\($0).processes").count < 2 }) {
+    try await Place.with { fixture in
+      let first = try await fixture.drill(Self.staying)
+      while ["again", "once"].contains(where: { fixture.lines("\($0).processes").count < 2 }) {
         try Task.checkCancellation()
         await Task.yield()
       }
-      let processes = try ["again", "once"].flatMap { place.lines("\($0).processes") }
+      let processes = try ["again", "once"].flatMap { fixture.lines("\($0).processes") }
         .map { try #require(Int32($0)) }
       defer { for pid in processes { kill(pid, SIGKILL) } }
       first.send(SIGKILL)
       #expect(await first.end().status == 128 + SIGKILL)
       // The processes do not notice the kill.
       #expect(processes.count == 4 && processes.allSatisfy(Self.runs))
-      let second = await (try place.drill(Self.staying)).end()
+      let second = await (try fixture.drill(Self.staying)).end()
       #expect(second.status == 0, "\(second.output)\(second.errors)")
       #expect(!processes.contains(where: Self.runs))
-      #expect(place.lines("again.runs") == ["again"] && place.lines("once.runs") == [])
-      #expect(place.lines("again.overlap") == [])
+      #expect(fixture.lines("again.runs") == ["again"] && fixture.lines("once.runs") == [])
+      #expect(fixture.lines("again.overlap") == [])
       #expect(Self.ends(second) == ["again completed", "once failed"])
     }
   }
@@ -57,14 +57,14 @@ struct ProgramRuns {
       (2...7).map { "\(point):\($0)" }
     }
     for point in points + ["ended:1", "ended:2", "began:1", "began:2"] {
-      try await Place.with { place in
-        let first = await (try place.drill(Self.passing, ["--die-at", point])).end()
+      try await Place.with { fixture in
+        let first = await (try fixture.drill(Self.passing, ["--die-at", point])).end()
         #expect([0, 128 + SIGKILL].contains(first.status), "\(point): \(first.errors)")
         if first.status != 0 { reached.insert(String(point.prefix { $0 != ":" })) }
-        let second = await (try place.drill(Self.passing)).end()
+        let second = await (try fixture.drill(Self.passing)).end()
         #expect(second.status == 0, "\(point): \(second.errors)")
-        #expect(place.lines("again.overlap") + place.lines("once.overlap") == [], "\(point)")
-        let (again, once) = (place.lines("again.processes"), place.lines("once.processes"))
+        #expect(fixture.lines("again.overlap") + fixture.lines("once.overlap") == [], "\(point)")
+        let (again, once) = (fixture.lines("again.processes"), fixture.lines("once.processes"))
         #expect((1...2).contains(again.count) && once.count <= 1, "\(point): \(again), \(once)")
         let ends = Self.ends(second)
         #expect(ends.first == "again completed" && ends.count == 2, "\(point): \(ends)")

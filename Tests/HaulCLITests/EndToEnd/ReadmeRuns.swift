@@ -22,52 +22,52 @@ struct ReadmeRuns {
       try block("First download", 0, lines: 1) + block("First download", 1, lines: 8)
     let list = try block(Self.credentials, 0, lines: 7).joined(separator: "\n")
     let paths = ["/big.iso", "/1", "/2", "/3", "/4", "/a.iso", "/b.iso"]
-    try await DaemonFixture.withFiles(paths) { (place) async throws in
-      place.work.server.setFaults(
+    try await DaemonFixture.withFiles(paths) { (fixture) async throws in
+      fixture.work.server.setFaults(
         "/4", [Fault(.addHeaders(fields: ["Content-Disposition: attachment; filename=given"]))])
-      let text = place.real(list).replacing("dir=/data", with: "dir=\(place.work.path("data"))")
-      try place.write(text + "\n", to: "list.txt")
+      let text = fixture.real(list).replacing("dir=/data", with: "dir=\(fixture.work.path("data"))")
+      try fixture.write(text + "\n", to: "list.txt")
       for line in lines {
         let paths = line.contains("--remote-name") ? ["/4"] : ["/1", "/2", "/3"]
-        let result = try await place.shell(line, paths: paths)
+        let result = try await fixture.shell(line, paths: paths)
         if line.contains("--json") { #expect(try result.events().finished.count == 1) }
         if line.contains("probe") { #expect(result.output.contains("Plan  "), "\(result.output)") }
       }
-      try place.expectWhole([
+      try fixture.expectWhole([
         "big.iso", "downloads/1", "downloads/2", "downloads/3", "disk.img", "1",
         "downloads/first.iso", "data/b.iso", "given",
       ])
-      #expect(place.sent("Accept-Language", for: "/b.iso").first == "de")
+      #expect(fixture.sent("Accept-Language", for: "/b.iso").first == "de")
     }
   }
 
   @Test("The background: every line succeeds")
   func background() async throws {
     let lines = try block("In the background", 0, lines: 9)
-    try await DaemonFixture.withFiles(["/big.tar", "/episode"]) { (place) async throws in
-      place.work.server.setFaults("/big.tar", [Fault(.stallBeforeHead)])
-      let archive = try await place.archive()
+    try await DaemonFixture.withFiles(["/big.tar", "/episode"]) { (fixture) async throws in
+      fixture.work.server.setFaults("/big.tar", [Fault(.stallBeforeHead)])
+      let archive = try await fixture.archive()
       var ids: [String] = []
       for line in lines {
         let path = ids.isEmpty ? "/big.tar" : "/episode"
-        let result = try await place.shell(line, paths: [path], id: ids.first ?? "")
+        let result = try await fixture.shell(line, paths: [path], id: ids.first ?? "")
         let output = result.output
         switch line.split(separator: " ")[1] {
         case "add": ids.append(output.trimmingCharacters(in: .newlines))
         case "list": #expect(output.contains("\(ids[0])  big.tar"), "\(output)")
         case "explain": #expect(output.hasPrefix("big.tar "), "\(output)")
         case "pause":
-          #expect(try await place.state(of: ids[0]).state == .paused)
+          #expect(try await fixture.state(of: ids[0]).state == .paused)
           // The next line waits until everything has ended.
-          place.work.server.setFaults("/big.tar", [archive])
-          try await place.shell("haul resume 4FZ0", id: ids[0])
+          fixture.work.server.setFaults("/big.tar", [archive])
+          try await fixture.shell("haul resume 4FZ0", id: ids[0])
         default: break
         }
       }
       #expect(ids.count == 3 && ids.allSatisfy { TransferID($0) != nil }, "\(ids)")
-      #expect(try place.work.names("downloads") == ["big.tar"])
-      try place.expectUnpacked()
-      try place.expectWhole(["episode"])
+      #expect(try fixture.work.names("downloads") == ["big.tar"])
+      try fixture.expectUnpacked()
+      try fixture.expectWhole(["episode"])
     }
   }
 
@@ -80,14 +80,15 @@ struct ReadmeRuns {
       ("Cookie", "id=cookie"),
     ]
     let paths = expected.indices.map { "/\($0)" }
-    try await DaemonFixture.withFiles(paths) { (place) async throws in
-      try place.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
-      try place.write("token\n", to: "token.txt")
-      try place.write("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tcookie\n", to: "cookies.txt")
+    try await DaemonFixture.withFiles(paths) { (fixture) async throws in
+      try fixture.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
+      try fixture.write("token\n", to: "token.txt")
+      try fixture.write("127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tcookie\n", to: "cookies.txt")
       for (index, (field, value)) in expected.enumerated() {
         let path = paths[index]
-        try await place.shell(lines[index], paths: [path], environment: ["HAUL_PASSWORD": "secret"])
-        #expect(place.sent(field, for: path).first == value, "\(lines[index])")
+        try await fixture.shell(
+          lines[index], paths: [path], environment: ["HAUL_PASSWORD": "secret"])
+        #expect(fixture.sent(field, for: path).first == value, "\(lines[index])")
       }
     }
   }

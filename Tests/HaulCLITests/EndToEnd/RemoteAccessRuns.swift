@@ -9,7 +9,7 @@ import Testing
 struct RemoteAccessRuns {
   /// A daemon that listens on a port, and writes below a directory.
   private struct Remote {
-    let place: DaemonFixture
+    let fixture: DaemonFixture
     let port: Int
     let token: String
     let root: String
@@ -31,17 +31,17 @@ struct RemoteAccessRuns {
   }
 
   private func withRemote(_ body: (Remote) async throws -> Void) async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a")) { place in
-      let root = place.work.path("root")
+    try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
+      let root = fixture.work.path("root")
       try FileManager.default.createDirectory(
         atPath: root, withIntermediateDirectories: false)
-      let serving = try await place.serve("--listen", "127.0.0.1:0", "--root", root)
+      let serving = try await fixture.serve("--listen", "127.0.0.1:0", "--root", root)
       try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
       let number = serving.firstError(matching: /listening on port (\d+)/)
-      let token = try String(contentsOfFile: try place.location().token, encoding: .utf8)
+      let token = try String(contentsOfFile: try fixture.location().token, encoding: .utf8)
       try await body(
         Remote(
-          place: place, port: try #require(number.flatMap { Int($0) }),
+          fixture: fixture, port: try #require(number.flatMap { Int($0) }),
           token: token.trimmingCharacters(in: .newlines), root: root))
     }
   }
@@ -92,8 +92,8 @@ struct RemoteAccessRuns {
   @Test("programs are refused, and files outside the directory, also through links")
   func confinement() async throws {
     try await withRemote { (remote) async throws in
-      let url = remote.place.work.server.url("/a")
-      let outside = remote.place.work.path("outside")
+      let url = remote.fixture.work.server.url("/a")
+      let outside = remote.fixture.work.path("outside")
       for path in [outside, "\(remote.root)/sub"] {
         try FileManager.default.createDirectory(
           atPath: path, withIntermediateDirectories: false)
@@ -121,20 +121,20 @@ struct RemoteAccessRuns {
         try remote.add(
           #""url":"\#(url)","file":"\#(remote.root)/new/b","creates_directories":true"#
         ).status == 201)
-      #expect(try await remote.place.haul("wait", "--all").status == 0)
-      try remote.place.work.expectWhole("root/sub/a")
-      try remote.place.work.expectWhole("root/new/b")
+      #expect(try await remote.fixture.haul("wait", "--all").status == 0)
+      try remote.fixture.work.expectWhole("root/sub/a")
+      try remote.fixture.work.expectWhole("root/new/b")
     }
   }
 
   @Test("no other server gets the header fields, or writes the files, of a transfer of the socket")
   func otherServers() async throws {
     try await withRemote { (remote) async throws in
-      let place = remote.place
-      #expect(try await place.haul("suspend").status == 0)
-      let outside = try await place.add("/a", "-o", place.work.path("x"))
-      let secret = try await place.add("/a", "-o", "\(remote.root)/y", "-H", "X-Key: canary")
-      let plain = try await place.add("/a", "-o", "\(remote.root)/z")
+      let fixture = remote.fixture
+      #expect(try await fixture.haul("suspend").status == 0)
+      let outside = try await fixture.add("/a", "-o", fixture.work.path("x"))
+      let secret = try await fixture.add("/a", "-o", "\(remote.root)/y", "-H", "X-Key: canary")
+      let plain = try await fixture.add("/a", "-o", "\(remote.root)/z")
       func status(_ id: String) throws -> Int {
         try remote.call(
           "PATCH", "/api/v1/transfers/\(id)", remote.fields + ["Content-Type: application/json"],
@@ -144,26 +144,26 @@ struct RemoteAccessRuns {
       #expect(try status(outside) == 403)
       #expect(try status(secret) == 403)
       #expect(try status(plain) == 200)
-      #expect(try await place.state(of: secret).url?.contains("localhost:9") == false)
-      #expect(try await place.haul("set", secret, "--url", "http://localhost:9/a").status == 0)
+      #expect(try await fixture.state(of: secret).url?.contains("localhost:9") == false)
+      #expect(try await fixture.haul("set", secret, "--url", "http://localhost:9/a").status == 0)
     }
   }
 
   @Test("no command runs a program again, or deletes files outside the directory")
   func commands() async throws {
     try await withRemote { (remote) async throws in
-      let place = remote.place
-      let mark = place.work.path("ran")
-      let added = try await place.haul("add", "--run", "--", "sh", "-c", "echo x >> '\(mark)'")
+      let fixture = remote.fixture
+      let mark = fixture.work.path("ran")
+      let added = try await fixture.haul("add", "--run", "--", "sh", "-c", "echo x >> '\(mark)'")
       let program = added.output.trimmingCharacters(in: .newlines)
-      #expect(try await place.haul("wait", program).status == 0)
-      let failing = try await place.haul(
+      #expect(try await fixture.haul("wait", program).status == 0)
+      let failing = try await fixture.haul(
         "add", "--run", "--", "sh", "-c", "echo x >> '\(mark)'; false")
       let failed = failing.output.trimmingCharacters(in: .newlines)
-      #expect(try await place.haul("wait", failed).status == 1)
-      #expect(try await place.haul("suspend").status == 0)
-      let outside = try await place.add("/a", "-o", place.work.path("x"))
-      let inside = try await place.add("/a", "-o", "\(remote.root)/y")
+      #expect(try await fixture.haul("wait", failed).status == 1)
+      #expect(try await fixture.haul("suspend").status == 0)
+      let outside = try await fixture.add("/a", "-o", fixture.work.path("x"))
+      let inside = try await fixture.add("/a", "-o", "\(remote.root)/y")
       func status(_ command: String, _ id: String, _ more: String = "") throws -> Int {
         try remote.call(
           "POST", "/api/v1/commands", remote.fields + ["Content-Type: application/json"],
@@ -176,7 +176,7 @@ struct RemoteAccessRuns {
       #expect(try status("cancel", outside) == 403)
       #expect(try status("remove", outside) == 403)
       #expect(try status("restart", outside) == 403)
-      #expect(try await place.state(of: outside).state == .queued)
+      #expect(try await fixture.state(of: outside).state == .queued)
       #expect(try status("pause", outside) == 200)
       #expect(try status("cancel", outside, #","keep_part":true"#) == 200)
       #expect(try status("remove", outside) == 200, "nothing is deleted")
@@ -190,10 +190,10 @@ struct RemoteAccessRuns {
   @Test("a token that others can read is refused, and one that is there is kept")
   func tokenFile() async throws {
     try await withRemote { (remote) async throws in
-      let path = try remote.place.location().token
-      #expect(try await remote.place.haul("daemon", "stop").status == 0)
+      let path = try remote.fixture.location().token
+      #expect(try await remote.fixture.haul("daemon", "stop").status == 0)
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
-      let result = try await remote.place.haul("serve", "--listen", "127.0.0.1:0")
+      let result = try await remote.fixture.haul("serve", "--listen", "127.0.0.1:0")
       #expect(result.status == 1)
       #expect(result.errors.contains("chmod 600"), "\(result.errors)")
       #expect(
@@ -203,13 +203,13 @@ struct RemoteAccessRuns {
 
   @Test("only loopback addresses are accepted")
   func addresses() async throws {
-    try await DaemonFixture.with { (place) async throws in
+    try await DaemonFixture.with { (fixture) async throws in
       for address in ["0.0.0.0:1", "192.0.2.1:80", "127.0.0.1", ":80", "127.0.0.1:x", "[::]:0"] {
-        let result = try await place.haul("serve", "--listen", address)
+        let result = try await fixture.haul("serve", "--listen", address)
         #expect(result.status == 2, "\(address)")
       }
       #expect(
-        try await place.haul("serve", "--listen", "127.0.0.1:0", "--root", "here").status == 2)
+        try await fixture.haul("serve", "--listen", "127.0.0.1:0", "--root", "here").status == 2)
     }
   }
 }

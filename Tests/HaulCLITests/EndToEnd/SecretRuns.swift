@@ -48,14 +48,14 @@ import Testing
     try await withFaultServer(
       FaultScript([CommandFixture.file()]), tls: outcome == .untrusted ? .selfSigned : .none
     ) { other in
-      try await CommandFixture.with(CommandFixture.file()) { place in
+      try await CommandFixture.with(CommandFixture.file()) { fixture in
         var faults = [outcome.fault].compactMap(\.self)
         if outcome == .redirected {
           faults = [Fault(.redirect(location: other.url("/file.bin")))]
         }
-        place.server.setFaults("/file.bin", faults)
+        fixture.server.setFaults("/file.bin", faults)
         for view in Self.views {
-          try await run(outcome, secret, view, place, other)
+          try await run(outcome, secret, view, fixture, other)
         }
         let foreign = other.snapshot.requests.flatMap { [$0.target] + $0.headerLines }.joined()
         if outcome == .redirected {
@@ -64,7 +64,7 @@ import Testing
         }
         // Otherwise the table would prove nothing.
         guard let sent = secret.sent, outcome.isSent else { return }
-        let requests = place.server.snapshot.requests
+        let requests = fixture.server.snapshot.requests
         #expect(!requests.isEmpty)
         #expect(
           requests.allSatisfy {
@@ -75,17 +75,17 @@ import Testing
   }
 
   private func run(
-    _ outcome: Outcome, _ secret: SecretFixture, _ view: [String], _ place: CommandFixture,
+    _ outcome: Outcome, _ secret: SecretFixture, _ view: [String], _ fixture: CommandFixture,
     _ other: FaultServer
   ) async throws {
     let address =
       switch outcome {
       case .refused: "http://127.0.0.1:1/file.bin"
       case .untrusted: other.url("/file.bin")
-      default: place.server.url("/file.bin")
+      default: fixture.server.url("/file.bin")
       }
     var command = SecretFixture.Command(
-      address: address, server: "127.0.0.1:\(place.server.port)")
+      address: address, server: "127.0.0.1:\(fixture.server.port)")
     command.options = view + ["-x", "1", "--retries", "1", "--start-over"]
     if outcome == .mismatch {
       command.options += ["--checksum", "sha-256=" + String(repeating: "0", count: 64)]
@@ -93,36 +93,39 @@ import Testing
     secret.plant(&command)
     for (name, text) in command.files {
       let isMade = FileManager.default.createFile(
-        atPath: place.path(name), contents: Data(text.utf8), attributes: [.posixPermissions: 0o600])
+        atPath: fixture.path(name), contents: Data(text.utf8),
+        attributes: [.posixPermissions: 0o600])
       #expect(isMade)
     }
-    let before = place.server.snapshot.requests.count
+    let before = fixture.server.snapshot.requests.count
     let running = try await CommandRun(
-      ["get", command.address] + command.options, in: place.directory,
+      ["get", command.address] + command.options, in: fixture.directory,
       environment: command.environment)
     if outcome == .interrupted {
-      try await place.server.waitForHeld("/file.bin")
+      try await fixture.server.waitForHeld("/file.bin")
       if view.contains("--json") { try await running.reach(bytes: 1 << 20) }
       running.send(SIGINT)
     }
     let result = await running.end()
     #expect(result.status == outcome.status, "\(result.errors)")
-    if outcome.isSent { #expect(place.server.snapshot.requests.count > before) }
+    if outcome.isSent { #expect(fixture.server.snapshot.requests.count > before) }
     try expectNone(secret, [("output", result.output), ("errors", result.errors)])
-    try expectNone(secret, try traces(in: place, besides: Set(command.files.keys)))
+    try expectNone(secret, try traces(in: fixture, besides: Set(command.files.keys)))
   }
 
   /// Every name in the directory, and the contents of the journals. The file itself is the
   /// server's, and random.
   private func traces(
-    in place: CommandFixture, besides planted: Set<String> = []
+    in fixture: CommandFixture, besides planted: Set<String> = []
   ) throws -> [(String, String)] {
     var texts: [(String, String)] = []
-    let all = FileManager.default.enumerator(atPath: place.directory)?.compactMap { $0 as? String }
+    let all = FileManager.default.enumerator(atPath: fixture.directory)?.compactMap {
+      $0 as? String
+    }
     for name in all ?? [] where !planted.contains(name) {
       texts.append(("name", name))
       guard name.hasSuffix(".journal") else { continue }
-      texts.append((name, String(decoding: try place.contents(name), as: UTF8.self)))
+      texts.append((name, String(decoding: try fixture.contents(name), as: UTF8.self)))
     }
     return texts
   }
@@ -150,13 +153,13 @@ import Testing
       ["get", "http://canary-user:canary-password@h:99999/?canary-query"],
     ])
   func usage(arguments: [String]) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let result = try await place.haul(arguments)
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let result = try await fixture.haul(arguments)
       #expect(result.status == 2)
       #expect(result.failures.count == 1, "\(result.errors)")
       let secret = SecretFixture("", ["canary"], sent: nil) { _ in }
       try expectNone(secret, [("output", result.output), ("errors", result.errors)])
-      try expectNone(secret, try traces(in: place))
+      try expectNone(secret, try traces(in: fixture))
     }
   }
 }

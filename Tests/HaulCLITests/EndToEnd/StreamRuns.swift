@@ -5,27 +5,27 @@ import Testing
 @Suite("haul get -o -", .serialized, .timeLimit(.minutes(5))) struct StreamRuns {
   /// Runs `haul get -o -` with its standard output in a file.
   private func stream(
-    _ place: CommandFixture, _ options: String...
+    _ fixture: CommandFixture, _ options: String...
   ) async throws -> (result: CommandResult, bytes: [UInt8]) {
-    let path = place.path("out")
+    let path = fixture.path("out")
     try #require(FileManager.default.createFile(atPath: path, contents: nil))
     let handle = try #require(FileHandle(forWritingAtPath: path))
     let run = try await CommandRun(
-      ["get", "-o", "-", place.server.url("/file.bin")] + options, in: place.directory,
+      ["get", "-o", "-", fixture.server.url("/file.bin")] + options, in: fixture.directory,
       standardOutput: handle)
     let result = await run.end()
     try handle.close()
-    return (result, try place.contents("out"))
+    return (result, try fixture.contents("out"))
   }
 
   @Test("The file is written out whole and in order; no file is created", arguments: ["1", "8"])
   func whole(connections: String) async throws {
-    try await CommandFixture.with(CommandFixture.file(length: 24 << 20)) { place in
-      let (result, bytes) = try await stream(place, "-x", connections)
+    try await CommandFixture.with(CommandFixture.file(length: 24 << 20)) { fixture in
+      let (result, bytes) = try await stream(fixture, "-x", connections)
       #expect(result.status == 0, "\(result.errors)")
       #expect(bytes.count == 24 << 20)
       #expect(SeededContent.matches(seed: CommandFixture.seed, bytes))
-      #expect(try place.names() == ["out"])
+      #expect(try fixture.names() == ["out"])
       #expect(result.errorLines.first?.hasPrefix("file.bin: started") == true)
       #expect(result.errorLines.last?.hasPrefix("file.bin: complete, 24.0 MiB") == true)
     }
@@ -33,9 +33,9 @@ import Testing
 
   @Test("A wrong digest fails after the bytes are written out")
   func checksum() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       let digest = "sha-256=" + String(repeating: "0", count: 64)
-      let (result, bytes) = try await stream(place, "--checksum", digest)
+      let (result, bytes) = try await stream(fixture, "--checksum", digest)
       #expect(result.status == 1)
       #expect(bytes.count == Int(CommandFixture.length))
       #expect(result.failures.count == 1, "\(result.errors)")
@@ -44,11 +44,11 @@ import Testing
 
   @Test("If the reader closes its end, it ends with 141 and no message", arguments: ["1", "4"])
   func closedPipe(connections: String) async throws {
-    try await CommandFixture.with(CommandFixture.file(length: 64 << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: 64 << 20)) { fixture in
       let pipe = Pipe()
       let run = try await CommandRun(
-        ["get", "-q", "-o", "-", place.server.url("/file.bin"), "-x", connections],
-        in: place.directory, standardOutput: pipe.fileHandleForWriting)
+        ["get", "-q", "-o", "-", fixture.server.url("/file.bin"), "-x", connections],
+        in: fixture.directory, standardOutput: pipe.fileHandleForWriting)
       try pipe.fileHandleForWriting.close()
       let first = try pipe.fileHandleForReading.read(upToCount: 1000)
       try pipe.fileHandleForReading.close()
@@ -61,10 +61,10 @@ import Testing
 
   @Test("A signal ends it even if its output is not read", arguments: [4, 64])
   func interrupted(mebibytes: Int64) async throws {
-    try await CommandFixture.with(CommandFixture.file(length: mebibytes << 20)) { place in
+    try await CommandFixture.with(CommandFixture.file(length: mebibytes << 20)) { fixture in
       let pipe = Pipe()
       let run = try await CommandRun(
-        ["get", "-o", "-", place.server.url("/file.bin")], in: place.directory,
+        ["get", "-o", "-", fixture.server.url("/file.bin")], in: fixture.directory,
         standardOutput: pipe.fileHandleForWriting)
       try pipe.fileHandleForWriting.close()
       _ = try pipe.fileHandleForReading.read(upToCount: 1000)

@@ -12,12 +12,12 @@ import Testing
 struct TransferClientRuns {
   /// What one run of a program has.
   private struct Program {
-    let place: DaemonFixture
+    let fixture: DaemonFixture
 
     /// A run of the program, with its own stored list and the daemon.
     func run<Result>(_ body: (TransferClient) async throws -> Result) async throws -> Result {
-      let manager = try await TransferManager(directory: place.work.path("own"))
-      let client = try TransferClient(manager, stateDirectory: try place.location().directory)
+      let manager = try await TransferManager(directory: fixture.work.path("own"))
+      let client = try TransferClient(manager, stateDirectory: try fixture.location().directory)
       do {
         let result = try await body(client)
         await client.shutdown()
@@ -30,7 +30,7 @@ struct TransferClientRuns {
 
     func request(_ name: String, background: Bool) throws -> TransferRequest {
       var request = TransferRequest.download(
-        try ResourceURL(place.work.server.url("/\(name)")), to: .file(place.work.path(name))
+        try ResourceURL(fixture.work.server.url("/\(name)")), to: .file(fixture.work.path(name))
       ) { $0.connections = 1 }
       (request.identifier, request.group, request.isBackground) = (name, "g", background)
       return request
@@ -46,10 +46,10 @@ struct TransferClientRuns {
         : CommandFixture.file("/\($0)")
     }
     try await CommandFixture.with(resources) { (work) async throws in
-      let place = DaemonFixture(work: work)
-      let serving = try await place.serve()
-      try await body(Program(place: place))
-      try await place.end()
+      let fixture = DaemonFixture(work: work)
+      let serving = try await fixture.serve()
+      try await body(Program(fixture: fixture))
+      try await fixture.end()
       _ = await serving.end()
     }
   }
@@ -63,7 +63,7 @@ struct TransferClientRuns {
         let added = try await client.add(
           Self.names.map { try program.request($0, background: $0.hasPrefix("b")) })
         #expect(added.map(\.isBackground) == [false, false, true, true, true])
-        for name in Self.names { try await program.place.work.server.waitForHeld("/\(name)") }
+        for name in Self.names { try await program.fixture.work.server.waitForHeld("/\(name)") }
         for try await event in try await client.backgroundEvents() {
           if case .reset(let number, let transfers) = event {
             #expect(Set(transfers.map(\.identifier)) == ["b1", "b2", "b3"])
@@ -73,11 +73,11 @@ struct TransferClientRuns {
         return 0
       }
       // The program is gone.
-      for name in Self.names { program.place.work.server.setFaults("/\(name)", []) }
-      for name in Self.names.suffix(3) { program.place.work.server.release("/\(name)") }
-      #expect(try await program.place.haul("wait", "--all").status == 0)
-      for name in Self.names.suffix(3) { try program.place.work.expectWhole(name) }
-      #expect(!FileManager.default.fileExists(atPath: program.place.work.path("f1")))
+      for name in Self.names { program.fixture.work.server.setFaults("/\(name)", []) }
+      for name in Self.names.suffix(3) { program.fixture.work.server.release("/\(name)") }
+      #expect(try await program.fixture.haul("wait", "--all").status == 0)
+      for name in Self.names.suffix(3) { try program.fixture.work.expectWhole(name) }
+      #expect(!FileManager.default.fileExists(atPath: program.fixture.work.path("f1")))
 
       try await program.run { (client) async throws in
         #expect(Set(try await client.transfers(group: "g").map(\.identifier)) == Set(Self.names))
@@ -89,7 +89,7 @@ struct TransferClientRuns {
           let result = try await found.result
           #expect(result.state == .completed)
           #expect(result.verified == .length)
-          try program.place.work.expectWhole(name)
+          try program.fixture.work.expectWhole(name)
         }
       }
     }
@@ -124,10 +124,10 @@ struct TransferClientRuns {
       try await program.run { (client) async throws in
         let transfers = try await client.add(
           Self.names.map { try program.request($0, background: $0.hasPrefix("b")) })
-        for name in Self.names { try await program.place.work.server.waitForHeld("/\(name)") }
+        for name in Self.names { try await program.fixture.work.server.waitForHeld("/\(name)") }
         #expect(try await client.pause(group: "g").refused.isEmpty)
         for transfer in transfers { #expect(try await transfer.state == .paused) }
-        for name in Self.names { program.place.work.server.setFaults("/\(name)", []) }
+        for name in Self.names { program.fixture.work.server.setFaults("/\(name)", []) }
         #expect(try await client.resume(group: "g").refused.isEmpty)
         for transfer in transfers { #expect(try await transfer.result.state == .completed) }
         #expect(try await client.pause(group: "g").refused.count == 5, "they are completed")
@@ -147,12 +147,12 @@ struct TransferClientRuns {
         let again = try await client.add(try program.request("b1", background: true))
         #expect(first.id == again.id)
         #expect(try await first.result.bytes == Int64(CommandFixture.length))
-        program.place.work.server.setFaults("/b2", [Fault(.status(404))])
+        program.fixture.work.server.setFaults("/b2", [Fault(.status(404))])
         let failing = try await client.add(try program.request("b2", background: true))
         await #expect { try await failing.result } throws: {
           ($0 as? TransferError)?.code == .notFound
         }
-        program.place.work.server.setFaults("/b2", [Fault(.stall(after: 1 << 20))])
+        program.fixture.work.server.setFaults("/b2", [Fault(.stall(after: 1 << 20))])
         try await failing.retry()
         try await failing.cancel()
         await #expect { try await failing.result } throws: {
@@ -168,7 +168,7 @@ struct TransferClientRuns {
   @Test("a manager refuses a background transfer; without a daemon, the error says how to start it")
   func refusals() async throws {
     try await CommandFixture.with([]) { (work) async throws in
-      let program = Program(place: DaemonFixture(work: work))
+      let program = Program(fixture: DaemonFixture(work: work))
       try await program.run { (client) async throws in
         let request = try program.request("b1", background: true)
         await #expect { try await client.manager.add(request) } throws: {

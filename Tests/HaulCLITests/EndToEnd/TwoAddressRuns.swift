@@ -17,23 +17,23 @@ import Testing
 struct TwoAddressRuns {
   @Test("Case 50: a first address that refuses costs no attempt")
   func refused() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let dead = try await OwnHosts.get(["::1"], in: place, "--retries", "0")
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let dead = try await OwnHosts.get(["::1"], in: fixture, "--retries", "0")
       try dead.expectFailed(.connect)
-      #expect(place.server.snapshot.requests.isEmpty)
-      try await expectWhole(place)
+      #expect(fixture.server.snapshot.requests.isEmpty)
+      try await expectWhole(fixture)
     }
   }
 
   @Test("Case 50: a first address that does not answer costs no attempt")
   func silent() async throws {
     for _ in 0..<8 {
-      let isDone = try await CommandFixture.with(CommandFixture.file()) { place in
+      let isDone = try await CommandFixture.with(CommandFixture.file()) { fixture in
         // Another program may use the port there.
-        guard let silent = SilentPort(place.server.port) else { return false }
+        guard let silent = SilentPort(fixture.server.port) else { return false }
         defer { silent.release() }
         let before = try SilentPort.droppedConnections()
-        try await expectWhole(place)
+        try await expectWhole(fixture)
         #expect(try SilentPort.droppedConnections() > before, "it was not tried first")
         return true
       }
@@ -42,13 +42,13 @@ struct TwoAddressRuns {
     Issue.record("no port is free on both addresses")
   }
 
-  private func expectWhole(_ place: CommandFixture) async throws {
-    let result = try await OwnHosts.get(["::1", "127.0.0.1"], in: place, "--retries", "0")
+  private func expectWhole(_ fixture: CommandFixture) async throws {
+    let result = try await OwnHosts.get(["::1", "127.0.0.1"], in: fixture, "--retries", "0")
     #expect(result.status == 0, "\(result.errors)")
     #expect(try result.events().of("attempt").isEmpty)
-    try place.expectWhole()
-    let hosts = Set(place.server.snapshot.requests.map { $0.header("Host") })
-    #expect(hosts == ["\(OwnHosts.name):\(place.server.port)"])
+    try fixture.expectWhole()
+    let hosts = Set(fixture.server.snapshot.requests.map { $0.header("Host") })
+    #expect(hosts == ["\(OwnHosts.name):\(fixture.server.port)"])
   }
 }
 
@@ -58,16 +58,16 @@ private enum OwnHosts {
   private static let unshare = "/usr/bin/unshare"
 
   static func get(
-    _ addresses: [String], in place: CommandFixture, _ options: String...
+    _ addresses: [String], in fixture: CommandFixture, _ options: String...
   ) async throws -> CommandResult {
-    let hosts = place.path("../hosts-\(UUID().uuidString)")
+    let hosts = fixture.path("../hosts-\(UUID().uuidString)")
     // Files that a test leaves in the temporary directory are no failure.
     defer { try? FileManager.default.removeItem(atPath: hosts) }
     let lines = addresses.map { "\($0) \(name)\n" }.joined()
     try lines.write(toFile: hosts, atomically: true, encoding: .utf8)
-    let url = place.server.url("/file.bin", host: name)
+    let url = fixture.server.url("/file.bin", host: name)
     let words = [CommandRun.executable.path, "get", "--json", url] + options
-    return try await run(words, hosts: hosts, in: place.directory)
+    return try await run(words, hosts: hosts, in: fixture.directory)
   }
 
   private static func run(

@@ -31,25 +31,25 @@ struct UnusableTargetRuns {
     "A target that is not a regular file is refused and kept; without it, the download completes",
     arguments: Defect.allCases.filter { $0 != .device || canMakeDevices })
   func target(defect: Defect) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
       let options = ["-o", "file.bin"]
-      _ = try await place.interrupt(options)
-      try defect.plant(at: place.path("file.bin"))
-      let before = try Kind(of: place.path("file.bin"))
-      let asked = place.server.snapshot.requests.count
-      let result = try await place.get("/file.bin", "-o", "file.bin")
+      _ = try await fixture.interrupt(options)
+      try defect.plant(at: fixture.path("file.bin"))
+      let before = try Kind(of: fixture.path("file.bin"))
+      let asked = fixture.server.snapshot.requests.count
+      let result = try await fixture.get("/file.bin", "-o", "file.bin")
       try result.expectFailed(.notARegularFile)
-      #expect(place.server.snapshot.requests.count == asked)
-      #expect(try Kind(of: place.path("file.bin")) == before)
-      try FileManager.default.removeItem(atPath: place.path("file.bin"))
-      try await place.expectGoesOn(options)
+      #expect(fixture.server.snapshot.requests.count == asked)
+      #expect(try Kind(of: fixture.path("file.bin")) == before)
+      try FileManager.default.removeItem(atPath: fixture.path("file.bin"))
+      try await fixture.expectGoesOn(options)
     }
   }
 
   @Test("A device as a target is refused, and no file is left beside it")
   func namedDevice() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      try await place.get("/file.bin", "-o", "/dev/full").expectFailed(.notARegularFile)
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try await fixture.get("/file.bin", "-o", "/dev/full").expectFailed(.notARegularFile)
       #expect(
         try !FileManager.default.contentsOfDirectory(atPath: "/dev").contains {
           $0.contains(".haul.")
@@ -59,11 +59,11 @@ struct UnusableTargetRuns {
 
   @Test("A file in place of a directory of the path is refused")
   func fileOnTheWay() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      try Data().write(to: URL(filePath: place.path("d")))
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try Data().write(to: URL(filePath: fixture.path("d")))
       for options in [["-d", "d"], ["-o", "d/x"]] {
-        let result = try await place.haul(
-          ["get", "--json", place.server.url("/file.bin")] + options)
+        let result = try await fixture.haul(
+          ["get", "--json", fixture.server.url("/file.bin")] + options)
         try result.expectFailed(.notARegularFile)
       }
     }
@@ -73,17 +73,17 @@ struct UnusableTargetRuns {
   func removedDirectory() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
-      let run = try await place.start("/file.bin", "--json", "-d", "d")
+      fixture in
+      let run = try await fixture.start("/file.bin", "--json", "-d", "d")
       try await run.reach(bytes: 1 << 20)
-      try FileManager.default.removeItem(atPath: place.path("d"))
-      place.server.release("/file.bin")
+      try FileManager.default.removeItem(atPath: fixture.path("d"))
+      fixture.server.release("/file.bin")
       let result = await run.end()
       try result.expectFailed(.io)
-      #expect(try place.names() == [])
-      place.server.setFaults("/file.bin", [])
-      #expect(try await place.get("/file.bin", "-d", "d").status == 0)
-      try place.expectWhole("d/file.bin")
+      #expect(try fixture.names() == [])
+      fixture.server.setFaults("/file.bin", [])
+      #expect(try await fixture.get("/file.bin", "-d", "d").status == 0)
+      try fixture.expectWhole("d/file.bin")
     }
   }
 
@@ -93,21 +93,21 @@ struct UnusableTargetRuns {
   func renamedDirectory(isReplaced: Bool) async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
-      let run = try await place.start("/file.bin", "--json", "-d", "d")
+      fixture in
+      let run = try await fixture.start("/file.bin", "--json", "-d", "d")
       try await run.reach(bytes: 1 << 20)
-      try FileManager.default.moveItem(atPath: place.path("d"), toPath: place.path("moved"))
+      try FileManager.default.moveItem(atPath: fixture.path("d"), toPath: fixture.path("moved"))
       if isReplaced {
         try FileManager.default.createDirectory(
-          atPath: place.path("d"), withIntermediateDirectories: false)
+          atPath: fixture.path("d"), withIntermediateDirectories: false)
       }
-      place.server.release("/file.bin")
+      fixture.server.release("/file.bin")
       try (await run.end()).expectFailed(.io)
-      if isReplaced { try FileManager.default.removeItem(atPath: place.path("d")) }
-      try FileManager.default.moveItem(atPath: place.path("moved"), toPath: place.path("d"))
-      place.server.setFaults("/file.bin", [])
-      #expect(try await place.get("/file.bin", "-d", "d").status == 0)
-      try place.expectWhole("d/file.bin")
+      if isReplaced { try FileManager.default.removeItem(atPath: fixture.path("d")) }
+      try FileManager.default.moveItem(atPath: fixture.path("moved"), toPath: fixture.path("d"))
+      fixture.server.setFaults("/file.bin", [])
+      #expect(try await fixture.get("/file.bin", "-d", "d").status == 0)
+      try fixture.expectWhole("d/file.bin")
     }
   }
 
@@ -115,20 +115,20 @@ struct UnusableTargetRuns {
   func twoProcesses() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
-      place in
-      let first = try await place.start("/file.bin", "--json", "-o", "file.bin")
+      fixture in
+      let first = try await fixture.start("/file.bin", "--json", "-o", "file.bin")
       try await first.reach(bytes: 1 << 20)
-      try await place.get("/file.bin", "-o", "file.bin").expectFailed(.inUse)
-      place.server.release("/file.bin")
+      try await fixture.get("/file.bin", "-o", "file.bin").expectFailed(.inUse)
+      fixture.server.release("/file.bin")
       let result = await first.end()
       #expect(result.status == 0)
       #expect(try result.events().finished.count == 1)
-      try place.expectWhole()
-      #expect(try place.names() == ["file.bin"])
+      try fixture.expectWhole()
+      #expect(try fixture.names() == ["file.bin"])
     }
   }
 
-  enum Planted: String, CaseIterable, CustomTestStringConvertible {
+  enum UnusablePart: String, CaseIterable, CustomTestStringConvertible {
     case otherUser, groupWritable, othersWritable, symlink
     var testDescription: String { rawValue }
 
@@ -148,20 +148,20 @@ struct UnusableTargetRuns {
 
   @Test(
     "A part file or journal that is another user's, writable by others or a symlink is not touched",
-    arguments: Planted.allCases.filter { $0 != .otherUser || isRoot }, ["part", "journal"])
-  func planted(planted: Planted, name: String) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      _ = try await place.interrupt(["-o", "file.bin"])
-      try planted.plant(at: place.path("file.bin.haul.\(name)"))
-      let names = try place.names()
-      let before = try names.map { try Kind(of: place.path($0)) }
-      let bytes = try names.map { try place.contents($0) }
-      let asked = place.server.snapshot.requests.count
-      try await place.get("/file.bin", "-o", "file.bin").expectFailed(.nameConflict)
-      #expect(place.server.snapshot.requests.count == asked)
-      #expect(try place.names() == names)
-      #expect(try names.map { try Kind(of: place.path($0)) } == before)
-      #expect(try names.map { try place.contents($0) } == bytes)
+    arguments: UnusablePart.allCases.filter { $0 != .otherUser || isRoot }, ["part", "journal"])
+  func planted(planted: UnusablePart, name: String) async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      _ = try await fixture.interrupt(["-o", "file.bin"])
+      try planted.plant(at: fixture.path("file.bin.haul.\(name)"))
+      let names = try fixture.names()
+      let before = try names.map { try Kind(of: fixture.path($0)) }
+      let bytes = try names.map { try fixture.contents($0) }
+      let asked = fixture.server.snapshot.requests.count
+      try await fixture.get("/file.bin", "-o", "file.bin").expectFailed(.nameConflict)
+      #expect(fixture.server.snapshot.requests.count == asked)
+      #expect(try fixture.names() == names)
+      #expect(try names.map { try Kind(of: fixture.path($0)) } == before)
+      #expect(try names.map { try fixture.contents($0) } == bytes)
     }
   }
 

@@ -8,15 +8,15 @@ import Testing
     let text = CommandFixture.file("/text").with {
       $0.faults = [Fault(.respond(status: 200, body: "haul\n"))]
     }
-    try await CommandFixture.with(CommandFixture.file(), text) { place in
+    try await CommandFixture.with(CommandFixture.file(), text) { fixture in
       let binary = try await TerminalRun(
-        ["get", "-o", "-", place.server.url("/file.bin")], in: place.directory)
+        ["get", "-o", "-", fixture.server.url("/file.bin")], in: fixture.directory)
       #expect(await binary.end() == 1)
       let shown = String(decoding: binary.bytes, as: UTF8.self)
       #expect(shown.contains("save it with -o FILE, or add | cat"), "\(shown)")
       #expect(shown.utf8.count < 1000)
       let plain = try await TerminalRun(
-        ["get", "-o", "-", place.server.url("/text")], in: place.directory)
+        ["get", "-o", "-", fixture.server.url("/text")], in: fixture.directory)
       #expect(await plain.end() == 0)
       #expect(String(decoding: plain.bytes, as: UTF8.self).contains("haul\r\n"))
     }
@@ -24,32 +24,32 @@ import Testing
 
   @Test("-o /dev/null discards the bytes, /dev/stdout is standard output")
   func devices() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let url = place.server.url("/file.bin")
-      let nowhere = try await place.haul(["get", "-o", "/dev/null", url])
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let nowhere = try await fixture.haul(["get", "-o", "/dev/null", url])
       #expect(nowhere.status == 0 && nowhere.output.isEmpty)
       #expect(nowhere.errors.contains("complete, 3.0 MiB"))
-      let out = try await place.haul(["get", "-q", "-o", "/dev/stdout", url])
+      let out = try await fixture.haul(["get", "-q", "-o", "/dev/stdout", url])
       #expect(out.status == 0 && !out.output.isEmpty && out.errors.isEmpty)
-      #expect(try place.names().isEmpty)
+      #expect(try fixture.names().isEmpty)
     }
   }
 
   @Test("401 says whether a password was wrong or not sent")
   func unauthorized() async throws {
     let closed = CommandFixture.file().with { $0.faults = [Fault(.respond(status: 401))] }
-    try await CommandFixture.with(closed) { place in
-      let url = place.server.url("/file.bin")
-      let none = try await place.haul(["get", url])
+    try await CommandFixture.with(closed) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let none = try await fixture.haul(["get", url])
       #expect(
         none.errors.contains("answered 401; give a user name and a password (--user, --netrc)"))
-      let wrong = try await place.haul(["get", url.replacing("://", with: "://me:pw@")])
+      let wrong = try await fixture.haul(["get", url.replacing("://", with: "://me:pw@")])
       #expect(wrong.errors.contains("answered 401; wrong user name or password"))
       #expect(!wrong.errors.contains("pw"))
-      try Data("token\n".utf8).write(to: URL(filePath: place.path("token")))
+      try Data("token\n".utf8).write(to: URL(filePath: fixture.path("token")))
       try FileManager.default.setAttributes(
-        [.posixPermissions: 0o600], ofItemAtPath: place.path("token"))
-      let token = try await place.haul(["get", "--bearer-file", "token", url])
+        [.posixPermissions: 0o600], ofItemAtPath: fixture.path("token"))
+      let token = try await fixture.haul(["get", "--bearer-file", "token", url])
       #expect(token.errors.contains("the token is wrong or has expired"))
     }
   }
@@ -67,20 +67,22 @@ import Testing
       (["-d", "file/x"], "Not a directory"),
     ])
   func places(options: [String], words: String) async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      try Data().write(to: URL(filePath: place.path("file")))
-      let result = try await place.haul(["get", place.server.url("/file.bin")] + options)
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try Data().write(to: URL(filePath: fixture.path("file")))
+      let result = try await fixture.haul(["get", fixture.server.url("/file.bin")] + options)
       #expect(result.status == 1)
       #expect(result.errors.contains(words), "\(result.errors)")
-      #expect(place.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test("An invalid journal is reported by name")
   func garbage() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      try Data("garbage".utf8).write(to: URL(filePath: place.path("file.bin.haul.journal")))
-      let result = try await place.haul(["get", "-o", "file.bin", place.server.url("/file.bin")])
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try Data("garbage".utf8).write(to: URL(filePath: fixture.path("file.bin.haul.journal")))
+      let result = try await fixture.haul([
+        "get", "-o", "file.bin", fixture.server.url("/file.bin"),
+      ])
       #expect(result.status == 1)
       #expect(
         result.errors.contains("file.bin.haul.journal is not a journal"),
@@ -93,8 +95,8 @@ import Testing
     let busy = CommandFixture.file().with {
       $0.faults = [Fault(.respond(status: 503), when: .request(1))]
     }
-    try await CommandFixture.with(busy) { place in
-      let result = try await place.haul(["probe", place.server.url("/file.bin")])
+    try await CommandFixture.with(busy) { fixture in
+      let result = try await fixture.haul(["probe", fixture.server.url("/file.bin")])
       #expect(result.status == 0)
       #expect(result.errors.contains("answered 503; attempt 1 failed; retrying "))
     }
@@ -102,13 +104,13 @@ import Testing
 
   @Test("verify follows symbolic links, and names a broken one")
   func links() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      _ = try await place.get()
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      _ = try await fixture.get()
       let hex = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
       for (name, target) in [("link", "file.bin"), ("lost", "none")] {
         try FileManager.default.createSymbolicLink(
-          atPath: place.path(name), withDestinationPath: target)
-        let result = try await place.haul(["verify", name, "--checksum", "sha-256=\(hex)"])
+          atPath: fixture.path(name), withDestinationPath: target)
+        let result = try await fixture.haul(["verify", name, "--checksum", "sha-256=\(hex)"])
         #expect(result.status == (name == "link" ? 0 : 1), "\(result.errors)")
       }
     }
@@ -116,20 +118,20 @@ import Testing
 
   @Test("The same address twice is downloaded once, with a warning")
   func twice() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      let url = place.server.url("/file.bin")
-      let result = try await place.haul(["get", url, url])
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let result = try await fixture.haul(["get", url, url])
       #expect(result.status == 0)
       #expect(result.errors.contains("is given twice and is downloaded once"))
-      #expect(try place.names() == ["file.bin"])
+      #expect(try fixture.names() == ["file.bin"])
     }
   }
 
   @Test("The first line has the final name")
   func finalName() async throws {
-    try await CommandFixture.with(CommandFixture.file()) { place in
-      try Data("mine".utf8).write(to: URL(filePath: place.path("file.bin")))
-      let result = try await place.haul(["get", "--json", place.server.url("/file.bin")])
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try Data("mine".utf8).write(to: URL(filePath: fixture.path("file.bin")))
+      let result = try await fixture.haul(["get", "--json", fixture.server.url("/file.bin")])
       #expect(result.status == 0)
       #expect(
         result.errorLines.contains { $0.hasPrefix("file (1).bin: started") }, "\(result.errors)")
@@ -155,15 +157,15 @@ import Testing
           .body(base64: "H4sIAAAAAAACA8tILM3hAgD5PF2XBQAAAA=="))
       ]
     }
-    try await CommandFixture.with(coded) { place in
-      let url = place.server.url("/file.bin")
-      let sent = try await place.haul(["get", "--json", "-o", "sent", url])
+    try await CommandFixture.with(coded) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let sent = try await fixture.haul(["get", "--json", "-o", "sent", url])
       #expect(sent.errors.contains("encoded with gzip (--decode undoes that)"), "\(sent.errors)")
       #expect(sent.output.contains("\"coding\":\"gzip\""))
-      #expect(try place.contents("sent").count == 25)
-      let plain = try await place.haul(["get", "--decode", "-o", "plain", url])
+      #expect(try fixture.contents("sent").count == 25)
+      let plain = try await fixture.haul(["get", "--decode", "-o", "plain", url])
       #expect(plain.status == 0, "\(plain.errors)")
-      #expect(try place.contents("plain") == Array("haul\n".utf8))
+      #expect(try fixture.contents("plain") == Array("haul\n".utf8))
     }
   }
 }

@@ -209,6 +209,6 @@ struct ConnectionTunerTests {
 
   private static func heldBack(open: Int, bytes: Int64) -> ConnectionTuner.Sample {
     ConnectionTuner.Sample(
-      open: open, delivering: open, bytes: bytes, rest: 1 << 40, limit: 8, isHeldBack: true)
+      open: open, delivering: open, bytes: bytes, rest: 1 << 40, limit: 8, isLimitedElsewhere: true)
   }
 }

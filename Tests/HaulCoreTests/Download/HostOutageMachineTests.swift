@@ -12,7 +12,7 @@ struct HostOutageMachineTests {
   private func other() -> HostHealth {
     var health = HostHealth()
     health.failures = 3
-    health.isAnotherTransfersTurn = true
+    health.isTrialOfAnotherTransfer = true
     return health
   }
 

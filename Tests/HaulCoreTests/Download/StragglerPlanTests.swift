@@ -121,7 +121,7 @@ struct StragglerPlanTests {
 
   @Test("Random walks with stragglers write every byte once", arguments: UInt64(1)...100)
   func walk(seed: UInt64) throws {
-    var walk = StragglerWalk(seed: seed)
+    var walk = StragglerRandomSequence(seed: seed)
     walk.run()
     #expect(walk.violations.isEmpty, "seed \(seed): \(walk.violations)")
     #expect(walk.plan.isComplete, "seed \(seed)")
@@ -130,7 +130,7 @@ struct StragglerPlanTests {
   @Test("The random walks do race")
   func races() {
     let count = (UInt64(1)...50).reduce(0) { count, seed in
-      var walk = StragglerWalk(seed: seed)
+      var walk = StragglerRandomSequence(seed: seed)
       walk.run()
       return count + walk.races
     }
@@ -139,7 +139,7 @@ struct StragglerPlanTests {
 }
 
 /// Segments that reserve, write later or never, and are released, in random order.
-private struct StragglerWalk {
+private struct StragglerRandomSequence {
   private var random: SplitMix64
   private let length: Int64
   private(set) var plan: SegmentPlan

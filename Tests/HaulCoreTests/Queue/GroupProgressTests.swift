@@ -82,7 +82,7 @@ import Testing
   /// reopened.
   @Test func `Random walks agree with a plain list of members`() {
     for seed in UInt64(1)...60 {
-      var walk = GroupProgressWalk(seed: seed)
+      var walk = GroupProgressRandomSequence(seed: seed)
       guard walk.run(steps: 200) else {
         Issue.record("the walk with seed \(seed) went astray")
         return
@@ -92,7 +92,7 @@ import Testing
 }
 
 /// A seeded walk of the counts and a plain list, compared.
-private struct GroupProgressWalk {
+private struct GroupProgressRandomSequence {
   private struct Member {
     let group: String
     var state: TransferResult.State?

@@ -24,7 +24,7 @@ struct SchedulerModel {
   var caps: [String: Int] = [:]
   var pauses: [String: Instant] = [:]
   private var marks: [TransferRequest.Priority: Int] = [:]
-  private var lastTurn = 0
+  private var lastStartTag = 0
   private var lastSequence = 0
   private var lastCall: Int64 = 0
   private var lastRank: Int64 = 0
@@ -106,8 +106,8 @@ struct SchedulerModel {
     let turn = Set(waiting.map { members[$0].priority })
       .min { (mark($0), $1) < (mark($1), $0) }
     guard let turn else { return nil }
-    lastTurn = mark(turn)
-    marks[turn] = lastTurn + 16 / turn.weight
+    lastStartTag = mark(turn)
+    marks[turn] = lastStartTag + 16 / turn.weight
     return waiting.filter { members[$0].priority == turn }
       .min { place(members[$0]) < place(members[$1]) }
   }
@@ -118,7 +118,7 @@ struct SchedulerModel {
   }
 
   private func mark(_ priority: TransferRequest.Priority) -> Int {
-    max(marks[priority] ?? 0, lastTurn)
+    max(marks[priority] ?? 0, lastStartTag)
   }
 
   private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }

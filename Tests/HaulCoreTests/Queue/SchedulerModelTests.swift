@@ -7,7 +7,7 @@ import Testing
   {
     for seed in UInt64(1)...80 {
       await Task.yield()
-      var walk = SchedulerModelWalk(seed: seed)
+      var walk = SchedulerModelRandomSequence(seed: seed)
       if let fault = walk.run(steps: 500) {
         Issue.record("seed \(seed): \(fault)")
         return
@@ -17,7 +17,7 @@ import Testing
 }
 
 /// A seeded walk of the scheduler and its model, compared; returns differences as text.
-private struct SchedulerModelWalk {
+private struct SchedulerModelRandomSequence {
   private var generator: SplitMix64
   private var queue: Scheduler
   private var model: SchedulerModel

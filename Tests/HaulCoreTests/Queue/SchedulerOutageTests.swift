@@ -30,7 +30,7 @@ import Testing
     check(queue.next(at: at(0)), is: [ids[0], ids[1], ids[2], ids[5]])
     fails(ids[0], at: 1, askAgain: 2)
     for id in ids[1...2] {
-      #expect(queue.hostHealth(for: id).isAnotherTransfersTurn)
+      #expect(queue.hostHealth(for: id).isTrialOfAnotherTransfer)
       queue.paused(id)
       queue.add(id, host: "a")
     }
@@ -42,7 +42,7 @@ import Testing
     check(queue.nextWakeUp(), is: at(2))
     #expect(queue.reason(for: ids[3], at: at(1)) == .hostOutage(until: 1))
     check(queue.next(at: at(2)), is: [ids[1]])
-    #expect(!queue.hostHealth(for: ids[1]).isAnotherTransfersTurn)
+    #expect(!queue.hostHealth(for: ids[1]).isTrialOfAnotherTransfer)
     #expect(queue.reason(for: ids[3], at: at(2)) == .hostOutage(until: nil))
     fails(ids[1], at: 2, askAgain: 4)
     #expect(queue.hostHealth(for: ids[0]).failures == 2)
@@ -90,7 +90,7 @@ import Testing
     check(queue.next(at: at(2)), is: [ids[1]])
     fails(ids[1], at: 2, askAgain: nil)
     check(queue.next(at: at(2)), is: [ids[2], ids[3], ids[4]])
-    #expect(!queue.hostHealth(for: ids[2]).isAnotherTransfersTurn)
+    #expect(!queue.hostHealth(for: ids[2]).isTrialOfAnotherTransfer)
     #expect(queue.hostHealth(for: ids[2]).failures == 2)
   }
 

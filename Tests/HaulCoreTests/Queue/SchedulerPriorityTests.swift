@@ -6,7 +6,7 @@ import Testing
   private let now = Instant()
 
   /// Members of every priority; each start ends the one that has run longest.
-  private struct Contest {
+  private struct PriorityScenario {
     var queue: Scheduler
     var priorities: [TransferID: TransferRequest.Priority] = [:]
     var running: [TransferID] = []
@@ -63,7 +63,7 @@ import Testing
   @Test("Slots are shared 16:8:4:2:1, and the lowest always advances", arguments: Hosts.allCases)
   func shares(hosts: Hosts) {
     var generator = SplitMix64(seed: 11)
-    var contest = Contest(slots: 4)
+    var contest = PriorityScenario(slots: 4)
     for priority in TransferRequest.Priority.allCases {
       contest.add(200, priority, host: hosts.name, using: &generator)
     }
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test mutating func `An idle priority saves up no turns, and is served at once`() {
-    var contest = Contest(slots: 1)
+    var contest = PriorityScenario(slots: 1)
     contest.add(300, .background, host: { _ in "a" }, using: &generator)
     #expect(count(.background, in: contest.starts(100)) == 100)
     contest.add(200, .userInteractive, host: { _ in "b" }, using: &generator)
@@ -90,7 +90,7 @@ import Testing
   }
 
   @Test mutating func `Transfers added one at a time get no more than their share`() {
-    var contest = Contest(slots: 1)
+    var contest = PriorityScenario(slots: 1)
     contest.add(400, .userInitiated, host: { _ in "a" }, using: &generator)
     var starts: [TransferRequest.Priority] = []
     for _ in 0..<90 {
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test mutating func `A priority whose hosts are all paused is skipped without losing turns`() {
-    var contest = Contest(slots: 1)
+    var contest = PriorityScenario(slots: 1)
     contest.add(200, .userInteractive, host: { _ in "a" }, using: &generator)
     contest.add(200, .default, host: { _ in "b" }, using: &generator)
     contest.queue.pauseHost("a", until: Instant(.seconds(10)))

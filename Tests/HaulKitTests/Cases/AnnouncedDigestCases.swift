@@ -12,7 +12,7 @@ struct AnnouncedDigestCases {
 
   @Test("Case 35: a right Repr-Digest verifies the file")
   func right() async throws {
-    try await Bench.with([digest(.repr, wrong: false)]) { bench in
+    try await DownloadFixture.with([digest(.repr, wrong: false)]) { bench in
       let result = try await bench.finish(try bench.request("/f.bin")).result
       #expect(result.state == .completed)
       #expect(result.verified == .checksum)
@@ -22,7 +22,7 @@ struct AnnouncedDigestCases {
 
   @Test("Case 35: a wrong Repr-Digest fails the file, now and in the next run")
   func wrong() async throws {
-    try await Bench.with([digest(.repr, wrong: true)]) { bench in
+    try await DownloadFixture.with([digest(.repr, wrong: true)]) { bench in
       for _ in 0..<2 {
         let result = try await bench.finish(try bench.request("/f.bin")).result
         #expect(result.error?.code == .checksumMismatch)

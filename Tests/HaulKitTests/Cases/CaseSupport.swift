@@ -17,10 +17,10 @@ extension FaultScript.Resource {
   }
 }
 
-extension Bench {
+extension DownloadFixture {
   /// Runs `body` with a server of one resource.
   static func serving(
-    _ resource: FaultScript.Resource, _ body: (Bench) async throws -> Void
+    _ resource: FaultScript.Resource, _ body: (DownloadFixture) async throws -> Void
   ) async throws {
     try await with([resource], body)
   }

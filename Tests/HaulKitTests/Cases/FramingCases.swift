@@ -12,7 +12,7 @@ struct FramingCases {
     ) {
       $0.rate = 2 << 20
     }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let request = try bench.file(connections: 4) { $0.headers = [("Accept-Encoding", "gzip")] }
       try bench.expectWhole(try await bench.finish(request), length: 1024 * kibi)
       #expect(bench.requests.count > 1)
@@ -24,7 +24,7 @@ struct FramingCases {
   @Test("Case 17: a range of an encoded body is not written; the whole body is stored as sent")
   func encoded() async throws {
     let fault = Fault(.setHeaders(fields: ["Content-Encoding: gzip"]))
-    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome)
       #expect(bench.ranges == ["bytes=0-", "-"])
@@ -36,7 +36,7 @@ struct FramingCases {
     arguments: ["gzip, gzip, gzip", "br, gzip", "deflate", "zstd", "unheard-of"])
   func stacked(codings: String) async throws {
     let fault = Fault(.setHeaders(fields: ["Content-Encoding: \(codings)"]))
-    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
       try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
     }
   }
@@ -49,7 +49,7 @@ struct FramingCases {
       .respond(
         status: 200, headers: ["Content-Encoding: gzip, gzip", "Content-Type: text/plain"],
         body: bomb))
-    try await Bench.serving(.file(512 * kibi, answer)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, answer)) { bench in
       let outcome = try await bench.finish(try bench.file { $0.maximumSize = 2000 })
       #expect(outcome.result.state == .completed)
       #expect(try bench.contents("file.bin") == Array(bomb.utf8))
@@ -60,7 +60,7 @@ struct FramingCases {
   func codedTooLarge() async throws {
     let coded = Fault.Action.setHeaders(fields: ["Content-Encoding: gzip"])
     for fault in [Fault(.ignoreRange, coded), Fault(.ignoreRange, coded, .chunked())] {
-      try await Bench.serving(.file(512 * kibi, fault)) { bench in
+      try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
         let outcome = try await bench.finish(try bench.file { $0.maximumSize = 100 * kibi })
         try bench.expectFailure(outcome, .tooLarge)
       }
@@ -75,7 +75,7 @@ struct FramingCases {
 
   @Test("Case 19: a chunked body is complete with its last chunk")
   func chunked() async throws {
-    try await Bench.serving(Self.unranged(.chunked())) { bench in
+    try await DownloadFixture.serving(Self.unranged(.chunked())) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome)
       #expect(outcome.result.verified == .framing)
@@ -85,7 +85,7 @@ struct FramingCases {
 
   @Test("Case 19: a chunked body without its last chunk is not complete")
   func chunkedCut() async throws {
-    try await Bench.serving(Self.unranged(.chunked(terminal: false))) { bench in
+    try await DownloadFixture.serving(Self.unranged(.chunked(terminal: false))) { bench in
       let outcome = try await bench.finish(try bench.file(retries: 0))
       try bench.expectFailure(outcome, .connectionLost)
     }
@@ -93,7 +93,8 @@ struct FramingCases {
 
   @Test("Case 20: Content-Length beside Transfer-Encoding is refused")
   func twoFramings() async throws {
-    try await Bench.serving(Self.unranged(.chunked(), .contentLength(values: ["100"]))) { bench in
+    try await DownloadFixture.serving(Self.unranged(.chunked(), .contentLength(values: ["100"]))) {
+      bench in
       let outcome = try await bench.finish(try bench.file())
       try bench.expectFailure(outcome, .protocolViolation)
       #expect(bench.requests.count == 1)
@@ -102,7 +103,7 @@ struct FramingCases {
 
   @Test("Case 21: a body that ends with the connection is reported as unverified")
   func closeDelimited() async throws {
-    try await Bench.serving(Self.unranged(.closeDelimited())) { bench in
+    try await DownloadFixture.serving(Self.unranged(.closeDelimited())) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome)
       #expect(outcome.result.verified == .unverified)
@@ -111,7 +112,7 @@ struct FramingCases {
 
   @Test("Case 21: with a digest it is verified, and a truncated body is detected")
   func closeDelimitedWithDigest() async throws {
-    try await Bench.serving(Self.unranged(.closeDelimited())) { bench in
+    try await DownloadFixture.serving(Self.unranged(.closeDelimited())) { bench in
       let request = try bench.file { $0.checksums = rightChecksums() }
       bench.server.update(resourcePath) { $0.faults[0].actions.append(.close(after: 300_000)) }
       try bench.expectFailure(try await bench.finish(request), .checksumMismatch)
@@ -125,7 +126,7 @@ struct FramingCases {
   @Test("Case 21: a close-delimited range has an end, and a truncated one is requested again")
   func closeDelimitedRange() async throws {
     let fault = Fault(.closeDelimited(), .close(after: 200_000), when: .request(1))
-    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287"])
@@ -139,7 +140,7 @@ struct FramingCases {
       ["9223372036854775808"], ["18446744073709551616"],
     ])
   func badLengths(values: [String]) async throws {
-    try await Bench.serving(Self.unranged(.contentLength(values: values))) { bench in
+    try await DownloadFixture.serving(Self.unranged(.contentLength(values: values))) { bench in
       let outcome = try await bench.finish(try bench.file(retries: 1))
       try bench.expectFailure(outcome, .protocolViolation)
       #expect(bench.requests.count == 1)
@@ -149,14 +150,15 @@ struct FramingCases {
   @Test("Case 33: interim responses are skipped")
   func interim() async throws {
     let fault = Fault(.informational(count: 20, headers: ["Link: </x>; rel=preload"]))
-    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
       try bench.expectWhole(try await bench.finish(try bench.file()))
     }
   }
 
   @Test("Case 33: endless interim responses are ended by the deadline for the head")
   func interimWithoutEnd() async throws {
-    try await Bench.serving(.file(512 * kibi, Fault(.informational(milliseconds: 10)))) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(.informational(milliseconds: 10)))) {
+      bench in
       let outcome = try await bench.finish(
         try bench.file(retries: 0), idleTimeout: .milliseconds(200))
       #expect([.timeout, .stalled].contains(outcome.result.error?.code))
@@ -167,7 +169,7 @@ struct FramingCases {
   @Test("Case 48: a header bomb is refused", arguments: [(200_000, 0), (1, 20_000)])
   func headerBomb(lineBytes: Int, fields: Int) async throws {
     let fault = Fault(.headerBomb(lineBytes: lineBytes, fields: fields))
-    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
       let outcome = try await bench.finish(try bench.file())
       try bench.expectFailure(outcome, .protocolViolation)
       #expect(bench.requests.count == 1)
@@ -177,7 +179,7 @@ struct FramingCases {
   @Test("Case 34: trailers are ignored")
   func trailers() async throws {
     let trailers = ["ETag: \"other\"", "Content-Range: bytes 0-4/5"]
-    try await Bench.serving(Self.unranged(.chunked(trailers: trailers))) { bench in
+    try await DownloadFixture.serving(Self.unranged(.chunked(trailers: trailers))) { bench in
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(outcome.result.verified == .framing)
@@ -189,7 +191,7 @@ struct FramingCases {
     let fault = Fault(
       .digest(field: .content, wrong: true),
       .addHeaders(fields: ["Repr-Digest: unknown=:AAAA:", "Digest: MD5=AAAAAAAAAAAAAAAAAAAAAA=="]))
-    try await Bench.serving(.file(512 * kibi, fault)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(outcome.result.verified == .length)

@@ -15,7 +15,7 @@ struct NoValidatorCases {
   @Test("Case 16: without validators there is one connection, and each interruption starts over")
   func noValidator() async throws {
     let cut = Fault(.reset(after: 200_000), when: .first(2))
-    try await Bench.serving(Self.bare(cut)) { bench in
+    try await DownloadFixture.serving(Self.bare(cut)) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome)
       #expect(outcome.attempts == 2)
@@ -25,7 +25,7 @@ struct NoValidatorCases {
 
   @Test("Case 16: without validators, a server that always breaks off fails in the end")
   func noValidatorBrokenOff() async throws {
-    try await Bench.serving(Self.bare(Fault(.reset(after: 400_000)))) { bench in
+    try await DownloadFixture.serving(Self.bare(Fault(.reset(after: 400_000)))) { bench in
       let outcome = try await bench.finish(try bench.file(retries: 2))
       try bench.expectFailure(outcome, .connectionLost)
       #expect(bench.requests.count == 3)
@@ -34,7 +34,7 @@ struct NoValidatorCases {
 
   @Test("Case 16: with a digest, bytes of an earlier run count without validators")
   func noValidatorButDigest() async throws {
-    try await Bench.serving(Self.bare(VersionCases.half)) { bench in
+    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { bench in
       let request = try bench.file { $0.checksums = rightChecksums() }
       try await bench.interrupt(request)
       bench.server.setFaults(resourcePath, [])
@@ -47,7 +47,7 @@ struct NoValidatorCases {
 
   @Test("Case 16: unverified bytes count if they equal the server's where they are compared")
   func noValidatorCompared() async throws {
-    try await Bench.serving(Self.bare(VersionCases.half)) { bench in
+    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { bench in
       let request = try bench.file { $0.allowUnverified = true }
       try await bench.interrupt(request)
       bench.server.setFaults(resourcePath, [])
@@ -61,7 +61,7 @@ struct NoValidatorCases {
 
   @Test("Case 16: unverified bytes do not count if the server's differ")
   func noValidatorComparedAndOther() async throws {
-    try await Bench.serving(Self.bare(VersionCases.half)) { bench in
+    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { bench in
       let request = try bench.file { $0.allowUnverified = true }
       try await bench.interrupt(request)
       bench.server.setFaults(resourcePath, [])

@@ -8,7 +8,7 @@ struct ProbeCases {
   @Test("Case 1: no HEAD is sent; the first range is the probe, and its body is kept")
   func noHead() async throws {
     let dead = Fault(.stallBeforeHead, when: .init(method: "HEAD"))
-    try await Bench.serving(.file(512 * kibi, dead)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, dead)) { bench in
       let outcome = try await bench.finish(try bench.file())
       try bench.expectWhole(outcome)
       #expect(bench.requests.map(\.method) == ["GET"])
@@ -20,7 +20,7 @@ struct ProbeCases {
   @Test("Case 2: a wrong length in the answer to HEAD does not matter")
   func headLies() async throws {
     let lie = Fault(.declareLength(by: -1000), when: .init(method: "HEAD"))
-    try await Bench.serving(.file(512 * kibi, lie)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, lie)) { bench in
       try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
       #expect(bench.requests.allSatisfy { $0.method == "GET" })
     }
@@ -32,7 +32,7 @@ struct ProbeCases {
       $0.acceptRanges = .absent
       $0.rate = 512 << 10
     }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome, length: 1024 * kibi)
       #expect(bench.requests.count > 1)
@@ -43,7 +43,7 @@ struct ProbeCases {
   @Test("Case 4: a server without ranges is read over one connection")
   func noRanges() async throws {
     let resource = FaultScript.Resource.file(1024 * kibi) { $0.acceptRanges = .none }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome, length: 1024 * kibi)
       #expect(bench.ranges == ["bytes=0-"])
@@ -57,7 +57,7 @@ struct ProbeCases {
     ) {
       $0.acceptRanges = .none
     }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome)
       #expect(outcome.attempts == 1)
@@ -70,7 +70,7 @@ struct ProbeCases {
   func wholeToSibling() async throws {
     let fault = Fault(.ignoreRange, when: .init(offsetAtLeast: 1))
     let resource = FaultScript.Resource.file(1024 * kibi, fault) { $0.rate = 2 << 20 }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 2))
       try bench.expectWhole(outcome, length: 1024 * kibi)
       #expect(outcome.restarts == 0)
@@ -82,7 +82,7 @@ struct ProbeCases {
   @Test("Case 5: a 200 to a resumed range is never written at the offset")
   func wholeToResume() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       try await bench.interrupt(try bench.file())
       bench.server.setFaults(resourcePath, [Fault(.ignoreRange)])
       let outcome = try await bench.finish(try bench.file())
@@ -97,7 +97,7 @@ struct ProbeCases {
   @Test("Case 5: if a server answers 200 to any If-Range, the plain range is requested")
   func refusedIfRange() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       try await bench.interrupt(try bench.file())
       bench.server.setFaults(resourcePath, [Fault(.refuseIfRange)])
       let outcome = try await bench.finish(try bench.file())

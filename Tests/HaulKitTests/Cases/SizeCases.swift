@@ -10,7 +10,7 @@ struct SizeCases {
   @Test("Case 23: a length beyond 2^53 is read exactly")
   func hugeLength() async throws {
     let length: Int64 = 1 << 53 + 1
-    try await Bench.serving(.file(length)) { bench in
+    try await DownloadFixture.serving(.file(length)) { bench in
       let refused = try await bench.finish(try bench.file { $0.maximumSize = length - 1 })
       try bench.expectFailure(refused, .tooLarge)
       #expect(refused.result.error?.message.contains("9007199254740993") == true)
@@ -111,7 +111,7 @@ struct SizeCases {
     arguments: [true, false])
   func empty(servesRanges: Bool) async throws {
     let resource = FaultScript.Resource.file(0) { $0.acceptRanges = servesRanges ? .bytes : .none }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       try bench.expectWhole(try await bench.finish(try bench.file()), length: 0)
       #expect(bench.requests.map(\.status) == [servesRanges ? 416 : 200])
     }
@@ -119,7 +119,7 @@ struct SizeCases {
 
   @Test("Case 26: one byte")
   func oneByte() async throws {
-    try await Bench.serving(.file(1)) { bench in
+    try await DownloadFixture.serving(.file(1)) { bench in
       try bench.expectWhole(try await bench.finish(try bench.file(connections: 8)), length: 1)
       #expect(bench.ranges == ["bytes=0-"])
     }
@@ -130,7 +130,7 @@ struct SizeCases {
     arguments: [1, 2, 4, 8] as [Int64], [-1, 0, 1] as [Int64])
   func multiples(segments: Int64, difference: Int64) async throws {
     let length = segments * 64 * kibi + difference
-    try await Bench.serving(.file(length) { $0.rate = 1 << 20 }) { bench in
+    try await DownloadFixture.serving(.file(length) { $0.rate = 1 << 20 }) { bench in
       try bench.expectWhole(
         try await bench.finish(try bench.file(connections: 8)), length: length)
       for range in bench.ranges {
@@ -157,7 +157,7 @@ struct SizeCases {
   @Test("Case 28: a 416 with the received length as total completes a file of unknown length")
   func nothingMissing() async throws {
     let whole = Fault(.ignoreRange, .chunked(), .stall(after: 512 * kibi))
-    try await Bench.serving(.file(512 * kibi, whole)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, whole)) { bench in
       try await bench.interrupt(try bench.file(), at: 512 * kibi)
       bench.server.setFaults(resourcePath, [])
       let outcome = try await bench.finish(try bench.file())
@@ -170,7 +170,7 @@ struct SizeCases {
   @Test(
     "Case 28: any other 416 discards the bytes once, and never loops", arguments: [true, false])
   func rangeRefused(withTotal: Bool) async throws {
-    try await Bench.serving(.file(512 * kibi, VersionCases.half)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
       try await bench.interrupt(try bench.file())
       bench.server.setFaults(
         resourcePath,

@@ -16,7 +16,7 @@ struct VersionCases {
       $0.entityTag = "W/\"1\""
       $0.lastModified = nil
     }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let outcome = try await bench.finish(try bench.file(connections: 4))
       try bench.expectWhole(outcome)
       #expect(bench.ranges == ["bytes=0-", "bytes=0-"])
@@ -31,7 +31,7 @@ struct VersionCases {
       $0.entityTag = "W/\"1\""
       $0.lastModified = nil
     }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let request = try bench.file(connections: 4) {
         $0.checksums = rightChecksums(length: 1024 * kibi)
       }
@@ -54,7 +54,7 @@ struct VersionCases {
   func strongDate(text: String) async throws {
     let dated = Fault(.setHeaders(fields: ["Last-Modified: \(text)"]), .ignoreIfRange)
     let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       try await bench.interrupt(try bench.file())
       bench.server.setFaults(resourcePath, [dated])
       let outcome = try await bench.finish(try bench.file())
@@ -69,7 +69,7 @@ struct VersionCases {
   func freshDate() async throws {
     let dated = Fault(.setHeaders(fields: ["Date: Wed, 01 Jan 2020 00:00:59 GMT"]))
     let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       try await bench.interrupt(try bench.file(connections: 4))
       bench.server.setFaults(resourcePath, [dated])
       let outcome = try await bench.finish(try bench.file(connections: 4))
@@ -82,7 +82,7 @@ struct VersionCases {
 
   @Test("Case 15: a version that changes between two runs starts over, which is reported once")
   func changesBetweenRuns() async throws {
-    try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { bench in
       try await bench.interrupt(try bench.file())
       bench.server.setFaults(resourcePath, [])
       bench.server.replaceContent(resourcePath, seed: 8)
@@ -98,7 +98,7 @@ struct VersionCases {
 
   @Test("Case 15: a version that changes midway starts over, and is never mixed")
   func changesMidway() async throws {
-    try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
       let outcome = try await bench.finish(try bench.file()) { _ in
         bench.server.setFaults(resourcePath, [])
         bench.server.replaceContent(resourcePath, seed: 8)
@@ -111,7 +111,7 @@ struct VersionCases {
 
   @Test("Case 15: a version that changes twice in one run fails")
   func changesTwice() async throws {
-    try await Bench.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
       let outcome = try await bench.finish(try bench.file(), times: 2) { count in
         bench.server.replaceContent(resourcePath, seed: 7 + UInt64(count))
         bench.server.dropConnections()
@@ -124,7 +124,7 @@ struct VersionCases {
   @Test("Case 15: one node with another tag does not cost the bytes")
   func otherNode() async throws {
     let other = Fault(.entityTag(value: "\"other\""), .ignoreIfRange, when: .first(1))
-    try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { bench in
       try await bench.interrupt(try bench.file())
       bench.server.setFaults(resourcePath, [other])
       let outcome = try await bench.finish(try bench.file())
@@ -136,7 +136,7 @@ struct VersionCases {
 
   @Test("Case 15: the old bytes are kept until the first byte of the new version")
   func keepsOldBytes() async throws {
-    try await Bench.serving(.file(512 * kibi, Self.half)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { bench in
       try await bench.interrupt(try bench.file())
       bench.server.replaceContent(resourcePath, seed: 8)
       bench.server.setFaults(resourcePath, [Fault(.status(500), when: .init(offsetBelow: 1))])

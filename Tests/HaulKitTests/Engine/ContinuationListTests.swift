@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct ContinuationListTests {
   /// Waits like the manager: it checks a value, and waits if there is none yet.
-  private actor Desk {
+  private actor ValueWaiter {
     private let list = ContinuationList<Int, Int>()
     private var isExpecting = false
 
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func `A value that arrives while a waiter is being added is delivered`() async {
-    let desk = Desk()
+    let desk = ValueWaiter()
     for turn in 0..<20_000 {
       async let value = desk.next()
       while await !desk.tell(turn) { await Task.yield() }

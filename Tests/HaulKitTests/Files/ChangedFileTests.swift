@@ -34,12 +34,14 @@ import Testing
     .stalling("/f.bin", seed: old).with(validators(proof, seed: old))
   }
 
-  private func replace(_ bench: Bench, _ proof: Proof, by seed: UInt64) {
+  private func replace(_ bench: DownloadFixture, _ proof: Proof, by seed: UInt64) {
     bench.server.update("/f.bin", Self.validators(proof, seed: seed))
   }
 
   /// Pauses a run that has bytes on disk.
-  private func interrupt(_ bench: Bench, _ request: DownloadRequest, _ proof: Proof) async throws {
+  private func interrupt(_ bench: DownloadFixture, _ request: DownloadRequest, _ proof: Proof)
+    async throws
+  {
     let isParallel = proof != .none && proof != .weakTagOnly
     let server = bench.server
     let outcome = try await bench.run(
@@ -52,7 +54,7 @@ import Testing
   func `After a replacement between two runs the file is completely the new version`(
     proof: Proof, refusesIfRange: Bool
   ) async throws {
-    try await Bench.with([Self.resource(proof)]) { bench in
+    try await DownloadFixture.with([Self.resource(proof)]) { bench in
       let request = try bench.request("/f.bin")
       try await interrupt(bench, request, proof)
       replace(bench, proof, by: Self.new)
@@ -70,7 +72,7 @@ import Testing
   func `Without a replacement the bytes are reused, even if If-Range is refused`(
     proof: Proof, refusesIfRange: Bool
   ) async throws {
-    try await Bench.with([Self.resource(proof)]) { bench in
+    try await DownloadFixture.with([Self.resource(proof)]) { bench in
       let request = try bench.request("/f.bin")
       try await interrupt(bench, request, proof)
       bench.server.setFaults("/f.bin", refusesIfRange ? [Fault(.refuseIfRange)] : [])
@@ -85,7 +87,7 @@ import Testing
   func `After a replacement during the run the file is completely the new version`(
     proof: Proof, ignoresIfRange: Bool
   ) async throws {
-    try await Bench.with([Self.resource(proof)]) { bench in
+    try await DownloadFixture.with([Self.resource(proof)]) { bench in
       let request = try bench.request("/f.bin") { $0.connections = 1 }
       async let running = bench.finish(request)
       try await bench.server.waitForHeld("/f.bin")
@@ -102,7 +104,7 @@ import Testing
   func `A replacement between two connections of a run never mixes versions`(
     ignoresIfRange: Bool
   ) async throws {
-    try await Bench.with([Self.resource(.strongTag)]) { bench in
+    try await DownloadFixture.with([Self.resource(.strongTag)]) { bench in
       let request = try bench.request("/f.bin") { $0.connections = 4 }
       bench.server.setFaults(
         "/f.bin",
@@ -130,7 +132,7 @@ import Testing
     let stalling = Self.resource(.strongTag).with {
       $0.faults = [Fault(.stall(after: 256 << 10), when: .init(offsetBelow: 1))]
     }
-    try await Bench.with([stalling]) { bench in
+    try await DownloadFixture.with([stalling]) { bench in
       let request = try bench.request("/f.bin") { $0.connections = 1 }
       async let running = bench.finish(request)
       try await bench.server.waitForHeld("/f.bin")
@@ -155,7 +157,7 @@ import Testing
   func `Without a validator, bytes are compared before they are reused`(
     proof: Proof, isReplaced: Bool
   ) async throws {
-    try await Bench.with([Self.resource(proof)]) { bench in
+    try await DownloadFixture.with([Self.resource(proof)]) { bench in
       let request = try bench.request("/f.bin") { $0.allowUnverified = true }
       try await bench.interrupt(request, path: "/f.bin")
       if isReplaced { bench.server.update("/f.bin") { $0.seed = Self.new } }

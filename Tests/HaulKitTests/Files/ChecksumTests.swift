@@ -15,13 +15,13 @@ import Testing
       Checksum("sha-256=" + SeededContent.sha256Hex(seed: seed, length: Int64(Self.length))))
   }
 
-  private func request(_ bench: Bench, seed: UInt64) throws -> DownloadRequest {
+  private func request(_ bench: DownloadFixture, seed: UInt64) throws -> DownloadRequest {
     let sum = try checksum(seed: seed)
     return try bench.request("/f.bin", as: "f.bin") { $0.checksums = [sum] }
   }
 
   @Test func `A file with the requested checksum is reported as verified by it`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let outcome = try await bench.finish(try request(bench, seed: 5))
       try bench.expectWhole("f.bin", seed: 5, length: Self.length, outcome)
       #expect(outcome.result.verified == .checksum)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func `A checksum mismatch publishes nothing and keeps the part file`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let outcome = try await bench.finish(try request(bench, seed: 6))
       try bench.expectFailure(.checksumMismatch, outcome, without: "f.bin")
       #expect(outcome.attempts == 0)
@@ -43,7 +43,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `All of several checksums must match`(isRight: Bool) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let (right, zeros) = (try checksum(seed: 5), String(repeating: "0", count: 32))
       let other = try #require(Checksum("md5=" + (isRight ? Self.md5 : zeros)))
       let request = try bench.request("/f.bin", as: "f.bin") { $0.checksums = [right, other] }
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `After a mismatch, the same checksum starts the download over`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       _ = try await bench.finish(try request(bench, seed: 6))
       bench.server.replaceContent("/f.bin", seed: 6)
       bench.server.resetStatistics()
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test func `After a mismatch, another checksum is checked without network`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       _ = try await bench.finish(try request(bench, seed: 6))
       bench.server.resetStatistics()
       let outcome = try await bench.finish(try request(bench, seed: 5))
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `A checksum mismatch keeps an existing file`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put([1, 2, 3], as: "f.bin")
       var request = try request(bench, seed: 6)
       request.ifExists = .overwrite
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func `A resumed file is verified as a whole`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 5)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 5)]) { bench in
       let sum = try #require(
         Checksum("sha-512=" + String(repeating: "ab", count: 64)))
       let request = try bench.request("/f.bin", as: "f.bin") { $0.checksums = [sum] }

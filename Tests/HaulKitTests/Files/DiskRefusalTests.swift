@@ -19,7 +19,7 @@ import Testing
     let unannounced = Self.file.with {
       $0.faults = [Fault(.ignoreRange, .chunked(), when: .request(1))]
     }
-    try await Bench.with([unannounced]) { bench in
+    try await DownloadFixture.with([unannounced]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20) { disk in
         let request = try bench.request("/f.bin", as: "small/f.bin")
         let first = try await bench.finish(request)
@@ -38,7 +38,7 @@ import Testing
   func `A length that does not fit is refused before the body, and leaves nothing`() async throws {
     // The server sends the head and no body byte, so only the length decides.
     let headOnly = Self.file.with { $0.faults = [Fault(.stall(after: 0))] }
-    try await Bench.with([headOnly]) { bench in
+    try await DownloadFixture.with([headOnly]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20) { disk in
         let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
         try bench.expectFailure(.diskFull, outcome)
@@ -57,7 +57,7 @@ import Testing
   @Test(.enabled(if: SmallDisk.isPossible, why))
   func `An endless body stops when the disk is full`() async throws {
     let endless = Self.file.with { $0.faults = [Fault(.ignoreRange, .endless())] }
-    try await Bench.with([endless]) { bench in
+    try await DownloadFixture.with([endless]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20) { _ in
         let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
         try bench.expectFailure(.diskFull, outcome)
@@ -67,7 +67,7 @@ import Testing
 
   @Test(.enabled(if: SmallDisk.isPossible, why))
   func `A read-only file system is refused before any request`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try await bench.withSmallDisk(bytes: 1 << 20, isReadOnly: true) { _ in
         let outcome = try await bench.finish(try bench.request("/f.bin", as: "small/f.bin"))
         try bench.expectFailure(.permissionDenied, outcome)
@@ -78,7 +78,7 @@ import Testing
 
   @Test(.enabled(if: !SmallDisk.isAllMighty, "this process may write anywhere"))
   func `A directory without write permission is refused before any request`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try FileManager.default.createDirectory(
         atPath: bench.path("closed"), withIntermediateDirectories: true,
         attributes: [.posixPermissions: 0o500])
@@ -96,7 +96,7 @@ import Testing
   func `An impossible path is refused before any request`(
     name: String, code: TransferError.Code
   ) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put([1], as: "plain")
       try FileManager.default.createDirectory(
         atPath: bench.path("there"), withIntermediateDirectories: true)
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func `A directory, symlink, FIFO or device is refused and not changed`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put([7, 7, 7], as: "target")
       try FileManager.default.createDirectory(
         atPath: bench.path("directory"), withIntermediateDirectories: true)

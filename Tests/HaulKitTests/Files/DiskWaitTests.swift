@@ -14,7 +14,7 @@ import Testing
 
   /// A queue with the real disk and the real network.
   private struct Waiting {
-    let bench: Bench
+    let bench: DownloadFixture
     let manager: TransferManager
     let log: EventLog
     let clock: ManualClock
@@ -33,7 +33,7 @@ import Testing
   private func with(
     _ resources: [FaultScript.Resource], _ body: (Waiting) async throws -> Void
   ) async throws {
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       let (clock, http) = (ManualClock(), try HTTPTransport(.init()))
       var configuration = TransferManager.Configuration()
       configuration.maximumActive = 1

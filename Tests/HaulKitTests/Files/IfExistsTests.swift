@@ -18,7 +18,7 @@ import Testing
   func `Update: a file with the same length and time is reused without a download`(
     isExact: Bool
   ) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
       _ = try await bench.finish(request)
       let inode = try bench.inode("f.bin")
@@ -40,7 +40,7 @@ import Testing
   func `Update: a file of an earlier run is replaced when the server has a new version`(
     isExact: Bool
   ) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
       _ = try await bench.finish(request)
       for seed in UInt64(21)...23 {
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func `Update: without a date, the entity tag identifies new versions`() async throws {
-    try await Bench.with([Self.file.with { $0.lastModified = nil }]) { bench in
+    try await DownloadFixture.with([Self.file.with { $0.lastModified = nil }]) { bench in
       let request = try bench.request("/f.bin")
       _ = try await bench.finish(request)
       #expect(try await bench.finish(request).result.fetched == 0)
@@ -76,7 +76,7 @@ import Testing
       $0.lastModified = nil
       $0.entityTag = nil
     }
-    try await Bench.with([silent]) { bench in
+    try await DownloadFixture.with([silent]) { bench in
       let request = try bench.request("/f.bin")
       for _ in 1...3 {
         let outcome = try await bench.finish(request)
@@ -89,7 +89,7 @@ import Testing
   @Test func `Update: next to a foreign file there is one numbered file, after any number of runs`()
     async throws
   {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let request = try bench.request("/f.bin")
       _ = try await bench.finish(request)
@@ -109,7 +109,7 @@ import Testing
   func `Update: a file that is changed during the download is not replaced`(
     isExact: Bool
   ) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
       _ = try await bench.finish(request)
       bench.server.replaceContent("/f.bin", seed: 26)
@@ -138,7 +138,7 @@ import Testing
         $0.entityTag = "\"same\""
       }
     }
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       let name = isExact ? "f.bin" : nil
       _ = try await bench.finish(try bench.request("/a/f.bin", as: name))
       let outcome = try await bench.finish(try bench.request("/b/f.bin", as: name))
@@ -156,7 +156,7 @@ import Testing
   func `Update: a foreign file at an exact path is a conflict before the body is read`(
     difference: Difference
   ) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       _ = try await bench.finish(request)
       try change(difference, bench)
@@ -173,7 +173,7 @@ import Testing
   func `Update: a foreign file with a derived name leads to a numbered name`(
     difference: Difference
   ) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let request = try bench.request("/f.bin")
       _ = try await bench.finish(request)
       try change(difference, bench)
@@ -186,7 +186,7 @@ import Testing
     }
   }
 
-  private func change(_ difference: Difference, _ bench: Bench) throws {
+  private func change(_ difference: Difference, _ bench: DownloadFixture) throws {
     switch difference {
     case .length: try bench.put(Self.old, as: "f.bin")
     case .time:
@@ -200,7 +200,7 @@ import Testing
   func `An existing file with the right digest is reused without network`(isExact: Bool)
     async throws
   {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put(SeededContent(seed: 8).bytes(at: 0, count: Self.length), as: "f.bin")
       let sum = try checksum()
       let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
@@ -216,7 +216,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `An existing file with another digest counts as a foreign file`(isExact: Bool) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let sum = try checksum()
       let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test func `Skip: any existing file is accepted without network`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let outcome = try await bench.finish(
         try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .skip })
@@ -248,7 +248,7 @@ import Testing
   }
 
   @Test func `Fail: any existing file is a conflict without network`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.ifExists = .fail })
       try bench.expectFailure(.nameConflict, outcome)
@@ -259,7 +259,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `Rename: the new file is saved under the next free number`(isExact: Bool) async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
         $0.ifExists = .rename
@@ -273,7 +273,7 @@ import Testing
   }
 
   @Test func `Overwrite: the old file is replaced by the whole new one`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try bench.put(Self.old, as: "f.bin")
       let outcome = try await bench.finish(
         try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite })
@@ -285,7 +285,7 @@ import Testing
   @Test(arguments: [false, true])
   func `Skip verifies the digest if one is given`(isRight: Bool) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       var there = [UInt8](repeating: 0, count: 1000)
       there.withUnsafeMutableBytes { SeededContent(seed: 3).fill($0, at: 0) }
       if !isRight { there = Array("cut off".utf8) }

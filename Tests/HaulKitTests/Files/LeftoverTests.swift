@@ -20,7 +20,7 @@ import Testing
     case journalDeleted, journalTruncated, journalEmptied, bothDeleted
   }
 
-  private func apply(_ damage: Damage, _ bench: Bench) throws {
+  private func apply(_ damage: Damage, _ bench: DownloadFixture) throws {
     func remove(_ name: String) throws {
       try FileManager.default.removeItem(atPath: bench.path(name))
     }
@@ -61,7 +61,7 @@ import Testing
   func `A damaged, replaced or deleted part file or journal still leads to the right file`(
     damage: Damage
   ) async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 67)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       try await bench.interrupt(request, path: "/f.bin")
       try apply(damage, bench)
@@ -74,7 +74,7 @@ import Testing
 
   @Test func `A user's file with the name of a part file is not touched`() async throws {
     let file = FaultScript.Resource("/f.bin", seed: 67, length: 100_000)
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let own: [UInt8] = [1, 2, 3]
       try bench.put(own, as: Self.part)
       try FileManager.default.setAttributes(
@@ -96,7 +96,7 @@ import Testing
     var name: String { rawValue.hasPrefix("part") ? LeftoverTests.part : LeftoverTests.journal }
   }
 
-  private func apply(_ plant: LeftoverKind, _ bench: Bench) throws {
+  private func apply(_ plant: LeftoverKind, _ bench: DownloadFixture) throws {
     let manager = FileManager.default
     let path = bench.path(plant.name)
     switch plant {
@@ -119,7 +119,7 @@ import Testing
   func `A part file or journal that may be foreign is refused and not touched`(
     plant: LeftoverKind
   ) async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 4)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 4)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       try await bench.interrupt(request, path: "/f.bin")
       try apply(plant, bench)

@@ -24,12 +24,12 @@ import Testing
   /// `/a` and `/b` with the same length; a run of `/a` to `z` that was paused with bytes.
   private func interrupted(
     connections: Int = 1, _ more: [FaultScript.Resource] = [],
-    _ body: (Bench) async throws -> Void
+    _ body: (DownloadFixture) async throws -> Void
   ) async throws {
     let resources = [
       Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
     ]
-    try await Bench.with(resources + more) { bench in
+    try await DownloadFixture.with(resources + more) { bench in
       try await bench.interrupt(
         try bench.request("/a", as: "z") { $0.connections = connections }, at: Self.held)
       bench.server.setFaults("/a", [])
@@ -65,7 +65,7 @@ import Testing
   )
     async throws
   {
-    try await Bench.with([Self.resource("/a", seed: Self.a, Self.stalling)]) { bench in
+    try await DownloadFixture.with([Self.resource("/a", seed: Self.a, Self.stalling)]) { bench in
       try await bench.interrupt(try bench.request("/a?\(key)=1", as: "z"), at: Self.held)
       bench.server.setFaults("/a", [])
       if !isSame { bench.server.update("/a") { $0.seed = Self.b } }
@@ -120,7 +120,7 @@ import Testing
   ])
   func `Another signature of the same address resumes`(old: String, new: String) async throws {
     let resource = Self.resource("/a", seed: Self.a, Self.stalling)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       try await bench.interrupt(
         try bench.request("/a?" + old, as: "z") { $0.connections = 1 }, at: Self.held)
       bench.server.setFaults("/a", [])
@@ -196,7 +196,7 @@ import Testing
     let digest = Fault(.digest())
     let a = Self.resource("/a", seed: Self.a, digest, Self.stalling)
     let other = Self.resource("/other", seed: isSame ? Self.a : Self.b, digest)
-    try await Bench.with([a, other]) { bench in
+    try await DownloadFixture.with([a, other]) { bench in
       try await bench.interrupt(
         try bench.request("/a", as: "z") { $0.connections = 1 }, at: Self.held)
       let outcome = try await bench.finish(try bench.request("/other", as: "z"))
@@ -214,7 +214,7 @@ import Testing
     let resources = [
       start, Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
     ]
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       let request = try bench.request("/start", as: "z") { $0.connections = connections }
       try await bench.interrupt(request, at: Self.held)
       bench.server.setFaults("/a", [Fault(.status(404))])
@@ -231,7 +231,7 @@ import Testing
       FaultScript.Resource.redirecting("/start", to: "/a"),
       Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
     ]
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       let request = try bench.request("/start", as: "z") { $0.connections = 1 }
       try await bench.interrupt(request, at: Self.held)
       bench.server.setFaults("/a", [])
@@ -248,7 +248,7 @@ import Testing
     let resources = [
       Self.resource("/p/z", seed: Self.a, Self.stalling), Self.resource("/q/z", seed: Self.b),
     ]
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       try await bench.interrupt(try bench.request("/p/z") { $0.connections = 1 }, at: Self.held)
       let outcome = try await bench.finish(try bench.request("/q/z"))
       try bench.expectWhole("z (1)", seed: Self.b, length: Self.length, outcome)
@@ -267,7 +267,7 @@ import Testing
       $0.entityTag = nil
       $0.lastModified = nil
     }
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let request = try bench.request("/f", as: "z") {
         $0.allowUnverified = true
         $0.connections = 4

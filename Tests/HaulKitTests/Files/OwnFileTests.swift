@@ -13,7 +13,7 @@ import Testing
     async throws
   {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       for ifExists in [DownloadRequest.IfExists.update, .overwrite] {
         let request = try bench.request("/f.bin", as: "f.bin") { $0.ifExists = ifExists }
         _ = try await bench.finish(request)
@@ -36,7 +36,7 @@ import Testing
 
   @Test func `A file that was changed since is kept, and the reason is reported`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let request = try bench.request("/f.bin")
       _ = try await bench.finish(request)
       try bench.put(Array("mine".utf8), as: "f.bin")
@@ -56,7 +56,7 @@ import Testing
 
   @Test func `Files of addresses with different tokens do not replace each other`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let manager = try TransferManager()
       for _ in 1...3 {
         // The fault server ignores queries, so each turn has its own version.
@@ -77,7 +77,7 @@ import Testing
 
   @Test func `A file that came with another token is not replaced`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let first = try await bench.finish(try bench.request("/f.bin?token=a"))
       #expect(first.result.path == bench.path("f.bin"))
       bench.server.update("/f.bin") { ($0.seed, $0.entityTag) = (4, "\"other\"") }
@@ -88,7 +88,7 @@ import Testing
 
   @Test func `A new signature of the same address updates the file`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       for number in 1...3 {
         bench.server.update("/f.bin") {
           $0.seed += 1
@@ -110,7 +110,7 @@ import Testing
       $0.entityTag = nil
       $0.lastModified = Int64(Date().timeIntervalSince1970)
     }
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let request = try bench.request("/f.bin")
       _ = try await bench.finish(request)
       bench.server.update("/f.bin") { $0.seed = 4 }
@@ -122,7 +122,7 @@ import Testing
 
   @Test func `A different entity tag means another version, whatever the date`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let request = try bench.request("/f.bin")
       _ = try await bench.finish(request)
       bench.server.update("/f.bin") {

@@ -35,7 +35,7 @@ import Testing
     arguments: [DownloadRequest.Durability.strict, .relaxed])
   func numbered(durability: DownloadRequest.Durability) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 9, length: Int64(Self.length))
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       var published = 0
       for change in 1...30 {
         let machine = SimulatedMachine(seed: 1)

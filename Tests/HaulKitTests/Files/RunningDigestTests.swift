@@ -39,7 +39,7 @@ struct RunningDigestTests {
   }
 
   private func request(
-    _ bench: Bench, connections: Int = 1, seed: UInt64 = 7
+    _ bench: DownloadFixture, connections: Int = 1, seed: UInt64 = 7
   ) throws -> DownloadRequest {
     try bench.file(connections: connections) {
       $0.checksums = rightChecksums(seed: seed, length: Self.length)
@@ -48,7 +48,7 @@ struct RunningDigestTests {
 
   @Test("With one connection no byte is read back")
   func single() async throws {
-    try await Bench.serving(.file(Self.length)) { bench in
+    try await DownloadFixture.serving(.file(Self.length)) { bench in
       let (result, readBack) = try await run(try request(bench))
       #expect(result?.verified == .checksum)
       #expect(readBack == 0)
@@ -62,7 +62,7 @@ struct RunningDigestTests {
     // all continue.
     let first = Fault(.stall(after: 1 << 20), when: .request(1))
     let others = Fault(.stall(after: 1 << 10), when: .init(firstRequest: 2))
-    try await Bench.serving(.file(Self.length, first, others)) { bench in
+    try await DownloadFixture.serving(.file(Self.length, first, others)) { bench in
       let server = bench.server
       var isHeld = true
       let (result, readBack) = try await run(try request(bench, connections: 4)) { kind, _ in
@@ -80,7 +80,7 @@ struct RunningDigestTests {
 
   @Test("A digest that the server announces is computed in the same way")
   func announced() async throws {
-    try await Bench.serving(.file(Self.length, Fault(.digest()))) { bench in
+    try await DownloadFixture.serving(.file(Self.length, Fault(.digest()))) { bench in
       let (result, readBack) = try await run(try bench.file())
       #expect(result?.verified == .checksum)
       #expect(result?.checksums == rightChecksums(length: Self.length))
@@ -90,7 +90,7 @@ struct RunningDigestTests {
 
   @Test("A wrong digest fails the file", arguments: [1, 4])
   func wrong(connections: Int) async throws {
-    try await Bench.serving(.file(Self.length)) { bench in
+    try await DownloadFixture.serving(.file(Self.length)) { bench in
       let (result, _) = try await run(try request(bench, connections: connections, seed: 8))
       #expect(result?.error?.code == .checksumMismatch)
       #expect(try bench.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
@@ -98,7 +98,7 @@ struct RunningDigestTests {
   }
 
   /// Pauses a run that the server holds at 3 MiB.
-  private func interrupt(_ bench: Bench, _ request: DownloadRequest) async throws {
+  private func interrupt(_ bench: DownloadFixture, _ request: DownloadRequest) async throws {
     bench.server.setFaults(
       resourcePath, bench.server.script.resources[0].faults + [Fault(.stall(after: 3 << 20))])
     let (result, _) = try await run(request) { kind, manager in
@@ -110,7 +110,7 @@ struct RunningDigestTests {
 
   @Test("After a pause, old bytes are read from the disk, and new ones are hashed as they come")
   func resumes() async throws {
-    try await Bench.serving(.file(Self.length)) { bench in
+    try await DownloadFixture.serving(.file(Self.length)) { bench in
       try await interrupt(bench, try request(bench))
       bench.server.setFaults(resourcePath, [])
       let (result, readBack) = try await run(try request(bench))
@@ -123,7 +123,7 @@ struct RunningDigestTests {
 
   @Test("Wrong old bytes on the disk are detected when the file is resumed")
   func damaged() async throws {
-    try await Bench.serving(.file(Self.length)) { bench in
+    try await DownloadFixture.serving(.file(Self.length)) { bench in
       try await interrupt(bench, try request(bench))
       try bench.damage("file.bin.haul.part", at: 100)
       bench.server.setFaults(resourcePath, [])
@@ -140,7 +140,7 @@ struct RunningDigestTests {
   @Test("A digest announced in one run is checked in the next, whose answer has none")
   func remembered() async throws {
     let wrong = Fault(.digest(field: .repr, wrong: true))
-    try await Bench.serving(.file(Self.length, wrong)) { bench in
+    try await DownloadFixture.serving(.file(Self.length, wrong)) { bench in
       try await interrupt(bench, try bench.file())
       bench.server.setFaults(resourcePath, [])
       let (result, _) = try await run(try bench.file())
@@ -150,7 +150,7 @@ struct RunningDigestTests {
 
   @Test("Another version begins a new digest")
   func anotherVersion() async throws {
-    try await Bench.serving(.file(Self.length)) { bench in
+    try await DownloadFixture.serving(.file(Self.length)) { bench in
       try await interrupt(bench, try request(bench, seed: 8))
       bench.server.setFaults(resourcePath, [])
       bench.server.replaceContent(resourcePath, seed: 8)
@@ -163,7 +163,7 @@ struct RunningDigestTests {
   }
 }
 
-extension Bench {
+extension DownloadFixture {
   /// Flips one byte of a file.
   fileprivate func damage(_ name: String, at offset: Int) throws {
     var bytes = try contents(name)

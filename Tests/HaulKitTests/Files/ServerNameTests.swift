@@ -6,16 +6,17 @@ import Testing
   private static let length: Int64 = 300_000
 
   private func with(
-    _ disposition: String?, _ faults: Fault..., body: (Bench) async throws -> Void
+    _ disposition: String?, _ faults: Fault..., body: (DownloadFixture) async throws -> Void
   ) async throws {
     let resource = FaultScript.Resource("/url.bin", seed: 9, length: Self.length, faults: faults)
       .with { $0.contentDisposition = disposition }
-    try await Bench.with([resource], body)
+    try await DownloadFixture.with([resource], body)
   }
 
   private func finish(
-    _ bench: Bench, as name: String? = nil, _ change: (inout DownloadRequest) -> Void = { _ in }
-  ) async throws -> Bench.Outcome {
+    _ bench: DownloadFixture, as name: String? = nil,
+    _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) async throws -> DownloadFixture.Outcome {
     try await bench.finish(
       try bench.request("/url.bin", as: name) {
         $0.usesServerName = true
@@ -158,7 +159,7 @@ import Testing
     let resource = FaultScript.Resource("/url.bin", seed: 9, length: 0).with {
       $0.contentDisposition = #"attachment; filename="server.txt""#
     }
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await finish(bench)
       #expect(outcome.result.state == .completed)
       #expect(try bench.names().count == 1)

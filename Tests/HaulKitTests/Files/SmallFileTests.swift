@@ -12,7 +12,7 @@ import Testing
     }
   }
 
-  private func expectWhole(_ bench: Bench, _ outcomes: [Bench.Outcome]) throws {
+  private func expectWhole(_ bench: DownloadFixture, _ outcomes: [DownloadFixture.Outcome]) throws {
     for (index, outcome) in outcomes.enumerated() {
       try bench.expectWhole(
         "\(index).bin", seed: UInt64(index + 1), length: Self.length, outcome)
@@ -24,7 +24,7 @@ import Testing
     durability: DownloadRequest.Durability
   ) async throws {
     let count = 100
-    try await Bench.with(Self.files(count)) { bench in
+    try await DownloadFixture.with(Self.files(count)) { bench in
       let requests = try (0..<count).map { index in
         try bench.request("/\(index).bin") { $0.durability = durability }
       }
@@ -43,7 +43,7 @@ import Testing
 
   @Test func `A small file resumes from its bytes after a lost connection`() async throws {
     let loss = Fault(.cut(how: .close, after: 4_000), when: .request(1))
-    try await Bench.with(Self.files(1, loss)) { bench in
+    try await DownloadFixture.with(Self.files(1, loss)) { bench in
       let outcome = try await bench.finish(try bench.request("/0.bin"))
       try expectWhole(bench, [outcome])
       #expect(outcome.attempts == 1)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func `A small file that breaks off keeps its bytes for the next run`() async throws {
-    try await Bench.with(Self.files(1, Fault(.cut(how: .close, after: 4_000)))) { bench in
+    try await DownloadFixture.with(Self.files(1, Fault(.cut(how: .close, after: 4_000)))) { bench in
       let request = try bench.request("/0.bin") { $0.retry.retries = 0 }
       let first = try await bench.finish(request)
       #expect(first.result.state == .failed)
@@ -71,7 +71,8 @@ import Testing
     http2: Bool
   ) async throws {
     let stall = Fault(.stall(after: 4_000), when: .request(1))
-    try await Bench.with(Self.files(2, stall), tls: http2 ? .good : .none, http2: http2) { bench in
+    try await DownloadFixture.with(Self.files(2, stall), tls: http2 ? .good : .none, http2: http2) {
+      bench in
       let outcomes = try await bench.withManager({ $0.idleTimeout = .milliseconds(200) }) {
         manager in
         try await bench.finishAll(
@@ -84,7 +85,7 @@ import Testing
 
   @Test func `A small file that arrives byte by byte completes`() async throws {
     let drip = Fault(.drip(bytes: 1_024, milliseconds: 20))
-    try await Bench.with(Self.files(2, drip)) { bench in
+    try await DownloadFixture.with(Self.files(2, drip)) { bench in
       let outcomes = try await bench.withManager { manager in
         try await bench.finishAll(
           try (0..<2).map { try bench.request("/\($0).bin") }, with: manager)
@@ -110,7 +111,7 @@ import Testing
         "/\(index).bin", seed: UInt64(index == 1 ? 6 : index + 1), length: Int64(Self.length),
         faults: faults)
     }
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       let requests = try faults.indices.map { try bench.request("/\($0).bin") }
       let outcomes = try await bench.withManager { manager in
         try await bench.finishAll(requests, with: manager)
@@ -128,7 +129,7 @@ import Testing
       // With equal lengths, they would be accepted as one existing file.
       FaultScript.Resource(path, seed: UInt64(index + 1), length: Int64(Self.length + index))
     }
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       let outcomes = try await bench.withManager({ $0.maximumActive = 1 }) { manager in
         try await bench.finishAll(try paths.map { try bench.request($0) }, with: manager)
       }
@@ -138,7 +139,7 @@ import Testing
   }
 
   @Test func `A later small file reuses the open HTTP-2 connection`() async throws {
-    try await Bench.with(Self.files(4), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(4), tls: .good, http2: true) { bench in
       let requests = try (0..<4).map { try bench.request("/\($0).bin") }
       let outcomes = try await bench.withManager { manager in
         let many = try await bench.finishAll(Array(requests.prefix(3)), with: manager)

@@ -21,7 +21,7 @@ struct StoppedVerificationTests {
   @Test("Case 3: a pause or a cancel during verification takes effect", arguments: [true, false])
   func commanded(isPause: Bool) async throws {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: Self.old)))
-    try await Bench.serving(held) { bench in
+    try await DownloadFixture.serving(held) { bench in
       let request = try bench.file { $0.checksums = rightChecksums(length: Self.length) }
       try await bench.interrupt(request, at: Self.old)
       // The first byte that is read back is held, not the reads before the request.

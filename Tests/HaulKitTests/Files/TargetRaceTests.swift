@@ -16,8 +16,8 @@ import Testing
 
   /// Runs `request`, and `meanwhile` once its bytes are on disk; then releases the server.
   private func run(
-    _ bench: Bench, _ request: DownloadRequest, meanwhile: () async throws -> Void
-  ) async throws -> Bench.Outcome {
+    _ bench: DownloadFixture, _ request: DownloadRequest, meanwhile: () async throws -> Void
+  ) async throws -> DownloadFixture.Outcome {
     async let outcome = bench.finish(request)
     try await bench.server.waitForHeld("/f.bin", count: 2)
     try await meanwhile()
@@ -29,7 +29,7 @@ import Testing
   @Test func `A file that appears meanwhile is kept, and the transfer fails and keeps its bytes`()
     async throws
   {
-    try await Bench.with([.stalling("/f.bin", seed: 65)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 65)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       let outcome = try await run(bench, request) { try bench.put([1, 2, 3], as: "f.bin") }
       try bench.expectFailure(.nameConflict, outcome)
@@ -44,7 +44,7 @@ import Testing
 
   @Test func `A refused addition frees its names`() async throws {
     let resources = ["/a/f.bin", "/b/f.bin"].map { FaultScript.Resource($0, length: 1000) }
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       let manager = try TransferManager()
       var requests = try ["/a/f.bin", "/b/f.bin"].map {
         TransferRequest(.download(try bench.request($0)))
@@ -61,7 +61,7 @@ import Testing
   @Test func `With a derived name, a file that appears meanwhile leads to a numbered name`()
     async throws
   {
-    try await Bench.with([.stalling("/f.bin", seed: 65)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 65)]) { bench in
       let outcome = try await run(bench, try bench.request("/f.bin")) {
         try bench.put([1, 2, 3], as: "f.bin")
         try bench.put([4], as: "f (1).bin")
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func `A directory that appears at the target is not replaced`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 65)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 65)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite }
       let outcome = try await run(bench, request) {
         try FileManager.default.createDirectory(
@@ -91,7 +91,7 @@ import Testing
   func `If two managers have one target, one completes and the other fails with inUse`(
     isExact: Bool
   ) async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 66)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 66)]) { bench in
       let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
       let requests = bench.server.snapshot
       let outcome = try await run(bench, request) {
@@ -105,7 +105,8 @@ import Testing
 
   @Test func `Files of one run with the same derived name get different numbers`() async throws {
     let paths = ["/a/f.bin", "/b/f.bin"]
-    try await Bench.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) { bench in
+    try await DownloadFixture.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) {
+      bench in
       let server = bench.server
       let requests = try paths.map { path in try bench.request(path) { $0.connections = 1 } }
       let letGo = Task {
@@ -134,7 +135,7 @@ import Testing
     let resources = paths.enumerated().map { number, path in
       FaultScript.Resource(path, seed: UInt64(number), length: Int64(Self.length))
     }
-    try await Bench.with(resources) { bench in
+    try await DownloadFixture.with(resources) { bench in
       for name in foreign { try bench.put([1], as: name) }
       // The first and the third arrive late, or never.
       bench.server.setFaults("/a/f.bin", [Fault(.status(404))])
@@ -166,7 +167,8 @@ import Testing
 
   @Test func `Interrupted files with the same name resume from their own bytes`() async throws {
     let paths = ["/a/f.bin", "/b/f.bin"]
-    try await Bench.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) { bench in
+    try await DownloadFixture.with([.stalling(paths[0], seed: 1), .stalling(paths[1], seed: 2)]) {
+      bench in
       let server = bench.server
       let requests = try paths.map { path in try bench.request(path) { $0.connections = 1 } }
       try await bench.withManager { manager in
@@ -195,7 +197,8 @@ import Testing
   @Test func `A second transfer with the same target fails, and the error shows the first address`()
     async throws
   {
-    try await Bench.with([.stalling("/f.bin", seed: 66), .stalling("/g.bin", seed: 67)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 66), .stalling("/g.bin", seed: 67)]) {
+      bench in
       try await bench.withManager { manager in
         let request = try bench.request("/f.bin", as: "f.bin")
         // By another path, which only the disk knows to be the same.
@@ -229,7 +232,7 @@ import Testing
   @Test func `A part file deleted during the run fails it, and the next run completes`()
     async throws
   {
-    try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 67)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       let outcome = try await run(bench, request) {
         try FileManager.default.removeItem(atPath: bench.path("f.bin.haul.part"))
@@ -241,7 +244,7 @@ import Testing
   }
 
   @Test func `A part file replaced during the run is never published`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 67)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       let outcome = try await run(bench, request) {
         try FileManager.default.removeItem(atPath: bench.path("f.bin.haul.part"))
@@ -259,7 +262,7 @@ import Testing
   ) async throws {
     let held = FaultScript.Resource(
       "/two.bin", seed: 2, length: 5000, faults: [Fault(.stall(after: 0))])
-    try await Bench.with([held]) { bench in
+    try await DownloadFixture.with([held]) { bench in
       let request = try bench.request("/two.bin") { $0.durability = durability }
       // Each has its own target reservations, like two processes.
       let managers = [try TransferManager(), try TransferManager()]
@@ -285,7 +288,8 @@ import Testing
   }
 
   @Test func `A part file truncated before publication is not filled with zeros`() async throws {
-    try await Bench.with([FaultScript.Resource("/f.bin", seed: 67, length: 5000)]) { bench in
+    try await DownloadFixture.with([FaultScript.Resource("/f.bin", seed: 67, length: 5000)]) {
+      bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       let part = bench.path("f.bin.haul.part")
       let outcome = try await bench.run(
@@ -297,7 +301,7 @@ import Testing
   }
 
   @Test func `A directory that is deleted during the run fails the download`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 67)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 67)]) { bench in
       try FileManager.default.createDirectory(
         atPath: bench.path("sub"), withIntermediateDirectories: true)
       let outcome = try await run(bench, try bench.request("/f.bin", as: "sub/f.bin")) {

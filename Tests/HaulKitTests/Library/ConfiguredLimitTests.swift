@@ -24,7 +24,7 @@ import Testing
     let held = names.map {
       FaultScript.Resource($0, seed: 1, length: 1000, faults: [Fault(.stall(after: 10))])
     }
-    try await Bench.with(held) { bench in
+    try await DownloadFixture.with(held) { bench in
       var configuration = TransferManager.Configuration()
       configuration.maximumActive = 5
       configuration.maximumActivePerHost = cap
@@ -41,7 +41,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `The directory of an exact path is created only on request`(creates: Bool) async throws {
-    try await Bench.with([FaultScript.Resource("/a", seed: 1, length: 10)]) { bench in
+    try await DownloadFixture.with([FaultScript.Resource("/a", seed: 1, length: 10)]) { bench in
       var configuration = TransferManager.Configuration()
       configuration.waitsForDisk = false
       try await withTransferManager(configuration) { manager in

@@ -71,7 +71,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func `A chunk with fewer bytes than it counts fails the download`(isFile: Bool) async throws {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       let transport = Fixed(headers: ["Content-Length": "\(1 << 20)", "ETag": "\"a\""]) {
         AsyncThrowingStream<any ByteChunk, any Error> { continuation in
           continuation.yield(ShortChunk())
@@ -91,7 +91,7 @@ import Testing
 
   @Test func `A rate limit of 0 is no limit, and the longest timeout is accepted`() async throws {
     let file = FaultScript.Resource("/f", length: 100_000)
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let outcome = try await bench.run(
         bench.request("/f"),
         configure: {
@@ -112,7 +112,7 @@ import Testing
   @Test func `Events that were not read before shutdown are there for the next manager`()
     async throws
   {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       let directory = "\(bench.directory)/queue"
       var configuration = TransferManager.Configuration()
       configuration.isSuspended = true

@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test func `A list of a scope is continued in the next scope`() async throws {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       let place = bench.path("list")
       try await withTransferManager(directory: place) { manager in
         await manager.suspend()
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func `A manager without references releases its directory`() async throws {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       let place = bench.path("list")
       var manager: TransferManager? = try await TransferManager(directory: place)
       let early = await refusal { _ = try await TransferManager(directory: place) }

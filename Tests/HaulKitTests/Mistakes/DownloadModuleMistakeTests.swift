@@ -11,7 +11,7 @@ import Testing
   @Test func `The finished file is at the requested path, and the result has that path`()
     async throws
   {
-    try await Bench.with([.init("/f.bin", seed: 7, length: 100_000)]) { bench in
+    try await DownloadFixture.with([.init("/f.bin", seed: 7, length: 100_000)]) { bench in
       let exact = try await bench.finish(try bench.request("/f.bin", as: "other.name"))
       try bench.expectWhole("other.name", seed: 7, length: 100_000, exact)
       #expect(exact.result.path == bench.path("other.name"))
@@ -25,7 +25,7 @@ import Testing
 
   @Test func `A failed publication is reported as a failure, and the bytes are kept`() async throws
   {
-    try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 7)]) { bench in
       let request = try bench.request("/f.bin", as: "f.bin")
       async let running = bench.finish(request)
       try await bench.server.waitForHeld("/f.bin", count: 2)
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `A network error is reported with its code and reason`() async throws {
     let port = 1  // without a listener, and never given to another test
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       var request = try bench.request("/f.bin") { $0.retry.retries = 0 }
       request.url = try ResourceURL("http://127.0.0.1:\(port)/f.bin")
       let outcome = try await bench.finish(request)
@@ -55,7 +55,8 @@ import Testing
   func `An error page is never saved as the file`(status: Int) async throws {
     let page = "<html><body>so sorry</body></html>"
     let fault = Fault(.status(status, headers: ["Content-Type: text/html"], body: page))
-    try await Bench.with([.init("/f.bin", seed: 7, length: 1000, faults: [fault])]) { bench in
+    try await DownloadFixture.with([.init("/f.bin", seed: 7, length: 1000, faults: [fault])]) {
+      bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.retry.retries = 0 })
       #expect(outcome.result.state == .failed)
       #expect(outcome.result.error?.status == status)
@@ -64,7 +65,7 @@ import Testing
   }
 
   @Test func `An error page in answer to a resume changes no byte on disk`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 7)]) { bench in
       let request = try bench.request("/f.bin") { $0.retry.retries = 0 }
       try await bench.interrupt(request, path: "/f.bin")
       bench.server.setFaults("/f.bin", [Fault(.status(500, body: "<html>so sorry</html>"))])
@@ -77,7 +78,7 @@ import Testing
   }
 
   @Test func `A resume is not reported as a failure, and a second pause works`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 7)]) { bench in
       let request = try bench.request("/f.bin")
       var there = 0
       for _ in 1...2 {
@@ -103,7 +104,7 @@ import Testing
     }
     let silent = FaultScript.Resource(
       "/silent.bin", seed: 9, length: Int64(Self.length), faults: [Fault(.stallBeforeHead)])
-    try await Bench.with([bare, silent]) { bench in
+    try await DownloadFixture.with([bare, silent]) { bench in
       for (name, seed) in [("bare.bin", 8), ("silent.bin", 9)] as [(String, UInt64)] {
         let request = try bench.request("/\(name)")
         let server = bench.server
@@ -119,7 +120,7 @@ import Testing
   }
 
   @Test func `A cancel deletes the part file, and is reported once`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 7)]) { bench in
       let manager = try TransferManager()
       let events = manager.events()
       let transfer = try await manager.add(try bench.request("/f.bin"))
@@ -132,7 +133,7 @@ import Testing
   }
 
   @Test func `A cancel after a pause deletes the part file, and is reported once`() async throws {
-    try await Bench.with([.stalling("/f.bin", seed: 7)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 7)]) { bench in
       let manager = try TransferManager()
       let events = manager.events()
       let transfer = try await manager.add(try bench.request("/f.bin"))

@@ -6,7 +6,7 @@ extension SegmentedDownloadMistakeTests {
   @Test func `An interrupted download resumes from its bytes, and sends its validator`()
     async throws
   {
-    try await Bench.with([.stalling("/f.bin", seed: 2)]) { bench in
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 2)]) { bench in
       let request = try bench.request("/f.bin")
       try await bench.interrupt(request, path: "/f.bin")
       bench.server.setFaults("/f.bin", [])
@@ -25,7 +25,7 @@ extension SegmentedDownloadMistakeTests {
       $0.entityTag = nil
       $0.lastModified = nil
     }
-    try await Bench.with([bare]) { bench in
+    try await DownloadFixture.with([bare]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 2, length: 2 << 20, outcome)
       #expect(bench.server.snapshot.requests.count == 1)
@@ -36,7 +36,7 @@ extension SegmentedDownloadMistakeTests {
     let resource = FaultScript.Resource("/f.bin", seed: 2, length: 4 << 20).with {
       $0.rate = 2 << 20
     }
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 3 })
       try bench.expectWhole("f.bin", seed: 2, length: 4 << 20, outcome)
       let most = bench.server.snapshot.maximumInProgress("/f.bin")
@@ -47,7 +47,7 @@ extension SegmentedDownloadMistakeTests {
 
   @Test(arguments: [0, 1])
   func `A file of zero or one byte completes`(length: Int) async throws {
-    try await Bench.with([.init("/f.bin", seed: 2, length: Int64(length))]) { bench in
+    try await DownloadFixture.with([.init("/f.bin", seed: 2, length: Int64(length))]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 2, length: length, outcome)
       #expect(try bench.names() == ["f.bin"])
@@ -63,7 +63,7 @@ extension SegmentedDownloadMistakeTests {
   ) async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 300_000, faults: [Fault(.ignoreRange, framing)])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 2, length: 300_000, outcome)
       #expect(outcome.result.verified == verified)
@@ -76,7 +76,7 @@ extension SegmentedDownloadMistakeTests {
   ) async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 300_000, faults: [Fault(.contentLength(values: [value]))])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.retry.retries = 0 })
       try bench.expectFailure(.protocolViolation, outcome, without: "f.bin")
     }
@@ -85,7 +85,7 @@ extension SegmentedDownloadMistakeTests {
   @Test func `A failed download keeps the existing file`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 300_000, faults: [Fault(.reset(after: 100_000))])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       try bench.put([1, 2, 3], as: "f.bin")
       let outcome = try await bench.finish(
         try bench.request("/f.bin", as: "f.bin") {

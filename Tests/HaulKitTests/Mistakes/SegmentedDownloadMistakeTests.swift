@@ -9,7 +9,7 @@ import Testing
   private static let split = 64 << 10
 
   /// The first and last byte of every requested closed range.
-  private func ranges(_ bench: Bench) -> [(first: Int64, last: Int64?)] {
+  private func ranges(_ bench: DownloadFixture) -> [(first: Int64, last: Int64?)] {
     bench.server.snapshot.requests.compactMap { record in
       guard let text = record.range?.dropFirst("bytes=".count) else { return nil }
       let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
@@ -26,7 +26,7 @@ import Testing
     let held = Fault(.stall(after: Int64(Self.split)), when: .first(3))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: Int64(length), faults: [held])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       async let running = bench.finish(try bench.request("/f.bin"))
       try await bench.server.waitForHeld("/f.bin", count: 3)
       bench.server.release()
@@ -46,7 +46,7 @@ import Testing
   /// Runs a download whose first half is sent, and calls `look` with each progress until it returns
   /// true; then the rest is sent.
   private func watch(
-    _ request: DownloadRequest, _ bench: Bench, look: (TransferProgress) throws -> Bool
+    _ request: DownloadRequest, _ bench: DownloadFixture, look: (TransferProgress) throws -> Bool
   ) async throws -> (TransferResult?, [TransferProgress]) {
     let manager = try TransferManager()
     let events = manager.events()
@@ -78,7 +78,7 @@ import Testing
   func `Progress includes intermediate values, never falls, and never exceeds the length`()
     async throws
   {
-    try await Bench.with([Self.halfSent(2)]) { bench in
+    try await DownloadFixture.with([Self.halfSent(2)]) { bench in
       let request = try bench.request("/f.bin") { $0.connections = 1 }
       let (result, seen) = try await watch(request, bench) { $0.bytes == 1 << 20 }
       #expect(result?.state == .completed)
@@ -90,7 +90,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(1)))
   func `Bytes are written as they arrive, and nothing is published before the end`() async throws {
-    try await Bench.with([Self.halfSent(2)]) { bench in
+    try await DownloadFixture.with([Self.halfSent(2)]) { bench in
       let request = try bench.request("/f.bin") { $0.connections = 1 }
       var names: [String] = []
       let (result, _) = try await watch(request, bench) { _ in
@@ -108,7 +108,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(1)))
   func `The existing file stays until the new one is complete`() async throws {
-    try await Bench.with([Self.halfSent(2)]) { bench in
+    try await DownloadFixture.with([Self.halfSent(2)]) { bench in
       try bench.put([1, 2, 3], as: "f.bin")
       let request = try bench.request("/f.bin", as: "f.bin") {
         $0.connections = 1
@@ -136,7 +136,7 @@ import Testing
   ) async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 2 << 20, faults: [Fault(fault, when: .init(offsetAtLeast: 1))])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 2, length: 2 << 20, outcome)
     }
@@ -149,7 +149,7 @@ import Testing
         Fault(.status(404), when: .init(offsetAtLeast: 1)),
         Fault(.stall(after: Int64(Self.split)), when: .request(1)),
       ])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectFailure(.notFound, outcome, without: "f.bin")
       #expect(outcome.result.error?.status == 404)
@@ -159,7 +159,7 @@ import Testing
   @Test func `Answers shorter than requested leave no hole`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 1 << 20, faults: [Fault(.shortenRange(to: 50_001))])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 2, length: 1 << 20, outcome)
     }

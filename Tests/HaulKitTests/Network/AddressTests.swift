@@ -11,13 +11,13 @@ import Testing
   private static let length = 300_000
   private static let file = FaultScript.Resource("/f.bin", seed: 50, length: Int64(length))
 
-  private func request(_ bench: Bench, host: String) throws -> DownloadRequest {
+  private func request(_ bench: DownloadFixture, host: String) throws -> DownloadRequest {
     let url = try ResourceURL(bench.server.url("/f.bin", host: host))
     return try bench.request("/f.bin") { $0.url = url }
   }
 
   @Test func `A host is reached at the configured address, under its own name`() async throws {
-    try await Bench.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { bench in
       // Only the certificate's name is right; this host name cannot be looked up.
       let outcome = try await bench.run(
         try request(bench, host: "name.invalid").with { $0.allowInsecure = true },
@@ -31,7 +31,7 @@ import Testing
   @Test func `The certificate is checked for the host name, not for the configured address`()
     async throws
   {
-    try await Bench.with([Self.file], tls: .wrongHost) { bench in
+    try await DownloadFixture.with([Self.file], tls: .wrongHost) { bench in
       let outcome = try await bench.run(
         try request(bench, host: "name.invalid"),
         configure: { $0.addresses = ["name.invalid": "127.0.0.1"] })
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func `Only addresses of the configured family are used`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let right = try await bench.run(
         try request(bench, host: "localhost"), configure: { $0.addressFamily = .ipv4 })
       try bench.expectWhole("f.bin", seed: 50, length: Self.length, right)
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func `Connections start from the configured local address`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let right = try await bench.run(
         try request(bench, host: "127.0.0.1"), configure: { $0.localAddress = "127.0.0.1" })
       try bench.expectWhole("f.bin", seed: 50, length: Self.length, right)
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `The configured user agent is sent`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       _ = try await bench.run(
         try request(bench, host: "127.0.0.1"), configure: { $0.userAgent = "tester/1" })
       #expect(bench.server.snapshot.requests.first?.header("User-Agent") == "tester/1")
@@ -75,7 +75,7 @@ import Testing
   @Test func `A kept connection that the server has closed costs no attempt`() async throws {
     let fault = Fault(.cut(how: .close, after: 0, in: .head), when: .request(2))
     let file = FaultScript.Resource("/f.bin", seed: 51, length: 1000, faults: [fault])
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       try await bench.withManager { manager in
         for name in ["first", "second"] {
           let outcome = try await bench.finish(
@@ -91,7 +91,7 @@ import Testing
   @Test func `A new connection that is closed without an answer fails`() async throws {
     let fault = Fault(.cut(how: .close, after: 0, in: .head))
     let file = FaultScript.Resource("/f.bin", seed: 51, length: 1000, faults: [fault])
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let request = try bench.request("/f.bin") { $0.retry.retries = 0 }
       try bench.expectFailure(.connectionLost, try await bench.finish(request), without: "f.bin")
       #expect(bench.server.snapshot.requests.count == 1)
@@ -99,7 +99,7 @@ import Testing
   }
 
   /// Finds the host for the first request, then fails twice, then finds it always.
-  private struct ForgetfulNames: Transport {
+  private struct FlakyResolver: Transport {
     let behind: HTTPTransport
     let requests = NIOLockedValueBox(0)
 
@@ -119,10 +119,10 @@ import Testing
     let fault = Fault(.reset(after: 200_000), when: .request(1))
     let file = FaultScript.Resource(
       "/f.bin", seed: 50, length: Int64(Self.length), faults: [fault])
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let http = try HTTPTransport(.init())
       let engine = Engine(
-        transport: ForgetfulNames(behind: http), disk: POSIXDisk(), io: .inline,
+        transport: FlakyResolver(behind: http), disk: POSIXDisk(), io: .inline,
         clock: SystemClock(), configuration: try bench.configuration(), seed: 49)
       let manager = TransferManager(engine: engine)
       let request = try bench.request("/f.bin") { $0.connections = 1 }
@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `An unknown host is reported as such`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let outcome = try await bench.finish(
         try request(bench, host: "name.invalid").with { $0.retry.retries = 0 })
       try bench.expectFailure(.dns, outcome, without: "f.bin")
@@ -145,7 +145,7 @@ import Testing
 
   @Test func `An unverified connection is never reused for a verified request`() async throws {
     for http2 in [false, true] {
-      try await Bench.with([Self.file], tls: .selfSigned, http2: http2) { bench in
+      try await DownloadFixture.with([Self.file], tls: .selfSigned, http2: http2) { bench in
         try await bench.withManager({ $0.httpVersion = http2 ? .http2 : .http1 }) { manager in
           let open = try await bench.finish(
             try bench.request("/f.bin", as: "open") { $0.allowInsecure = true }, with: manager)
@@ -160,7 +160,7 @@ import Testing
 
   @Test func `An unverified tunnel is never reused for a verified request`() async throws {
     for scheme in ["http", "socks5"] {
-      try await Bench.with([Self.file], tls: .selfSigned) { bench in
+      try await DownloadFixture.with([Self.file], tls: .selfSigned) { bench in
         try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
           let rules = ProxyRules(try ProxyRules.Proxy("\(scheme)://127.0.0.1:\(proxy.port)"))
           try await bench.withManager({ $0.proxies = rules }) { manager in

@@ -12,7 +12,7 @@ import Testing
   func `An invalid certificate or TLS version fails at once and permanently`(
     kind: FaultServerTLS
   ) async throws {
-    try await Bench.with([Self.file], tls: kind) { bench in
+    try await DownloadFixture.with([Self.file], tls: kind) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectFailure(.tls, outcome)
       #expect(outcome.result.error?.isRetryable == false)
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func `An unknown certificate authority fails at once`() async throws {
-    try await Bench.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { bench in
       let outcome = try await bench.run(
         try bench.request("/f.bin"), configure: { $0.certificateAuthorities = nil })
       try bench.expectFailure(.tls, outcome)
@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `A certificate is refused if another authority is configured`() async throws {
-    try await Bench.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { bench in
       let other = bench.path("other.pem")
       try CertificateAuthority().pem.write(toFile: other, atomically: true, encoding: .utf8)
       let outcome = try await bench.run(
@@ -46,7 +46,7 @@ import Testing
   func `A valid certificate is trusted with the file of its authority`(
     host: String
   ) async throws {
-    try await Bench.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { bench in
       var request = try bench.request("/f.bin")
       request.url = try ResourceURL(bench.server.url("/f.bin", host: host))
       try bench.expectWhole("f.bin", seed: 54, length: 300_000, try await bench.finish(request))
@@ -57,7 +57,7 @@ import Testing
   func `With allowInsecure, no connection is verified`(
     kind: FaultServerTLS
   ) async throws {
-    try await Bench.with([Self.file], tls: kind) { bench in
+    try await DownloadFixture.with([Self.file], tls: kind) { bench in
       let outcome = try await bench.finish(
         try bench.request("/f.bin") {
           $0.allowInsecure = true
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func `With allowInsecure, TLS 1.1 is still refused`() async throws {
-    try await Bench.with([Self.file], tls: .tls11Only) { bench in
+    try await DownloadFixture.with([Self.file], tls: .tls11Only) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.allowInsecure = true })
       try bench.expectFailure(.tls, outcome)
     }
@@ -77,7 +77,7 @@ import Testing
   @Test func `A redirect to another origin is verified despite allowInsecure`() async throws {
     try await withFaultServer(FaultScript([Self.file]), tls: .selfSigned) { other in
       let start = FaultScript.Resource.redirecting("/start", to: other.url("/f.bin"))
-      try await Bench.with([start], tls: .selfSigned) { bench in
+      try await DownloadFixture.with([start], tls: .selfSigned) { bench in
         let request = try bench.request("/start", as: "f.bin") { $0.allowInsecure = true }
         try bench.expectFailure(.tls, try await bench.finish(request), without: "f.bin")
         #expect(bench.server.snapshot.requestCount("/start") == 1)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func `A redirect within the origin keeps allowInsecure`() async throws {
-    try await Bench.with(
+    try await DownloadFixture.with(
       [.redirecting("/start", to: "/f.bin"), Self.file], tls: .selfSigned
     ) { bench in
       let request = try bench.request("/start", as: "f.bin") { $0.allowInsecure = true }
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func `The allowInsecure option applies to one transfer only`() async throws {
-    try await Bench.with([Self.file], tls: .selfSigned) { bench in
+    try await DownloadFixture.with([Self.file], tls: .selfSigned) { bench in
       _ = try await bench.finish(
         try bench.request("/f.bin", as: "first") { $0.allowInsecure = true })
       let second = try await bench.finish(try bench.request("/f.bin", as: "second"))
@@ -108,7 +108,7 @@ import Testing
   func `A certificate for an IP address is not valid for a host name`(
     version: TransferManager.Configuration.HTTPVersion
   ) async throws {
-    try await Bench.with([Self.file], tls: .addressOnly, http2: true) { bench in
+    try await DownloadFixture.with([Self.file], tls: .addressOnly, http2: true) { bench in
       var named = try bench.request("/f.bin", as: "named")
       named.url = try ResourceURL(bench.server.url("/f.bin", host: "localhost"))
       let outcome = try await bench.run(named, configure: { $0.httpVersion = version })

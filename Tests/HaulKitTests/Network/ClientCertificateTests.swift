@@ -9,14 +9,14 @@ import Testing
 
   /// Runs `body` with a server that requires a client certificate of the authority.
   private func withServer(
-    _ body: (Bench, CertificateAuthority) async throws -> Void
+    _ body: (DownloadFixture, CertificateAuthority) async throws -> Void
   ) async throws {
-    try await Bench.with([]) { outer in
+    try await DownloadFixture.with([]) { outer in
       let clients = try CertificateAuthority()
       let server = try await FaultServer.start(
         FaultScript([Self.file]), tls: .good, clientAuthority: clients)
       do {
-        try await body(Bench(server: server, directory: outer.directory), clients)
+        try await body(DownloadFixture(server: server, directory: outer.directory), clients)
       } catch {
         try await server.shutdown()
         throw error
@@ -26,7 +26,7 @@ import Testing
   }
 
   private func certificate(
-    of authority: CertificateAuthority, in bench: Bench
+    of authority: CertificateAuthority, in bench: DownloadFixture
   ) throws -> ClientCertificate {
     let client = try authority.client()
     try bench.put(Array(client.certificate.utf8), as: "client.pem")
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func `A server without the required TLS version is refused`() async throws {
-    try await Bench.with([Self.file], tls: .tls12Only) { bench in
+    try await DownloadFixture.with([Self.file], tls: .tls12Only) { bench in
       let fine = try await bench.run(try bench.request("/f.bin"))
       try bench.expectWhole("f.bin", seed: 55, length: 300_000, fine)
       let outcome = try await bench.run(

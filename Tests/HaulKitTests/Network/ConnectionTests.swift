@@ -12,7 +12,7 @@ import Testing
     let fault = Fault(.reset(after: bytes), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 36, length: Int64(Self.length), faults: [fault])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 1 })
       try bench.expectWhole("f.bin", seed: 36, length: Self.length, outcome)
       #expect(outcome.attempts == 1)
@@ -23,7 +23,7 @@ import Testing
   @Test func `A file completes although each connection is reset in turn`() async throws {
     let fault = Fault(.reset(after: 100_000), when: .init(times: 6))
     let resource = FaultScript.Resource("/f.bin", seed: 36, length: 2 << 20, faults: [fault])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 4 })
       try bench.expectWhole("f.bin", seed: 36, length: 2 << 20, outcome)
       #expect(outcome.restarts == 0)
@@ -37,7 +37,7 @@ import Testing
       rest -= rest / 3
     }
     let resource = FaultScript.Resource("/f.bin", seed: 36, length: 30_000, faults: faults)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.retry.retries = 1 })
       try bench.expectWhole("f.bin", seed: 36, length: 30_000, outcome)
       #expect(outcome.attempts == 5)
@@ -48,7 +48,7 @@ import Testing
     let fault = Fault(.reset(after: 300_000), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 36, length: Int64(Self.length), faults: [fault])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let request = try bench.request("/f.bin") {
         $0.connections = 1
         $0.retry.retries = 0
@@ -66,7 +66,7 @@ import Testing
     let fault = Fault(.stall(after: 200_000), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 37, length: Int64(Self.length), faults: [fault])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(
         try bench.request("/f.bin") { $0.connections = 1 }, idleTimeout: .milliseconds(200))
       try bench.expectWhole("f.bin", seed: 37, length: Self.length, outcome)
@@ -78,7 +78,7 @@ import Testing
   @Test func `A permanently stalled server is reported as a failure`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 37, length: Int64(Self.length), faults: [Fault(.stall(after: 200_000))])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let request = try bench.request("/f.bin") {
         $0.connections = 1
         $0.retry.retries = 0
@@ -95,7 +95,7 @@ import Testing
   @Test(arguments: [Fault.Action.stallBeforeHead, .stallInHead(after: 30)])
   func `An endless head times out`(fault: Fault.Action) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 39, length: 1000, faults: [Fault(fault)])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let request = try bench.request("/f.bin") { $0.retry.retries = 0 }
       let outcome = try await bench.finish(request, idleTimeout: .milliseconds(200))
       #expect(outcome.result.state == .failed)
@@ -106,7 +106,7 @@ import Testing
   }
 }
 
-extension Bench.Outcome {
+extension DownloadFixture.Outcome {
   /// The codes of the failures that were retried.
   var attemptCodes: [TransferError.Code] {
     events.compactMap { if case .attempt(_, let error, _) = $0 { error.code } else { nil } }

@@ -60,7 +60,7 @@ import Testing
     async throws
   {
     let (coding, base64) = Self.bodies[index]
-    try await Bench.with([resource(coding, base64)]) { bench in
+    try await DownloadFixture.with([resource(coding, base64)]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.state == .completed, "\(outcome.result)")
@@ -76,7 +76,7 @@ import Testing
 
   @Test func `An unrequested coding is stored as sent, and reported`() async throws {
     let (coding, base64) = Self.bodies[0]
-    try await Bench.with([resource(coding, base64)]) { bench in
+    try await DownloadFixture.with([resource(coding, base64)]) { bench in
       let outcome = try await bench.finish(bench.request("/f", as: "out"))
       #expect(outcome.result.state == .completed)
       #expect(outcome.result.coding == "gzip")
@@ -89,7 +89,7 @@ import Testing
     let (coding, base64) = Self.bodies[index]
     let bytes = Data(base64Encoded: base64) ?? Data()
     let short = bytes.dropLast(1).base64EncodedString()
-    try await Bench.with([resource(coding, short, isDelimited: true)]) { bench in
+    try await DownloadFixture.with([resource(coding, short, isDelimited: true)]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") {
           $0.decodesContent = true
@@ -105,7 +105,7 @@ import Testing
     let (coding, base64) = Self.bodies[index]
     var bytes = Data(base64Encoded: base64) ?? Data()
     bytes += Data("more".utf8)
-    try await Bench.with([resource(coding, bytes.base64EncodedString())]) { bench in
+    try await DownloadFixture.with([resource(coding, bytes.base64EncodedString())]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.error?.code == .protocolViolation, "\(outcome.result)")
@@ -116,7 +116,7 @@ import Testing
   @Test(arguments: [(Int64(99_999), TransferError.Code?.some(.tooLarge)), (100_000, nil)])
   func `The decoded size is limited`(limit: Int64, code: TransferError.Code?) async throws {
     let (coding, base64) = Self.bodies[0]
-    try await Bench.with([resource(coding, base64)]) { bench in
+    try await DownloadFixture.with([resource(coding, base64)]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") {
           $0.decodesContent = true
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test func `An unknown coding fails, and nothing is stored`() async throws {
-    try await Bench.with([resource("zstd", "AAAA")]) { bench in
+    try await DownloadFixture.with([resource("zstd", "AAAA")]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.error?.code == .notYetSupported)
@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `A body without a coding is stored unchanged`() async throws {
-    try await Bench.with([.plain("f")]) { bench in
+    try await DownloadFixture.with([.plain("f")]) { bench in
       let outcome = try await bench.finish(
         bench.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.state == .completed)
@@ -146,7 +146,7 @@ import Testing
 
   @Test func `Bytes of a run without decoding are not joined with decoded ones`() async throws {
     let (coding, base64) = Self.bodies[0]
-    try await Bench.with([.held("f")]) { bench in
+    try await DownloadFixture.with([.held("f")]) { bench in
       let paused = try await bench.run(
         bench.request("/f", as: "out"), interruption: { try await bench.server.waitForHeld("/f") })
       #expect(paused == nil)

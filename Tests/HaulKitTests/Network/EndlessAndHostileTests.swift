@@ -5,10 +5,10 @@ import Testing
 @Suite struct EndlessAndHostileTests {
   private func finish(
     _ fault: Fault, _ change: (inout DownloadRequest) -> Void = { _ in },
-    _ check: (Bench, Bench.Outcome) throws -> Void
+    _ check: (DownloadFixture, DownloadFixture.Outcome) throws -> Void
   ) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 47, length: 200_000, faults: [fault])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       try check(bench, try await bench.finish(try bench.request("/f.bin", change)))
     }
   }

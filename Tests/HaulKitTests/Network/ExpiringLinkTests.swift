@@ -23,7 +23,7 @@ import Testing
     "Case 42: an additional connection asks the original address again; the host's limit stays",
     arguments: [401, 403, 404, 410])
   func additional(status: Int) async throws {
-    try await Bench.with(resources(status)) { bench in
+    try await DownloadFixture.with(resources(status)) { bench in
       let server = bench.server
       let watcher = Task {
         // The second connection has met the expired link: from now on the original address leads to
@@ -50,7 +50,7 @@ import Testing
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(404), when: .init(skip: 1)),
       ])
-    try await Bench.with([signed, .redirecting("/start", to: "/signed")]) { bench in
+    try await DownloadFixture.with([signed, .redirecting("/start", to: "/signed")]) { bench in
       let first = try await bench.finish(
         try bench.request("/start", as: "f.bin") { $0.connections = 1 })
       try bench.expectFailure(.needsNewURL, first, without: "f.bin")
@@ -69,7 +69,7 @@ import Testing
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(403), when: .init(skip: 1)),
       ])
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 1 })
       try bench.expectFailure(.needsNewURL, outcome, without: "f.bin")
       #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
@@ -80,7 +80,7 @@ import Testing
   func neverWorked() async throws {
     let gone = FaultScript.Resource(
       "/gone", seed: 1, length: 100, faults: [Fault(.status(404))])
-    try await Bench.with([gone, .redirecting("/start", to: "/gone")]) { bench in
+    try await DownloadFixture.with([gone, .redirecting("/start", to: "/gone")]) { bench in
       try bench.expectFailure(.notFound, try await bench.finish(try bench.request("/start")))
     }
   }

@@ -13,7 +13,7 @@ import Testing
   }
 
   private func requests(
-    _ bench: Bench, _ count: Int, _ change: (inout DownloadRequest) -> Void = { _ in }
+    _ bench: DownloadFixture, _ count: Int, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) throws -> [DownloadRequest] {
     try (0..<count).map { index in
       try bench.request("/\(index)") {
@@ -24,7 +24,9 @@ import Testing
   }
 
   @Test func `Several files of one https host share one HTTP-2 connection`() async throws {
-    try await Bench.with(Self.files(6, Fault(.stall(after: 1000))), tls: .good, http2: true) {
+    try await DownloadFixture.with(
+      Self.files(6, Fault(.stall(after: 1000))), tls: .good, http2: true
+    ) {
       bench in
       let releaser = Task {
         // All that may be active for one host run at the same time.
@@ -47,7 +49,7 @@ import Testing
   }
 
   @Test func `A single file is downloaded over HTTP-1-1`() async throws {
-    try await Bench.with(Self.files(1), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { bench in
       let outcome = try await bench.finish(try bench.request("/0"))
       try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
       #expect(bench.server.snapshot.requests.allSatisfy { $0.version == .http1 })
@@ -55,7 +57,7 @@ import Testing
   }
 
   @Test func `With http1 configured, even many files use HTTP-1-1`() async throws {
-    try await Bench.with(Self.files(4), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(4), tls: .good, http2: true) { bench in
       let outcomes = try await bench.withManager({ $0.httpVersion = .http1 }) { manager in
         try await bench.finishAll(try requests(bench, 4), with: manager)
       }
@@ -67,7 +69,7 @@ import Testing
   @Test func `Additional ranges of a transfer use their own HTTP-1-1 connections`() async throws {
     let fault = Fault(.stall(after: 100_000), when: .request(1))
     let file = FaultScript.Resource("/f", seed: 9, length: 8 << 20, faults: [fault])
-    try await Bench.with([file], tls: .good, http2: true) { bench in
+    try await DownloadFixture.with([file], tls: .good, http2: true) { bench in
       let server = bench.server
       let releaser = Task {
         try await server.waitForHeld("/f")
@@ -87,7 +89,7 @@ import Testing
 
   @Test func `A body larger than all flow-control windows downloads completely`() async throws {
     let file = FaultScript.Resource("/f", seed: 8, length: 40 << 20)
-    try await Bench.with([file], tls: .good, http2: true) { bench in
+    try await DownloadFixture.with([file], tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
         try bench.request("/f") { $0.connections = 1 },
         configure: { $0.httpVersion = .http2 })
@@ -99,7 +101,7 @@ import Testing
 
   @Test(.timeLimit(.minutes(1)))
   func `The rate limit applies to HTTP-2`() async throws {
-    try await Bench.with(Self.files(1), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { bench in
       let clock = ManualClock()
       let authorities = try bench.authorityFile()
       let (manager, end) = try bench.manager(clock: clock, authorities: authorities) {
@@ -126,7 +128,9 @@ import Testing
   @Test func `A cancel ends only its own stream, and others of the connection continue`()
     async throws
   {
-    try await Bench.with(Self.files(2, Fault(.stall(after: 1000))), tls: .good, http2: true) {
+    try await DownloadFixture.with(
+      Self.files(2, Fault(.stall(after: 1000))), tls: .good, http2: true
+    ) {
       bench in
       let server = bench.server
       let outcomes = try await bench.withManager({ $0.httpVersion = .http2 }) { manager in
@@ -153,7 +157,7 @@ import Testing
     how: Fault.Ending
   ) async throws {
     let fault = Fault(.cut(how: how, after: 0, in: .head), when: .request(1))
-    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
         try bench.request("/0") {
           $0.retry.retries = 0
@@ -167,7 +171,7 @@ import Testing
 
   @Test func `A server that refuses every stream fails the download`() async throws {
     let fault = Fault(.cut(how: .refuse, after: 0, in: .head))
-    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
         try bench.request("/0") { $0.retry.retries = 0 }, configure: { $0.httpVersion = .http2 })
       try bench.expectFailure(.connectionLost, outcome, without: "0")
@@ -179,7 +183,7 @@ import Testing
     bytes: Int64
   ) async throws {
     let fault = Fault(.reset(after: bytes), when: .request(1))
-    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
         try bench.request("/0") { $0.connections = 1 },
         configure: { $0.httpVersion = .http2 })
@@ -190,7 +194,7 @@ import Testing
 
   @Test func `A server that requires HTTP-1-1 gets it for all further requests`() async throws {
     let fault = Fault(.cut(how: .demandHTTP1, after: 0, in: .head), when: .request(1))
-    try await Bench.with(Self.files(2, fault), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(2, fault), tls: .good, http2: true) { bench in
       try await bench.withManager({ $0.httpVersion = .http2 }) { manager in
         for request in try requests(bench, 2) {
           let outcome = try await bench.finish(request, with: manager)
@@ -206,7 +210,7 @@ import Testing
 
   @Test func `A forbidden push adds nothing to the file`() async throws {
     let fault = Fault(.cut(how: .push, after: 0, in: .head), when: .request(1))
-    try await Bench.with(Self.files(1, fault), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
         try bench.request("/0"), configure: { $0.httpVersion = .http2 })
       try bench.expectWhole("0", seed: 1, length: Self.length, outcome)

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 @Suite("Answers with an invalid status", .timeLimit(.minutes(2))) struct HostileStatusTests {
-  private func failure(_ bench: Bench) async throws -> TransferError? {
+  private func failure(_ bench: DownloadFixture) async throws -> TransferError? {
     try await bench.finish(
       bench.request("/f", as: "out") {
         $0.retry.retries = 0
@@ -19,7 +19,7 @@ import Testing
   {
     let raw = "HTTP/1.1 \(status) F\r\nContent-Length: 5\r\n\r\nhello"
     let resource = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let error = try await failure(bench)
       #expect(error?.code == .protocolViolation)
       bench.server.setFaults("/f", [])
@@ -32,7 +32,7 @@ import Testing
     let resource = FaultScript.Resource.plain("f").with {
       $0.faults = [Fault(.respond(status: 99, body: "hello"))]
     }
-    try await Bench.with([resource], tls: .good, http2: true) { bench in
+    try await DownloadFixture.with([resource], tls: .good, http2: true) { bench in
       let outcome = try await bench.run(
         bench.request("/f", as: "out") { $0.retry.retries = 0 },
         configure: { $0.httpVersion = .http2 })
@@ -46,7 +46,7 @@ import Testing
   {
     let raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     let resource = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let error = try await failure(bench)
       #expect(error != nil)
       #expect(try !bench.names().contains("out"))
@@ -64,7 +64,7 @@ import Testing
         ]
       }
     }
-    try await Bench.with(hops + [.plain("f")]) { bench in
+    try await DownloadFixture.with(hops + [.plain("f")]) { bench in
       let outcome = try await bench.finish(
         bench.request("/hop1", as: "out") { $0.retry.retries = 0 })
       #expect(outcome.result.state == .completed, "\(outcome.result)")

@@ -10,10 +10,10 @@ import Testing
   /// Runs `body` with a transport that keeps connections for so long.
   private func withTransport(
     _ tls: FaultServerTLS, keepAlive: Duration = .seconds(60), faults: [Fault] = [],
-    _ body: (Bench, HTTPTransport, FetchRequest) async throws -> Void
+    _ body: (DownloadFixture, HTTPTransport, FetchRequest) async throws -> Void
   ) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 3, length: Self.length, faults: faults)
-    try await Bench.with([file], tls: tls) { bench in
+    try await DownloadFixture.with([file], tls: tls) { bench in
       var settings = HTTPTransport.Settings()
       settings.keepAlive = keepAlive
       if tls != .none { settings.certificateAuthorities = try bench.authorityFile() }

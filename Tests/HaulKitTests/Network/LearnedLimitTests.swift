@@ -19,7 +19,7 @@ import Testing
         Fault(refusal, when: .init(othersInProgress: 2)),
         Fault(.stall(after: 128 << 10), when: .init(lastRequest: 2)),
       ])
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let server = bench.server
       let request = try bench.request("/f.bin") { $0.connections = 8 }
       let outcome = try await bench.finish(request) { kind in
@@ -49,7 +49,7 @@ import Testing
         Fault(.stall(after: 128 << 10), when: .request(1)),
         Fault(.rangeNotSatisfiable(), when: .init(offsetAtLeast: 1)),
       ])
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let server = bench.server
       let request = try bench.request("/f.bin") { $0.connections = 2 }
       let outcome = try await bench.finish(request) { kind in
@@ -70,7 +70,7 @@ import Testing
     }
     let held = resource("/held.bin", Fault(.stall(after: 200_000)))
     let refused = resource("/late.bin", Fault(.status(429), when: .request(1)))
-    try await Bench.with([held, refused]) { bench in
+    try await DownloadFixture.with([held, refused]) { bench in
       let manager = try TransferManager()
       let events = manager.events()
       let server = bench.server
@@ -111,7 +111,7 @@ import Testing
       "/busy.bin", seed: 7, length: 1000,
       faults: [Fault(.retryLater(seconds: 3600, asDate: true))])
     let other = FaultScript.Resource("/other.bin", seed: 7, length: 1000)
-    try await Bench.with([busy, other]) { bench in
+    try await DownloadFixture.with([busy, other]) { bench in
       let manager = try TransferManager()
       let events = manager.events()
       let first = try await manager.add(

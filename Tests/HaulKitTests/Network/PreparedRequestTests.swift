@@ -31,7 +31,7 @@ import Testing
     let flaky = Self.file.with {
       $0.faults = [Fault(.reset(after: 100_000), when: .init(times: 3))]
     }
-    try await Bench.with([flaky]) { bench in
+    try await DownloadFixture.with([flaky]) { bench in
       let request = try bench.request("/f?token=1", as: "f") { request in
         request.connections = 4
         request.headers = [("authorization", "mine"), ("X-Own", "own")]
@@ -54,7 +54,7 @@ import Testing
     let signer = Signer()
     let names = (0..<12).map { "f\($0)" }
     let files = names.map { FaultScript.Resource("/\($0)", seed: .of($0), length: 5000) }
-    try await Bench.with(files) { bench in
+    try await DownloadFixture.with(files) { bench in
       let requests = try names.map { try bench.request("/\($0)", as: $0) }
       let outcomes = try await bench.withManager({ $0.prepare = signer.hook }) { manager in
         try await bench.finishAll(requests, with: manager)
@@ -71,7 +71,7 @@ import Testing
   ) async throws {
     let signer = Signer()
     let refusing = Self.file.with { $0.faults = [Fault(.status(status), when: .request(1))] }
-    try await Bench.with([refusing]) { bench in
+    try await DownloadFixture.with([refusing]) { bench in
       let request = try bench.request("/f", as: "f") { $0.connections = 1 }
       let outcome = try await bench.run(request, configure: { $0.prepare = signer.hook })
       try bench.expectWhole("f", seed: 3, length: 2 << 20, outcome)
@@ -86,7 +86,7 @@ import Testing
   @Test func `A permanently refused request fails after one renewed preparation`() async throws {
     let signer = Signer()
     let refusing = Self.file.with { $0.faults = [Fault(.status(401))] }
-    try await Bench.with([refusing]) { bench in
+    try await DownloadFixture.with([refusing]) { bench in
       let request = try bench.request("/f", as: "f")
       let outcome = try await bench.run(request, configure: { $0.prepare = signer.hook })
       try bench.expectFailure(.unauthorized, outcome, without: "f")
@@ -96,7 +96,7 @@ import Testing
 
   @Test func `Without a hook, a refusal fails the download`() async throws {
     let refusing = Self.file.with { $0.faults = [Fault(.status(401), when: .request(1))] }
-    try await Bench.with([refusing]) { bench in
+    try await DownloadFixture.with([refusing]) { bench in
       try bench.expectFailure(.unauthorized, try await bench.finish(try bench.request("/f")))
       #expect(bench.server.snapshot.requests.count == 1)
     }
@@ -104,7 +104,7 @@ import Testing
 
   @Test func `An error of the hook fails the attempt, and its text is not shown`() async throws {
     struct Failure: Error { let secret = "canary-9" }
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       let request = try bench.request("/f", as: "f") { $0.retry.retries = 0 }
       let outcome = try await bench.run(
         request, configure: { $0.prepare = { _ in throw Failure() } })
@@ -120,7 +120,7 @@ import Testing
   @Test func `The hook's fields stay within the origin, and are not stored`() async throws {
     let signer = Signer()
     try await withFaultServer(FaultScript([Self.file])) { other in
-      try await Bench.with([
+      try await DownloadFixture.with([
         .redirecting("/start", to: other.url("/f")), .stalling("/held", seed: 4),
       ]) { bench in
         let request = try bench.request("/start", as: "f")
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func `A pause does not wait for a running hook`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       // It stands still, so only cancellation ends waits.
       let clock = ManualClock()
       let hook: RequestPreparation = { _ in

@@ -9,14 +9,14 @@ struct PrivateRedirectTests {
   private static let length: Int64 = 300_000
 
   private func run(
-    to location: (Bench) -> String, from origin: String = "public.example",
-    refuses: Bool = true, _ body: (Bench, Bench.Outcome?) throws -> Void
+    to location: (DownloadFixture) -> String, from origin: String = "public.example",
+    refuses: Bool = true, _ body: (DownloadFixture, DownloadFixture.Outcome?) throws -> Void
   ) async throws {
     let resources = [
       FaultScript.Resource("/go", seed: 1, length: 10),
       FaultScript.Resource("/f.bin", seed: 53, length: Self.length),
     ]
-    try await Bench.with(resources) { (bench) async throws in
+    try await DownloadFixture.with(resources) { (bench) async throws in
       var rules = ProxyServer.Rules()
       (rules.host, rules.port) = ("127.0.0.1", bench.server.port)
       try await ProxyServer.with(.http, rules) { (proxy) async throws in

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("haul probe: what a server supports") struct ProbeTests {
   private func probe(
-    _ bench: Bench, _ path: String, _ change: (inout DownloadRequest) -> Void = { _ in }
+    _ bench: DownloadFixture, _ path: String, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> ProbeResult {
     let manager = try TransferManager()
     let request = try bench.request(path) { request in
@@ -27,7 +27,8 @@ import Testing
     let file = FaultScript.Resource(
       "/file.bin", seed: 3, length: 5 << 20, faults: [Fault(.digest())]
     ).with { $0.contentDisposition = #"attachment; filename="server.iso""# }
-    try await Bench.with([file, .redirecting("/start.bin", to: "/file.bin?sig=secret")]) { bench in
+    try await DownloadFixture.with([file, .redirecting("/start.bin", to: "/file.bin?sig=secret")]) {
+      bench in
       let result = try await probe(bench, "/start.bin")
       #expect(result.length == 5 << 20)
       #expect(result.servesRanges)
@@ -55,7 +56,7 @@ import Testing
       $0.lastModified = nil
     }
     let empty = FaultScript.Resource("/c", seed: 3, length: 0)
-    try await Bench.with([noRanges, noValidators, empty]) { bench in
+    try await DownloadFixture.with([noRanges, noValidators, empty]) { bench in
       let first = try await probe(bench, "/a")
       #expect(first.length == 5 << 20)
       #expect(!first.servesRanges && !first.plan.resumes && first.plan.connections == 1)
@@ -72,7 +73,7 @@ import Testing
     let gone = FaultScript.Resource("/gone", seed: 3, length: 9, faults: [Fault(.status(404))])
     let busy = FaultScript.Resource(
       "/busy", seed: 3, length: 9, faults: [Fault(.status(500), when: .request(1))])
-    try await Bench.with([gone, busy]) { bench in
+    try await DownloadFixture.with([gone, busy]) { bench in
       #expect(try await probe(bench, "/busy").length == 9)
       do {
         _ = try await probe(bench, "/gone")

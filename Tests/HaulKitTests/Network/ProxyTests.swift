@@ -15,7 +15,8 @@ import Testing
   }
 
   /// By name, because the certificate of an IP address cannot be checked through a proxy.
-  private func named(_ bench: Bench, _ path: String = "/f.bin") throws -> DownloadRequest {
+  private func named(_ bench: DownloadFixture, _ path: String = "/f.bin") throws -> DownloadRequest
+  {
     let url = try ResourceURL(bench.server.url(path, host: "localhost"))
     return try bench.request(path) { $0.url = url }
   }
@@ -33,7 +34,7 @@ import Testing
   ) async throws {
     let scheme = kind == .http ? "http" : "socks5h"
     for user in ["", "user:hidden@"] {
-      try await Bench.with([Self.file], tls: tls) { bench in
+      try await DownloadFixture.with([Self.file], tls: tls) { bench in
         let wanted = user.isEmpty ? ProxyServer.Rules() : Self.password()
         try await ProxyServer.with(kind, wanted) { proxy in
           let through = try rules(scheme, proxy, user: user)
@@ -62,7 +63,7 @@ import Testing
   ) async throws {
     let scheme = kind == .http ? "http" : "socks5"
     for user in ["", "user:wrong-secret@"] {
-      try await Bench.with([Self.file], tls: tls) { bench in
+      try await DownloadFixture.with([Self.file], tls: tls) { bench in
         try await ProxyServer.with(kind, Self.password()) { proxy in
           let through = try rules(scheme, proxy, user: user)
           let outcome = try await bench.run(
@@ -84,7 +85,7 @@ import Testing
   {
     var refusing = ProxyServer.Rules()
     refusing.refuses = true
-    try await Bench.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { bench in
       try await ProxyServer.with(kind, refusing) { proxy in
         let through = try rules(kind == .http ? "http" : "socks5", proxy)
         let request = try named(bench).with { $0.retry.retries = 0 }
@@ -100,7 +101,7 @@ import Testing
   ) async throws {
     // A reserved port without a listener.
     let through = ProxyRules(try ProxyRules.Proxy("\(scheme)://user:hidden@127.0.0.1:1"))
-    try await Bench.with([Self.file], tls: tls) { bench in
+    try await DownloadFixture.with([Self.file], tls: tls) { bench in
       let request = try named(bench).with { $0.retry.retries = 0 }
       let outcome = try await bench.run(request, configure: { $0.proxies = through })
       try bench.expectFailure(.proxy, outcome, without: "f.bin")
@@ -112,7 +113,7 @@ import Testing
   @Test func `If a proxy strips Range, the whole body is written from the start`() async throws {
     var stripping = ProxyServer.Rules()
     stripping.strips = ["range"]
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try await ProxyServer.with(.http, stripping) { proxy in
         let through = try rules("http", proxy)
         let outcome = try await bench.run(try named(bench), configure: { $0.proxies = through })
@@ -123,7 +124,7 @@ import Testing
   }
 
   @Test func `A host in the proxy exceptions is reached directly`() async throws {
-    try await Bench.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { bench in
       try await ProxyServer.with(.http) { proxy in
         let around = try rules(
           "http", proxy, exceptions: "example.org localhost:\(bench.server.port)")
@@ -136,7 +137,7 @@ import Testing
 
   @Test func `Several ranges and several files work through a proxy`() async throws {
     let large = FaultScript.Resource("/l.bin", seed: 5, length: 8 << 20)
-    try await Bench.with([Self.file, large]) { bench in
+    try await DownloadFixture.with([Self.file, large]) { bench in
       try await ProxyServer.with(.http) { proxy in
         let through = try rules("http", proxy)
         try await bench.withManager({ $0.proxies = through }) { manager in
@@ -153,7 +154,7 @@ import Testing
   func `An https address with an IP host is refused through a proxy`(
     scheme: String
   ) async throws {
-    try await Bench.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { bench in
       try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
         let through = try rules(scheme, proxy)
         let outcome = try await bench.run(
@@ -168,7 +169,7 @@ import Testing
   func `The server's certificate is checked through a tunnel`(
     scheme: String, kind: FaultServerTLS
   ) async throws {
-    try await Bench.with([Self.file], tls: kind) { bench in
+    try await DownloadFixture.with([Self.file], tls: kind) { bench in
       try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
         let through = try rules(scheme, proxy)
         let outcome = try await bench.run(try named(bench), configure: { $0.proxies = through })
@@ -180,7 +181,7 @@ import Testing
   }
 
   @Test func `HTTP-2 works through a tunnel`() async throws {
-    try await Bench.with([Self.file], tls: .good, http2: true) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good, http2: true) { bench in
       try await ProxyServer.with(.http) { proxy in
         let through = try rules("http", proxy)
         let outcome = try await bench.run(

@@ -25,21 +25,21 @@ extension FaultScript.Resource {
     status: Int
   ) async throws {
     let start = FaultScript.Resource.redirecting("/given.bin", status: status, to: "/file.bin")
-    try await Bench.with([start, Self.file]) { bench in
+    try await DownloadFixture.with([start, Self.file]) { bench in
       let outcome = try await bench.finish(try bench.request("/given.bin"))
       try bench.expectWhole("given.bin", seed: 43, length: 100_000, outcome)
     }
   }
 
   @Test func `Twenty redirects are followed`() async throws {
-    try await Bench.with(chain(20)) { bench in
+    try await DownloadFixture.with(chain(20)) { bench in
       let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
       try bench.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
     }
   }
 
   @Test func `Twenty-one redirects are too many`() async throws {
-    try await Bench.with(chain(21)) { bench in
+    try await DownloadFixture.with(chain(21)) { bench in
       let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
       try bench.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
       #expect(outcome.attempts == 0)
@@ -48,7 +48,8 @@ extension FaultScript.Resource {
   }
 
   @Test func `A redirect cycle is detected when it closes`() async throws {
-    try await Bench.with([.redirecting("/a", to: "/b"), .redirecting("/b", to: "/a")]) { bench in
+    try await DownloadFixture.with([.redirecting("/a", to: "/b"), .redirecting("/b", to: "/a")]) {
+      bench in
       let outcome = try await bench.finish(try bench.request("/a"))
       try bench.expectFailure(.tooManyRedirects, outcome)
       #expect(outcome.attempts == 0)
@@ -60,7 +61,7 @@ extension FaultScript.Resource {
   @Test func `A redirect from https to http is refused`() async throws {
     try await withFaultServer(FaultScript([Self.file])) { plain in
       let start = FaultScript.Resource.redirecting("/start", to: plain.url("/file.bin"))
-      try await Bench.with([start], tls: .good) { bench in
+      try await DownloadFixture.with([start], tls: .good) { bench in
         let outcome = try await bench.finish(try bench.request("/start"))
         try bench.expectFailure(.redirectRefused, outcome, without: "start")
         #expect(outcome.attempts == 0)
@@ -78,7 +79,7 @@ extension FaultScript.Resource {
   func `A redirect to another scheme or with user information is refused`(
     location: String
   ) async throws {
-    try await Bench.with([.redirecting("/start", to: location), Self.file]) { bench in
+    try await DownloadFixture.with([.redirecting("/start", to: location), Self.file]) { bench in
       let outcome = try await bench.finish(try bench.request("/start"))
       try bench.expectFailure(.redirectRefused, outcome, without: "start")
       #expect(outcome.attempts == 0)
@@ -90,7 +91,7 @@ extension FaultScript.Resource {
   @Test func `A redirect status without Location publishes nothing`() async throws {
     let fault = Fault(.respond(status: 302, headers: [], body: "<html>moved</html>"))
     let resource = FaultScript.Resource("/f.bin", seed: 1, length: 100, faults: [fault])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let outcome = try await bench.finish(try bench.request("/f.bin"))
       try bench.expectFailure(.httpStatus, outcome, without: "f.bin")
     }

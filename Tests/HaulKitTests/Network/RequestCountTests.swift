@@ -9,7 +9,7 @@ import Testing
   func `A list of n small files needs n requests, one for each`(connections: Int) async throws {
     let paths = (0..<25).map { "/f\($0)" }
     let files = paths.map { FaultScript.Resource($0, seed: 3, length: 20_000) }
-    try await Bench.with(files) { bench in
+    try await DownloadFixture.with(files) { bench in
       let outcomes = try await bench.withManager { manager in
         try await bench.finishAll(
           try paths.map { path in
@@ -32,7 +32,7 @@ import Testing
     let length = piece * Int64(connections)
     let file = FaultScript.Resource(
       "/f", seed: 3, length: length, faults: [Fault(.stall(after: 1 << 10))])
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let (manager, end) = try bench.manager(clock: ManualClock())
       let transfer = try await manager.add(
         try bench.request("/f") {

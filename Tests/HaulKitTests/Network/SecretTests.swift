@@ -25,7 +25,7 @@ import Testing
   }
 
   private func withUserInformation(
-    _ request: DownloadRequest, _ path: String, _ bench: Bench
+    _ request: DownloadRequest, _ path: String, _ bench: DownloadFixture
   ) throws -> DownloadRequest {
     var copy = request
     copy.url = try ResourceURL(
@@ -40,7 +40,8 @@ import Testing
   @Test(arguments: [false, true])
   func `No secret is sent to another port`(isInURL: Bool) async throws {
     try await withFaultServer(FaultScript([Self.flaky])) { other in
-      try await Bench.with([.redirecting("/start", to: other.url("/file.bin"))]) { bench in
+      try await DownloadFixture.with([.redirecting("/start", to: other.url("/file.bin"))]) {
+        bench in
         var request = try bench.request("/start", as: "f.bin") { change(&$0) }
         if isInURL {
           request.headers = []
@@ -56,7 +57,7 @@ import Testing
   }
 
   @Test func `No secret is sent to another host`() async throws {
-    try await Bench.with([
+    try await DownloadFixture.with([
       .redirecting("/start", to: "http://localhost:{port}/file.bin"), Self.flaky,
     ]) { bench in
       let request = try bench.request("/start", as: "f.bin") { change(&$0) }
@@ -69,7 +70,8 @@ import Testing
 
   @Test func `No secret is sent to another scheme`() async throws {
     try await withFaultServer(FaultScript([Self.flaky]), tls: .good) { other in
-      try await Bench.with([.redirecting("/start", to: other.url("/file.bin"))]) { bench in
+      try await DownloadFixture.with([.redirecting("/start", to: other.url("/file.bin"))]) {
+        bench in
         let authority = bench.path("other.pem")
         try other.certificateAuthorityPEM.write(
           toFile: authority, atomically: true, encoding: .utf8)
@@ -84,7 +86,8 @@ import Testing
 
   @Test func `A redirect out of the origin and back sends no secret outside`() async throws {
     try await withFaultServer(FaultScript()) { other in
-      try await Bench.with([.redirecting("/start", to: other.url("/away")), Self.flaky]) { bench in
+      try await DownloadFixture.with([.redirecting("/start", to: other.url("/away")), Self.flaky]) {
+        bench in
         other.add(.redirecting("/away", to: bench.server.url("/file.bin")))
         let request = try bench.request("/start", as: "f.bin") { change(&$0) }
         let outcome = try await bench.finish(request)
@@ -96,7 +99,7 @@ import Testing
 
   @Test func `Within one origin every request has the secrets, even after a redirect`() async throws
   {
-    try await Bench.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
+    try await DownloadFixture.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
       let request = try bench.request("/start", as: "f.bin") { change(&$0) }
       let outcome = try await bench.finish(request)
       try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
@@ -109,7 +112,7 @@ import Testing
   @Test func `User information of the address is sent to its origin, even after a redirect`()
     async throws
   {
-    try await Bench.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
+    try await DownloadFixture.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
       let request = try withUserInformation(
         try bench.request("/start", as: "f.bin") { $0.connections = 4 }, "/start", bench)
       let outcome = try await bench.finish(request)
@@ -121,7 +124,7 @@ import Testing
   }
 
   @Test func `Journals and events contain no secret`() async throws {
-    try await Bench.with([.stalling("/file.bin", seed: 45)]) { bench in
+    try await DownloadFixture.with([.stalling("/file.bin", seed: 45)]) { bench in
       var request = try bench.request("/file.bin?token=canary-5", as: "f.bin") { change(&$0) }
       request.connections = 2
       request = try withUserInformation(request, "/file.bin?token=canary-5", bench)

@@ -7,10 +7,10 @@ import Testing
 @Suite struct ServerRefusalTests {
   private func finish(
     _ fault: Fault, _ change: (inout DownloadRequest) -> Void = { _ in },
-    _ check: (Bench, Bench.Outcome) throws -> Void
+    _ check: (DownloadFixture, DownloadFixture.Outcome) throws -> Void
   ) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 40, length: 100_000, faults: [fault])
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       try check(bench, try await bench.finish(try bench.request("/f.bin", change)))
     }
   }
@@ -41,7 +41,7 @@ import Testing
       faults: [
         Fault(.retryLater(status: status, seconds: 600, asDate: isDate), when: .request(1))
       ])
-    try await Bench.with([busy]) { bench in
+    try await DownloadFixture.with([busy]) { bench in
       let clock = ManualClock(wallStart: Date().timeIntervalSince1970)
       let (manager, end) = try bench.manager(clock: clock)
       let transfer = try await manager.add(
@@ -103,7 +103,7 @@ import Testing
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(status), when: .request(2)),
       ])
-    try await Bench.with([signed, .redirecting("/start", to: "/signed?s=1")]) { bench in
+    try await DownloadFixture.with([signed, .redirecting("/start", to: "/signed?s=1")]) { bench in
       let outcome = try await bench.finish(
         try bench.request("/start", as: "f.bin") { $0.connections = 1 })
       try bench.expectWhole("f.bin", seed: 42, length: 600_000, outcome)
@@ -122,7 +122,7 @@ import Testing
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(403), when: .init(skip: 1)),
       ])
-    try await Bench.with([signed]) { bench in
+    try await DownloadFixture.with([signed]) { bench in
       let first = try await bench.finish(
         try bench.request("/signed?sig=old", as: "f.bin") { $0.connections = 1 })
       try bench.expectFailure(.needsNewURL, first, without: "f.bin")

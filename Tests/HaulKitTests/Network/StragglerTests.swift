@@ -14,7 +14,7 @@ struct StragglerTests {
       "/f.bin", seed: 5, length: Self.length,
       faults: [Fault(.stall(after: 64 << 10), when: .request(2))]
     ).with { $0.rate = 1 << 20 }
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let outcome = try await bench.finish(
         try bench.request("/f.bin") { $0.connections = 4 }, idleTimeout: .seconds(120))
       try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
@@ -33,7 +33,7 @@ struct StragglerTests {
         Fault(.reset(after: 768 << 10), when: .request(2)),
       ]
     ).with { $0.rate = 4 << 20 }
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let server = bench.server
       let watcher = Task {
         try await server.waitForRequests(3, path: "/f.bin")

@@ -8,14 +8,14 @@ import Testing
 
   /// A redirect from one https origin to another of the same authority; returns the second request.
   private func follow(trusting hosts: Set<String>, to host: String) async throws -> RequestRecord {
-    try await Bench.with([]) { outer in
+    try await DownloadFixture.with([]) { outer in
       let authority = try CertificateAuthority()
       let other = try await FaultServer.start(
         FaultScript([Self.file]), tls: .good, authority: authority)
       let start = FaultScript.Resource.redirecting("/start", to: other.url("/f.bin", host: host))
       let first = try await FaultServer.start(
         FaultScript([start]), tls: .good, authority: authority)
-      let bench = Bench(server: first, directory: outer.directory)
+      let bench = DownloadFixture(server: first, directory: outer.directory)
       let address = first.url("/start").replacing("://", with: "://user:secret@")
       let outcome = try await bench.run(
         try bench.request("/start", as: "f.bin") {

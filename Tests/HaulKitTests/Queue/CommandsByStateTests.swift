@@ -11,7 +11,7 @@ import Testing
   {
     var added: [Transfer] = []
     let names: [FaultScript.Resource] = [.held("a"), .plain("b"), .plain("c"), .plain("d")]
-    let history = try await QueueBench.with(names) { queue in
+    let history = try await QueueFixture.with(names) { queue in
       added = try await queue.add("a", "b", "c", "d")
       try await queue.hold(added[0])
       try await added[1].pause()
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `Start on a queued or paused transfer respects the limit`() async throws {
-    let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .held("b"), .plain("c")]) { queue in
       let added = try await queue.add("a", "b", "c")
       let (a, b, c) = (added[0], added[1], added[2])
       try await queue.hold(a)
@@ -53,7 +53,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       let a = added[0]
       try await queue.hold(a)
@@ -74,7 +74,7 @@ import Testing
   @Test func `A requeued paused transfer keeps its bytes and position, and waits for a slot`()
     async throws
   {
-    try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
+    try await QueueFixture.with([.held("a"), .held("b"), .plain("c")]) { queue in
       let added = try await queue.add("a", "b", "c")
       try await queue.hold(added[0])
       try await added[0].pause()
@@ -94,7 +94,7 @@ import Testing
     async throws
   {
     let names: [FaultScript.Resource] = [.broken("a"), .held("b"), .held("c"), .plain("d")]
-    let history = try await QueueBench.with(names) { queue in
+    let history = try await QueueFixture.with(names) { queue in
       let added = try await queue.add("a", "b", "c", "d")
       try await queue.hold(added[1])
       try await added[1].cancel(keepingBytes: true)
@@ -109,7 +109,7 @@ import Testing
       await queue.manager.waitUntilEmpty()
       #expect(queue.asked == ["a", "b", "c", "a", "b", "d"])
       for transfer in added { try queue.expectWhole(transfer) }
-      #expect(try await added[0].result.reused == Int64(QueueBench.heldAt))
+      #expect(try await added[0].result.reused == Int64(QueueFixture.stallOffset))
       #expect(try await added[1].result.reused > 0)
     }
     #expect(history.events.allSatisfy { $0.kind != .phase(.restarted, reason: nil) })
@@ -117,7 +117,7 @@ import Testing
 
   @Test func `Restart of an ended transfer begins at byte 0, at its old position`() async throws {
     let names: [FaultScript.Resource] = [.broken("a"), .plain("b"), .held("c"), .held("d")]
-    try await QueueBench.with(names) { queue in
+    try await QueueFixture.with(names) { queue in
       let added = try await queue.add("a", "b", "c", "d")
       try await queue.hold(added[2])
       try await added[2].cancel(keepingBytes: true)
@@ -135,7 +135,7 @@ import Testing
       for transfer in added {
         try queue.expectWhole(transfer)
         let result = try await transfer.result
-        #expect(result.reused == 0 && result.fetched == Int64(QueueBench.length), "\(result)")
+        #expect(result.reused == 0 && result.fetched == Int64(QueueFixture.length), "\(result)")
       }
       #expect(try queue.bench.names() == ["a", "b", "c", "d"])
     }
@@ -145,13 +145,13 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       try await queue.hold(added[0])
       queue.server.setFaults("/a", [])
       try await added[0].restart()
       let result = try await added[0].result
-      #expect(result.reused == 0 && result.fetched == Int64(QueueBench.length), "\(result)")
+      #expect(result.reused == 0 && result.fetched == Int64(QueueFixture.length), "\(result)")
       await queue.manager.waitUntilEmpty()
       #expect(queue.asked == ["a", "a", "b"])
       try queue.expectWhole(added[0])

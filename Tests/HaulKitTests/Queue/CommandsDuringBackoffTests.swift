@@ -7,15 +7,15 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct CommandsDuringBackoffTests {
   /// The first waits for its next attempt, or for a slot for it; the second has the only slot.
   private func with(
-    connections: Int, _ body: (QueueBench, [Transfer]) async throws -> Void
+    connections: Int, _ body: (QueueFixture, [Transfer]) async throws -> Void
   ) async throws {
     // After its first bytes it sends nothing more, over any number of connections.
-    let first = Fault(.close(after: Int64(QueueBench.heldAt)), when: .init(times: 1))
+    let first = Fault(.close(after: Int64(QueueFixture.stallOffset)), when: .init(times: 1))
     let a = FaultScript.Resource.plain("a").with {
       $0.faults = [first, Fault(.close(after: 0), when: .init(skip: 1))]
     }
     let names: [FaultScript.Resource] = [a, .held("b"), .plain("c")]
-    try await QueueBench.with(names, connections: connections) { queue in
+    try await QueueFixture.with(names, connections: connections) { queue in
       let added = try await queue.manager.add([
         queue.request("a") { $0.retry.retries = 100 }, queue.request("b"), queue.request("c"),
       ])
@@ -26,7 +26,7 @@ import Testing
     }
   }
 
-  private func finish(_ queue: QueueBench, _ added: [Transfer]) async throws {
+  private func finish(_ queue: QueueFixture, _ added: [Transfer]) async throws {
     queue.release(added[1])
     await queue.manager.waitUntilEmpty()
     for transfer in added where await transfer.summary?.state == .completed {

@@ -19,7 +19,7 @@ import Testing
   }
 
   private func download(
-    _ queue: QueueBench, _ name: String, group: String? = nil
+    _ queue: QueueFixture, _ name: String, group: String? = nil
   ) throws -> TransferRequest {
     var request = try queue.request(name)
     request.identifier = name
@@ -31,7 +31,7 @@ import Testing
     async throws
   {
     let done = NIOLockedValueBox<[String]>([])
-    try await QueueBench.with([.held("app")], active: 4) { queue in
+    try await QueueFixture.with([.held("app")], active: 4) { queue in
       let manager = queue.manager
       await manager.register(step: "unpack") { context in
         done.withLockedValue { $0.append("unpack") }
@@ -62,7 +62,7 @@ import Testing
   @Test func `A transfer that waits for a dependency holds no slot`() async throws {
     let gate = StepGate()
     gate.open()
-    try await QueueBench.with([.plain("app"), .plain("z")]) { queue in
+    try await QueueFixture.with([.plain("app"), .plain("z")]) { queue in
       for name in ["unpack", "tell"] { await queue.manager.register(step: name, gate.step) }
       try await queue.manager.add([
         step("tell", after: ["unpack"]), step("unpack", after: ["app"]),
@@ -80,7 +80,7 @@ import Testing
   ])
   func `A dependency cycle is reported, and the whole call is refused`(edges: [String]) async throws
   {
-    let history = try await QueueBench.with([]) { queue in
+    let history = try await QueueFixture.with([]) { queue in
       let requests = edges.map { edge in
         let names = edge.split(separator: " ").map(String.init)
         return step(names[0], after: [names[2]])
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test func `An unknown dependency is refused`() async throws {
-    try await QueueBench.with([]) { queue in
+    try await QueueFixture.with([]) { queue in
       let error = await #expect(throws: TransferError.self) {
         try await queue.manager.add([step("a", after: []), step("b", after: ["nobody"])])
       }
@@ -120,7 +120,7 @@ import Testing
   {
     let gate = StepGate()
     gate.open()
-    try await QueueBench.with([.held("app")]) { queue in
+    try await QueueFixture.with([.held("app")]) { queue in
       let manager = queue.manager
       for name in ["block", "skip", "run"] { await manager.register(step: name, gate.step) }
       let app = try await manager.add(try download(queue, "app"))
@@ -153,7 +153,7 @@ import Testing
   {
     let gate = StepGate()
     gate.open()
-    try await QueueBench.with([.broken("app")]) { queue in
+    try await QueueFixture.with([.broken("app")]) { queue in
       let manager = queue.manager
       for name in ["unpack", "tell"] { await manager.register(step: name, gate.step) }
       let added = try await manager.add([
@@ -171,7 +171,7 @@ import Testing
 
   @Test func `The wait for a dependency and its block are reported`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("app")], active: 2) { queue in
+    let history = try await QueueFixture.with([.held("app")], active: 2) { queue in
       added = try await queue.manager.add([
         try download(queue, "app"), step("unpack", after: ["app"]),
       ])

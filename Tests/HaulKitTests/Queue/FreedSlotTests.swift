@@ -31,7 +31,7 @@ import Testing
   ) async throws {
     let gate = StepGate()
     let names: [FaultScript.Resource] = [.held("a"), .plain("b"), .plain("c")]
-    try await QueueBench.with(names, atMost: 2, connections: connections, gate: gate) { queue in
+    try await QueueFixture.with(names, atMost: 2, connections: connections, gate: gate) { queue in
       let added = try await queue.add("a", "b", "c")
       let (a, b, c) = (added[0], added[1], added[2])
       try await queue.hold(a)
@@ -57,7 +57,7 @@ import Testing
 
   @Test(arguments: Order.allCases)
   func `Nothing starts before a stopped step has returned`(order: Order) async throws {
-    try await StepBench.with(active: 1) { bench in
+    try await StepFixture.with(active: 1) { bench in
       let (manager, gate) = (bench.manager, bench.gate)
       let first = try await manager.add(.step("gate", input: "first"))
       await gate.waitForArrivals(1)

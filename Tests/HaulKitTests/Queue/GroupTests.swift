@@ -6,7 +6,7 @@ import Testing
 /// Many transfers at once, as a group and as a queue.
 @Suite(.timeLimit(.minutes(2))) struct GroupTests {
   private func requests(
-    _ queue: QueueBench, _ names: [String], group: String
+    _ queue: QueueFixture, _ names: [String], group: String
   ) throws -> [TransferRequest] {
     try names.map { name in
       var request = try queue.request(name)
@@ -19,7 +19,7 @@ import Testing
     let good = (1...11).map { "f\($0)" }
     let resources = good.map { FaultScript.Resource.held($0) } + [.broken("bad")]
     var added: [Transfer] = []
-    let history = try await QueueBench.with(resources, active: 12) { queue in
+    let history = try await QueueFixture.with(resources, active: 12) { queue in
       added = try await queue.manager.add((good + ["bad"]).map { try queue.request($0) })
       // All of them at the same time.
       for transfer in added.dropLast() { try await queue.hold(transfer) }
@@ -42,7 +42,7 @@ import Testing
   @MainActor
   @Test func `A group reports once that all members have ended, with each outcome`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("other")]
-    try await QueueBench.with(names, active: 2) { queue in
+    try await QueueFixture.with(names, active: 2) { queue in
       let group = queue.manager.group("pictures")
       #expect(await group.counts.members == 0)
       let others = try await queue.add("other")
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func `Adding or retrying a member reopens the group`() async throws {
-    try await QueueBench.with([.broken("a"), .held("b")]) { queue in
+    try await QueueFixture.with([.broken("a"), .held("b")]) { queue in
       let group = queue.manager.group("g")
       let a = try await queue.manager.add(try requests(queue, ["a"], group: "g"))[0]
       #expect(try await group.completion().count == 1)
@@ -104,7 +104,7 @@ import Testing
   @Test func `The event of the end that completes a group says how its members ended`()
     async throws
   {
-    try await QueueBench.with([.broken("a"), .plain("b"), .plain("c")]) { queue in
+    try await QueueFixture.with([.broken("a"), .plain("b"), .plain("c")]) { queue in
       let events = queue.manager.events()
       let group = queue.manager.group("g")
       let a = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))[0]
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test func `The queue reports when it is empty, and counts its states`() async throws {
-    try await QueueBench.with([.held("a"), .held("b"), .plain("c"), .plain("d")]) { queue in
+    try await QueueFixture.with([.held("a"), .held("b"), .plain("c"), .plain("d")]) { queue in
       let manager = queue.manager
       // Empty from the beginning, so it returns at once.
       await manager.waitUntilEmpty()
@@ -151,7 +151,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))
       async let outcomes = queue.manager.group("g").completion()
       async let empty: Void = queue.manager.waitUntilEmpty()
@@ -174,7 +174,7 @@ import Testing
   @Test func `Cancelling all members before their start ends the group and empties the queue`()
     async throws
   {
-    try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.plain("a"), .plain("b")]) { queue in
       await queue.manager.suspend()
       let added = try await queue.manager.add(try requests(queue, ["a", "b"], group: "g"))
       _ = try await queue.manager.cancel(queue.manager.group("g").selection)
@@ -190,7 +190,7 @@ import Testing
 
   @Test func `Group progress sums its downloads without the failed ones`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
-    try await QueueBench.with(names, active: 3) { queue in
+    try await QueueFixture.with(names, active: 3) { queue in
       let group = queue.manager.group("pictures")
       #expect(try await group.progress.bytes == 0)
       let added = try await queue.manager.add(
@@ -198,7 +198,7 @@ import Testing
       _ = await (outcome(added[0]), outcome(added[1]))
       try await queue.hold(added[2])
       let midway = try await group.progress
-      let length = Int64(QueueBench.length)
+      let length = Int64(QueueFixture.length)
       #expect(midway.total == 2 * length)
       #expect((length..<2 * length).contains(midway.bytes))
       #expect(midway.connections == 1)
@@ -209,7 +209,7 @@ import Testing
   }
 
   @Test func `A command to a group applies to all its members`() async throws {
-    try await StepBench.with(active: 2) { bench in
+    try await StepFixture.with(active: 2) { bench in
       let group = bench.manager.group("g")
       let requests = (0..<3).map { number in
         var request = TransferRequest.step("spin", input: "\(number)")
@@ -238,7 +238,7 @@ import Testing
   }
 
   @Test func `A group can be moved, prioritised and changed as one`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let manager = bench.manager
       await manager.suspend()
       let requests = (0..<5).map { number in

@@ -10,7 +10,7 @@ import Testing
   @Test func `Raising the limit starts more transfers at once, and lowering it stops none`()
     async throws
   {
-    try await QueueBench.with(Self.held, atMost: 3) { queue in
+    try await QueueFixture.with(Self.held, atMost: 3) { queue in
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `Whether the list is suspended can be read`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       #expect(!bench.manager.isSuspended)
       await bench.manager.suspend()
       #expect(bench.manager.isSuspended)
@@ -51,7 +51,7 @@ import Testing
   @Test func `Connection and rate limits also apply while transfers run`() async throws {
     let length: Int64 = 4 << 20
     let big = FaultScript.Resource("/big", seed: 9, length: length)
-    try await Bench.with([big]) { bench in
+    try await DownloadFixture.with([big]) { bench in
       let clock = ManualClock()
       let (manager, end) = try bench.manager(clock: clock)
       // So slow that only the first bytes arrive, because no time passes.
@@ -70,7 +70,7 @@ import Testing
 
   @Test func `Limits that change during starts are never exceeded`() async throws {
     let names = (0..<40).map { "f\($0)" }
-    try await QueueBench.with(names.map { .plain($0) }, active: 1, atMost: 3) { queue in
+    try await QueueFixture.with(names.map { .plain($0) }, active: 1, atMost: 3) { queue in
       let manager = queue.manager
       try await withThrowingTaskGroup(of: Void.self) { group in
         for name in names {
@@ -90,7 +90,7 @@ import Testing
     async throws
   {
     let names = (0..<40).map { "f\($0)" }
-    try await QueueBench.with(names.map { .plain($0) }) { queue in
+    try await QueueFixture.with(names.map { .plain($0) }) { queue in
       let manager = queue.manager
       await manager.setLimits(maximumActive: 1, maximumActivePerHost: 1)
       try await withThrowingTaskGroup(of: Void.self) { group in
@@ -115,7 +115,7 @@ import Testing
 
   @Test func `A suspended queue starts nothing new, and running transfers continue`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b"), .plain("c")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b"), .plain("c")]) { queue in
       let manager = queue.manager
       added = try await queue.add("a", "b")
       try await queue.hold(added[0])
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func `All transfers or a single one can be cancelled`() async throws {
-    let history = try await QueueBench.with(Self.held, active: 3) { queue in
+    let history = try await QueueFixture.with(Self.held, active: 3) { queue in
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
       for transfer in added.prefix(3) { try await queue.hold(transfer) }
@@ -160,7 +160,7 @@ import Testing
 
   @Test func `The counts of members are right at any moment`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
-    try await QueueBench.with(names) { queue in
+    try await QueueFixture.with(names) { queue in
       let manager = queue.manager
       #expect(await manager.counts.isEmpty)
       let added = try await queue.add("a", "b", "c", "d")
@@ -180,7 +180,7 @@ import Testing
 
   @Test func `Every waiter gets the end of its transfer, off the main actor`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c")]
-    try await QueueBench.with(names) { queue in
+    try await QueueFixture.with(names) { queue in
       let added = try await queue.add("a", "b", "c")
       let ends = added.map { transfer in
         Task { @concurrent in
@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test func `A cancelled wait does not stop the transfer`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
       let waiter = Task { await code(a) }

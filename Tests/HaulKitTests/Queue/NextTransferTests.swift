@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct NextTransferTests {
   @Test func `A transfer that waits for a slot is queued, and reports the reason`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       try await queue.hold(added[0])
       #expect(await queue.states == [.running, .queued])
@@ -22,7 +22,7 @@ import Testing
 
   @Test func `After a failed transfer the next one starts by itself`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.broken("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.broken("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       _ = try await added[1].result
       #expect(await queue.states == [.failed, .completed])
@@ -35,7 +35,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b"), .plain("c")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b"), .plain("c")]) { queue in
       added = try await queue.add("a", "b", "c")
       try await queue.hold(added[0])
       try await added[0].pause()
@@ -48,7 +48,7 @@ import Testing
 
   @Test func `After a cancelled transfer the next one starts by itself`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       try await queue.hold(added[0])
       try await added[0].cancel()
@@ -63,7 +63,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .held("b"), .plain("c")]) { queue in
       added = try await queue.add("a", "b", "c")
       try await queue.hold(added[0])
       try await added[0].pause()
@@ -84,7 +84,7 @@ import Testing
   @Test func `After a pause and cancel in a suspended queue, the next one starts when it resumes`()
     async throws
   {
-    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       let added = try await queue.add("a")
       try await queue.hold(added[0])
       await queue.manager.suspend()
@@ -101,7 +101,7 @@ import Testing
   @Test func `Running, queued and paused transfers are cancelled at once`() async throws {
     var added: [Transfer] = []
     let names: [FaultScript.Resource] = [.plain("0"), .held("a"), .held("b"), .plain("c")]
-    let history = try await QueueBench.with(names) { queue in
+    let history = try await QueueFixture.with(names) { queue in
       let done = try await queue.add("0")
       _ = try await done[0].result
       added = try await queue.add("a", "b", "c")

@@ -10,7 +10,7 @@ import Testing
   ]
 
   @Test func `Start on a queued transfer puts it before all others`() async throws {
-    try await QueueBench.with(Self.names) { queue in
+    try await QueueFixture.with(Self.names) { queue in
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
       try await added[3].start()
@@ -23,7 +23,7 @@ import Testing
 
   @Test func `Only an explicit force exceeds the limit, by one`() async throws {
     let names: [FaultScript.Resource] = [.held("a"), .plain("b"), .held("c"), .plain("d")]
-    try await QueueBench.with(names, atMost: 2) { queue in
+    try await QueueFixture.with(names, atMost: 2) { queue in
       let added = try await queue.add("a", "b", "c", "d")
       try await queue.hold(added[0])
       try await added[1].pause()
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `A list reordered during a run starts in the new order`() async throws {
-    try await QueueBench.with(Self.names) { queue in
+    try await QueueFixture.with(Self.names) { queue in
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
       let manager = queue.manager
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func `Any move during a run is visible in the list and loses no transfer`() async throws {
-    try await QueueBench.with(Self.names) { queue in
+    try await QueueFixture.with(Self.names) { queue in
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
@@ -86,7 +86,7 @@ import Testing
   func `The order survives every command and the end of the program`(
     kind: StoreKind
   ) async throws {
-    try await Bench.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
       var order: [TransferID] = []
@@ -119,7 +119,7 @@ import Testing
 
   @Test func `Repeated moves to one position keep the right order`() async throws {
     let store = MemoryStore()
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       _ = try await bench.queue(store: store) { queue in
         let manager = queue.manager
         await manager.suspend()
@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `A list is read page by page in its order`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let manager = bench.manager
       await manager.suspend()
       let requests = (0..<7).map { number in

@@ -19,7 +19,7 @@ import Testing
   @Test func `A stored list has absolute paths, independent of the next working directory`()
     async throws
   {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       var configuration = TransferManager.Configuration()
       configuration.isSuspended = true
       let here = FileManager.default.currentDirectoryPath
@@ -51,7 +51,7 @@ import Testing
   }
 
   @Test func `A NUL is refused in every path`() async throws {
-    try await Bench.with([.plain("f")]) { bench in
+    try await DownloadFixture.with([.plain("f")]) { bench in
       let manager = try TransferManager()
       let file = try bench.request("/f", as: "f")
       var bad = file

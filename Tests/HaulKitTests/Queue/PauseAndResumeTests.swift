@@ -22,7 +22,7 @@ struct PauseAndResumeTests {
       // verification.
       case .verifying:
         .plain("a").with {
-          $0.faults = [Fault(.stall(after: Int64(QueueBench.heldAt)), when: .request(1))]
+          $0.faults = [Fault(.stall(after: Int64(QueueFixture.stallOffset)), when: .request(1))]
         }
       }
     }
@@ -31,7 +31,7 @@ struct PauseAndResumeTests {
   /// One transfer, held at that moment in each run.
   struct Held {
     let moment: Moment
-    let queue: QueueBench
+    let queue: QueueFixture
     let transfer: Transfer
     let reads: ReadGate
     /// Where the end of its connections is held.
@@ -46,7 +46,7 @@ struct PauseAndResumeTests {
         try await queue.server.waitUntil { $0.requestCount("/a") >= count && $0.held("/a") == 1 }
         // Without a validator, each run starts over. A run that is stopped between the head of its
         // answer and the body does not wait for the gate.
-        let there = Int64((moment == .midBody ? count : 1) * QueueBench.heldAt)
+        let there = Int64((moment == .midBody ? count : 1) * QueueFixture.stallOffset)
         try await queue.log.wait { [transfer] history in
           history.bytesOfLastRun(of: transfer).contains { $0 >= there }
         }
@@ -63,7 +63,7 @@ struct PauseAndResumeTests {
             $0.range.flatMap { Int($0.dropFirst("bytes=".count).prefix { $0 != "-" }) }
           }
           let behind = try #require(starts.filter { $0 > 0 }.min())
-          let there = Int64(QueueBench.heldAt + QueueBench.length - behind)
+          let there = Int64(QueueFixture.stallOffset + QueueFixture.length - behind)
           try await queue.log.wait { [transfer] in $0.bytes(of: transfer).contains { $0 >= there } }
           queue.release(transfer)
         }
@@ -91,13 +91,13 @@ struct PauseAndResumeTests {
     let disk = CountingDisk(POSIXDisk()) { reads.pass() }
     let connections = moment == .verifying ? 2 : 1
     var added: Transfer?
-    let history = try await QueueBench.with(
+    let history = try await QueueFixture.with(
       [moment.resource], connections: connections, gate: closing, disk: disk
     ) { queue in
       let request = try queue.request("a") { request in
         if moment == .verifying {
           request.checksums = rightChecksums(
-            seed: .of("a"), length: Int64(QueueBench.length))
+            seed: .of("a"), length: Int64(QueueFixture.length))
         } else {
           reads.open()
         }
@@ -184,7 +184,7 @@ struct PauseAndResumeTests {
       }
       held.letGo()
       let result = try await transfer.result
-      if moment == .midBody { #expect(result.reused >= Int64(3 * QueueBench.heldAt)) }
+      if moment == .midBody { #expect(result.reused >= Int64(3 * QueueFixture.stallOffset)) }
     }
     #expect(changes.count { $0 == .paused } == pauses)
     #expect(moment == .verifying || pauses == 3)

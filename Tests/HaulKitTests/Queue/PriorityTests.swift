@@ -10,7 +10,7 @@ import Testing
   @Test func `A higher priority starts more often, and a lower one is never starved`() async throws
   {
     let names = ["high", "low"].flatMap { kind in (0..<Self.each).map { "\(kind)-\($0)" } }
-    try await QueueBench.with(names.map { .plain($0) }) { queue in
+    try await QueueFixture.with(names.map { .plain($0) }) { queue in
       await queue.manager.suspend()
       // The low ones are added first.
       for (kind, priority) in [("low", TransferRequest.Priority.utility), ("high", .userInitiated)]
@@ -39,7 +39,7 @@ import Testing
 
   @Test func `A changed priority takes effect at once, even for a queued transfer`() async throws {
     let others = (1...8).map { "\($0)" }
-    try await QueueBench.with([.held("a"), .plain("last")] + others.map { .plain($0) }) { queue in
+    try await QueueFixture.with([.held("a"), .plain("last")] + others.map { .plain($0) }) { queue in
       let a = try await queue.add("a")[0]
       for name in others { _ = try await queue.add(name) }
       let last = try await queue.add("last")[0]

@@ -104,7 +104,7 @@ import Testing
 
   @Test func `A download, a program and a closure run one after the other`() async throws {
     let size = NIOLockedValueBox<String?>(nil)
-    try await QueueBench.with([.plain("a")], active: 2) { queue in
+    try await QueueFixture.with([.plain("a")], active: 2) { queue in
       let directory = queue.bench.directory
       await queue.manager.register(step: "read") { context in
         let data = FileManager.default.contents(atPath: "\(directory)/size")
@@ -119,7 +119,7 @@ import Testing
       closure.after = [.identifier("program")]
       let added = try await queue.manager.add([closure, program, download])
       _ = try await added[0].result
-      #expect(size.withLockedValue { $0 } == "\(QueueBench.length)")
+      #expect(size.withLockedValue { $0 } == "\(QueueFixture.length)")
       #expect(await queue.states == [.completed, .completed, .completed])
     }
   }

@@ -240,7 +240,7 @@ import Testing
 
   @Test func `A program that cannot be ended is not run a second time`() async throws {
     let clock = ManualClock()
-    let programs = UnendingPrograms(clock: clock)
+    let programs = UnstoppablePrograms(clock: clock)
     let id = try #require(TransferID(bits: 7))
     let store = try await store(of: id, ProcessIdentity(pid: 1, start: 1, boot: "this"))
     try await ProgramFixture.with(clock: clock, store: store, programs: programs) { place in
@@ -278,7 +278,7 @@ import Testing
 }
 
 /// Programs that never end, whatever signal they get. Each check of one takes a second.
-private struct UnendingPrograms: Programs {
+private struct UnstoppablePrograms: Programs {
   let clock: ManualClock
   let signals = NIOLockedValueBox<[ProgramSignal]>([])
 

@@ -12,7 +12,7 @@ import Testing
     async throws
   {
     let names = (0..<20).map { "f\($0)" }
-    try await Bench.with(names.map { .plain($0) }) { bench in
+    try await DownloadFixture.with(names.map { .plain($0) }) { bench in
       var late: [TransferEvent] = []
       var slow: TransferEvents?
       let history = try await bench.queue(active: 4) { queue in
@@ -30,7 +30,7 @@ import Testing
 
   @Test func `The whole file is published when its completion is reported`() async throws {
     let names = (0..<10).map { "f\($0)" }
-    try await Bench.with(names.map { .plain($0) }) { bench in
+    try await DownloadFixture.with(names.map { .plain($0) }) { bench in
       _ = try await bench.queue(active: 3) { queue in
         let events = queue.manager.events()
         let added = try await queue.manager.add(names.map { try queue.request($0) })
@@ -51,7 +51,7 @@ import Testing
     async throws
   {
     let store = MemoryStore()
-    try await Bench.with([.held("a")]) { bench in
+    try await DownloadFixture.with([.held("a")]) { bench in
       var added: Transfer?
       let before = try await bench.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
@@ -88,10 +88,10 @@ import Testing
       let kinds = after.kinds(of: a)
       let anew = Self.afterRestart(kinds)
       let first = before.bytes(of: a) + after.bytes(of: a).dropLast(anew.count)
-      #expect(first == first.sorted() && first.last == Int64(QueueBench.length), "\(first)")
-      #expect(anew == anew.sorted() && anew.last == Int64(QueueBench.length), "\(anew)")
+      #expect(first == first.sorted() && first.last == Int64(QueueFixture.length), "\(first)")
+      #expect(anew == anew.sorted() && anew.last == Int64(QueueFixture.length), "\(anew)")
       let begins = try #require(anew.first)
-      #expect(begins <= Int64(QueueBench.heldAt), "\(anew)")
+      #expect(begins <= Int64(QueueFixture.stallOffset), "\(anew)")
     }
   }
 
@@ -104,7 +104,7 @@ import Testing
   @Test func `A batch is added completely or not at all, and its key finds it again`() async throws
   {
     let store = ReplayStore()
-    try await Bench.with([.plain("a"), .plain("b")]) { bench in
+    try await DownloadFixture.with([.plain("a"), .plain("b")]) { bench in
       var ids: [TransferID] = []
       let history = try await bench.queue(store: store) { queue in
         let requests = try ["a", "b"].map { try queue.request($0) }
@@ -139,7 +139,7 @@ import Testing
     async throws
   {
     let store = ReplayStore()
-    try await Bench.with([.held("a")]) { bench in
+    try await DownloadFixture.with([.held("a")]) { bench in
       _ = try await bench.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
         try await queue.hold(a)
@@ -155,7 +155,7 @@ import Testing
 
   @Test func `A command that cannot be stored throws and changes nothing`() async throws {
     let store = ReplayStore()
-    try await Bench.with([.held("a"), .plain("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .plain("b")]) { bench in
       var added: [Transfer] = []
       let history = try await bench.queue(store: store) { queue in
         added = try await queue.add("a", "b")
@@ -184,7 +184,7 @@ import Testing
   {
     let store = ReplayStore()
     let names = ["a", "b", "c", "d"]
-    try await Bench.with(names.map { .held($0) }) { bench in
+    try await DownloadFixture.with(names.map { .held($0) }) { bench in
       var added: [Transfer] = []
       _ = try await bench.queue(store: store) { queue in
         added = try await queue.add("a", "b", "c", "d")
@@ -213,7 +213,7 @@ import Testing
   }
 
   private func expectRecovery(
-    of dead: MemoryStore, _ bench: Bench, _ added: [Transfer], _ moment: Comment
+    of dead: MemoryStore, _ bench: DownloadFixture, _ added: [Transfer], _ moment: Comment
   ) async throws {
     let before = try await dead.open().members
     let last = try await dead.open().lastEvent

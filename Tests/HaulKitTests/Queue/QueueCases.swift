@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct QueueCases {
   @Test func `Concurrent pause, cancel and removal of one transfer start one other`() async throws {
     let names: [FaultScript.Resource] = [.held("a"), .held("b"), .plain("c"), .plain("d")]
-    try await QueueBench.with(names) { queue in
+    try await QueueFixture.with(names) { queue in
       let added = try await queue.add("a", "b", "c", "d")
       let a = added[0]
       try await queue.hold(a)
@@ -31,7 +31,7 @@ import Testing
     async throws
   {
     let gate = StepGate()
-    try await QueueBench.with([.plain("0"), .held("a"), .held("b")], gate: gate) { queue in
+    try await QueueFixture.with([.plain("0"), .held("a"), .held("b")], gate: gate) { queue in
       _ = try await queue.add("0")[0].result
       let added = try await queue.add("a", "b")
       try await queue.hold(added[0])
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func `A paused transfer holds no connection and no file`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
       try await a.pause()
@@ -71,7 +71,7 @@ import Testing
     var hooks = Hooks()
     hooks.willPublish = { _ in await gate.pass("publish") }
     var added: Transfer?
-    let history = try await QueueBench.with([.plain("a")], hooks: hooks) { queue in
+    let history = try await QueueFixture.with([.plain("a")], hooks: hooks) { queue in
       let a = try await queue.add("a")[0]
       added = a
       await gate.waitForArrivals(1)
@@ -93,7 +93,7 @@ import Testing
     var hooks = Hooks()
     hooks.willPublish = { _ in await gate.pass("publish") }
     let resource = FaultScript.Resource.plain("a").with { $0.lastModified = nil }
-    try await QueueBench.with([resource], hooks: hooks) { queue in
+    try await QueueFixture.with([resource], hooks: hooks) { queue in
       let a = try await queue.manager.add(
         try queue.request("a") { request in
           if !isExact { request.destination = .directory(queue.bench.directory) }
@@ -114,7 +114,7 @@ import Testing
   @Test func `A cancelled transfer is not retried`() async throws {
     let busy = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.status(503))] }
     var added: Transfer?
-    let history = try await QueueBench.with([busy]) { queue in
+    let history = try await QueueFixture.with([busy]) { queue in
       let a = try await queue.manager.add(try queue.request("a") { $0.retry.retries = 100 })
       added = a
       try await queue.log.wait { history in
@@ -132,7 +132,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       let a = added[0]
       try await queue.hold(a)
@@ -154,7 +154,7 @@ import Testing
 
   @Test func `Resume of a completed transfer is refused, and downloads nothing`() async throws {
     var added: Transfer?
-    let history = try await QueueBench.with([.plain("a")]) { queue in
+    let history = try await QueueFixture.with([.plain("a")]) { queue in
       let a = try await queue.add("a")[0]
       added = a
       _ = try await a.result
@@ -175,7 +175,7 @@ import Testing
     let flaky = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.status(503), when: .request(1))]
     }
-    try await QueueBench.with([flaky, .held("b"), .plain("c")]) { queue in
+    try await QueueFixture.with([flaky, .held("b"), .plain("c")]) { queue in
       let a = try queue.request("a") { $0.retry.retries = 3 }
       let added = try await queue.manager.add([a, queue.request("b"), queue.request("c")])
       try await queue.hold(added[1])
@@ -194,7 +194,7 @@ import Testing
       $0.faults = [Fault(.retryLater(status: 503, seconds: 3600))]
     }
     let store = MemoryStore()
-    try await Bench.with([later, .plain("b")]) { bench in
+    try await DownloadFixture.with([later, .plain("b")]) { bench in
       var added: Transfer?
       _ = try await bench.queue(store: store) { queue in
         let a = try queue.request("a") {
@@ -226,7 +226,7 @@ import Testing
     let busy = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.retryLater(status: 429, seconds: 3600))]
     }
-    try await QueueBench.with([busy, .plain("b"), .plain("c")]) { queue in
+    try await QueueFixture.with([busy, .plain("b"), .plain("c")]) { queue in
       func at(_ host: String, _ name: String) throws -> TransferRequest {
         try queue.request(name) {
           $0.url = try ResourceURL(queue.server.url("/\(name)", host: host))
@@ -245,7 +245,7 @@ import Testing
 
   @Test func `A shutdown ends every wait, and running transfers count as not ended`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       try await queue.hold(added[0])
       let ends = added.map { transfer in Task { await code(transfer) } }

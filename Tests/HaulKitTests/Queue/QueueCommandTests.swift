@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct QueueCommandTests {
   @Test func `Start, pause, resume, restart and success each have their own event`() async throws {
     var added: Transfer?
-    let history = try await QueueBench.with([.held("a")]) { queue in
+    let history = try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       added = a
       try await queue.hold(a)
@@ -33,7 +33,7 @@ import Testing
 
   @Test func `Failure and cancellation are each reported once`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.broken("a"), .held("b")]) { queue in
+    let history = try await QueueFixture.with([.broken("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
       try await queue.hold(added[1])
       try await added[1].cancel()
@@ -50,7 +50,7 @@ import Testing
 
   @Test func `The same identifier finds the same transfer, or is refused on request`() async throws
   {
-    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       func request(_ name: String) throws -> TransferRequest {
         var request = try queue.request(name)
         request.identifier = "mine"
@@ -84,7 +84,7 @@ import Testing
     let gate = StepGate()
     var hooks = Hooks()
     hooks.willPublish = { _ in await gate.pass("publish") }
-    try await QueueBench.with([.plain("a")], hooks: hooks) { queue in
+    try await QueueFixture.with([.plain("a")], hooks: hooks) { queue in
       var request = try queue.request("a")
       request.identifier = "mine"
       let same = request
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test func `Each transfer without an identifier gets its own id`() async throws {
-    try await QueueBench.with([]) { queue in
+    try await QueueFixture.with([]) { queue in
       await queue.manager.suspend()
       let added = try await queue.manager.add((0..<500).map { try queue.request("\($0)") })
       #expect(Set(added.map(\.id)).count == 500)
@@ -115,7 +115,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
+    let history = try await QueueFixture.with([.held("a"), .held("b")], active: 2) { queue in
       var quiet = try queue.request("a")
       quiet.reportsProgress = false
       added = try await queue.manager.add([quiet, try queue.request("b")])
@@ -136,7 +136,7 @@ import Testing
   {
     let names = ["a", "b", "c", "d"]
     var added: [Transfer] = []
-    let history = try await QueueBench.with(names.map { .held($0) }, active: 2) { queue in
+    let history = try await QueueFixture.with(names.map { .held($0) }, active: 2) { queue in
       let manager = queue.manager
       added = try await manager.add(
         names.map { name in

@@ -12,7 +12,7 @@ import Testing
   ]
 
   /// One in each state, with the fifth running.
-  private func prepare(_ queue: QueueBench) async throws -> [Transfer] {
+  private func prepare(_ queue: QueueFixture) async throws -> [Transfer] {
     let added = try await queue.add(
       "done", "failed", "cancelled", "paused", "running", "waiting", "parked")
     try await queue.hold(added[2])
@@ -31,7 +31,7 @@ import Testing
   func `All records survive the end of the program, in every state`(
     kind: StoreKind
   ) async throws {
-    try await Bench.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
       var added: [Transfer] = []
@@ -69,7 +69,7 @@ import Testing
 
   @Test(arguments: StoreKind.allCases)
   func `Two ends of the program in a row lose nothing`(kind: StoreKind) async throws {
-    try await Bench.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
       var added: [Transfer] = []
@@ -96,7 +96,7 @@ import Testing
 
   @Test(arguments: StoreKind.allCases)
   func `The state is never derived from the files`(kind: StoreKind) async throws {
-    try await Bench.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
       var added: [Transfer] = []
@@ -123,7 +123,7 @@ import Testing
 
   @Test(arguments: StoreKind.allCases)
   func `Stored and live states always agree`(kind: StoreKind) async throws {
-    try await Bench.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { bench in
       let stores = Stores(kind)
       defer { stores.remove() }
       let store = try await stores.open()

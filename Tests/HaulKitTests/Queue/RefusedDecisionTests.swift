@@ -51,7 +51,7 @@ import Testing
       #expect(found.isEmpty, sourceLocation: sourceLocation)
     }
 
-    func sight() throws -> (list: ListSight, snapshots: [TransferSnapshot?]) {
+    func sight() throws -> (list: VisibleListState, snapshots: [TransferSnapshot?]) {
       try scene.sight(RefusedDecisionTests.groups, Self.all)
     }
 

@@ -7,7 +7,7 @@ import Testing
 /// Requests of members that are changed while they are in the list.
 @Suite(.timeLimit(.minutes(2))) struct RequestChangeTests {
   @Test func `A new address for an expired link resumes from the bytes on disk`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       func request(_ token: String) throws -> TransferRequest {
         .init(
           .download(
@@ -23,8 +23,8 @@ import Testing
       queue.server.setFaults("/a", [])
       try await a.resume()
       let result = try await a.result
-      #expect(result.reused >= Int64(QueueBench.heldAt) / 2)
-      #expect(try queue.bench.isWhole("a", seed: .of("a"), length: QueueBench.length))
+      #expect(result.reused >= Int64(QueueFixture.stallOffset) / 2)
+      #expect(try queue.bench.isWhole("a", seed: .of("a"), length: QueueFixture.length))
     }
   }
 
@@ -33,8 +33,8 @@ import Testing
     isSame: Bool
   ) async throws {
     let fresh = FaultScript.Resource(
-      "/fresh", seed: .of("a"), length: Int64(QueueBench.length))
-    try await QueueBench.with([.held("a"), fresh]) { queue in
+      "/fresh", seed: .of("a"), length: Int64(QueueFixture.length))
+    try await QueueFixture.with([.held("a"), fresh]) { queue in
       let a = try await queue.add("a")[0]
       let url = try ResourceURL(queue.server.url("/fresh"))
       try await queue.hold(a)
@@ -54,7 +54,7 @@ import Testing
   @Test func `A running transfer gets another rate limit and priority, and nothing else`()
     async throws
   {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
       try await a.set {
@@ -76,7 +76,7 @@ import Testing
   }
 
   @Test func `A failed transfer can get another address, and retries there`() async throws {
-    try await QueueBench.with([.plain("a")]) { queue in
+    try await QueueFixture.with([.plain("a")]) { queue in
       let gone = try await queue.manager.add(queue.request("gone"))
       #expect(await code(gone) == .notFound)
       let url = try ResourceURL(queue.server.url("/a"))
@@ -92,7 +92,7 @@ import Testing
   }
 
   @Test func `A cancel deletes the bytes of a transfer whose address was changed`() async throws {
-    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
       try await a.pause()
@@ -105,7 +105,7 @@ import Testing
   }
 
   /// A download under a name derived from its address, paused with bytes on disk.
-  private func paused(in queue: QueueBench) async throws -> Transfer {
+  private func paused(in queue: QueueFixture) async throws -> Transfer {
     let a = try await queue.manager.add(
       queue.request("a") { $0.destination = .directory(queue.bench.path("")) })
     try await queue.hold(a)
@@ -116,7 +116,7 @@ import Testing
   @Test func `An address that gives the file another name cannot be set after the first run`()
     async throws
   {
-    try await QueueBench.with([.held("a")], atMost: 2) { queue in
+    try await QueueFixture.with([.held("a")], atMost: 2) { queue in
       let a = try await paused(in: queue)
       let other = try ResourceURL(queue.server.url("/b"))
       #expect(
@@ -133,9 +133,9 @@ import Testing
     isCancelled: Bool
   ) async throws {
     let broken = FaultScript.Resource.plain("a").with {
-      $0.faults = [Fault(.reset(after: Int64(QueueBench.length / 2)))]
+      $0.faults = [Fault(.reset(after: Int64(QueueFixture.length / 2)))]
     }
-    try await QueueBench.with([broken]) { queue in
+    try await QueueFixture.with([broken]) { queue in
       let a = try await queue.manager.add(
         queue.request("a") {
           $0.destination = .directory(queue.bench.path(""))
@@ -163,7 +163,7 @@ import Testing
   @Test func `A part file with a number is resumed when the name without it is free`()
     async throws
   {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       try "other".write(toFile: queue.bench.path("a"), atomically: true, encoding: .utf8)
       let a = try await paused(in: queue)
       try FileManager.default.removeItem(atPath: queue.bench.path("a"))
@@ -176,7 +176,7 @@ import Testing
   }
 
   @Test func `An address that gives the file the same name can be set`() async throws {
-    try await QueueBench.with([.held("a")], atMost: 2) { queue in
+    try await QueueFixture.with([.held("a")], atMost: 2) { queue in
       let a = try await paused(in: queue)
       let renewed = try ResourceURL(queue.server.url("/a?token=2"))
       try await a.set { $0.download?.url = renewed }
@@ -189,7 +189,7 @@ import Testing
   }
 
   @Test func `A transfer whose failed dependency was removed can be changed`() async throws {
-    try await StepBench.with(active: 1) { bench in
+    try await StepFixture.with(active: 1) { bench in
       await bench.manager.register(step: "fail") { _ in throw CancellationError() }
       var first = TransferRequest.step("fail")
       first.identifier = "a"
@@ -204,7 +204,7 @@ import Testing
   }
 
   @Test func `A transfer that is changed to a free host starts at once`() async throws {
-    try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
+    try await QueueFixture.with([.held("a"), .held("b")], active: 2) { queue in
       await queue.manager.setLimits(maximumActive: 2, maximumActivePerHost: 1)
       let added = try await queue.add("a", "b")
       try await queue.hold(added[0])
@@ -228,7 +228,7 @@ import Testing
     async throws
   {
     let store = MemoryStore()
-    try await StepBench.with(active: 1, store: store) { bench in
+    try await StepFixture.with(active: 1, store: store) { bench in
       let added = try await bench.manager.add([step("a"), step("b"), step("c", after: ["a"])])
       await bench.gate.waitForArrivals(1)
       try await added[1].set { $0.after = [.identifier("c")] }
@@ -237,7 +237,7 @@ import Testing
     }
     let gate = StepGate()
     gate.open()
-    try await StepBench.with(active: 1, store: store, gate: gate) { bench in
+    try await StepFixture.with(active: 1, store: store, gate: gate) { bench in
       await bench.manager.waitUntilEmpty()
       // The first may have ended before the first manager stopped it.
       #expect(Array(gate.came.drop { $0 == "a" }) == ["c", "b"])
@@ -246,7 +246,7 @@ import Testing
 
   @Test func `Removing a dependency starts a transfer, and adding one makes it wait`() async throws
   {
-    try await StepBench.with(active: 2) { bench in
+    try await StepFixture.with(active: 2) { bench in
       let added = try await bench.manager.add([step("a"), step("b", after: ["a"])])
       await bench.gate.waitForArrivals(1)
       await bench.manager.suspend()
@@ -263,7 +263,7 @@ import Testing
   }
 
   @Test func `A change that would close a dependency cycle is refused and reported`() async throws {
-    try await StepBench.with(active: 1) { bench in
+    try await StepFixture.with(active: 1) { bench in
       await bench.manager.suspend()
       let added = try await bench.manager.add([
         step("a"), step("b", after: ["a"]), step("c", after: ["b"]),
@@ -281,7 +281,7 @@ import Testing
   }
 
   @Test func `The identifier and group of a transfer cannot be changed`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       await bench.manager.suspend()
       let a = try await bench.manager.add(step("a"))
       for change: @Sendable (inout TransferRequest) -> Void in [

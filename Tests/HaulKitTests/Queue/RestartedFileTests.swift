@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct RestartedFileTests {
   @Test(arguments: DownloadRequest.IfExists.allCases)
   func `An unchanged file is replaced`(ifExists: DownloadRequest.IfExists) async throws {
-    try await QueueBench.with([.plain("a")]) { queue in
+    try await QueueFixture.with([.plain("a")]) { queue in
       let a = try await queue.manager.add(try Self.request(queue, ifExists))
       _ = try await a.result
       try await a.restart()
@@ -21,7 +21,7 @@ import Testing
 
   @Test(arguments: [true, false])
   func `A file that the user changed or put there stays`(isOther: Bool) async throws {
-    try await QueueBench.with([.plain("a")]) { queue in
+    try await QueueFixture.with([.plain("a")]) { queue in
       let a = try await queue.manager.add(try Self.request(queue, .update))
       _ = try await a.result
       try Self.change(queue, isOther: isOther)
@@ -34,7 +34,7 @@ import Testing
 
   @Test(arguments: [DownloadRequest.IfExists.fail, .update])
   func `Under an exact name it is a conflict`(ifExists: DownloadRequest.IfExists) async throws {
-    try await QueueBench.with([.plain("a")]) { queue in
+    try await QueueFixture.with([.plain("a")]) { queue in
       let request = try queue.request("a") { $0.ifExists = ifExists }
       let a = try await queue.manager.add(request)
       _ = try await a.result
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test func `A file that is replaced on request may be another one`() async throws {
-    try await QueueBench.with([.plain("a")]) { queue in
+    try await QueueFixture.with([.plain("a")]) { queue in
       let a = try await queue.manager.add(try Self.request(queue, .overwrite))
       _ = try await a.result
       try Self.change(queue, isOther: true)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `A restart under another name leaves no part file`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.manager.add(try Self.request(queue, .update))
       try await queue.hold(a)
       try await a.pause()
@@ -74,7 +74,7 @@ import Testing
   private static let text = "mine"
 
   private static func request(
-    _ queue: QueueBench, _ ifExists: DownloadRequest.IfExists
+    _ queue: QueueFixture, _ ifExists: DownloadRequest.IfExists
   ) throws -> TransferRequest {
     try queue.request("a") {
       $0.destination = .directory(queue.bench.directory)
@@ -82,7 +82,7 @@ import Testing
     }
   }
 
-  private static func change(_ queue: QueueBench, isOther: Bool) throws {
+  private static func change(_ queue: QueueFixture, isOther: Bool) throws {
     let path = queue.bench.path("a")
     if isOther { try? FileManager.default.removeItem(atPath: path) }
     try text.write(toFile: path, atomically: isOther, encoding: .utf8)

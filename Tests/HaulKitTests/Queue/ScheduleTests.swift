@@ -364,7 +364,7 @@ import Testing
   @Test func `The schedule of the configuration applies to a manager on the real clock`()
     async throws
   {
-    try await Bench.with([.plain("a")]) { bench in
+    try await DownloadFixture.with([.plain("a")]) { bench in
       var configuration = TransferManager.Configuration()
       configuration.schedule = Self.never
       let manager = try TransferManager(configuration)

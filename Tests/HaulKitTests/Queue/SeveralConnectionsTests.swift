@@ -9,9 +9,9 @@ import Testing
 
   private func with(
     _ resources: [FaultScript.Resource] = Self.names,
-    _ body: (QueueBench, [Transfer]) async throws -> Void
+    _ body: (QueueFixture, [Transfer]) async throws -> Void
   ) async throws {
-    try await QueueBench.with(resources, connections: 3) { queue in
+    try await QueueFixture.with(resources, connections: 3) { queue in
       let added = try await queue.add("a", "b", "c")
       try await body(queue, added)
       for transfer in added where await transfer.summary?.state == .completed {

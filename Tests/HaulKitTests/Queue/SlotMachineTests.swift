@@ -26,7 +26,7 @@ import Testing
   private func with(
     _ clock: ManualClock, _ body: (TransferManager) async throws -> Void
   ) async throws {
-    try await StepBench.with(active: 3, clock: clock) { bench in
+    try await StepFixture.with(active: 3, clock: clock) { bench in
       do {
         try await body(bench.manager)
       } catch {

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StartTests {
   @Test func `A transfer that starts during the shutdown is stopped at once`() async throws {
     let (clock, store) = (ManualClock(), StartStore())
-    try await StepBench.with(clock: clock, store: store) { bench in
+    try await StepFixture.with(clock: clock, store: store) { bench in
       async let added = bench.manager.add(.step("spin", input: "1"))
       await store.gate.waitForArrivals(1)
       async let end: Void = bench.manager.shutdown()
@@ -28,7 +28,7 @@ import Testing
   {
     let (clock, store) = (ManualClock(), StartStore())
     store.gate.open()
-    try await StepBench.with(clock: clock, store: store) { bench in
+    try await StepFixture.with(clock: clock, store: store) { bench in
       await bench.manager.suspend()
       let added = try await bench.manager.add((1...3).map { .step("pass", input: "\($0)") })
       store.unreadable = added[1].id
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `Every state change of a transfer that never ran has its address`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let events = bench.manager.events()
       await bench.manager.suspend()
       let url = try ResourceURL("http://host/file")

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct StepTests {
   @Test func `The number of running steps reaches the limit and does not exceed it`() async throws {
     let gate = StepGate()
-    try await QueueBench.with([], active: 4) { queue in
+    try await QueueFixture.with([], active: 4) { queue in
       await queue.manager.register(step: "s", gate.step)
       try await queue.manager.add((0..<10).map { .step("s", input: "\($0)") })
       await gate.waitForArrivals(4)
@@ -23,7 +23,7 @@ import Testing
 
   @Test func `The host limit does not apply to steps`() async throws {
     let gate = StepGate()
-    try await QueueBench.with([], active: 1) { queue in
+    try await QueueFixture.with([], active: 1) { queue in
       await queue.manager.register(step: "s", gate.step)
       await queue.manager.setLimits(maximumActive: 6, maximumActivePerHost: 1)
       try await queue.manager.add((0..<6).map { .step("s", input: "\($0)") })
@@ -37,7 +37,7 @@ import Testing
     struct Broken: LocalizedError {
       var errorDescription: String? { "the archive has no index" }
     }
-    try await QueueBench.with([]) { queue in
+    try await QueueFixture.with([]) { queue in
       await queue.manager.register(step: "s") { _ in throw Broken() }
       let step = try await queue.manager.add(.step("s"))
       let error = await #expect(throws: TransferError.self) { _ = try await step.result }
@@ -47,7 +47,7 @@ import Testing
 
   @Test func `Steps and downloads share the limit, in one order`() async throws {
     let gate = StepGate()
-    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       await queue.manager.register(step: "s", gate.step)
       let a = try await queue.add("a")[0]
       let step = try await queue.manager.add(.step("s", input: "1"))
@@ -67,7 +67,7 @@ import Testing
   @Test func `A step that throws has failed, and its error names the thrown type`() async throws {
     struct Own: Error {}
     var added: Transfer?
-    let history = try await QueueBench.with([.plain("a")]) { queue in
+    let history = try await QueueFixture.with([.plain("a")]) { queue in
       await queue.manager.register(step: "bad") { _ in throw Own() }
       let bad = try await queue.manager.add(.step("bad"))
       added = bad
@@ -87,7 +87,7 @@ import Testing
   {
     let gate = StepGate()
     var added: [Transfer] = []
-    let history = try await QueueBench.with([]) { queue in
+    let history = try await QueueFixture.with([]) { queue in
       await queue.manager.register(step: "endless", gate.spin())
       await queue.manager.register(step: "short", gate.spin(times: 0))
       added = try await queue.manager.add([
@@ -109,7 +109,7 @@ import Testing
   {
     let gate = StepGate()
     var added: Transfer?
-    let history = try await QueueBench.with([], active: 3) { queue in
+    let history = try await QueueFixture.with([], active: 3) { queue in
       await queue.manager.register(step: "s", gate.spin(times: 1))
       let step = try await queue.manager.add(.step("s", input: "1"))
       added = step
@@ -127,7 +127,7 @@ import Testing
 
   @Test func `Concurrent pauses and resumes never run a step twice`() async throws {
     let gate = StepGate()
-    try await QueueBench.with([], active: 3) { queue in
+    try await QueueFixture.with([], active: 3) { queue in
       await queue.manager.register(step: "s", gate.spin())
       let step = try await queue.manager.add(.step("s", input: "1"))
       for _ in 0..<50 {
@@ -152,7 +152,7 @@ import Testing
   {
     let gate = StepGate()
     gate.open()
-    try await QueueBench.with([]) { queue in
+    try await QueueFixture.with([]) { queue in
       let step = try await queue.manager.add(.step("later", input: "1"))
       guard case .failure(let error) = await outcome(step) else {
         Issue.record("it did not fail")
@@ -173,7 +173,7 @@ import Testing
     let (first, second) = (StepGate(), StepGate())
     second.open()
     let store = ReplayStore()
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       var step = StepRequest(.named("s", input: "1"))
       step.isIdempotent = isIdempotent
       _ = try await bench.queue(store: store) { queue in

@@ -12,8 +12,8 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct StoredListTests {
   /// Opens the list of this bench, and shuts its manager down afterwards.
   private func open(
-    _ bench: Bench, _ configuration: TransferManager.Configuration = .init(),
-    ifDamaged: CorruptStorePolicy = .refuse, steps: [String: StepClosure] = [:],
+    _ bench: DownloadFixture, _ configuration: TransferManager.Configuration = .init(),
+    ifDamaged: DamagedStorePolicy = .refuse, steps: [String: StepClosure] = [:],
     _ body: (TransferManager) async throws -> Void
   ) async throws {
     let manager = try await TransferManager(
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func `A stored list reopens with its transfers and continues by itself`() async throws {
-    try await Bench.with([.held("a"), .held("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .held("b")]) { bench in
       var added: [Transfer] = []
       try await open(bench) { manager in
         added = try await manager.add(
@@ -58,14 +58,14 @@ import Testing
         #expect(again.map(\.id) == ids)
         await manager.waitUntilEmpty()
         #expect(await manager.summaries().map(\.state) == [.completed, .paused])
-        #expect(try bench.isWhole("a", seed: .of("a"), length: QueueBench.length))
+        #expect(try bench.isWhole("a", seed: .of("a"), length: QueueFixture.length))
       }
     }
   }
 
   @Test func `A new program finds the handles of the transfers that it added before`() async throws
   {
-    try await Bench.with([.plain("a"), .plain("b")]) { bench in
+    try await DownloadFixture.with([.plain("a"), .plain("b")]) { bench in
       var ids: [TransferID] = []
       try await open(bench) { manager in
         await manager.suspend()
@@ -94,7 +94,7 @@ import Testing
   }
 
   @Test func `Concurrent additions of one identifier return the same transfer`() async throws {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       try await open(bench) { manager in
         await manager.suspend()
         var request = TransferRequest(.download(try bench.request("/a", as: "a")))
@@ -114,7 +114,7 @@ import Testing
   func `A start that was requested before the list was closed goes first when it is opened`(
     isPaused: Bool
   ) async throws {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       var configuration = TransferManager.Configuration()
       (configuration.maximumActive, configuration.isSuspended) = (1, true)
       let order = NIOLockedValueBox<[String]>([])
@@ -136,7 +136,7 @@ import Testing
   }
 
   @Test func `A stored step is found by its name, and its dependent follows it`() async throws {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       let gate = StepGate()
       var first = TransferRequest.step("unpack", input: "one")
       first.identifier = "first"
@@ -179,7 +179,7 @@ import Testing
   }
 
   @Test func `A second manager is refused, and the error names the owner`() async throws {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       try await open(bench) { _ in
         let error = try await refusal { try await open(bench) { _ in } }
         #expect(error.code == .inUse)
@@ -190,7 +190,7 @@ import Testing
   }
 
   @Test func `A damaged list is refused unchanged, or moved aside if configured`() async throws {
-    try await Bench.with([.plain("a")]) { bench in
+    try await DownloadFixture.with([.plain("a")]) { bench in
       try await open(bench) { manager in
         let a = try await manager.add(
           TransferRequest(.download(try bench.request("/a", as: "a"))))
@@ -207,7 +207,7 @@ import Testing
         #expect(manager.damage?.message.contains("queue.sqlite.corrupt-") == true)
         #expect(await manager.summaries().isEmpty)
       }
-      #expect(try bench.isWhole("a", seed: .of("a"), length: QueueBench.length))
+      #expect(try bench.isWhole("a", seed: .of("a"), length: QueueFixture.length))
       try await open(bench) { #expect($0.damage == nil) }
     }
   }

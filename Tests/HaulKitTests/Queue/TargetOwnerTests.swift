@@ -6,7 +6,7 @@ import Testing
 /// A target has one owner, until that one ends; with the limit at 1.
 @Suite(.timeLimit(.minutes(2))) struct TargetOwnerTests {
   /// A download of `b` to the file of `a`.
-  private func intruder(_ queue: QueueBench) throws -> TransferRequest {
+  private func intruder(_ queue: QueueFixture) throws -> TransferRequest {
     try queue.request("b") { $0.destination = .file(queue.bench.path("./a")) }
   }
 
@@ -14,7 +14,7 @@ import Testing
   func `A target owned by an unfinished transfer is refused on addition`(
     state: TransferState
   ) async throws {
-    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       if state == .queued { await queue.manager.suspend() }
       let a = try await queue.add("a")[0]
       if state != .queued { try await queue.hold(a) }
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `Two transfers of one call cannot have the same target`() async throws {
-    try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.plain("a"), .plain("b")]) { queue in
       let error = await refusal {
         try await queue.manager.add([try queue.request("a"), try intruder(queue)])
       }
@@ -49,7 +49,7 @@ import Testing
 
   @Test func `A target keeps its owner after a restart`() async throws {
     let store = MemoryStore()
-    try await Bench.with([.held("a"), .plain("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .plain("b")]) { bench in
       _ = try await bench.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
         try await queue.hold(a)
@@ -67,7 +67,7 @@ import Testing
   }
 
   @Test func `A transfer cannot be changed to a target owned by another`() async throws {
-    try await QueueBench.with([.plain("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.plain("a"), .plain("b")]) { queue in
       await queue.manager.suspend()
       let added = try await queue.add("a", "b")
       let path = queue.bench.path("a")
@@ -87,7 +87,7 @@ import Testing
   @Test func `An ended transfer cannot retry to a taken target, and deletes none of its files`()
     async throws
   {
-    try await QueueBench.with([.held("b")]) { queue in
+    try await QueueFixture.with([.held("b")]) { queue in
       let a = try await queue.add("a")[0]
       #expect(await code(a) == .notFound)
       let b = try await queue.manager.add(try intruder(queue))
@@ -101,7 +101,7 @@ import Testing
       try await b.resume()
       let result = try await b.result
       #expect(result.reused > 0, "the other transfer does not delete its bytes")
-      #expect(try queue.bench.isWhole("a", seed: .of("b"), length: QueueBench.length))
+      #expect(try queue.bench.isWhole("a", seed: .of("b"), length: QueueFixture.length))
     }
   }
 
@@ -109,7 +109,7 @@ import Testing
     async throws
   {
     let store = MemoryStore()
-    try await Bench.with([.held("b")]) { bench in
+    try await DownloadFixture.with([.held("b")]) { bench in
       _ = try await bench.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
         #expect(await code(a) == .notFound)
@@ -130,7 +130,7 @@ import Testing
 
   @Test func `Two transfers of one address in one directory keep their own bytes`() async throws {
     let names = ["f", "f (1)"].flatMap { ["\($0).haul.journal", "\($0).haul.part"] }.sorted()
-    try await QueueBench.with([.held("f")]) { queue in
+    try await QueueFixture.with([.held("f")]) { queue in
       let request = try queue.request("f") { $0.destination = .directory(queue.bench.directory) }
       let added = try await queue.manager.add([request, request])
       for transfer in added {
@@ -150,7 +150,7 @@ import Testing
   @Test func `A transfer that is added while another is paused leaves that part file alone`()
     async throws
   {
-    try await QueueBench.with([.held("f")]) { queue in
+    try await QueueFixture.with([.held("f")]) { queue in
       let request = try queue.request("f") { $0.destination = .directory(queue.bench.directory) }
       let first = try await queue.manager.add(request)
       try await queue.hold(first)

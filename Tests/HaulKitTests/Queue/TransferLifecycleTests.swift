@@ -6,7 +6,7 @@ import Testing
 /// From the plain request to a failure half-way.
 @Suite(.timeLimit(.minutes(2))) struct TransferLifecycleTests {
   @Test func `A request that was not added is a plain value, and nothing runs`() async throws {
-    let history = try await QueueBench.with([.plain("a")]) { queue in
+    let history = try await QueueFixture.with([.plain("a")]) { queue in
       let request = try queue.request("a")
       #expect(try request == queue.request("a"))
       await queue.manager.waitUntilEmpty()
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func `Added transfers are queued, and start in order as slots become free`() async throws {
-    let history = try await QueueBench.with([.held("a"), .held("b"), .plain("c")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .held("b"), .plain("c")]) { queue in
       let transfers = try await queue.add("a", "b", "c")
       try await queue.hold(transfers[0])
       #expect(await queue.states == [.running, .queued, .queued])
@@ -41,7 +41,7 @@ import Testing
 
   @Test func `A completed transfer is reported once and stays in the list`() async throws {
     var added: Transfer?
-    let history = try await QueueBench.with([.plain("a")]) { queue in
+    let history = try await QueueFixture.with([.plain("a")]) { queue in
       let a = try #require(try await queue.add("a").first)
       added = a
       let result = try await a.result
@@ -60,7 +60,7 @@ import Testing
 
   @Test func `Pausing a download frees its slot, and the next one starts by itself`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       let (a, b) = (added[0], added[1])
       try await queue.hold(a)
@@ -86,7 +86,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       added = try await queue.add("a", "b")
       let (a, b) = (added[0], added[1])
       try await queue.hold(a)
@@ -105,7 +105,7 @@ import Testing
 
   @Test func `A cancel can keep the bytes of a running download`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a")]) { queue in
+    let history = try await QueueFixture.with([.held("a")]) { queue in
       added = try await queue.add("a")
       let a = added[0]
       try await queue.hold(a)
@@ -122,10 +122,10 @@ import Testing
 
   /// The first of two was paused midway, and the second has its slot.
   private func afterPause(
-    _ body: (QueueBench, Transfer, Transfer) async throws -> Void
+    _ body: (QueueFixture, Transfer, Transfer) async throws -> Void
   ) async throws -> (History, Transfer) {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.held("a"), .held("b")]) { queue in
+    let history = try await QueueFixture.with([.held("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
       try await queue.hold(added[0])
       try await added[0].pause()
@@ -146,7 +146,7 @@ import Testing
       #expect(await queue.states == [.queued, .running])
       queue.release(b)
       let result = try await a.result
-      #expect(result.reused > 0 && result.fetched < Int64(QueueBench.length), "\(result)")
+      #expect(result.reused > 0 && result.fetched < Int64(QueueFixture.length), "\(result)")
       #expect(await queue.states == [.completed, .completed])
       #expect(queue.asked == ["a", "b", "a"])
       try queue.expectWhole(a)
@@ -179,7 +179,7 @@ import Testing
     async throws
   {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.plain("0"), .broken("a"), .plain("b")]) { queue in
+    let history = try await QueueFixture.with([.plain("0"), .broken("a"), .plain("b")]) { queue in
       added = try await queue.add("0", "a", "b")
       let a = added[1]
       #expect(await code(a) == .connectionLost)
@@ -189,8 +189,9 @@ import Testing
       #expect(await refusal { try await a.resume() }?.refusal == .hasFailed)
       queue.server.setFaults("/a", [])
       try await a.retry()
-      #expect(try await a.result.reused == Int64(QueueBench.heldAt))
-      #expect(queue.requests(a).last?.range?.hasPrefix("bytes=\(QueueBench.heldAt)-") == true)
+      #expect(try await a.result.reused == Int64(QueueFixture.stallOffset))
+      #expect(
+        queue.requests(a).last?.range?.hasPrefix("bytes=\(QueueFixture.stallOffset)-") == true)
       #expect(await queue.states == [.completed, .completed, .completed])
       try queue.expectWhole(a)
     }

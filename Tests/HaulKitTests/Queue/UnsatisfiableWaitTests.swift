@@ -23,7 +23,7 @@ import Testing
   ) async throws {
     let gate = StepGate()
     let isBroken = NIOLockedValueBox(true)
-    try await QueueBench.with([], active: 4) { queue in
+    try await QueueFixture.with([], active: 4) { queue in
       await queue.manager.register(step: "pass") { _ in }
       await queue.manager.register(step: "hold", gate.step)
       await queue.manager.register(step: "fail") { _ in
@@ -125,7 +125,7 @@ import Testing
   }
 
   @Test func `A download in the caller's task fails if its dependency failed`() async throws {
-    try await QueueBench.with([.plain("f")], active: 4) { queue in
+    try await QueueFixture.with([.plain("f")], active: 4) { queue in
       let manager = queue.manager
       await manager.register(step: "fail") { _ in throw TransferError(.io, "broken") }
       let bad = try await manager.add(step("bad", "fail"))

@@ -10,7 +10,7 @@ import Testing
   }
 
   @Test func `A cancelled wait, a shutdown and a removal each have their reason`() async throws {
-    try await QueueBench.with([.held("a"), .plain("b")]) { queue in
+    try await QueueFixture.with([.held("a"), .plain("b")]) { queue in
       let added = try await queue.add("a", "b")
       try await queue.hold(added[0])
       let cancelled = Task { await message(added[0]) }
@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test func `A removed dependency is not to be retried`() async throws {
-    try await QueueBench.with([.plain("b")]) { queue in
+    try await QueueFixture.with([.plain("b")]) { queue in
       let gone = try await queue.manager.add(queue.request("gone"))
       #expect(await code(gone) == .notFound)
       var dependent = try queue.request("b")

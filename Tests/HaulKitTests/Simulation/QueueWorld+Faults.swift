@@ -14,15 +14,15 @@ extension QueueWorld {
     guard plan.hasFaults, var random = faults else { return }
     let (isUp, isFull) = (isHarmless || !random.oneIn(4), !isHarmless && random.oneIn(3))
     let capacity = isFull ? random.below(120 << 10) : nil
-    let awayHost = !isHarmless && random.oneIn(3) ? "h\(random.below(3))" : nil
+    let unreachableHost = !isHarmless && random.oneIn(3) ? "h\(random.below(3))" : nil
     faults = random
     process.transport.network.isUp = isUp
     machine.setCapacity(capacity)
-    servers.habits.awayHost = awayHost
+    servers.habits.unreachableHost = unreachableHost
     ledger.withLockedValue { ledger in
       if !isUp || isFull { ledger.isHindered = true }
       ledger.note(
-        "network \(isUp), room \(capacity.map { "\($0)" } ?? "enough"), away \(awayHost ?? "nobody")"
+        "network \(isUp), room \(capacity.map { "\($0)" } ?? "enough"), away \(unreachableHost ?? "nobody")"
       )
     }
   }

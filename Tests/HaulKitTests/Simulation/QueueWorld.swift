@@ -105,8 +105,8 @@ final class QueueWorld {
     open()
     for _ in 0..<plan.steps where !isBroken { try step() }
     if !isBroken { finish() }
-    if executor.strangers > 0 {
-      ledger.withLockedValue { $0.violate("\(executor.strangers) jobs came from other threads") }
+    if executor.foreignJobs > 0 {
+      ledger.withLockedValue { $0.violate("\(executor.foreignJobs) jobs came from other threads") }
     }
     return ledger.withLockedValue { ($0.trace, $0.violations) }
   }

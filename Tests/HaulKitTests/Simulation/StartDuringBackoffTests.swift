@@ -14,7 +14,7 @@ import Testing
   /// A transfer whose host refuses each connection after its first request.
   private func refused(_ scene: SimulatedManager) throws -> Transfer {
     scene.servers.habits.pauses = false
-    scene.servers.habits.awayHost = "h0"
+    scene.servers.habits.unreachableHost = "h0"
     let request = try scene.download("f") { $0.retry.retries = 8 }
     let transfer = try scene.call { try await $0.add(request) }
     scene.pass(.zero)
@@ -27,7 +27,7 @@ import Testing
   func `A start makes the next attempt at once`(isForced: Bool) throws {
     let scene = SimulatedManager()
     let transfer = try refused(scene)
-    scene.servers.habits.awayHost = nil
+    scene.servers.habits.unreachableHost = nil
     start(scene, transfer, isForced: isForced)
     #expect(scene.asked == 2)
     #expect(try scene.state(transfer) == .completed)
@@ -65,7 +65,7 @@ import Testing
     let requests = [scene.step("a", turns: 5), try scene.download("g")]
     let added = try scene.call { try await $0.add(requests) }
     #expect(try scene.state(added[0]) == .running)
-    scene.servers.habits.awayHost = nil
+    scene.servers.habits.unreachableHost = nil
     start(scene, transfer, isForced: isForced)
     #expect(scene.asked == (isForced ? 2 : 1))
     try scene.runOut()

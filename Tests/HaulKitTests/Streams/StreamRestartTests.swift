@@ -12,7 +12,7 @@ struct StreamRestartTests {
     arguments: [true, false])
   func again(isPause: Bool) async throws {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: 100_000)))
-    try await Bench.serving(held) { bench in
+    try await DownloadFixture.serving(held) { bench in
       let manager = try TransferManager()
       let transfer = try await manager.add(try bench.stream())
       let first = try await manager.bytes(of: transfer)

@@ -60,7 +60,7 @@ struct StreamRun: Sendable {
   }
 }
 
-extension Bench {
+extension DownloadFixture {
   /// A request for the resource of a case, as a stream.
   func stream(
     connections: Int = 1, retries: Int = 2, _ change: (inout DownloadRequest) -> Void = { _ in }

@@ -11,7 +11,7 @@ struct StreamTests {
   func oneIsHeld() async throws {
     let length: Int64 = 16 << 20
     let held = Fault(.stall(after: 10_000), when: .init(times: 1, offsetAtLeast: 1 << 20))
-    try await Bench.serving(.file(length, held)) { bench in
+    try await DownloadFixture.serving(.file(length, held)) { bench in
       let run = try await StreamRun(try bench.stream(connections: 8), window: Self.window)
       let reader = Task { try await run.finish() }
       try await bench.server.waitForHeld(resourcePath)
@@ -30,7 +30,7 @@ struct StreamTests {
     let resource = FaultScript.Resource.file(length)
     let silent = FaultScript.Resource(
       "/silent", seed: 1, length: 100, faults: [Fault(.stallBeforeHead)])
-    try await Bench.with([resource, silent]) { bench in
+    try await DownloadFixture.with([resource, silent]) { bench in
       let run = try await StreamRun(
         try bench.stream(retries: 8), window: 1 << 20, idleTimeout: .milliseconds(200))
       let ends = run.manager.events()
@@ -55,7 +55,7 @@ struct StreamTests {
     "A body without an announced length, and an empty one, end correctly",
     arguments: [0, 1, 300_000] as [Int64])
   func unknownLength(length: Int64) async throws {
-    try await Bench.serving(.file(length, Fault(.ignoreRange, .chunked()))) { bench in
+    try await DownloadFixture.serving(.file(length, Fault(.ignoreRange, .chunked()))) { bench in
       let run = try await StreamRun(try bench.stream(connections: 4))
       try bench.expectWhole(try await run.finish(), length: length)
     }
@@ -65,7 +65,7 @@ struct StreamTests {
   func retries(connections: Int) async throws {
     let length: Int64 = 6 << 20
     let breaks = Fault(.reset(after: 150_000), when: .init(times: 4))
-    try await Bench.serving(.file(length, breaks)) { bench in
+    try await DownloadFixture.serving(.file(length, breaks)) { bench in
       let request = try bench.stream(connections: connections, retries: 8)
       let run = try await StreamRun(request, window: 2 << 20)
       let outcome = try await run.finish()
@@ -76,7 +76,7 @@ struct StreamTests {
 
   @Test("A reader that stops reading cancels the transfer")
   func abandoned() async throws {
-    try await Bench.serving(.file(8 << 20)) { bench in
+    try await DownloadFixture.serving(.file(8 << 20)) { bench in
       let manager = try TransferManager()
       let events = manager.events()
       let transfer = try await manager.add(try bench.stream())
@@ -94,7 +94,7 @@ struct StreamTests {
 
   @Test("A stream has one reader, and a file has none")
   func oneReader() async throws {
-    try await Bench.serving(.file()) { bench in
+    try await DownloadFixture.serving(.file()) { bench in
       let manager = try TransferManager()
       let stream = try await manager.add(try bench.stream())
       let bytes = try await manager.bytes(of: stream)
@@ -108,7 +108,8 @@ struct StreamTests {
 
   @Test("A pause ends a stream, and its reader gets the reason")
   func paused() async throws {
-    try await Bench.serving(.file(512 * kibi, Fault(.stall(after: 100 * kibi)))) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(.stall(after: 100 * kibi)))) {
+      bench in
       let manager = try TransferManager()
       let bytes = try await manager.bytes(of: try await manager.add(try bench.stream()))
       var (count, error): (Int64, TransferError?) = (0, nil)
@@ -128,7 +129,7 @@ struct StreamTests {
 
   @Test("A stream paused before it began can be read after a resume", arguments: [true, false])
   func pausedBefore(isRead: Bool) async throws {
-    try await Bench.serving(.file(300_000)) { bench in
+    try await DownloadFixture.serving(.file(300_000)) { bench in
       try await bench.withManager({ $0.isSuspended = true }) { manager in
         let transfer = try await manager.add(try bench.stream())
         let early = isRead ? try await manager.bytes(of: transfer) : nil
@@ -146,7 +147,7 @@ struct StreamTests {
 
   @Test("A stream cancelled before it began throws that, and can be read anew after a retry")
   func cancelledBefore() async throws {
-    try await Bench.serving(.file(300_000)) { bench in
+    try await DownloadFixture.serving(.file(300_000)) { bench in
       try await bench.withManager({ $0.isSuspended = true }) { manager in
         let transfer = try await manager.add(try bench.stream())
         let early = try await manager.bytes(of: transfer)

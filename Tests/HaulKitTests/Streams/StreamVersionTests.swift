@@ -10,7 +10,7 @@ struct StreamVersionTests {
   /// Reads until the server holds the answer at 200 KiB, lets `steer` change it, and continues to
   /// read.
   private func finish(
-    _ bench: Bench, _ request: DownloadRequest, steer: (FaultServer) -> Void
+    _ bench: DownloadFixture, _ request: DownloadRequest, steer: (FaultServer) -> Void
   ) async throws -> StreamRun.Outcome {
     let run = try await StreamRun(request)
     return try await run.finish { count in
@@ -24,7 +24,7 @@ struct StreamVersionTests {
 
   @Test("Another version after the first bytes fails at once; the output stays")
   func changes() async throws {
-    try await Bench.serving(.file(512 * kibi, Self.held)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, Self.held)) { bench in
       let outcome = try await finish(bench, try bench.stream()) {
         $0.replaceContent(resourcePath, seed: 8)
       }
@@ -38,7 +38,7 @@ struct StreamVersionTests {
   @Test("Without ranges, a new answer skips the bytes that are out, if the strong tag is the same")
   func repeats() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Self.held) { $0.acceptRanges = .none }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let outcome = try await finish(bench, try bench.stream()) { _ in }
       try bench.expectWhole(outcome)
       #expect(outcome.attempts == 1)
@@ -54,7 +54,7 @@ struct StreamVersionTests {
       resource.entityTag = nil
       resource.lastModified = nil
     }
-    try await Bench.serving(resource) { bench in
+    try await DownloadFixture.serving(resource) { bench in
       let request = try bench.stream(connections: 4) { $0.checksums = rightChecksums() }
       let outcome = try await finish(bench, request) { _ in }
       #expect(outcome.error?.code == .connectionLost)
@@ -65,7 +65,7 @@ struct StreamVersionTests {
 
   @Test("The digest covers the passed bytes; a wrong one is reported last", arguments: [1, 4])
   func checksum(connections: Int) async throws {
-    try await Bench.serving(.file(2 << 20)) { bench in
+    try await DownloadFixture.serving(.file(2 << 20)) { bench in
       for isRight in [true, false] {
         let request = try bench.stream(connections: connections) {
           $0.checksums = rightChecksums(seed: isRight ? 7 : 8, length: 2 << 20)
@@ -81,7 +81,7 @@ struct StreamVersionTests {
   @Test("A digest that the server announces is checked too")
   func announced() async throws {
     let wrong = Fault(.digest(field: .repr, wrong: true))
-    try await Bench.serving(.file(512 * kibi, wrong)) { bench in
+    try await DownloadFixture.serving(.file(512 * kibi, wrong)) { bench in
       let outcome = try await StreamRun(try bench.stream(connections: 4)).finish()
       #expect(outcome.error?.code == .checksumMismatch)
       #expect(outcome.isBeginning(seed: 7, count: 512 * kibi))

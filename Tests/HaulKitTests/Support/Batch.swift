@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-extension Bench {
+extension DownloadFixture {
   /// A configuration that only replaces the authorities of the system.
   func configuration(
     _ change: (inout TransferManager.Configuration) -> Void = { _ in }

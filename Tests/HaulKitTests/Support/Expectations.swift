@@ -4,11 +4,11 @@ import HaulKit
 import HaulTesting
 import Testing
 
-extension Bench.Outcome {
+extension DownloadFixture.Outcome {
   var code: TransferError.Code? { result.error?.code }
 }
 
-extension Bench {
+extension DownloadFixture {
   /// Checks that a run completed, and that the file equals the content of that seed and length,
   /// byte for byte.
   func expectWhole(

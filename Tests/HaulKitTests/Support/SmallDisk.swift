@@ -67,7 +67,7 @@ enum SmallDisk {
   }
 }
 
-extension Bench {
+extension DownloadFixture {
   /// Runs `body` with the path of a file system of that size in the directory.
   func withSmallDisk(
     bytes: Int, isReadOnly: Bool = false, _ body: (String) async throws -> Void

@@ -15,7 +15,7 @@ import Testing
   }
 
   @Test func `A completion handler runs once for each member, with its end`() async throws {
-    try await QueueBench.with([.plain("a"), .broken("b"), .held("c"), .plain("d")]) { queue in
+    try await QueueFixture.with([.plain("a"), .broken("b"), .held("c"), .plain("d")]) { queue in
       let added = try await queue.add("a", "b", "c", "d")
       let ends = added.map { _ in Ends() }
       let tasks = zip(added, ends).map { transfer, end in transfer.onEnd { end.add($0) } }
@@ -45,7 +45,7 @@ import Testing
   @Test func `A completion handler runs off the main actor, unless it is isolated to it`()
     async throws
   {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let step = try await bench.manager.add(.step("gate", input: "1"))
       await bench.gate.waitForArrivals(1)
       let came = DispatchSemaphore(value: 0)
@@ -71,7 +71,7 @@ import Testing
   {
     let ends = Ends()
     var tasks: [Task<Void, Never>] = []
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let step = try await bench.manager.add(.step("spin", input: "1"))
       await bench.gate.waitForArrivals(1)
       tasks = [step.onEnd { ends.add($0) }, step.onEnd { ends.add($0) }]
@@ -85,7 +85,7 @@ import Testing
   @Test func `A group's completion is reported although a member is retried at that moment`()
     async throws
   {
-    try await StepBench.with(active: 2) { bench in
+    try await StepFixture.with(active: 2) { bench in
       let manager = bench.manager
       let isFirst = NIOLockedValueBox(true)
       await manager.register(step: "once") { context in
@@ -121,7 +121,7 @@ import Testing
 
   @Test func `An empty queue is reported although a transfer is added at that moment`() async throws
   {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let manager = bench.manager
       let events = manager.events()
       try await manager.add(.step("gate", input: "1"))
@@ -144,7 +144,7 @@ import Testing
 
   @Test func `Every end is stored when the empty queue is reported`() async throws {
     let store = MemoryStore()
-    try await StepBench.with(store: store) { bench in
+    try await StepFixture.with(store: store) { bench in
       for count in 1...50 {
         try await bench.run(2)
         let members = try await store.open().members

@@ -8,7 +8,7 @@ import Testing
 /// Objects that are no longer needed are released.
 @Suite(.timeLimit(.minutes(2))) struct DeallocationTests {
   /// The objects that must be released.
-  private final class Remains: Sendable {
+  private final class WeakReferences: Sendable {
     weak let manager: TransferManager?
     weak let engine: Engine?
 
@@ -36,14 +36,14 @@ import Testing
 
   /// Uses all parts of a manager, in every state of a transfer.
   private func use(
-    _ bench: Bench, _ transport: HTTPTransport
-  ) async throws -> (Remains, Watchers) {
+    _ bench: DownloadFixture, _ transport: HTTPTransport
+  ) async throws -> (WeakReferences, Watchers) {
     let engine = engine(transport)
     let manager = TransferManager(engine: engine)
     let gate = StepGate()
     await manager.register(step: "spin", gate.spin())
     let log = EventLog(of: manager)
-    let queue = QueueBench(bench: bench, manager: manager, log: log)
+    let queue = QueueFixture(bench: bench, manager: manager, log: log)
     var requests = try ["done", "failed", "held", "paused"].map { name in
       var request = try queue.request(name)
       request.group = "g"
@@ -67,7 +67,7 @@ import Testing
     await gate.waitForArrivals(1)
     await manager.shutdown()
     for waiter in waiters { await waiter.value }
-    return (Remains(manager, engine), watchers)
+    return (WeakReferences(manager, engine), watchers)
   }
 
   @Test func `A manager is released after its shutdown, even with remaining subscribers`()
@@ -76,7 +76,7 @@ import Testing
     let names: [FaultScript.Resource] = [
       .plain("done"), .broken("failed"), .held("held"), .held("paused"),
     ]
-    try await Bench.with(names) { bench in
+    try await DownloadFixture.with(names) { bench in
       let transport = try HTTPTransport(HTTPTransport.Settings())
       let (remains, watchers) = try await use(bench, transport)
       await transport.shutdown()
@@ -91,7 +91,7 @@ import Testing
 
   @Test func `A manager without references ends its streams, even without a shutdown`() async throws
   {
-    try await Bench.with([.plain("a")]) { bench in
+    try await DownloadFixture.with([.plain("a")]) { bench in
       let transport = try HTTPTransport(HTTPTransport.Settings())
       let (remains, events) = try await drop(bench, transport)
       try await until { remains.manager == nil }
@@ -104,21 +104,21 @@ import Testing
   }
 
   private func drop(
-    _ bench: Bench, _ transport: HTTPTransport
-  ) async throws -> (Remains, TransferEvents) {
+    _ bench: DownloadFixture, _ transport: HTTPTransport
+  ) async throws -> (WeakReferences, TransferEvents) {
     let engine = engine(transport)
     let manager = TransferManager(engine: engine)
     let events = manager.events()
     let transfer = try await manager.add(try bench.request("/a", as: "a"))
     _ = try await transfer.result
     await manager.waitUntilEmpty()
-    return (Remains(manager, engine), events)
+    return (WeakReferences(manager, engine), events)
   }
 
   @MainActor
   @Test func `A list without references is released, and uses no timer`() async throws {
     let clock = ManualClock()
-    try await StepBench.with(clock: clock) { bench in
+    try await StepFixture.with(clock: clock) { bench in
       try await bench.run(10)
       var list: TransferList? = TransferList(bench.manager)
       weak let gone = list

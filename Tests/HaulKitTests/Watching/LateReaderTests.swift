@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func `A subscriber that reads after the end gets everything since its call`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
       let events = a.events()
@@ -52,7 +52,7 @@ import Testing
     async throws
   {
     var late: TransferEvents?
-    try await QueueBench.with([.plain("a")]) { queue in
+    try await QueueFixture.with([.plain("a")]) { queue in
       await queue.manager.suspend()
       let a = try await queue.add("a")[0]
       late = a.events()
@@ -66,7 +66,7 @@ import Testing
 
   @Test func `A subscriber gets 100 % also if it was reported before its call`() async throws {
     let gate = StepGate()
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       await bench.manager.register(step: "tell") { context in
         context.progress(3, of: 3)
         try await gate.step(context)
@@ -87,7 +87,7 @@ import Testing
     async throws
   {
     let gate = StepGate()
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       await bench.manager.register(step: "tell") { context in
         context.progress(3, of: 3)
         try await gate.spin(times: 1)(context)
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func `A reset is the list at the call, and all later changes follow it`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       try await bench.run(3)
       let events = bench.manager.events(after: nil)
       let added = try await bench.run(2)
@@ -131,7 +131,7 @@ import Testing
   func `A subscriber by number gets progress since its call, also if it reads late`(
     number: Int?
   ) async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       try await bench.run(2)
       await bench.manager.register(step: "tell") { $0.progress(3, of: 3) }
       let events = bench.manager.events(after: number)
@@ -147,7 +147,7 @@ import Testing
   }
 
   @Test func `A cancelled task gets no events`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let step = try await bench.run(1)[0]
       let (own, all) = (step.events(), bench.manager.events(after: nil))
       let reader = Task {

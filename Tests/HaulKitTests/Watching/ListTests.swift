@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) @MainActor struct ListTests {
   @Test func `The rows of a list show the states of its transfers, without secrets`() async throws {
     let names: [FaultScript.Resource] = [.plain("a"), .broken("b"), .held("c"), .held("d")]
-    try await QueueBench.with(names, active: 1) { queue in
+    try await QueueFixture.with(names, active: 1) { queue in
       let list = TransferList(queue.manager)
       #expect(list.rows.isEmpty)
       var requests = try ["a", "b", "c", "d"].map { try queue.request($0) }
@@ -33,10 +33,10 @@ import Testing
       #expect(try await queue.manager.rows(of: .ids([c, a])).map(\.id) == [c, a])
       #expect(!"\(list.rows)".contains("canary"))
       #expect(list[a]?.address?.contains("key=***") == true)
-      #expect(list[a]?.fraction == 1 && list[a]?.bytes == Int64(QueueBench.length))
+      #expect(list[a]?.fraction == 1 && list[a]?.bytes == Int64(QueueFixture.length))
       #expect(list[a]?.path == queue.bench.path("a"))
       #expect(list[b]?.error?.code == .connectionLost)
-      #expect(list[c]?.total == Int64(QueueBench.length))
+      #expect(list[c]?.total == Int64(QueueFixture.length))
       #expect(list[c]?.bytes ?? 0 > 0 && list[c]?.fraction ?? 1 < 1)
       #expect(list[d]?.group == "g" && list[d]?.fraction == nil)
       try await added[2].pause()
@@ -55,7 +55,7 @@ import Testing
   }
 
   @Test func `The rows follow the order of the list, also after moves`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       await bench.manager.suspend()
       let list = TransferList(bench.manager)
       let ids = try await bench.manager.add((0..<5).map { _ in .step("pass") }).map(\.id)
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func `A requeued transfer is shown as queued, with its wait reason`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let list = TransferList(queue.manager)
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
@@ -93,7 +93,7 @@ import Testing
 
   @Test func `The list updates at most once per tick, with all changes`() async throws {
     let clock = ManualClock()
-    try await StepBench.with(active: 4, clock: clock) { bench in
+    try await StepFixture.with(active: 4, clock: clock) { bench in
       let list = TransferList(bench.manager)
       try await until { list.updates == 1 && clock.sleeperCount > 0 }
       let events = bench.manager.events()
@@ -122,7 +122,7 @@ import Testing
   @Test func `The list starts with the existing transfers, and ends with its manager`() async throws
   {
     var list: TransferList?
-    try await StepBench.with(kept: 8) { bench in
+    try await StepFixture.with(kept: 8) { bench in
       let added = try await bench.run(1200)
       let shown = TransferList(bench.manager)
       list = shown
@@ -140,7 +140,7 @@ import Testing
   }
 
   @Test func `A view of the list is notified of changes`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let list = TransferList(bench.manager)
       let changes = NIOLockedValueBox(0)
       withObservationTracking {

@@ -18,9 +18,9 @@ import Testing
   /// The most elements that a reader takes before others of its actor can run.
   private static let most = 32
 
-  init() { OnMain.begin() }
+  init() { MainThread.begin() }
 
-  @concurrent private nonisolated func onAnotherThread() async -> Bool { OnMain.isHere }
+  @concurrent private nonisolated func onAnotherThread() async -> Bool { MainThread.isHere }
 
   /// - Returns: whether there was any.
   @concurrent private nonisolated func fill(
@@ -40,20 +40,20 @@ import Testing
   }
 
   @Test func `The main-actor check of these tests works`() async throws {
-    #expect(OnMain.isHere)
+    #expect(MainThread.isHere)
     async let elsewhere = onAnotherThread()
     #expect(await !elsewhere)
     await Task.yield()
-    #expect(OnMain.isHere)
+    #expect(MainThread.isHere)
   }
 
   @Test func `A reader of all events with a backlog lets other tasks of its actor run`()
     async throws
   {
-    try await StepBench.with(kept: .max) { bench in
+    try await StepFixture.with(kept: .max) { bench in
       let events = bench.manager.events()
       try await bench.run(1000)
-      let turns = MainActorTurns()
+      let turns = MainActorCounter()
       await turns.count {
         for await event in events {
           turns.note()
@@ -71,10 +71,10 @@ import Testing
   }
 
   @Test func `A late reader of a list lets other tasks of its actor run`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       try await bench.run(1000)
       let missed = bench.manager.events(after: 0)
-      let turns = MainActorTurns()
+      let turns = MainActorCounter()
       await turns.count {
         for await event in missed {
           turns.note()
@@ -93,10 +93,10 @@ import Testing
   @Test func `A reader of bytes with a backlog lets other tasks of its actor run`() async throws {
     let length: Int64 = 16 << 20
     let file = FaultScript.Resource("/file.bin", seed: 7, length: length)
-    try await Bench.with([file]) { bench in
+    try await DownloadFixture.with([file]) { bench in
       let run = try await StreamRun(try bench.request("/file.bin") { $0.destination = .stream })
       try await until { run.bytes.bufferedBytes == length }
-      let turns = MainActorTurns()
+      let turns = MainActorCounter()
       try await turns.count {
         for try await _ in run.bytes { turns.note() }
       }
@@ -109,7 +109,7 @@ import Testing
   @Test func `A list is opened off the main actor, even if it waits for a certificate file`()
     async throws
   {
-    try await Bench.with([]) { bench in
+    try await DownloadFixture.with([]) { bench in
       let (path, directory) = (bench.path("authorities.pem"), bench.path("list"))
       try #require(mkfifo(path, 0o600) == 0)
       async let hadTurn = fill(path, with: bench.server.certificateAuthorityPEM)
@@ -126,7 +126,7 @@ import Testing
   {
     let record = MainActorRecord()
     let names = (0..<40).map { "f\($0)" }
-    try await Bench.with(names.map { .plain($0) }) { bench in
+    try await DownloadFixture.with(names.map { .plain($0) }) { bench in
       var hooks = Hooks()
       hooks.reached = { record.note("\($0)") }
       var options = SQLiteStore.Options()

@@ -9,7 +9,7 @@ import Testing
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.close(after: 0), when: .init(times: 2))]
     }
-    try await QueueBench.with([resource]) { queue in
+    try await QueueFixture.with([resource]) { queue in
       let a = try await queue.manager.add(try queue.request("a") { $0.retry.retries = 3 })
       let metrics = try #require(try await a.result.metrics)
       #expect(metrics.requests == 3 && metrics.requests == queue.requests(a).count)
@@ -22,7 +22,7 @@ import Testing
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.stallBeforeHead, when: .request(1))]
     }
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let clock = ManualClock()
       try await bench.withManager(clock: clock) { manager in
         let transfer = try await manager.add(
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func `A transfer without requests has no metrics`() async throws {
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       let step = try await bench.manager.add(.step("pass"))
       #expect(try await step.result.metrics == nil)
     }
@@ -46,7 +46,7 @@ import Testing
 
   @Test func `A transfer without an answer has no time to the first answer`() async throws {
     let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.raw(text: ""))] }
-    try await QueueBench.with([resource]) { queue in
+    try await QueueFixture.with([resource]) { queue in
       let a = try await queue.add("a")[0]
       _ = await code(a)
       let told = await a.events().next(atMost: 1).first

@@ -6,7 +6,7 @@ import Testing
 /// A manager without subscribers still knows phases and progress.
 @Suite(.timeLimit(.minutes(1))) struct NoSubscriberTests {
   @Test func `A snapshot without subscribers has no phase when paused or ended`() async throws {
-    try await Bench.with([.held("a"), .plain("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .plain("b")]) { bench in
       let manager = try TransferManager()
       let a = try await manager.add(try bench.request("/a", as: "a") { $0.connections = 1 })
       let b = try await manager.add(try bench.request("/b", as: "b"))

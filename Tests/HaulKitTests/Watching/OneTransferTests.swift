@@ -12,7 +12,7 @@ import Testing
   }
 
   @Test func `The events of a transfer begin with a snapshot and end with its end`() async throws {
-    try await QueueBench.with([.held("a"), .held("b")], active: 2) { queue in
+    try await QueueFixture.with([.held("a"), .held("b")], active: 2) { queue in
       let added = try await queue.add("a", "b")
       for transfer in added { try await queue.hold(transfer) }
       let events = added[0].events()
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `A late subscriber gets only the snapshot and the end`() async throws {
-    try await QueueBench.with([.plain("a"), .broken("b"), .held("c")]) { queue in
+    try await QueueFixture.with([.plain("a"), .broken("b"), .held("c")]) { queue in
       let added = try await queue.add("a", "b", "c")
       _ = try await added[0].result
       try await queue.hold(added[2])
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `An unknown transfer has no events, and a removal ends the stream`() async throws {
-    try await StepBench.with(active: 1) { bench in
+    try await StepFixture.with(active: 1) { bench in
       let added = try await bench.manager.add((0..<3).map { .step("gate", input: "\($0)") })
       await bench.gate.waitForArrivals(1)
       var reader = added[1].events().makeAsyncIterator()
@@ -100,7 +100,7 @@ import Testing
   @Test func `Unread events of a transfer are bounded, and replaced by a new snapshot`()
     async throws
   {
-    try await StepBench.with(active: 1) { bench in
+    try await StepFixture.with(active: 1) { bench in
       await bench.manager.suspend()
       let transfer = try await bench.manager.add(.step("pass"))
       let events = transfer.events()
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test func `Thousands of subscribers each get only the events of their transfer`() async throws {
-    try await StepBench.with(active: 4) { bench in
+    try await StepFixture.with(active: 4) { bench in
       let added = try await bench.manager.add((0..<2000).map { .step("gate", input: "\($0)") })
       let ends = await withTaskGroup(of: Bool.self) { group in
         for transfer in added {
@@ -155,14 +155,14 @@ import Testing
   }
 
   @Test func `The handle has the current snapshot at any moment`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       try await queue.hold(a)
       let running = try #require(await a.snapshot)
       #expect(running.state == .running && running.phase == .transferring)
-      #expect(running.progress?.total == Int64(QueueBench.length) && running.result == nil)
+      #expect(running.progress?.total == Int64(QueueFixture.length) && running.result == nil)
       #expect(await a.state == .running)
-      #expect(await a.progress?.total == Int64(QueueBench.length))
+      #expect(await a.progress?.total == Int64(QueueFixture.length))
       try await a.pause()
       let paused = try #require(await a.snapshot)
       #expect(paused.state == .paused && paused.progress?.bytes ?? 0 > 0)

@@ -26,13 +26,13 @@ import Testing
     #expect(ends == [kinds.count - 1], "\(kinds)", sourceLocation: sourceLocation)
   }
 
-  @Test(arguments: [0, 1, 100_000, QueueBench.length])
+  @Test(arguments: [0, 1, 100_000, QueueFixture.length])
   func `100 % is reported once, before the end, for any file size`(
     length: Int
   ) async throws {
     let resource = FaultScript.Resource("/a", seed: 1, length: Int64(length))
     var added: Transfer?
-    let history = try await QueueBench.with([resource]) { queue in
+    let history = try await QueueFixture.with([resource]) { queue in
       let a = try await queue.add("a")[0]
       added = a
       _ = try await a.result
@@ -44,7 +44,7 @@ import Testing
   {
     var added: Transfer?
     var late: TransferEvents?
-    let history = try await QueueBench.with([.held("a")]) { queue in
+    let history = try await QueueFixture.with([.held("a")]) { queue in
       late = queue.manager.events()
       let a = try await queue.add("a")[0]
       added = a
@@ -54,7 +54,7 @@ import Testing
     }
     let a = try #require(added)
     let kinds = history.kinds(of: a)
-    expectWholeOnce(kinds, length: Int64(QueueBench.length))
+    expectWholeOnce(kinds, length: Int64(QueueFixture.length))
     let percents = kinds.compactMap { kind -> Int? in
       if case .progress(let progress) = kind { progress.percent } else { nil }
     }
@@ -62,12 +62,12 @@ import Testing
     #expect(percents.contains { (1...99).contains($0) }, "\(percents)")
     var told: [TransferEvent.Kind] = []
     for await event in try #require(late) { told.append(event.kind) }
-    expectWholeOnce(told, length: Int64(QueueBench.length))
+    expectWholeOnce(told, length: Int64(QueueFixture.length))
   }
 
   @Test func `An existing file is reported like a downloaded one`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.plain("a")]) { queue in
+    let history = try await QueueFixture.with([.plain("a")]) { queue in
       for _ in 1...2 {
         let request = try queue.request("a") { $0.destination = .directory(queue.bench.directory) }
         let transfer = try await queue.manager.add(request)
@@ -77,7 +77,7 @@ import Testing
       #expect(queue.asked.count == 2)
     }
     for transfer in added {
-      expectWholeOnce(history.kinds(of: transfer), length: Int64(QueueBench.length))
+      expectWholeOnce(history.kinds(of: transfer), length: Int64(QueueFixture.length))
     }
   }
 
@@ -85,7 +85,7 @@ import Testing
     async throws
   {
     var added: Transfer?
-    let history = try await QueueBench.with([.held("a")]) { queue in
+    let history = try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       added = a
       try await queue.hold(a)
@@ -102,18 +102,19 @@ import Testing
     let after = kinds[resumed...].compactMap(\.progress)
     let (last, first) = (try #require(before.last), try #require(after.first))
     #expect(first.bytes >= last.bytes && first.bytes > 0)
-    #expect(after.allSatisfy { $0.total == Int64(QueueBench.length) })
-    expectWholeOnce(kinds, length: Int64(QueueBench.length))
+    #expect(after.allSatisfy { $0.total == Int64(QueueFixture.length) })
+    expectWholeOnce(kinds, length: Int64(QueueFixture.length))
   }
 
   @Test func `An unknown length has no percentage until the file is complete`() async throws {
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [
-        Fault(.ignoreRange), Fault(.chunked()), Fault(.stall(after: Int64(QueueBench.heldAt))),
+        Fault(.ignoreRange), Fault(.chunked()),
+        Fault(.stall(after: Int64(QueueFixture.stallOffset))),
       ]
     }
     var added: Transfer?
-    let history = try await QueueBench.with([resource]) { queue in
+    let history = try await QueueFixture.with([resource]) { queue in
       let a = try await queue.add("a")[0]
       added = a
       try await queue.hold(a)
@@ -124,12 +125,12 @@ import Testing
     let progress = kinds.compactMap(\.progress)
     #expect(progress.count > 1)
     #expect(progress.dropLast().allSatisfy { $0.percent == nil && $0.secondsLeft == nil })
-    expectWholeOnce(kinds, length: Int64(QueueBench.length))
+    expectWholeOnce(kinds, length: Int64(QueueFixture.length))
   }
 
   @Test func `A failed or cancelled transfer never reports 100 %`() async throws {
     var added: [Transfer] = []
-    let history = try await QueueBench.with([.broken("a"), .held("b")]) { queue in
+    let history = try await QueueFixture.with([.broken("a"), .held("b")]) { queue in
       added = try await queue.add("a", "b")
       _ = await code(added[0])
       try await queue.hold(added[1])
@@ -144,7 +145,7 @@ import Testing
     async throws
   {
     let leak = Leak()
-    try await StepBench.with { bench in
+    try await StepFixture.with { bench in
       await bench.manager.register(step: "tell") { context in
         context.progress(1, of: 3)
         context.progress(3, of: 3)
@@ -170,7 +171,7 @@ import Testing
 
   @MainActor
   @Test func `A reader on the main actor gets percentages and the end there`() async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let a = try await queue.add("a")[0]
       let label = Label()
       let reader = Task {

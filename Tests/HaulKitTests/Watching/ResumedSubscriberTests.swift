@@ -8,7 +8,7 @@ import Testing
   func `A subscriber that resumes by number gets all later events once`(
     number: Int
   ) async throws {
-    try await StepBench.with(kept: 16) { bench in
+    try await StepFixture.with(kept: 16) { bench in
       try await bench.run(100)
       let events = bench.manager.events(after: number)
       async let told = stateChanges(300 - number, of: events)
@@ -20,7 +20,7 @@ import Testing
   @Test func `A subscriber that resumes during many changes gets no gaps and no repeats`()
     async throws
   {
-    try await StepBench.with(kept: 64) { bench in
+    try await StepFixture.with(kept: 64) { bench in
       try await bench.run(20)
       let last = 40 + 20 * 100
       async let work: Void = {
@@ -44,8 +44,8 @@ import Testing
     async throws
   {
     let store = MemoryStore()
-    try await StepBench.with(store: store) { try await $0.run(10) }
-    try await StepBench.with(store: store) { bench in
+    try await StepFixture.with(store: store) { try await $0.run(10) }
+    try await StepFixture.with(store: store) { bench in
       let events = bench.manager.events(after: 5)
       try await bench.run(3)
       #expect(await stateChanges(21, of: events).map(\.number) == Array(6...26))
@@ -56,7 +56,7 @@ import Testing
   func `A number outside the log begins with a reset`(
     number: Int?
   ) async throws {
-    try await StepBench.with(store: MemoryStore(keptEvents: 20)) { bench in
+    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { bench in
       let added = try await bench.run(100)
       let events = bench.manager.events(after: number)
       let first = try #require(await stateChanges(1, of: events).first)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `The oldest number in the log needs no reset`() async throws {
-    try await StepBench.with(store: MemoryStore(keptEvents: 20)) { bench in
+    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { bench in
       try await bench.run(100)
       let events = bench.manager.events(after: 180)
       #expect(await stateChanges(20, of: events).map(\.number) == Array(181...200))
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `A copy built from snapshot and events always equals the list`() async throws {
-    try await StepBench.with(kept: 8, active: 3, store: MemoryStore(keptEvents: 64)) { bench in
+    try await StepFixture.with(kept: 8, active: 3, store: MemoryStore(keptEvents: 64)) { bench in
       let (manager, copy) = (bench.manager, Copy())
       let reader = Task { await copy.follow(manager.events(after: nil)) }
       for round in 0..<30 {
@@ -106,7 +106,7 @@ import Testing
     var kept: TransferManager?
     var all: TransferEvents?
     var transfer: Transfer?
-    try await StepBench.with(kept: 16) { bench in
+    try await StepFixture.with(kept: 16) { bench in
       kept = bench.manager
       all = bench.manager.events()
       transfer = try await bench.run(50)[0]

@@ -25,7 +25,7 @@ import Testing
     wait: Wait
   ) async throws {
     let resource = FaultScript.Resource("/a", seed: 1, length: 1 << 20, faults: wait.faults)
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       // No time passes.
       let clock = ManualClock()
       let (manager, end) = try bench.manager(clock: clock)
@@ -56,7 +56,7 @@ import Testing
   {
     let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.close(after: 0))] }
     let (clock, store) = (ManualClock(), MemoryStore())
-    try await Bench.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { bench in
       let (first, endFirst) = try bench.manager(clock: clock, store: store)
       try await first.add(try bench.request("/a", as: "a") { $0.retry.retries = 8 })
       try await until {
@@ -76,7 +76,7 @@ import Testing
 
   @Test func `A shutdown makes a checkpoint, and the next program reuses the bytes`() async throws {
     let store = MemoryStore()
-    try await Bench.with([.held("a"), .held("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .held("b")]) { bench in
       _ = try await bench.queue(active: 2, store: store) { queue in
         for transfer in try await queue.add("a", "b") { try await queue.hold(transfer) }
       }
@@ -94,7 +94,7 @@ import Testing
 
   @Test func `A shutdown awaits a step that pauses, without waiting for a timer`() async throws {
     let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
-    try await StepBench.with(clock: clock, store: store, gate: gate) { bench in
+    try await StepFixture.with(clock: clock, store: store, gate: gate) { bench in
       let step = try await bench.manager.add(.step("spin", input: "1"))
       await gate.waitForArrivals(1)
       await bench.manager.shutdown()
@@ -112,7 +112,7 @@ import Testing
     let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
     var request = StepRequest(.named("deaf", input: nil))
     request.isIdempotent = isIdempotent
-    try await StepBench.with(clock: clock, store: store) { bench in
+    try await StepFixture.with(clock: clock, store: store) { bench in
       await bench.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
         while !Task.isCancelled { await Task.yield() }
@@ -130,7 +130,7 @@ import Testing
     let register = { @Sendable (manager: TransferManager) in
       await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
-    try await StepBench.with(store: store, register: register) { bench in
+    try await StepFixture.with(store: store, register: register) { bench in
       await bench.manager.waitUntilEmpty()
       let result = try await store.records(bench.manager.summaries().map(\.id)).first?.result
       #expect(result?.error?.code == (isIdempotent ? nil : .interrupted))
@@ -142,7 +142,7 @@ import Testing
     async throws
   {
     let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
-    try await StepBench.with(clock: clock, store: store) { bench in
+    try await StepFixture.with(clock: clock, store: store) { bench in
       await bench.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
         while !Task.isCancelled { await Task.yield() }
@@ -161,7 +161,7 @@ import Testing
     let register = { @Sendable (manager: TransferManager) in
       await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
-    try await StepBench.with(store: store, register: register) { bench in
+    try await StepFixture.with(store: store, register: register) { bench in
       _ = try await bench.manager.resume(.all)
       await bench.manager.waitUntilEmpty()
       let step = try #require(try await bench.manager.transfers().first)
@@ -173,7 +173,7 @@ import Testing
   @Test func `A shutdown abandons a download that does not stop within five seconds`() async throws
   {
     let (clock, gate) = (ManualClock(), StepGate())
-    try await Bench.with([.plain("a")]) { bench in
+    try await DownloadFixture.with([.plain("a")]) { bench in
       let (manager, end) = try bench.manager(clock: clock) { configuration in
         // A hook that signs requests, and ignores cancellation.
         configuration.prepare = { _ in
@@ -201,7 +201,7 @@ import Testing
   @Test func `A shutdown abandons a step that ignores everything after five seconds`() async throws
   {
     let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
-    try await StepBench.with(clock: clock, store: store, gate: gate) { bench in
+    try await StepFixture.with(clock: clock, store: store, gate: gate) { bench in
       let step = try await bench.manager.add(.step("gate", input: "1"))
       await gate.waitForArrivals(1)
       async let end: Void = bench.manager.shutdown()
@@ -223,7 +223,7 @@ import Testing
 
   @Test func `An end that cannot be stored does not delay the shutdown`() async throws {
     let (clock, store) = (ManualClock(), ReplayStore())
-    try await StepBench.with(clock: clock, store: store) { bench in
+    try await StepFixture.with(clock: clock, store: store) { bench in
       let step = try await bench.manager.add(.step("gate", input: "1"))
       await bench.gate.waitForArrivals(1)
       store.refuse(TransferError(.diskFull, "no space is left"))

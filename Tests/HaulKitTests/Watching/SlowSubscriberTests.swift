@@ -7,7 +7,7 @@ import Testing
   @Test func `A subscriber that never reads delays nothing, and few events are kept for it`()
     async throws
   {
-    try await StepBench.with(kept: 32) { bench in
+    try await StepFixture.with(kept: 32) { bench in
       let idle = [bench.manager.events(), bench.manager.events()]
       let resumed = bench.manager.events(after: nil)
       for _ in 1...20 {
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func `Without a limit, all unread events are kept`() async throws {
-    try await StepBench.with(kept: .max) { bench in
+    try await StepFixture.with(kept: .max) { bench in
       let idle = bench.manager.events()
       try await bench.run(500)
       #expect(bench.manager.bufferedEvents >= 1000)
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func `Events without a remaining reader are not kept`() async throws {
-    try await StepBench.with(kept: 1 << 20) { bench in
+    try await StepFixture.with(kept: 1 << 20) { bench in
       var idle: TransferEvents? = bench.manager.events()
       try await bench.run(500)
       #expect(bench.manager.bufferedEvents >= 1000)
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func `A subscriber far behind gets every state change from the store`() async throws {
-    try await StepBench.with(kept: 16) { bench in
+    try await StepFixture.with(kept: 16) { bench in
       let slow = bench.manager.events()
       let added = try await bench.run(700)
       let told = await stateChanges(1400, of: slow)
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func `A subscriber that catches up misses no events that happen meanwhile`() async throws {
-    try await StepBench.with(kept: 8) { bench in
+    try await StepFixture.with(kept: 8) { bench in
       let slow = bench.manager.events()
       try await bench.run(300)
       async let told = stateChanges(3000, of: slow)
@@ -68,7 +68,7 @@ import Testing
 
   @Test func `These tests detect a store that loses an event`() async throws {
     let store = LossyStore(lost: 40)
-    try await StepBench.with(kept: 8, store: store) { bench in
+    try await StepFixture.with(kept: 8, store: store) { bench in
       let slow = bench.manager.events()
       try await bench.run(100)
       let told = await stateChanges(199, of: slow).compactMap(\.number)
@@ -79,7 +79,7 @@ import Testing
   @Test func `A subscriber behind the log gets snapshots of all transfers, then new events`()
     async throws
   {
-    try await StepBench.with(kept: 8, store: MemoryStore(keptEvents: 20)) { bench in
+    try await StepFixture.with(kept: 8, store: MemoryStore(keptEvents: 20)) { bench in
       let slow = bench.manager.events()
       let added = try await bench.run(300)
       var standing: [TransferEvent] = []
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func `Fast and slow subscribers get the same events`() async throws {
-    try await StepBench.with(kept: 64) { bench in
+    try await StepFixture.with(kept: 64) { bench in
       let (prompt, slow) = (bench.manager.events(), bench.manager.events())
       async let first = stateChanges(400, of: prompt)
       try await bench.run(200)

@@ -10,7 +10,7 @@ import Testing
   func `A download returns when the file is complete, and reports progress on the caller's actor`()
     async throws
   {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       var percents: [Int] = []
       // Progress that was not yet reported may be replaced by newer progress.
       let (isTold, tell) = AsyncStream.makeStream(of: Void.self)
@@ -36,7 +36,7 @@ import Testing
   func `A cancelled task pauses, cancels or detaches its download before it throws`(
     behavior: CancelBehavior
   ) async throws {
-    try await QueueBench.with([.held("a")]) { queue in
+    try await QueueFixture.with([.held("a")]) { queue in
       let request = try queue.request("a")
       let call = Task { try await queue.manager.download(request, onCancel: behavior) }
       try await queue.server.waitForHeld("/a")
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func `A download in an already cancelled task adds nothing`() async throws {
-    try await QueueBench.with([.plain("a")]) { queue in
+    try await QueueFixture.with([.plain("a")]) { queue in
       let request = try queue.request("a")
       let call = Task {
         withUnsafeCurrentTask { $0?.cancel() }
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func `A download throws its failure, or that another caller cancelled it`() async throws {
-    try await QueueBench.with([.broken("a"), .held("b")]) { queue in
+    try await QueueFixture.with([.broken("a"), .held("b")]) { queue in
       let failed = try queue.request("a")
       let error = await #expect(throws: TransferError.self) {
         try await queue.manager.download(failed)
@@ -96,7 +96,7 @@ import Testing
   @Test func `A download waits while another caller has paused it, and ends with the manager`()
     async throws
   {
-    try await Bench.with([.held("a"), .held("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .held("b")]) { bench in
       var call: Task<TransferResult, any Error>?
       _ = try await bench.queue(active: 2) { queue in
         let (a, b) = (try queue.request("a"), try queue.request("b"))
@@ -117,7 +117,7 @@ import Testing
     async throws
   {
     for round in 1...10 {
-      try await QueueBench.with([.plain("a")]) { queue in
+      try await QueueFixture.with([.plain("a")]) { queue in
         let request = try queue.request("a")
         let call = Task {
           try await queue.manager.download(request) { progress in
@@ -138,7 +138,7 @@ import Testing
 
   @Test func `In a task group, the first failed download pauses the others`() async throws {
     let names: [FaultScript.Resource] = [.held("a"), .held("b"), .broken("c")]
-    try await QueueBench.with(names, active: 3) { queue in
+    try await QueueFixture.with(names, active: 3) { queue in
       let requests = try ["a", "b", "c"].map { try queue.request($0) }
       let error = await #expect(throws: TransferError.self) {
         try await withThrowingTaskGroup(of: TransferResult.self) { group in

@@ -122,7 +122,7 @@ struct RangeFaultTests {
   }
 
   @Test("the content changes with the validators kept, from the second request on")
-  func changesContentInSilence() async throws {
+  func changesContentWithoutNewValidator() async throws {
     let fault = Fault(.content(seed: 43), when: .init(firstRequest: 2))
     try await withResource(fault) { client, _ in
       let first = try await client.get("/f")

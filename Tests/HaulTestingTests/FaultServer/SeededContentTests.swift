@@ -98,7 +98,7 @@ struct PacerTests {
   }
 
   @Test("after a long silence, catches up for a tenth of a second only")
-  func forgetsSilence() {
+  func forgetsIdleTime() {
     var pacer = Pacer(.rate(1_000_000), now: .uptimeNanoseconds(0))
     let late = NIODeadline.uptimeNanoseconds(60_000_000_000)
     var sent = 0

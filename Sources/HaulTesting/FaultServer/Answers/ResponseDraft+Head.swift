@@ -46,7 +46,7 @@ extension ResponseDraft {
   static let hostileBytes: [UInt8] =
     Array("\u{1B}]0;owned\u{7}\u{1B}[31m".utf8) + [0x9B] + Array("31m\u{9B}\u{202E}\u{7F}".utf8)
 
-  private mutating func addHostileText(_ place: Fault.HostileTextField) {
+  private mutating func addHostileText(_ place: Fault.HostileTextPosition) {
     switch place {
     case .reason: reason = Array("OK ".utf8) + Self.hostileBytes
     case .header: fields.append(Field(name: "X-Hostile", value: Self.hostileBytes))

@@ -20,7 +20,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
   private var isInBody = false
   private static let endOfHead = Array("\r\n\r\n".utf8)
   /// Fields that HTTP/2 does not allow (RFC 9113, section 8.2.2).
-  private static let ofTheConnection: Set = [
+  private static let connectionFields: Set = [
     "connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade",
   ]
 
@@ -84,7 +84,7 @@ final class HTTP2Stream: ChannelDuplexHandler {
       guard let colon = line.firstIndex(of: ":") else { continue }
       let name = line[..<colon].lowercased()
       let value = line[line.index(after: colon)...].drop { $0 == " " }
-      if !Self.ofTheConnection.contains(name) { fields.add(name: name, value: String(value)) }
+      if !Self.connectionFields.contains(name) { fields.add(name: name, value: String(value)) }
     }
     isInBody = !status.hasPrefix("1")
     context.write(wrapOutboundOut(.headers(.init(headers: fields))), promise: nil)

@@ -24,7 +24,7 @@ extension Fault {
     case head, body
   }
 
-  package enum HostileTextField: String, Codable, Hashable, Sendable {
+  package enum HostileTextPosition: String, Codable, Hashable, Sendable {
     case reason, header, fold, disposition
   }
 
@@ -104,7 +104,7 @@ extension Fault {
     /// A correct `Repr-Digest` by default.
     case digest(field: DigestField? = nil, wrong: Bool? = nil)
     /// ESC, BEL, 0x9B, U+009B, U+202E and others in that place; `fold` is a folded line.
-    case hostileText(place: HostileTextField)
+    case hostileText(place: HostileTextPosition)
     /// One line of so many bytes, and so many small fields.
     case headerBomb(lineBytes: Int? = nil, fields: Int? = nil)
     /// Interim responses (default 103) before the head, so many milliseconds apart (default 0).

@@ -7,7 +7,7 @@ final class ConcurrencyMonitor: Sendable {
     var hasBegun = false
     var isOver = false
     /// The numbers of requests that were answered at the same time.
-    var crowds: Set<Set<Int>> = []
+    var concurrentSets: Set<Set<Int>> = []
   }
 
   private let server: FaultServer
@@ -42,11 +42,12 @@ final class ConcurrencyMonitor: Sendable {
   /// The most of these requests that were answered at once, and the number of files; 0 if the limit
   /// was never exceeded.
   func most(of requests: [RequestRecord]) -> (requests: Int, files: Int) {
-    let crowds = state.withLockedValue { state in
-      state.crowds.map { crowd in requests.filter { crowd.contains($0.number) } }
+    let concurrentSets = state.withLockedValue { state in
+      state.concurrentSets.map { crowd in requests.filter { crowd.contains($0.number) } }
     }
     return (
-      crowds.map(\.count).max() ?? 0, crowds.map { Set($0.map(\.path)).count }.max() ?? 0
+      concurrentSets.map(\.count).max() ?? 0,
+      concurrentSets.map { Set($0.map(\.path)).count }.max() ?? 0
     )
   }
 
@@ -60,11 +61,11 @@ final class ConcurrencyMonitor: Sendable {
   private static func note(
     _ snapshot: FaultServerSnapshot, _ limit: Int, _ state: NIOLockedValueBox<State>
   ) -> Bool {
-    let isCrowded = snapshot.total.inProgress > limit
-    let crowd = isCrowded ? snapshot.requests.filter { $0.outcome == nil }.map(\.number) : []
+    let isOverLimit = snapshot.total.inProgress > limit
+    let crowd = isOverLimit ? snapshot.requests.filter { $0.outcome == nil }.map(\.number) : []
     return state.withLockedValue { state in
       state.hasBegun = true
-      if isCrowded { state.crowds.insert(Set(crowd)) }
+      if isOverLimit { state.concurrentSets.insert(Set(crowd)) }
       return state.isOver
     }
   }

@@ -21,7 +21,7 @@ struct ProgramFixture: Sendable {
   ) async throws {
     let place = directory ?? ScratchFixture.make()
     defer { if directory == nil { try? FileManager.default.removeItem(atPath: place) } }
-    try await StepBench.with(active: active, clock: clock, store: store, programs: programs) {
+    try await StepFixture.with(active: active, clock: clock, store: store, programs: programs) {
       try await body(ProgramFixture(manager: $0.manager, directory: place))
     }
   }

@@ -255,7 +255,7 @@ extension Ledger {
     guard let late = members[id], late.stage == .queued, !late.wasCalled, !hasRefused else {
       return
     }
-    let isSilent = late.host.map { silences[$0] != nil } ?? false
+    let isSilent = late.host.map { silentSince[$0] != nil } ?? false
     guard !isSilent else { return }
     for early in listed where early.goesFirst && !early.isHeld && !starting.contains(early.id) {
       guard early.host == late.host, isReady(early) == true, early.storedState.retryAt == nil
@@ -274,7 +274,7 @@ extension Ledger {
       [.restart, .requeue].contains(order.command) && order.covers(late)
     }
     // A member that asked a silent host in vain comes after the others of that host.
-    let isSilent = late.host.map { silences[$0] != nil } ?? false
+    let isSilent = late.host.map { silentSince[$0] != nil } ?? false
     guard !isCommanded, !isSilent else { return }
     for early in listed where early.waited && early.stage == .queued && early.id != id {
       guard early.host == late.host, early.storedState.priority == late.storedState.priority,

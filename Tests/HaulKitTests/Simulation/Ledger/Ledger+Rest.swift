@@ -101,12 +101,12 @@ extension Ledger {
     where member.stage == .queued && isReady(member) == true && isDue(member, at: wallSeconds) {
       if let host = member.host {
         let ofHost = active.count { $0.host == host }
-        let isSilent = silences[host].map { now < $0 + Self.longestWaitForHost }
+        let isSilent = silentSince[host].map { now < $0 + Self.longestWaitForHost }
         if isSilent == true { continue }
         let isTaken =
-          ofHost >= (shyHosts.contains(host) || isSilent != nil ? 1 : limits.activePerHost)
+          ofHost >= (hostsThatRefused.contains(host) || isSilent != nil ? 1 : limits.activePerHost)
           || open.count { $0.host == host }
-            >= (shyHosts.contains(host) ? 1 : limits.connectionsPerHost)
+            >= (hostsThatRefused.contains(host) ? 1 : limits.connectionsPerHost)
         if isTaken || pauses[host].map({ $0 > now }) == true { continue }
       }
       violate("\(member.name) waits, and \(active.map(\.name).sorted()) run of \(limits.active)")

@@ -82,11 +82,11 @@ struct Ledger: Sendable {
   var steps: Set<TransferID> = []
   var limits = Limits()
   /// Hosts that have refused something: they may be used less than the limits allow.
-  var shyHosts: Set<String> = []
+  var hostsThatRefused: Set<String> = []
   /// The ends of pauses of hosts.
   var pauses: [String: Instant] = [:]
   /// The last time without an answer, for hosts that have not answered since.
-  var silences: [String: Instant] = [:]
+  var silentSince: [String: Instant] = [:]
   /// The time until which refused ends may not be stored yet.
   var troubledUntil = Instant()
   /// Whether the store of this process has refused a change: a member that had its slot then may
@@ -150,7 +150,7 @@ struct Ledger: Sendable {
     note("crash: \(how)")
     (orders, calls, moves, steps) = ([:], [:], 0, [])
     (fetches, idle) = ([:], [:])
-    (shyHosts, pauses, silences) = ([], [:], [:])
+    (hostsThatRefused, pauses, silentSince) = ([], [:], [:])
     (troubledUntil, hasRefused) = (Instant(), false)
     hours?.crashed()
     for id in members.keys {

@@ -16,10 +16,10 @@ extension SimulatedTransport {
       throw TransferError(.internal, "there is no such resource in this world")
     }
     let fault = takeFault(connection)
-    let isAway = servers.habits.awayHost == connection.host
+    let isAway = servers.habits.unreachableHost == connection.host
     guard !isAway, fault != .refused, fault != .silent else {
       // A wait without an answer ends with an error.
-      defer { ledger.withLockedValue { $0.silences[connection.host] = clock.now } }
+      defer { ledger.withLockedValue { $0.silentSince[connection.host] = clock.now } }
       if fault == .silent, !isAway { try await clock.wait(.seconds(600)) }
       throw TransferError(.connect, "refused", isRetryable: true)
     }
@@ -42,7 +42,7 @@ extension SimulatedTransport {
     let fault = Fault.allCases[dice.below(Fault.allCases.count)]
     ledger.withLockedValue { ledger in
       ledger.note("fault \(connection.number): \(fault)")
-      _ = ledger.shyHosts.insert(connection.host)
+      _ = ledger.hostsThatRefused.insert(connection.host)
     }
     return fault
   }

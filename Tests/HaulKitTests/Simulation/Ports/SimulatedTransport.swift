@@ -23,7 +23,7 @@ final class SimulatedTransport: Transport {
     /// One of so many requests fails; nil for none.
     var faultOneIn: Int?
     /// A host that refuses every connection.
-    var awayHost: String?
+    var unreachableHost: String?
     /// Whether requests may be begun without a task.
     var begins = false
     /// Whether answers and bytes may take time; otherwise all arrive at once.
@@ -82,7 +82,7 @@ final class SimulatedTransport: Transport {
 
   /// From now on the manager knows that the host answers.
   private func tellAnswer(of request: FetchRequest) {
-    ledger.withLockedValue { $0.silences[request.url.origin.host] = nil }
+    ledger.withLockedValue { $0.silentSince[request.url.origin.host] = nil }
   }
 
   func begin(
@@ -122,7 +122,7 @@ final class SimulatedTransport: Transport {
   private func open(_ request: FetchRequest) throws -> SimulatedConnection {
     try checkAlive()
     guard network.isUp else {
-      ledger.withLockedValue { $0.silences[request.url.origin.host] = clock.now }
+      ledger.withLockedValue { $0.silentSince[request.url.origin.host] = clock.now }
       throw TransferError(.connect, "no way", isRetryable: true, cause: .noRoute)
     }
     let (name, host) = (request.url.name, request.url.origin.host)

@@ -4,7 +4,7 @@ import HaulHTTP
 import HaulKit
 import HaulTesting
 
-extension Bench {
+extension DownloadFixture {
   /// A manager on the real network and the real file system, with that clock and one transfer at a
   /// time. `end` shuts it down.
   func manager(

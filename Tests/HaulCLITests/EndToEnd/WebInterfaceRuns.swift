@@ -1,0 +1,131 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// What the control interface has for the page: limits, order, priorities, details, files.
+@Suite("The control interface of the page", .timeLimit(.minutes(5)))
+struct WebInterfaceRuns {
+  private func call(
+    _ method: String, _ path: String, _ body: String? = nil, _ fixture: DaemonFixture
+  ) throws -> SocketCall {
+    try SocketCall(
+      method, "/api/v1/\(path)", ["Host: localhost", "Content-Type: application/json"], body: body,
+      to: try fixture.location().socket)
+  }
+
+  private func limits(_ fixture: DaemonFixture) throws -> LimitsDocument {
+    try JSONDecoder().decode(
+      LimitsDocument.self, from: Data(try call("GET", "limits", nil, fixture).body.utf8))
+  }
+
+  @Test("limits and the timetable are changed while it runs, and a wrong one changes nothing")
+  func changesLimits() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let before = try limits(fixture)
+      #expect(before.schedule == [])
+      let window = #"{"days":["monday","sunday"],"from":"22:00","to":"06:30"}"#
+      let change = #"{"active":2,"active_per_host":0,"rate":4096,"schedule":[\#(window)]}"#
+      #expect(try call("PATCH", "limits", change, fixture).status == 200)
+      let after = try limits(fixture)
+      #expect((after.active, after.activePerHost, after.rate) == (2, 0, 4096))
+      #expect(after.connections == before.connections)
+      #expect(after.schedule?.first?.days == ["monday", "sunday"])
+      #expect(after.schedule?.first.map { "\($0.from)-\($0.to)" } == "22:00-06:30")
+      let wrong = [
+        (#"{"active":-1}"#, 422), (#"{"rate":-1}"#, 422), (#"{"connections":1000000}"#, 422),
+        (#"{"active":3,"schedule":[{"days":["someday"],"from":"22:00","to":"06:00"}]}"#, 422),
+        (#"{"active":3,"schedule":[{"days":["monday"],"from":"24:00","to":"06:00"}]}"#, 422),
+        (#"{"active":3,"schedule":[{"days":[],"from":"2:00","to":"06:00"}]}"#, 422),
+        (#"{"activ":3}"#, 400), (#"{"active":"3"}"#, 400),
+      ]
+      for (body, status) in wrong {
+        #expect(try call("PATCH", "limits", body, fixture).status == status, "\(body)")
+      }
+      #expect(try limits(fixture) == after)
+      #expect(try call("PATCH", "limits", #"{"schedule":[]}"#, fixture).status == 200)
+      #expect(try limits(fixture).schedule == [])
+    }
+  }
+
+  @Test("the order of the list, and one priority for several")
+  func ordersAndPrioritizes() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      _ = try await fixture.haul("suspend")
+      let first = try await fixture.add("/a", "-o", fixture.work.path("1"))
+      let second = try await fixture.add("/a", "-o", fixture.work.path("2"))
+      #expect(try await fixture.haul("move", "--first", second).status == 0)
+      let order = try JSONDecoder().decode(
+        OrderDocument.self, from: Data(try call("GET", "order", nil, fixture).body.utf8))
+      #expect(order.ids.map(\.description) == [second, first])
+      let command = #""command":"prioritize","transfers":{"ids":["\#(first)","\#(second)"]}"#
+      #expect(
+        try call("POST", "commands", "{\(command),\"priority\":\"utility\"}", fixture).status == 200
+      )
+      #expect(try await fixture.state(of: first).priority == "utility")
+      #expect(try await fixture.state(of: second).priority == "utility")
+      #expect(try call("POST", "commands", "{\(command)}", fixture).status == 400)
+      #expect(
+        try call("POST", "commands", "{\(command),\"priority\":\"x\"}", fixture).status == 422)
+    }
+  }
+
+  @Test("the details of a running download have its parts and its failed attempts")
+  func details() async throws {
+    let resource = CommandFixture.file(
+      "/a", Fault(.status(503), when: .request(1)), Fault(.stall(after: 1 << 16)))
+    try await DaemonFixture.with(resource) { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let id = try await fixture.add("/a", "-o", fixture.work.path("a"))
+      var details: DetailsDocument
+      repeat {
+        let answer = try call("GET", "transfers/\(id)/details", nil, fixture)
+        details = try JSONDecoder().decode(DetailsDocument.self, from: Data(answer.body.utf8))
+      } while details.present?.first?.last != 1 << 16
+      #expect(details.present?.first?.first == 0)
+      #expect(details.active.count == 1)
+      #expect(details.attempts.first?.error.status == 503)
+      #expect(details.added != nil && details.started != nil && details.ended == nil)
+      #expect(try call("GET", "transfers/ZZZZZZZZ/details", nil, fixture).status == 404)
+    }
+  }
+
+  @Test("over TCP, files are deleted below the directory, and not through a link")
+  func deletesBelowRoots() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
+      let (root, outside) = (fixture.work.path("root"), fixture.work.path("outside"))
+      for path in [root, outside, "\(root)/sub"] {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+      }
+      let serving = try await fixture.serve("--listen", "127.0.0.1:0", "--root", root)
+      try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
+      let port = try #require(serving.firstError(matching: /listening on port (\d+)/))
+      let token = try String(contentsOfFile: try fixture.location().token, encoding: .utf8)
+      for path in ["\(root)/sub/a", "\(root)/moved", "\(outside)/b"] {
+        _ = try await fixture.add("/a", "-o", path)
+      }
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      // The name is now a link to another file of the same length.
+      try FileManager.default.moveItem(atPath: "\(root)/moved", toPath: "\(outside)/moved")
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(root)/moved", withDestinationPath: "\(outside)/moved")
+      let answer = try SocketCall(
+        "POST", "/api/v1/commands",
+        [
+          "Host: 127.0.0.1:\(port)", "Content-Type: application/json",
+          "Authorization: Bearer \(token.trimmingCharacters(in: .newlines))",
+        ], body: #"{"command":"remove","transfers":{"all":true},"delete_files":true}"#,
+        at: .port(try #require(Int(port))))
+      #expect(answer.status == 200)
+      let left = try JSONDecoder().decode(CommandResponse.self, from: Data(answer.body.utf8)).left
+      #expect(Set(left) == ["\(root)/moved", "\(outside)/b"])
+      #expect(!FileManager.default.fileExists(atPath: "\(root)/sub/a"))
+      for path in ["\(outside)/b", "\(outside)/moved"] {
+        #expect(FileManager.default.fileExists(atPath: path))
+      }
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import HaulFiles
+import HaulTesting
+import Testing
+
+@Suite("Many small files published together, over the simulated disk")
+struct GroupCrashTests {
+  @Test("A file that was reported complete is whole after a power cut, in any group")
+  func invariantsHold() async {
+    let base = ScheduleTests.firstSeed ?? 70_000
+    print("group schedules: \(ScheduleTests.count) from seed \(base)")
+    for seed in base..<(base + ScheduleTests.count) {
+      await Task.yield()
+      let violations = GroupCrashScenario.violations(seed: seed)
+      if violations.isEmpty { continue }
+      Issue.record("HAUL_SEED=\(seed): \(violations)")
+      return
+    }
+  }
+
+  @Test("A report before the syncs of the group is detected")
+  func earlyReportIsCaught() async {
+    for seed in UInt64(1)...3_000 {
+      await Task.yield()
+      if !GroupCrashScenario.violations(seed: seed, telling: .beforeTheSyncs).isEmpty { return }
+    }
+    Issue.record("no schedule noticed")
+  }
+
+  @Test(
+    "A missing or late sync is detected",
+    arguments: [BrokenDisk.Defect.syncAfterRename, .noSync, .noDirectorySync])
+  func brokenSyncsAreCaught(defect: BrokenDisk.Defect) async {
+    for seed in UInt64(1)...3_000 {
+      await Task.yield()
+      let violations = GroupCrashScenario.violations(seed: seed) { BrokenDisk($0, defect: defect) }
+      if !violations.isEmpty { return }
+    }
+    Issue.record("no schedule noticed: \(defect)")
+  }
+}

@@ -1,0 +1,212 @@
+import HaulCore
+import HaulKit
+import HaulTesting
+import Testing
+
+@Suite("Answers that differ from the requested range")
+struct RangeResponseCases {
+  static let shift = Fault(.shiftRange(by: 1000), when: .init(has: .range))
+
+  @Test("Case 6: a range that begins elsewhere is never written; the whole file is requested")
+  func shifted() async throws {
+    try await DownloadFixture.serving(.file(512 * kibi, Self.shift)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
+      #expect(bench.ranges == ["bytes=0-", "-"])
+    }
+  }
+
+  @Test("Case 6: the same for a resumed range, without losing bytes")
+  func shiftedResume() async throws {
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [Self.shift])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(outcome.result.reused == 0, "every byte is downloaded again")
+      #expect(bench.ranges == [VersionCases.resumed, "-"])
+    }
+  }
+
+  @Test("Case 6: the same on an additional connection; the first one continues")
+  func shiftedSibling() async throws {
+    let shift = Fault(.shiftRange(by: -1), when: .init(offsetAtLeast: 1))
+    let resource = FaultScript.Resource.file(1024 * kibi, shift) { $0.rate = 2 << 20 }
+    try await DownloadFixture.serving(resource) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome, length: 1024 * kibi)
+      #expect(outcome.attempts == 0)
+      #expect(bench.requests.count > 1)
+    }
+  }
+
+  @Test("Case 7: a range shorter than requested is kept, and the rest is requested")
+  func shortened() async throws {
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(.shortenRange(to: 200_000)))) {
+      bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 0)
+      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287", "bytes=400000-524287"])
+      #expect(outcome.result.fetched == 512 * kibi)
+    }
+  }
+
+  @Test("Cases 7 and 11: a short range of an unknown total is not accepted as the whole file")
+  func shortenedOfUnknown() async throws {
+    let fault = Fault(
+      .shortenRange(to: 200_000), .contentRange(value: "bytes {first}-{last}/*"),
+      when: .init(offsetBelow: 512 * kibi))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+    }
+  }
+
+  @Test("Case 8: bytes beyond a shortened range are not accepted as the next bytes")
+  func lengthenedShort() async throws {
+    let fault = Fault(
+      .shortenRange(to: 200_000), .lengthenBody(by: 5000), .chunked(), when: .request(1))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287"])
+    }
+  }
+
+  static let tooLong: [[Fault.Action]] = [
+    [.lengthenBody(by: 5000, declared: false), .closeAfterwards(announced: true)],
+    [.lengthenBody(by: 5000)],
+    [.lengthenBody(by: 5000), .chunked()],
+  ]
+
+  @Test("Case 8: bytes beyond the range are never written", arguments: tooLong)
+  func lengthened(actions: [Fault.Action]) async throws {
+    var fault = Fault(.ignoreIfRange, when: .init(has: .range))
+    fault.actions = actions
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      try bench.expectWhole(try await bench.finish(try bench.file(connections: 2)))
+    }
+  }
+
+  @Test("Case 8: bytes beyond the range on a kept connection are a violation, or are not noticed")
+  func lengthenedOnKeptConnection() async throws {
+    let fault = Fault(.lengthenBody(by: 5000, declared: false))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      // They are parsed as the head of another answer, before or after the end of this one was
+      // passed on.
+      if outcome.result.state == .completed {
+        try bench.expectWhole(outcome)
+      } else {
+        try bench.expectFailure(outcome, .protocolViolation)
+      }
+    }
+  }
+
+  @Test("Case 9: a body that ends early is an error, and the download continues")
+  func endsEarly() async throws {
+    let fault = Fault(.close(after: 200_000), when: .request(1))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 1)
+      #expect(outcome.restarts == 0)
+      #expect(bench.requests.count == 2)
+    }
+  }
+
+  @Test("Case 9: bytes on disk are not requested again after a lost connection")
+  func keepsPrefix() async throws {
+    let fault = Fault(.stall(after: 200 * kibi), when: .request(1))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file()) { _ in
+        bench.server.dropConnections()
+      }
+      try bench.expectWhole(outcome)
+      #expect(outcome.attempts == 1)
+      #expect(bench.ranges == ["bytes=0-", VersionCases.resumed])
+      #expect(outcome.result.fetched == 512 * kibi)
+    }
+  }
+
+  @Test("Case 9: a body that ends early is an error, never a finished file")
+  func endsEarlyForGood() async throws {
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(.close(after: 1000)))) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 0))
+      try bench.expectFailure(outcome, .connectionLost)
+    }
+  }
+
+  @Test("Case 9: a chunked body that is shorter than its Content-Range is an error")
+  func endsBeforeItsRange() async throws {
+    let fault = Fault(
+      .shortenRange(to: 1000), .chunked(), .contentRange(value: "bytes 0-524287/524288"))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file(retries: 0))
+      try bench.expectFailure(outcome, .connectionLost)
+      #expect(bench.requests.count == 1)
+    }
+  }
+
+  @Test(
+    "Case 10: a 206 with an unreadable Content-Range is not written",
+    arguments: [
+      nil, "bytes={first}-{last}/{total}", "{first}-{last}/{total}", "bytes {first}-{last}",
+      "items {first}-{last}/{total}", "bytes {last}-{first}/{total}", "bytes 0-/{total}",
+    ])
+  func unreadable(value: String?) async throws {
+    let fault = Fault(.contentRange(value: value), when: .init(has: .range))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(bench.ranges == ["bytes=0-", "-"])
+      #expect(outcome.attempts == 0)
+    }
+  }
+
+  @Test(
+    "Case 11: an unknown total stays unknown until the server has nothing more",
+    arguments: [true, false])
+  func unknownTotal(tellsAtEnd: Bool) async throws {
+    let length = 512 * kibi
+    let unknown = Fault(
+      .contentRange(value: "bytes {first}-{last}/*"), when: .init(has: .range, offsetBelow: length))
+    let end = Fault(
+      .rangeNotSatisfiable(withTotal: tellsAtEnd), when: .init(offsetAtLeast: length))
+    try await DownloadFixture.serving(.file(length, unknown, end)) { bench in
+      let outcome = try await bench.finish(try bench.file(connections: 4))
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.ranges.prefix(2) == ["bytes=0-", "bytes=524288-"])
+    }
+  }
+
+  @Test("Case 12: another total, once, is an outdated node: nothing is lost")
+  func otherTotalOnce() async throws {
+    let other = Fault(.contentRange(value: "bytes {first}-{last}/999999"), when: .first(1))
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
+      try await bench.interrupt(try bench.file())
+      bench.server.setFaults(resourcePath, [other])
+      let outcome = try await bench.finish(try bench.file())
+      try bench.expectWhole(outcome)
+      #expect(outcome.restarts == 0)
+      #expect(bench.ranges == [VersionCases.resumed, VersionCases.resumed])
+    }
+  }
+
+  @Test("Case 12: another total, repeatedly, is a change: it starts over once, then fails")
+  func otherTotal() async throws {
+    let other = Fault(
+      .contentRange(value: "bytes {first}-{last}/999999"), when: .init(offsetAtLeast: 1))
+    let held = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
+    try await DownloadFixture.serving(.file(512 * kibi, other, held)) { bench in
+      let outcome = try await bench.finish(try bench.file(), times: 2) { _ in
+        bench.server.dropConnections()
+      }
+      try bench.expectFailure(outcome, .changedOnServer)
+      #expect(outcome.restarts == 1)
+    }
+  }
+}
