@@ -190,8 +190,11 @@ struct ControlAPI: Sendable {
 extension ControlAPI {
   private func perform(_ body: CommandBody) async throws -> CommandResponse {
     let ids = try await ids(of: body.transfers)
-    if let roots {
-      for transfer in try await manager.rows(of: ids) { try roots.check(body, of: transfer) }
+    if let roots, RootDirectories.checks(body.command) {
+      for start in stride(from: 0, to: ids.count, by: Self.maximumPage) {
+        let some = Array(ids[start..<min(start + Self.maximumPage, ids.count)])
+        for transfer in try await manager.rows(of: some) { try roots.check(body, of: transfer) }
+      }
     }
     let finished = FinishedFiles(
       body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [],

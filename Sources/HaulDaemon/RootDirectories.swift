@@ -44,8 +44,16 @@ struct RootDirectories: Sendable {
     }
   }
 
-  /// A transfer that was added over the socket may run a program and have files anywhere: no command
-  /// over TCP runs the program again, or deletes or replaces the files.
+  /// Whether a command may run a program again, or delete or replace files.
+  static func checks(_ command: CommandBody.Name) -> Bool {
+    switch command {
+    case .cancel, .remove, .restart, .retry: true
+    case .pause, .resume, .requeue, .start, .prioritize, .move: false
+    }
+  }
+
+  /// A transfer that was added over the socket may run a program and have files anywhere: over TCP,
+  /// the program is not run again after its end, and the files are not deleted or replaced.
   /// - Throws: `Problem` (403).
   func check(_ body: CommandBody, of transfer: TransferView) throws(Problem) {
     let id = transfer.row.id

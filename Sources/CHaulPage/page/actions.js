@@ -160,6 +160,8 @@ async function finish(work, stopped) {
       return;
     }
     toast(problem.message, { isBad: true });
+    // None was changed: what was paused meanwhile continues.
+    if (!work.isOver && work.paused.length > 0) await report(() => send("resume", work.paused));
   }
   work.isOver = true;
   // The rows are removed by the daemon's own messages; refused ones are shown again.

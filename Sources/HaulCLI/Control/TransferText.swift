@@ -85,7 +85,7 @@ package enum TransferText {
       case "disk-full": "it resumes when there is enough room"
       case "directory-missing": "it resumes when the directory is back"
       case "offline": "it resumes when there is a network"
-      case "start-time": "haul start \(transfer.id) lets it start at once"
+      case "start-time": "haul start \(transfer.id) lets it start before that time"
       case "schedule": "haul start --force \(transfer.id) starts it now"
       case "suspended": "haul unsuspend lets it start"
       case "host-back-off", "host-outage": "it resumes by itself"

@@ -14,10 +14,14 @@ package enum LocalTime {
   package static func seconds(
     _ text: String, at wallSeconds: Double
   ) throws(UsageError) -> Double {
-    if let match = text.wholeMatch(of: /(\d\d):(\d\d)/) {
+    if let match = text.wholeMatch(of: /([0-9][0-9]):([0-9][0-9])/) {
       return try next(Int32(match.1), Int32(match.2), after: wallSeconds)
     }
-    let form = /(\d{4})-(\d\d)-(\d\d)[T ](\d\d):(\d\d)(?::(\d\d))?(Z|[+-]\d\d:\d\d)?/
+    let form =
+      #/
+      ([0-9]{4})-([0-9]{2})-([0-9]{2})[T\x20]([0-9]{2}):([0-9]{2})
+      (?::([0-9]{2}))?(Z|[+-][0-9]{2}:[0-9]{2})?
+      /#
     guard let match = text.wholeMatch(of: form) else { throw UsageError(hint) }
     func number(_ digits: Substring?) -> Int32 { digits.flatMap { Int32($0) } ?? 0 }
     var time = tm()

@@ -14,10 +14,8 @@ extension QueueMachine {
   ) throws(TransferError) -> CommandRefusal? {
     let id = record.id
     guard let member = members[id] else { return .isUnknown }
-    var former = record.request
-    former.startsAt = member.facts.storedState.startTime
     if member.state.refusalOfChange == .isRunning,
-      former.isSameExceptLimits(as: request)
+      record.request.isSameExceptLimits(as: request)
     {
       limit(id, request, &decision)
       return nil
@@ -50,7 +48,11 @@ extension QueueMachine {
       if let old = file.old { targets.release(old, of: id) }
       if let new = file.new { take(new, for: id) }
     }
-    apply(changed, to: member, &decision)
+    // An unchanged start time does not begin to count again.
+    let startTime =
+      request.startsAt == record.request.startsAt
+      ? member.facts.storedState.startTime : request.startTime
+    apply(changed, startingAt: startTime, to: member, &decision)
     return nil
   }
 
@@ -65,7 +67,8 @@ extension QueueMachine {
   }
 
   private mutating func apply(
-    _ request: TransferRequest, to member: Member, _ decision: inout QueueDecision
+    _ request: TransferRequest, startingAt startTime: Double?, to member: Member,
+    _ decision: inout QueueDecision
   ) {
     let id = member.facts.id
     let facts = QueuedMember(TransferRecord(id: id, request: request))
@@ -82,7 +85,7 @@ extension QueueMachine {
     // The change may remove the cause of a failed attempt.
     change(id) {
       $0.isPostponed = false
-      $0.facts.storedState.waitReason = request.startTime.map { .startTime(until: $0) }
+      $0.facts.storedState.waitReason = startTime.map { .startTime(until: $0) }
     }
     scheduleOrBlock(id, &decision)
     decision.effects.append(.rearrange(id))

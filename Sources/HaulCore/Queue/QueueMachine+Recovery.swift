@@ -100,12 +100,14 @@ extension QueueMachine {
     guard members.state(of: id) == .running else {
       return ended(id, .suspended, nil, by: .disk, &decision)
     }
-    change(id) { member in
+    let isScheduled = change(id) { member in
       _ = member.machine.ended(.suspended)
-      member.isPostponed = reason != .slot
-      if member.isPostponed { member.facts.storedState.waitReason = reason }
+      // A start that was requested before its end was stored ends the wait.
+      member.isPostponed = reason != .slot && member.facts.storedState.startRequest == nil
+      member.facts.storedState.waitReason = member.isPostponed ? reason : nil
+      return !member.isPostponed
     }
-    if reason == .slot { scheduleOrBlock(id, &decision) }
+    if isScheduled == true { scheduleOrBlock(id, &decision) }
     note(id, nil, &decision)
   }
 

@@ -29,6 +29,8 @@ package struct QueueStarts: Sendable {
   package internal(set) var granted: [(id: TransferID, restartsFromZero: Bool)] = []
   /// Runs that requested a slot again and have it now.
   package internal(set) var resumed: [TransferID] = []
+  /// Those whose requested start this is: they continue once the decision is stored.
+  package internal(set) var requested: [TransferID] = []
   /// Passed to the scheduler before the decision is stored.
   package internal(set) var scheduled: [TransferID] = []
   /// Whether the schedule allowed them to start.
@@ -51,8 +53,11 @@ extension QueueMachine {
     var picked = permission.picked
     for id in scheduler.update({ $0.next(at: permission.now) }) {
       if members.state(of: id)?.isLive == true {
-        starts.resumed.append(id)
-        resumed(id, &decision)
+        if takeStartRequest(of: id, &decision) {
+          starts.requested.append(id)
+        } else {
+          starts.resumed.append(id)
+        }
       } else {
         picked.append(id)
       }
@@ -67,11 +72,15 @@ extension QueueMachine {
     decision.starts = starts
   }
 
-  /// A run has its slot again: a requested start has happened.
-  private mutating func resumed(_ id: TransferID, _ decision: inout QueueDecision) {
-    guard members[id]?.facts.storedState.startRequest != nil else { return }
+  /// A run has its slot again: its requested start has happened.
+  /// - Returns: whether a start was requested.
+  private mutating func takeStartRequest(
+    of id: TransferID, _ decision: inout QueueDecision
+  ) -> Bool {
+    guard members[id]?.facts.storedState.startRequest != nil else { return false }
     change(id) { $0.facts.storedState.startRequest = nil }
     note(id, nil, &decision)
+    return true
   }
 
   private func scheduledMember(_ effect: QueueDecision.Effect) -> QueuedMember? {

@@ -52,11 +52,11 @@ extension Scheduler {
   /// The pause that the host of a transfer asked for; nil if there is none. No start shortens it.
   package func hostPause(
     for id: TransferID, at now: Instant, wallSeconds: Double
-  ) -> WaitReason? {
+  ) -> Double? {
     guard let member = members.member(id), member.host != HostTable.local,
       let until = hosts.states[member.host].pausedUntil, until > now
     else { return nil }
-    return .hostBackOff(until: wallSeconds + (until - now) / .seconds(1))
+    return wallSeconds + (until - now) / .seconds(1)
   }
 
   /// Whether one more transfer would get a connection, counting all hosts.

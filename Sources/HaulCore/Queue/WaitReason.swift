@@ -78,7 +78,7 @@ public enum WaitReason: Hashable, Sendable {
   public func description(at wallSeconds: Double) -> String {
     switch self {
     case .slot: "all slots are taken"
-    case .hostLimit: "the host's limit of transfers is reached"
+    case .hostLimit: "the host's limit of transfers or connections is reached"
     case .hostBackOff(let until):
       "the host asked for a pause, \(Self.seconds(until - wallSeconds)) s left"
     case .hostOutage(let until?):

@@ -113,7 +113,9 @@ package actor DesktopClicks {
       if let folder = Self.folder(of: notice) { await open(folder) } else {
         await openPage(about: notice)
       }
-    if let failure { logger.warning("notices: desktop: a click opens nothing: \(failure)") }
+    if let failure, !Task.isCancelled {
+      logger.warning("notices: desktop: a click opens nothing: \(failure)")
+    }
   }
 
   private func openPage(about notice: Notice) async -> String? {
@@ -124,7 +126,8 @@ package actor DesktopClicks {
       try await page.run(about: notice)
       return nil
     } catch {
-      return error.reason
+      // What it prints has a code that opens the page.
+      return "haul ui did not open the page"
     }
   }
 
@@ -158,7 +161,7 @@ package actor DesktopClicks {
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     guard haul_run_quietly(&arguments) == 0 else {
-      throw TransferError(.io, "cannot run env and setsid; check that they are installed")
+      throw TransferError(.io, "cannot run env and setsid --fork; check that they are installed")
     }
   }
 }

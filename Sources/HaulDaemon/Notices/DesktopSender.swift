@@ -27,14 +27,19 @@ struct DesktopSender: NoticeSender {
     _ environment: [String: String], hasSound: Bool, io: BlockingIO, clock: any TransferClock,
     logger: Logger
   ) {
-    guard Self.hasSessionBus(environment), let program = Self.program(environment) else {
-      return nil
-    }
+    guard Self.hasSessionBus(environment),
+      let program = Self.path(of: "notify-send", environment)
+    else { return nil }
     self.program = program
     // Without a locale it refuses every character beyond ASCII.
     self.environment = environment.merging(["LC_ALL": "C.UTF-8"]) { $1 }
     (self.hasSound, self.io, self.clock) = (hasSound, io, clock)
     clicks = DesktopClicks(environment, io: io, clock: clock, logger: logger)
+    // Without a screen or `xdg-open`, a click would open nothing.
+    let hasScreen = ["DISPLAY", "WAYLAND_DISPLAY"].contains { environment[$0]?.isEmpty == false }
+    if !hasScreen || Self.path(of: "xdg-open", environment) == nil {
+      isClickable.withLockedValue { $0 = false }
+    }
   }
 
   private static func hasSessionBus(_ environment: [String: String]) -> Bool {
@@ -45,9 +50,9 @@ struct DesktopSender: NoticeSender {
     return access("\(directory)/bus", F_OK) == 0
   }
 
-  private static func program(_ environment: [String: String]) -> String? {
+  private static func path(of program: String, _ environment: [String: String]) -> String? {
     (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
-      .map { "\($0)/notify-send" }.first { $0.hasPrefix("/") && access($0, X_OK) == 0 }
+      .map { "\($0)/\(program)" }.first { $0.hasPrefix("/") && access($0, X_OK) == 0 }
   }
 
   func send(_ notice: Notice) async throws(NoticeOutbox.Failure) {

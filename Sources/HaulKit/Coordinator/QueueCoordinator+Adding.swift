@@ -156,12 +156,7 @@ extension QueueCoordinator {
       former.priority = queue.members[record.id]?.facts.storedState.priority ?? former.priority
       // Dependencies are stored as ids; those that have completed since are left out.
       request.after = former.after
-      if request == former { return nil }
-      // An unchanged start time does not begin to count again.
-      if request.startsAt == former.startsAt {
-        request.startsAt = queue.members[record.id]?.facts.storedState.startTime
-      }
-      return (record, request)
+      return request == former ? nil : (record, request)
     }
   }
 
@@ -254,12 +249,19 @@ extension QueueCoordinator {
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandRefusal? {
     let refusal = try await turn.run { () async throws(TransferError) -> CommandRefusal? in
-      guard let record = try await store.records([id]).first, let member = queue.members[id]
+      guard var record = try await store.records([id]).first, let member = queue.members[id]
       else { return .isUnknown }
       var request = record.request
       request.priority = member.facts.storedState.priority
-      request.startsAt = member.facts.storedState.startTime
+      let startTime = member.facts.storedState.startTime
+      request.startsAt = startTime
       change(&request)
+      // One that no longer counts stays in the request, so that the same `add` changes nothing.
+      if request.startsAt == startTime {
+        request.startsAt = record.request.startsAt
+      } else {
+        record.request.startsAt = startTime
+      }
       request = try checked([request])[0]
       let names = (record.request.target, request.target)
       return try await commit(starting: !isStoreRefusing) {

@@ -26,6 +26,7 @@ extension QueueCoordinator {
   }
 
   private func begin(_ starts: QueueStarts) {
+    resume(starts.requested)
     guard !starts.granted.isEmpty else { return }
     for (id, _) in starts.granted {
       beginRun(of: id)

@@ -146,7 +146,7 @@ extension QueueCoordinator {
 
 extension RunEnd {
   /// Why it was suspended, unless it waits for a slot.
-  fileprivate var suspension: WaitReason? {
+  var suspension: WaitReason? {
     if case .suspended(let reason) = self, reason != .slot { reason } else { nil }
   }
 }

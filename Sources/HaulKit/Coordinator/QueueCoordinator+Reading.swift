@@ -20,7 +20,9 @@ extension QueueCoordinator {
 
   /// Whether its run has released its slot, and waits for one or for its next attempt.
   func isWaitingForSlot(_ id: TransferID) -> Bool {
-    guard runs.isWaitingForSlot(id) else { return false }
+    guard let run = runs.run(of: id) else { return false }
+    // It has ended with a wait that is not stored yet.
+    if let end = run.end { return end.suspension != nil }
     return engine.slots.update { !$0.isActive(id) && !$0.isWaitingForDisk(id) }
   }
 

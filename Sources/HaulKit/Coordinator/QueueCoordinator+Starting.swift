@@ -41,7 +41,12 @@ extension QueueCoordinator {
   /// Takes note of what a decision starts, before it is stored.
   func note(_ starts: QueueStarts) {
     picked = starts.granted.map(\.id)
-    for id in starts.resumed {
+    resume(starts.resumed)
+  }
+
+  /// Lets runs that have a slot again continue.
+  func resume(_ ids: [TransferID]) {
+    for id in ids {
       if runs.isWaitingForSlot(id) {
         runs.send(.slotGranted, to: id)
       } else {
@@ -68,6 +73,10 @@ extension QueueCoordinator {
   func releaseStarts(of decision: QueueDecision) {
     guard let starts = decision.starts else { return }
     if !starts.granted.isEmpty { arePickedWithinSchedule = starts.isWithinSchedule }
+    for id in starts.requested {
+      engine.slots.update { _ = $0.paused(id) }
+      if runs.isWaitingForSlot(id) { addToScheduler(id) }
+    }
     guard !starts.scheduled.isEmpty else { return }
     let scheduled = Set(starts.scheduled)
     picked.removeAll { scheduled.contains($0) }

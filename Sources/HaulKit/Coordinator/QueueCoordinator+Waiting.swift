@@ -15,11 +15,13 @@ extension QueueCoordinator {
       case .store:
         isStoreRefusing = false
         await storeEndsAndStart()
-      case .retry(let id): if !waitsForStart(id) { retries.append(id) }
+      case .retry(let id): if waitsForTime(id), !waitsForStart(id) { retries.append(id) }
       }
     }
+    let starting = retries.filter { queue.members[$0]?.facts.storedState.startTime != nil }
     if !retries.isEmpty { await release(retries) }
     await startReady()
+    for id in starting where queue.members.state(of: id) == .queued { emitWaiting(id, nil) }
     if keys.contains(.schedule) { emitWaitsAfterSchedule() }
   }
 
@@ -63,6 +65,15 @@ extension QueueCoordinator {
     default: return
     }
     emitWaiting(id, reason, identity)
+  }
+
+  /// Whether a timer of it counts: a command may have ended that wait, and another may have begun.
+  private func waitsForTime(_ id: TransferID) -> Bool {
+    guard let member = queue.members[id], member.state == .queued else { return false }
+    return switch member.waiting {
+    case .retry, .startTime: true
+    default: false
+    }
   }
 
   /// Whether its start time has not come yet; sets the timer then.
@@ -242,10 +253,10 @@ extension QueueCoordinator {
     }
     reason = reason.map(waits.updated)
     // A start would not end this wait.
-    if case .retry? = reason,
+    if case .retry(let time)? = reason,
       let pause = engine.slots.update({ $0.hostPause(for: id, at: now.0, wallSeconds: now.1) })
     {
-      reason = pause
+      reason = .hostBackOff(until: max(pause, time))
     }
     return TransferSummary(member, state(of: member), waitReason: reason)
   }

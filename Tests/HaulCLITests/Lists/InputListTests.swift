@@ -75,7 +75,7 @@ import Testing
       ("https://h/1\n  out=\n", "line 2: out has no value"),
       ("https://h/1\n  out=a\n  out=b", "line 3: out is given twice"),
       ("https://h/1\n  out=..", "line 1: -o ..: that is a directory"),
-      ("https://h/1\n  out=-", "line 1: out: standard output"),
+      ("https://h/1\n  out=-", "line 1: out: a list cannot write to standard output"),
       ("https://h/1\n  checksum=md5=0", "line 2: checksum: md5 needs 32"),
       ("https://h/1\n  header=secret", "line 2: header: a header is written"),
       ("https://h/1\nh/2?token=secret", "line 2: h/2?***: the address has no scheme"),

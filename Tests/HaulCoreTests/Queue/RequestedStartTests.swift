@@ -133,8 +133,19 @@ import Testing
       starting: StartPermission(
         scheduler: slots, now: Instant(), isWithinSchedule: true, picked: [], isDurable: true)
     ) { _, _ in }
-    #expect(decision.starts?.resumed == [ids[2]])
+    #expect(decision.starts?.requested == [ids[2]], "it continues once this is stored")
+    #expect(decision.starts?.resumed.isEmpty == true)
     check(decision.change.updated.map(\.storedState.startRequest), is: [nil])
+  }
+
+  @Test mutating func `A start before the end of a run is stored ends the wait of that end`() {
+    #expect(queue.granted(ids[2]) != nil)
+    check(command(.start, [2], isWaiting: true), is: [request(1)])
+    var decision = QueueDecision()
+    queue.suspended(ids[2], .retry(at: 1000), &decision)
+    #expect(decision.effects == [.enqueue(ids[2])])
+    #expect(queue.members[ids[2]]?.waiting == .slot)
+    #expect(orderWhenOpened().first == ids[2])
   }
 
   @Test func `A refused commit leaves the request of the stored state`() {

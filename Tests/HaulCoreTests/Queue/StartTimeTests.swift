@@ -180,4 +180,17 @@ import Testing
       request(4000), of: record, names: (nil, nil), mayHaveBytes: false, &decision)
     #expect(refusal == .isRunning)
   }
+
+  @Test func `An unchanged start time does not begin to count again`() throws {
+    var (queue, added) = try queue(request())
+    let record = try #require(added.change.added.first)
+    _ = handle(.start, &queue)
+    var (changed, decision) = (request(), QueueDecision())
+    changed.priority = .background
+    let refusal = try queue.set(
+      changed, of: record, names: (nil, nil), mayHaveBytes: false, &decision)
+    #expect(refusal == nil)
+    #expect(queue.members[id]?.waiting == .slot)
+    #expect(decision.change.updated.first?.request?.startsAt == 1000, "the next add is the same")
+  }
 }

@@ -8,7 +8,7 @@ import Testing
   /// A reason, its code, its text at 1,000 seconds since 1970, and when it ends.
   private static let cases: [(WaitReason, String, String, Double?)] = [
     (.slot, "slot", "all slots are taken", nil),
-    (.hostLimit, "host-limit", "the host's limit of transfers is reached", nil),
+    (.hostLimit, "host-limit", "the host's limit of transfers or connections is reached", nil),
     (
       .hostBackOff(until: 1007), "host-back-off", "the host asked for a pause, 7 s left",
       1007

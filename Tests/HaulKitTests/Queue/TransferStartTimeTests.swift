@@ -115,9 +115,17 @@ import Testing
   @Test func `In a suspended list it waits on after its time, with that reason`() throws {
     let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
+    let reasons = NIOLockedValueBox<[WaitReason]>([])
+    let events = scene.process.manager.events()
+    scene.process.start {
+      for await event in events {
+        if case .waiting(let reason) = event.kind { reasons.withLockedValue { $0.append(reason) } }
+      }
+    }
     let transfer = try add(scene, "f", in: 60)
     scene.pass(.seconds(120))
     #expect(!hasStarted(scene, "f"))
+    #expect(reasons.withLockedValue { $0.last } == .suspended, "the new reason is reported")
     #expect(try scene.call { _ in await transfer.waitReason } == .suspended)
     try scene.call { await $0.unsuspend() }
     scene.pass(.seconds(1))

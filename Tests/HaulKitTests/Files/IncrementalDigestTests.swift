@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 @Suite("A digest is computed while the bytes arrive", .timeLimit(.minutes(2)))
-struct RunningDigestTests {
+struct IncrementalDigestTests {
   private static let length: Int64 = 8 << 20
 
   /// Runs the request on a disk that counts reads; `steer` is called with each event.
