@@ -103,8 +103,10 @@ extension QueueMachine {
     let isScheduled = change(id) { member in
       _ = member.machine.ended(.suspended)
       // A start that was requested before its end was stored ends the wait.
-      member.isPostponed = reason != .slot && member.facts.storedState.startRequest == nil
-      member.facts.storedState.waitReason = member.isPostponed ? reason : nil
+      let isRequested = member.facts.storedState.startRequest != nil
+      member.isPostponed = reason != .slot && !isRequested
+      if member.isPostponed { member.facts.storedState.waitReason = reason }
+      if isRequested { member.facts.storedState.waitReason = nil }
       return !member.isPostponed
     }
     if isScheduled == true { scheduleOrBlock(id, &decision) }
