@@ -5,6 +5,7 @@ import HaulKit
 import HTTPTypes
 import Hummingbird
 import NIOConcurrencyHelpers
+import ServiceLifecycle
 
 #if canImport(Glibc)
   import Glibc
@@ -200,7 +201,8 @@ extension ControlAPI {
       body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [],
       below: roots)
     let selection = TransferSelection.ids(ids)
-    let report =
+    let report = try await cancelWhenGracefulShutdown {
+      // A pause waits for a program that cannot be paused: the end of the daemon does not.
       switch body.command {
       case .pause: try await manager.pause(selection)
       case .resume: try await manager.resume(selection)
@@ -214,6 +216,7 @@ extension ControlAPI {
         try await manager.setPriority(try priority(body.priority), of: selection)
       case .move: try await manager.move(selection, to: try await position(body.to))
       }
+    }
     return CommandResponse(
       ids: ids,
       refused: report.refused.sorted { $0.key < $1.key }

@@ -294,6 +294,21 @@ struct DaemonQueueRuns {
     }
   }
 
+  @Test("the daemon stops although a pause waits for a program that cannot be paused")
+  func stopsDuringPause() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
+      let serving = try await fixture.serve()
+      let added = try await fixture.haul("add", "--run", "--", "sleep", "1000")
+      let id = added.output.trimmingCharacters(in: .whitespacesAndNewlines)
+      while try await fixture.state(of: id).state != .running {}
+      let pause = try await fixture.begin("pause", id)
+      while try await fixture.state(of: id).state != .stopping {}
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(await serving.end().status == 0)
+      _ = await pause.end()
+    }
+  }
+
   @Test("a suspended queue is still suspended after kill -9")
   func suspends() async throws {
     try await withThree { (fixture, ids) async throws in
