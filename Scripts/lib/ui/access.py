@@ -185,7 +185,7 @@ def sound(place, browser):
     if kinds != ["sine", "sine", "triangle"]:
         raise Failed(f"the sounds are {kinds}")
     place.open(browser)
-    browser.wait("it is kept", "window.tones === undefined && document.body?.dataset.connection === 'open' && document.getElementById('sound').checked")
+    browser.wait("it is kept", "window.tones === undefined && document.body?.dataset.list === 'whole' && document.getElementById('sound').checked")
     browser.eval(count)
     browser.eval("document.getElementById('sound').click()")
     ended(place, browser, "quiet")

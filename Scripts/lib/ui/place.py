@@ -55,7 +55,7 @@ class Place:
     def open(self, browser):
         self.url = self.address()
         browser.open(self.url)
-        browser.wait("the page", "document.body?.dataset.connection === 'open'")
+        browser.wait("the page", "document.body?.dataset.connection === 'open' && document.body.dataset.list === 'whole'")
 
     def list(self):
         return [json.loads(line) for line in self.run("list", "--json")[1].splitlines()]

@@ -64,7 +64,11 @@ async function follow() {
       await stream((name, data) => {
         model.take(name, data);
         isDirty = true;
-        if (name === "ready") isLoaded = true;
+        if (name === "ready") {
+          isLoaded = true;
+          // Ends are announced from now on.
+          document.body.dataset.list = "whole";
+        }
       }, () => {
         delay = 250;
         connected(true);
