@@ -48,8 +48,8 @@ public final class TransferClient: Sendable {
   }
 
   /// Adds transfers where their `isBackground` says, in order: first those of the background, all or
-  /// none, and then those of the foreground, all or none. A dependency must be on the same side. The
-  /// daemon accepts 10,000 at once.
+  /// none, and then those of the foreground, all or none. A dependency must be on the same side.
+  /// The daemon accepts 10,000 at once.
   /// - Parameter key: your name for this call. The same call again adds nothing, and returns the
   ///   same transfers.
   /// - Throws: as `add` of one.

@@ -50,8 +50,8 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   /// What happens when a dependency does not complete.
   public var whenDependencyFails: DependencyPolicy = .block
   /// When it may start, in seconds since 1970; nil or a past time for at once. Until then it waits
-  /// with the reason `startTime` and takes no slot. `TransferManager.start` ends that wait. Once the
-  /// transfer has ended, a time that was set before no longer counts.
+  /// with the reason `startTime` and takes no slot. `TransferManager.start` ends that wait. Once
+  /// the transfer has ended, a time that was set before no longer counts.
   public var startsAt: Double?
   /// Whether progress is reported; state changes always are.
   public var reportsProgress = true

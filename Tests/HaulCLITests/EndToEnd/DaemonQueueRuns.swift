@@ -8,10 +8,10 @@ import Testing
 @Suite("The background queue, one at a time", .timeLimit(.minutes(5)))
 struct DaemonQueueRuns {
   /// The ids of the three transfers.
-  private struct Three { let a, b, c: String }
+  struct Three { let a, b, c: String }
 
   /// Three files; the first one stalls after 1 MiB, whatever connection asks.
-  private func withThree(
+  func withThree(
     _ body: (DaemonFixture, Three) async throws -> Void
   ) async throws {
     let stall = Fault(.stall(after: 1 << 20))
@@ -32,9 +32,9 @@ struct DaemonQueueRuns {
   }
 
   /// Lets `/a` go on, for its next run.
-  private func heal(_ fixture: DaemonFixture) { fixture.work.server.setFaults("/a", []) }
+  func heal(_ fixture: DaemonFixture) { fixture.work.server.setFaults("/a", []) }
 
-  private func states(_ fixture: DaemonFixture) async throws -> [TransferState] {
+  func states(_ fixture: DaemonFixture) async throws -> [TransferState] {
     try await ControlClient.with(try fixture.location()) { try await $0.transfers() }
       .transfers.map(\.state)
   }
@@ -260,219 +260,6 @@ struct DaemonQueueRuns {
       #expect(requests.first?.path == "/c")
       try await fixture.end()
       #expect(await again.end().status == 0)
-    }
-  }
-
-  @Test("list shows as many rows as asked for, and says that there are more")
-  func lists() async throws {
-    try await withThree { (fixture, ids) async throws in
-      let short = try await fixture.haul("list", "--limit", "2")
-      #expect(short.output.contains(ids.b))
-      #expect(!short.output.contains(ids.c))
-      #expect(short.errors.contains("there are more"), "\(short.errors)")
-      let all = try await fixture.haul("list", "--limit", "0")
-      #expect(all.output.contains(ids.c))
-      #expect(all.errors.isEmpty)
-      #expect(try await fixture.haul("list", "--json").output.contains(ids.c))
-    }
-  }
-
-  @Test("a list of more transfers than one call may add is added whole, in order")
-  func addsManyAtOnce() async throws {
-    try await withThree { (fixture, ids) async throws in
-      let count = AddBody.maximumCount + 1
-      let list = fixture.work.path("list")
-      try (1...count).map { "http://h.invalid/\($0)\n" }.joined()
-        .write(toFile: list, atomically: true, encoding: .utf8)
-      #expect(try await fixture.haul("suspend").status == 0)
-      let added = try await fixture.haul("add", "-i", list)
-      #expect(added.status == 0, "\(added.errors)")
-      let names = added.output.split(separator: "\n")
-      #expect(names.count == count)
-      let last = try await fixture.state(of: String(try #require(names.last)))
-      #expect(last.url?.hasSuffix("/\(count)") == true, "\(last)")
-    }
-  }
-
-  @Test("the daemon stops although a pause waits for a program that cannot be paused")
-  func stopsDuringPause() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
-      let serving = try await fixture.serve()
-      let added = try await fixture.haul("add", "--run", "--", "sleep", "1000")
-      let id = added.output.trimmingCharacters(in: .whitespacesAndNewlines)
-      while try await fixture.state(of: id).state != .running {}
-      let pause = try await fixture.begin("pause", id)
-      while try await fixture.state(of: id).state != .stopping {}
-      #expect(try await fixture.haul("daemon", "stop").status == 0)
-      #expect(await serving.end().status == 0)
-      _ = await pause.end()
-    }
-  }
-
-  @Test("a suspended queue is still suspended after kill -9")
-  func suspends() async throws {
-    try await withThree { (fixture, ids) async throws in
-      #expect(try await fixture.haul("suspend").status == 0)
-      kill(try await fixture.pid(), SIGKILL)
-      heal(fixture)
-      #expect(try await fixture.haul("daemon", "start").status == 0)
-      #expect(try await fixture.haul("daemon", "status").output.contains("the queue is suspended"))
-      #expect(try await fixture.haul("explain", ids.b).output.contains("the queue is suspended"))
-      #expect(try await fixture.haul("unsuspend").status == 0)
-      #expect(try await fixture.haul("wait", "--all").status == 0)
-    }
-  }
-
-  @Test("remove --delete-file deletes what was downloaded, and nothing that has changed since")
-  func deletes() async throws {
-    try await withThree { (fixture, ids) async throws in
-      #expect(try await fixture.haul("pause", ids.a).status == 0)
-      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
-      try "mine".write(toFile: fixture.work.path("c"), atomically: true, encoding: .utf8)
-      let removed = try await fixture.haul("remove", "--delete-file", "--all")
-      #expect(removed.status == 1)
-      #expect(removed.errors.contains("/c was not deleted: it has changed"), "\(removed.errors)")
-      #expect(try fixture.work.names() == ["c", "s"])
-      #expect(try await fixture.haul("list").output == "the list is empty\n")
-    }
-  }
-
-  @Test("remove --delete-file leaves a file that the download only found")
-  func leavesFoundFile() async throws {
-    try await withThree { (fixture, ids) async throws in
-      try "mine".write(toFile: fixture.work.path("own"), atomically: true, encoding: .utf8)
-      #expect(try await fixture.haul("cancel", ids.a).status == 0)
-      let id = try await fixture.add("/b", "-o", "own", "--if-exists", "skip")
-      #expect(try await fixture.haul("wait", id).status == 0)
-      let removed = try await fixture.haul("remove", "--delete-file", id)
-      #expect(removed.status == 1)
-      #expect(removed.errors.contains("/own was not deleted"), "\(removed.errors)")
-      #expect(try String(contentsOfFile: fixture.work.path("own"), encoding: .utf8) == "mine")
-    }
-  }
-
-  @Test("a group without members, and a URL for one that has bytes, are errors with their reason")
-  func refuses() async throws {
-    try await withThree { (fixture, ids) async throws in
-      for command in ["wait", "watch", "pause", "cancel"] {
-        let result = try await fixture.haul(command, "--group", "nobody")
-        #expect(result.status == 1)
-        #expect(result.errors.contains("no transfer is in the group 'nobody'"))
-      }
-      let call = try SocketCall(
-        "PATCH", "/api/v1/transfers/\(ids.a)",
-        ["Host: localhost", "Content-Type: application/json"],
-        body: #"{"url":"http://localhost:9/a"}"#, to: fixture.location().socket)
-      #expect(call.status == 409, "\(call.body)")
-      let later = try await fixture.add("/b", "-o", "later", "--after", ids.c)
-      #expect(try await fixture.haul("remove", ids.c).status == 0)
-      let why = try await fixture.haul("explain", later).output
-      #expect(why.contains("was removed; haul remove \(later)"), "\(why)")
-    }
-  }
-
-  @Test("a transfer that is removed while it is awaited is no success")
-  func removesAwaited() async throws {
-    try await withThree { (fixture, ids) async throws in
-      let watching = try await fixture.begin("watch", "--json", ids.a)
-      try await watching.reach("it was shown") { output, _ in output.contains("running") }
-      let waiting = try await fixture.begin("wait", ids.a)
-      let second = try await fixture.begin("watch", "--json", ids.a)
-      try await second.reach("it was shown") { output, _ in output.contains("running") }
-      #expect(try await fixture.haul("remove", ids.a).status == 0)
-      #expect(await watching.end().status == 3)
-      _ = await second.end()
-      let waited = await waiting.end()
-      // The wait may have come after the removal.
-      #expect(waited.status == 3 || waited.errors.contains("there is no transfer"))
-    }
-  }
-
-  @Test("a wait for a group ends with the members that came meanwhile")
-  func awaitsLaterMembers() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
-      fixture in
-      _ = try await fixture.add("/a", "--group", "g")
-      try await fixture.work.server.waitForHeld("/a")
-      let waiting = try await fixture.begin("wait", "--group", "g")
-      let watching = try await fixture.begin("watch", "--json", "--group", "g")
-      try await watching.reach("it was shown") { output, _ in output.contains("running") }
-      let later = try await fixture.add("/a", "-o", "later", "--group", "g")
-      heal(fixture)
-      fixture.work.server.release("/a")
-      #expect(await waiting.end().status == 0)
-      #expect(try await fixture.state(of: later).state == .completed)
-      _ = await watching.end()
-    }
-  }
-
-  @Test("an own name may have any characters; an option of downloads is not for a program")
-  func names() async throws {
-    try await withThree { (fixture, _) async throws in
-      let name = "my file/ä?#%"
-      let id = try await fixture.add("/b", "-o", "own", "--id", name)
-      #expect(try await fixture.haul("show", name).output.contains(id))
-      #expect(try await fixture.haul("explain", name).status == 0)
-      _ = try await fixture.add("/b", "-o", "other", "--id", id)
-      #expect(try await fixture.haul("show", id).output.contains(name))
-      let unknown = try await fixture.haul("add", "--after", "nobody", "--run", "--", "true")
-      #expect(unknown.status == 1, "\(unknown.errors)")
-      let program = try await fixture.haul("add", "-o", "x", "--run", "--", "true")
-      #expect(program.status == 2 && program.errors.contains("-o"), "\(program.errors)")
-    }
-  }
-
-  @Test("add with a known name and another address says that the old address stays")
-  func knownName() async throws {
-    try await withThree { (fixture, _) async throws in
-      let id = try await fixture.add("/b", "-o", "own", "--id", "mine")
-      let same = try await fixture.haul(
-        "add", fixture.work.server.url("/b"), "-o", "own", "--id", "mine")
-      #expect(same.output == id + "\n" && same.errors.isEmpty, "\(same.errors)")
-      let other = try await fixture.haul(
-        "add", fixture.work.server.url("/c"), "-o", "own", "--id", "mine")
-      #expect(other.status == 0 && other.output == id + "\n")
-      #expect(other.errors.contains("stays \(fixture.work.server.url("/b"))"), "\(other.errors)")
-      #expect(other.errors.contains("haul set \(id) --url"))
-    }
-  }
-
-  @Test("a start or a retry of a blocked transfer says why it does not start")
-  func startsBlocked() async throws {
-    try await withThree { (fixture, ids) async throws in
-      #expect(try await fixture.haul("cancel", ids.b).status == 0)
-      let blocked = try await fixture.add("/b", "-o", "later", "--after", ids.b)
-      for words in [["start", "--force", blocked], ["retry", blocked]] {
-        let result = try await fixture.work.haul(words, environment: fixture.environment)
-        #expect(result.status == 0)
-        #expect(result.errors.contains("haul retry \(ids.b)"), "\(result.errors)")
-      }
-      #expect(try await fixture.haul("start", ids.c).errors.isEmpty)
-    }
-  }
-
-  @Test("shell completion gets ids, names and groups, without control characters")
-  func completes() async throws {
-    try await withThree { (fixture, ids) async throws in
-      _ = try await fixture.haul("suspend")
-      _ = try await fixture.add("/b", "--id", "mine", "--group", "g\u{1B}[2J", "-o", "other")
-      _ = try await fixture.add("/b", "--group", "season", "-o", "another")
-      let names = try await fixture.haul("list", "--names", "transfers").output
-      for name in [ids.a, ids.b, ids.c, "mine"] { #expect(names.contains("\(name)\n")) }
-      #expect(try await fixture.haul("list", "--names", "groups").output == "season\n")
-    }
-  }
-
-  @Test("a terminal that is closed ends no daemon: the file arrives")
-  func hangsUp() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
-      fixture in
-      let id = try await fixture.addInTerminal("/a")
-      try await fixture.work.server.waitForHeld("/a")
-      heal(fixture)
-      fixture.work.server.release("/a")
-      #expect(try await fixture.haul("wait", id).status == 0)
-      try fixture.work.expectWhole("a")
     }
   }
 }
