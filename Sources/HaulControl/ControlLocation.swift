@@ -38,6 +38,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The directory of the stored list.
   package var list: String { "\(directory)/list" }
 
+  /// The directory of the addresses of unfinished uploads.
+  package var uploads: String { "\(directory)/uploads" }
+
   /// The path of the control socket.
   package var socket: String { "\(directory)/control.sock" }
 

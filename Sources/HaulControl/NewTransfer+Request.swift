@@ -156,6 +156,8 @@ extension NewTransfer {
     self.init()
     switch request.work {
     case .download(let download): try take(download)
+    case .upload:
+      throw TransferError(.notYetSupported, "the daemon does not upload yet; use 'haul put'")
     case .step(let step):
       guard case .program(let words, let directory) = step.action else {
         throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")

@@ -194,7 +194,7 @@ package final class HTTPTransport: Transport {
     return clients.privateAddresses.isPublic(origin)
   }
 
-  private static func check(
+  static func check(
     _ status: HTTPResponseStatus, over route: Route
   ) throws(TransferError) {
     if case .forwarded(let proxy) = route, status == .proxyAuthenticationRequired {

@@ -30,6 +30,10 @@ extension TransferManager {
     /// Whether a download waits while the machine has no network. If not, it fails as if its host
     /// were down. Streams never wait.
     public var waitsForNetwork = true
+    /// The directory where the addresses of unfinished uploads are stored; created if missing. They
+    /// are secrets, and each is in a file for its owner only. Nil: an upload continues after a
+    /// pause, but not in the next process.
+    public var uploadDirectory: String?
     /// Whether a person watches every transfer. If so, an unreachable host is reported within
     /// seconds.
     package var isAttended = false

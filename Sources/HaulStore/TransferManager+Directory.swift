@@ -23,9 +23,14 @@ extension TransferManager {
     ifDamaged: DamagedStorePolicy = .refuse, steps: [String: StepClosure] = [:]
   ) async throws(TransferError) {
     try directory.checkPath()
+    var configuration = configuration
+    if configuration.uploadDirectory == nil {
+      configuration.uploadDirectory =
+        directory.hasSuffix("/") ? "\(directory)uploads" : "\(directory)/uploads"
+    }
     var options = SQLiteStore.Options()
     options.ifDamaged = ifDamaged
-    options.reached = { configuration.hooks.reached(.storing) }
+    options.reached = { [hooks = configuration.hooks] in hooks.reached(.storing) }
     try await self.init(configuration, replacing: PortOverrides(), steps: steps) {
       [options] clock throws(TransferError) in
       let store = try await SQLiteStore(directory: directory, clock: clock, options: options)

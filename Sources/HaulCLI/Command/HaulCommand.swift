@@ -9,11 +9,12 @@ package enum HaulVersion {
 struct HaulCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "haul",
-    abstract: "Downloads files in parallel ranges, and resumes after any interruption.",
+    abstract: "Downloads and uploads files, and never loses one.",
     discussion: """
       Examples:
         haul get https://example.org/big.iso
         haul get -d Downloads https://example.org/a.zip https://example.org/b.zip
+        haul put report.pdf https://example.org/files/
         haul probe https://example.org/big.iso
         haul verify big.iso --checksum sha-256=HEX
 
@@ -21,7 +22,9 @@ struct HaulCommand: ParsableCommand {
       'haul get --help' shows all.
       """,
     version: "haul \(HaulVersion.text)",
-    subcommands: [GetCommand.self, ProbeCommand.self, VerifyCommand.self, HelpCommand.self],
+    subcommands: [
+      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self, HelpCommand.self,
+    ],
     groupedSubcommands: [
       CommandGroup(name: "Background queue", subcommands: controlCommands)
     ])
@@ -29,7 +32,7 @@ struct HaulCommand: ParsableCommand {
   /// The commands that `haul help` describes.
   static let names: [String] = {
     let commands: [any ParsableCommand.Type] = [
-      GetCommand.self, ProbeCommand.self, VerifyCommand.self,
+      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self,
     ]
     return (commands + controlCommands).compactMap { $0.configuration.commandName }
   }()

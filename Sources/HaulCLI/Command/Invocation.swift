@@ -4,6 +4,7 @@ import HaulCore
 /// What a command line requests.
 package enum Invocation: Hashable, Sendable {
   case get(GetPlan)
+  case put(PutPlan)
   case probe(ProbePlan)
   case verify(VerifyPlan)
   case control(ControlPlan)
@@ -16,9 +17,6 @@ extension Invocation {
   /// Parses the arguments (without the program's name); starts nothing.
   /// - Parameter sources: where options may read values from.
   package init(_ arguments: [String], from sources: CommandSources) throws(UsageError) {
-    if let name = NotYetSupported.command(in: arguments) {
-      throw UsageError("the command '\(name)' is not yet supported")
-    }
     do {
       self = try Self.parse(arguments, from: sources)
     } catch {
@@ -44,6 +42,8 @@ extension Invocation {
     case let get as GetCommand where get.shortHelp: return .print(ShortHelp.get)
     case let get as GetCommand:
       return .get(try Settings.plan(get, from: arguments, sources, GetPlan.init))
+    case let put as PutCommand:
+      return .put(try Settings.plan(put, from: arguments, sources, PutPlan.init))
     case let probe as ProbeCommand:
       return .probe(try Settings.plan(probe, from: arguments, sources, ProbePlan.init))
     case let verify as VerifyCommand:

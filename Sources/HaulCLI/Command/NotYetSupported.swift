@@ -1,24 +1,16 @@
-/// The only table of documented commands and options that this version, or `get`, lacks.
+/// The only table of documented options that this version, or `get`, lacks.
 enum NotYetSupported {
-  private static let commands: Set<String> = [
-    "put"
-  ]
-
   /// By command.
   private static let longOptions: [String: Set<String>] = [
     "get": ["mirror"],
     "add": ["mirror", "put"],
+    "put": ["form", "field"],
   ]
 
   /// The options of `add` that concern the queue, which `get` does not have.
   private static let queueOptions: Set<String> = [
     "priority", "group", "after", "at", "id", "no-progress-events",
   ]
-
-  /// The name of the first such command in the arguments.
-  static func command(in arguments: [String]) -> String? {
-    first(of: arguments).flatMap { commands.contains($0) ? $0 : nil }
-  }
 
   private static func first(of arguments: [String]) -> String? {
     arguments.first { !$0.hasPrefix("-") }

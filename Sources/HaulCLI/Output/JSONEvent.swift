@@ -29,7 +29,7 @@ package struct JSONEvent: Encodable, Sendable {
       try line.encode(index, forKey: .index)
       try line.encode(event.id.description, forKey: .id)
       try line.encodeIfPresent(event.url?.redacted, forKey: .url)
-      try event.kind.encode(to: &line, at: wallSeconds)
+      try event.kind.encode(to: &line, at: wallSeconds, event.identity?.kind ?? .download)
     case .summary(let summary):
       try summary.encode(to: &line)
     }
@@ -49,11 +49,13 @@ private typealias Line = KeyedEncodingContainer<JSONEvent.Key>
 
 extension TransferEvent.Kind {
   /// - Parameter wallSeconds: the time now, in seconds since 1970.
-  fileprivate func encode(to line: inout Line, at wallSeconds: Double) throws {
+  fileprivate func encode(
+    to line: inout Line, at wallSeconds: Double, _ kind: TransferRequest.Kind
+  ) throws {
     switch self {
     case .added(let target):
       try line.encode("added", forKey: .type)
-      try line.encode("download", forKey: .kind)
+      try line.encode(kind.rawValue, forKey: .kind)
       try line.encode(target, forKey: .target)
     case .phase(let phase, let reason):
       try line.encode("phase", forKey: .type)

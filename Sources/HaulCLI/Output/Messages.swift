@@ -52,9 +52,11 @@ enum Messages {
     }
   }
 
-  static func started(_ name: String, _ url: ResourceURL, total: Int64?) -> String {
+  static func started(
+    _ name: String, _ url: ResourceURL, total: Int64?, isUpload: Bool
+  ) -> String {
     let size = total.map { ", \(Units.bytes($0))" } ?? ""
-    return shown("\(name): started\(size), from \(url.redacted)")
+    return shown("\(name): started\(size), \(isUpload ? "to" : "from") \(url.redacted)")
   }
 
   static func progress(_ name: String, _ progress: TransferProgress) -> String {
@@ -93,10 +95,12 @@ enum Messages {
 
   static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }
 
-  static func interrupted(_ cause: Interruption, paused: Int) -> String {
+  static func interrupted(_ cause: Interruption, paused: Int, areUploads: Bool) -> String {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
-    return "haul: \(cause.words); \(files) not complete; run the same command again to resume, "
-      + "if the server allows it"
+    let remedy =
+      areUploads
+      ? "to send every file again" : "to resume, if the server allows it"
+    return "haul: \(cause.words); \(files) not complete; run the same command again \(remedy)"
   }
 
   static func interruptedStream(_ cause: Interruption) -> String {
@@ -109,7 +113,8 @@ enum Messages {
     let more = counts.failed - counts.failures.count
     if more > 0 { lines.append("haul: failed: \(Units.count(more)) more") }
     let numbers = [
-      (counts.completed - counts.skipped, "downloaded"), (counts.skipped, "already there"),
+      (counts.completed - counts.skipped, counts.areUploads ? "uploaded" : "downloaded"),
+      (counts.skipped, "already there"),
       (counts.failed, "failed"), (counts.cancelled, "cancelled"), (counts.paused, "not complete"),
     ]
     let parts = numbers.filter { $0.0 > 0 || $0.1 == "downloaded" }

@@ -3,6 +3,8 @@ package import HaulCore
 /// How the transfers of a run ended.
 package struct RunCounts: Hashable, Sendable {
   package var completed = 0
+  /// Whether files were uploaded, not downloaded.
+  package var areUploads = false
   /// Completed files that already existed.
   package var skipped = 0
   package var failed = 0

@@ -98,7 +98,8 @@ package struct GetReport: Sendable {
         let text =
           options.streams
           ? Messages.interruptedStream(interruption)
-          : Messages.interrupted(interruption, paused: summary.paused)
+          : Messages.interrupted(
+            interruption, paused: summary.paused, areUploads: summary.areUploads)
         let isExpected = options.streams && interruption == .outputGone
         if !options.quiet, !isExpected { outputs.append(.message(text)) }
       } else if !options.streams {
@@ -139,6 +140,7 @@ extension GetReport {
   private mutating func update(for event: TransferEvent) {
     let fileIndex = fileIndex(of: event)
     let elapsed = board.elapsed
+    if event.identity?.kind == .upload { summary.areUploads = true }
     board[fileIndex].take(event.kind, at: elapsed)
     switch event.kind {
     case .paused: transfers[fileIndex].isPaused = true
@@ -205,7 +207,8 @@ extension GetReport {
     _ file: FileProgress, _ event: TransferEvent, _ url: ResourceURL, total: Int64?
   ) -> String? {
     guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
-    return Messages.started(file.name, url, total: total)
+    return Messages.started(
+      file.name, url, total: total, isUpload: event.identity?.kind == .upload)
   }
 
   /// The last component of a path or an address; all of it if there is none.

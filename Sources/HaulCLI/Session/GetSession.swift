@@ -1,50 +1,68 @@
 import HaulCore
 import HaulKit
 
-/// Runs one plan with a manager, and passes its events to the console.
+/// Runs the transfers of one command with a manager, and passes its events to the console.
 struct GetSession {
-  let plan: GetPlan
+  let requests: [TransferRequest]
+  var limits: ManagerOptions
+  let output: OutputOptions
+  /// For each request, the number of its address in the arguments, from 1.
+  let indices: [Int]
+  /// Lines for standard error, before the start.
+  let notes: [String]
   let context: ProcessContext
-  let interruptions: AsyncStream<Interruption>
+
+  init(_ plan: GetPlan, _ context: ProcessContext) {
+    requests = plan.requests.map { TransferRequest(.download($0)) }
+    (limits, output, indices, notes) = (plan.limits, plan.output, plan.indices, plan.notes)
+    self.context = context
+  }
+
+  init(_ plan: PutPlan, _ context: ProcessContext) {
+    requests = plan.requests.map { TransferRequest(.upload($0)) }
+    (limits, output, notes) = (plan.limits, plan.output, [])
+    indices = Array(1...plan.requests.count)
+    self.context = context
+  }
 
   /// Runs until all transfers have ended or were stopped.
-  func run() async -> ExitStatus {
+  func run(until interruptions: AsyncStream<Interruption>) async -> ExitStatus {
     let (log, logLines) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
     do {
       manager = try TransferManager(
-        plan.limits.configuration(
-          logger: plan.output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
+        limits.configuration(
+          logger: output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
           environment: context.environment))
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage
     }
-    if !plan.output.quiet {
-      let notes = plan.notes.map { Messages.usage($0) + "\n" }.joined()
+    if !output.quiet {
+      let notes = notes.map { Messages.usage($0) + "\n" }.joined()
       await OutputStream.standardError.write(notes)
     }
     let console = GetConsole(
-      indices: plan.indices, options: plan.output, context: context,
+      indices: indices, options: output, context: context,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
     let transfers: [Transfer]
     do {
-      transfers = try await manager.add(plan.requests)
+      transfers = try await manager.add(requests)
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .failed
     }
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
-    let copying = plan.output.streams ? transfers.first : nil
+    let copying = output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
     let (end, ends) = AsyncStream.makeStream(of: Void.self)
     Task {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await tick(console) }
         group.addTask { for await line in log { await console.log(line) } }
-        group.addTask { await stop(manager, console, ends) }
+        group.addTask { await stop(manager, console, ends, on: interruptions) }
         await follow(events, manager, console)
         logLines.finish()
         group.cancelAll()
@@ -84,14 +102,14 @@ struct GetSession {
 
   /// Writes the file to standard output as it arrives; stops everything if the reader is gone.
   private func copy(_ transfer: Transfer, _ manager: TransferManager, _ console: GetConsole) async {
-    let output = OutputStream.standardOutput
-    let isShown = context.standardOutputIsTerminal && !plan.output.discards
-    output.widenPipe()
+    let standardOutput = OutputStream.standardOutput
+    let isShown = context.standardOutputIsTerminal && !output.discards
+    standardOutput.widenPipe()
     do {
       for try await chunk in try await manager.bytes(of: transfer) {
-        if plan.output.discards { continue }
+        if output.discards { continue }
         let isRefused = isShown && chunk.withUnsafeBytes { $0.contains(0) }
-        let outcome = isRefused ? .written : await output.write(chunk)
+        let outcome = isRefused ? .written : await standardOutput.write(chunk)
         guard isRefused || outcome != .written else { continue }
         if isRefused { await console.refuse(Messages.binary) }
         await console.noticeOutput(outcome)
@@ -120,7 +138,7 @@ struct GetSession {
   /// latest.
   private func stop(
     _ manager: TransferManager, _ console: GetConsole,
-    _ ends: AsyncStream<Void>.Continuation
+    _ ends: AsyncStream<Void>.Continuation, on interruptions: AsyncStream<Interruption>
   ) async {
     for await cause in interruptions {
       await console.interrupt(cause)

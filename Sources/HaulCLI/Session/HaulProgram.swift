@@ -60,17 +60,21 @@ package enum HaulProgram {
       }
       return await ServeSession(plan: plan, environment: context.environment)
         .run(serve).rawValue
-    case .get(var plan):
-      if let refusal = process.refusal { return await refuse(refusal).rawValue }
-      let signals = Signals.takeOver()
-      let lowered = process.apply(to: &plan.limits)
-      if let lowered, !plan.output.quiet {
-        await OutputStream.standardError.write(lowered + "\n")
-      }
-      let session = GetSession(
-        plan: plan, context: context, interruptions: signals.interruptions)
-      return await session.run().rawValue
+    case .get(let plan): return await run(GetSession(plan, context), within: process).rawValue
+    case .put(let plan): return await run(GetSession(plan, context), within: process).rawValue
     }
+  }
+
+  private static func run(
+    _ session: GetSession, within process: ProcessLimits
+  ) async -> ExitStatus {
+    if let refusal = process.refusal { return await refuse(refusal) }
+    var session = session
+    let signals = Signals.takeOver()
+    if let lowered = process.apply(to: &session.limits), !session.output.quiet {
+      await OutputStream.standardError.write(lowered + "\n")
+    }
+    return await session.run(until: signals.interruptions)
   }
 
   /// The path of this program.

@@ -10,6 +10,13 @@ extension GetCommand: ConfiguredCommand {
   }
 }
 
+extension PutCommand: ConfiguredCommand {
+  /// What `if-exists` says in the configuration is about files of this machine.
+  var overridden: Set<String> {
+    Settings.overridden(by: credentials, network).union(["if-exists"])
+  }
+}
+
 extension ProbeCommand: ConfiguredCommand {
   var overridden: Set<String> { Settings.overridden(by: credentials, network) }
 }

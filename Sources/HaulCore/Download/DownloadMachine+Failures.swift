@@ -188,15 +188,3 @@ extension DownloadMachine {
     return stopAll(for: .fail(error), plan: &plan)
   }
 }
-
-extension TransferError {
-  fileprivate func after(attempts: Int) -> TransferError {
-    guard attempts > 1 else { return self }
-    // The advice comes last in a message.
-    let reason = message.prefix { $0 != ";" }
-    return TransferError(
-      code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,
-      isRetryable: isRetryable,
-      retryAfter: retryAfter, cause: cause)
-  }
-}

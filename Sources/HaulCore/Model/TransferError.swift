@@ -136,6 +136,19 @@ public struct TransferError: Error, Hashable, Sendable {
   }
 }
 
+extension TransferError {
+  /// The same error, with the number of attempts in its message.
+  func after(attempts: Int) -> TransferError {
+    guard attempts > 1 else { return self }
+    // The advice comes last in a message.
+    let reason = message.prefix { $0 != ";" }
+    return TransferError(
+      code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,
+      isRetryable: isRetryable,
+      retryAfter: retryAfter, cause: cause)
+  }
+}
+
 extension TransferError: LocalizedError {
   /// The message.
   public var errorDescription: String? { message }

@@ -3,15 +3,21 @@ package final class TransferIdentity: Sendable {
   package let url: ResourceURL?
   package let identifier: String?
   package let group: String?
+  package let kind: TransferRequest.Kind
 
-  package init(url: ResourceURL?, identifier: String?, group: String?) {
+  /// - Parameter kind: nil for a download, or, without an address, a step.
+  package init(
+    url: ResourceURL?, identifier: String?, group: String?, kind: TransferRequest.Kind? = nil
+  ) {
     self.url = url
     self.identifier = identifier
     self.group = group
+    self.kind = kind ?? (url == nil ? .step : .download)
   }
 
   package convenience init(_ request: TransferRequest) {
-    self.init(url: request.url, identifier: request.identifier, group: request.group)
+    self.init(
+      url: request.url, identifier: request.identifier, group: request.group, kind: request.kind)
   }
 }
 

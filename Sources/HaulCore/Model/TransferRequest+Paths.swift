@@ -4,6 +4,7 @@ extension TransferRequest {
   package var hasRelativePath: Bool {
     switch work {
     case .download(let download): download.destination.path.map { !$0.hasPrefix("/") } ?? false
+    case .upload(let upload): !upload.source.hasPrefix("/")
     case .step(let step):
       if case .program(_, let directory) = step.action {
         directory?.hasPrefix("/") != true
@@ -30,6 +31,9 @@ extension TransferRequest {
       case .stream: break
       }
       request.work = .download(download)
+    case .upload(var upload):
+      upload.source = absolute(upload.source)
+      request.work = .upload(upload)
     case .step(var step):
       guard case .program(let words, let path) = step.action else { break }
       step.action = .program(words, directory: path.map(absolute) ?? directory)
@@ -42,6 +46,7 @@ extension TransferRequest {
   package func checkPaths() throws(TransferError) {
     switch work {
     case .download(let download): try download.checkPaths()
+    case .upload(let upload): try upload.source.checkPath()
     case .step(let step):
       if case .program(_, let directory?) = step.action { try directory.checkPath() }
     }
@@ -64,6 +69,14 @@ extension DownloadRequest.Destination {
 }
 
 extension String {
+  /// The path of its directory, and its name.
+  package var pathParts: (directory: String, name: String) {
+    guard let slash = lastIndex(of: "/") else { return (".", self) }
+    return (
+      slash == startIndex ? "/" : String(self[..<slash]), String(self[index(after: slash)...])
+    )
+  }
+
   /// Whether it contains this byte. `utf8.contains` is slower, because it takes the general path
   /// for each byte.
   package func hasByte(_ byte: UInt8) -> Bool {

@@ -5,8 +5,12 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   public enum Work: Sendable, Hashable, Codable {
     /// Indirect, because long lists are copied often.
     indirect case download(DownloadRequest)
+    indirect case upload(UploadRequest)
     case step(StepRequest)
   }
+
+  /// The kinds, as events and answers name them.
+  package enum Kind: String, Sendable, Codable { case download, upload, step }
 
   /// Another transfer that must be completed first.
   public enum Dependency: Sendable, Hashable, Codable {
@@ -72,6 +76,16 @@ public struct TransferRequest: Sendable, Hashable, Codable {
     return TransferRequest(.download(download))
   }
 
+  /// An upload, changed by `change`.
+  /// - Parameter source: the path of the file.
+  public static func upload(
+    _ source: String, to url: ResourceURL, _ change: (inout UploadRequest) -> Void = { _ in }
+  ) -> TransferRequest {
+    var upload = UploadRequest(source, to: url)
+    change(&upload)
+    return TransferRequest(.upload(upload))
+  }
+
   /// A step that runs a registered closure.
   public static func step(_ name: String, input: String? = nil) -> TransferRequest {
     TransferRequest(.step(StepRequest(.named(name, input: input))))
@@ -99,12 +113,62 @@ public struct TransferRequest: Sendable, Hashable, Codable {
     }
   }
 
+  /// The upload; nil, and not settable, for other work.
+  public var upload: UploadRequest? {
+    get { if case .upload(let upload) = work { upload } else { nil } }
+    set {
+      if upload != nil, let newValue { work = .upload(newValue) }
+    }
+  }
+
   /// `startsAt`, as a time that can be waited for and stored; nil for a value that is no number.
   package var startTime: Double? { startsAt.flatMap { $0.isNaN ? nil : min(max($0, 0), 1e11) } }
 
-  /// The address of its download; nil for a step.
+  /// The address of its download or upload; nil for a step.
   package var url: ResourceURL? {
-    if case .download(let download) = work { download.url } else { nil }
+    switch work {
+    case .download(let download): download.url
+    case .upload(let upload): upload.url
+    case .step: nil
+    }
+  }
+
+  /// The limit of its own, in bytes per second; nil, and not settable, for a step.
+  package var rateLimit: Int64? {
+    get {
+      switch work {
+      case .download(let download): download.rateLimit
+      case .upload(let upload): upload.rateLimit
+      case .step: nil
+      }
+    }
+    set {
+      download?.rateLimit = newValue
+      upload?.rateLimit = newValue
+    }
+  }
+
+  /// The header fields that it sends; not settable for a step.
+  package var fields: HeaderFields {
+    get {
+      switch work {
+      case .download(let download): download.fields
+      case .upload(let upload): upload.fields
+      case .step: HeaderFields()
+      }
+    }
+    set {
+      download?.fields = newValue
+      upload?.fields = newValue
+    }
+  }
+
+  package var kind: Kind {
+    switch work {
+    case .download: .download
+    case .upload: .upload
+    case .step: .step
+    }
   }
 
   /// The host that its connections count for.

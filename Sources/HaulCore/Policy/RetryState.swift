@@ -95,9 +95,14 @@ extension RetryState.Failure {
   /// - Parameters:
   ///   - silentHost: the health of the host, if the error is that it did not answer.
   ///   - hasAnswered: whether the transfer has had an answer.
+  ///   - progressed: the bytes that the attempt transferred.
+  ///   - remaining: those that were missing when it began.
   package init(
-    _ error: TransferError, silentHost: HostHealth?, hasAnswered: Bool, isAttended: Bool
+    _ error: TransferError, silentHost: HostHealth?, hasAnswered: Bool, isAttended: Bool,
+    progressed: Int64 = 0, remaining: Int64 = .max
   ) {
+    self.progressed = progressed
+    self.remaining = remaining
     retryAfter = error.retryAfter
     isRetryable = error.isRetryable
     self.silentHost = silentHost

@@ -24,11 +24,7 @@ package struct QueuedMember: Sendable, Hashable {
       if case .transfer(let id) = $0 { id } else { nil }
     }
     whenDependencyFails = record.request.whenDependencyFails
-    if case .step(let step) = record.request.work {
-      (isStep, isIdempotent) = (true, step.isIdempotent)
-    } else {
-      (isStep, isIdempotent) = (false, true)
-    }
+    (isStep, isIdempotent) = record.request.work.repetition
   }
 
   /// A member from its parts, without a record.
@@ -46,5 +42,16 @@ package struct QueuedMember: Sendable, Hashable {
     self.whenDependencyFails = whenDependencyFails
     self.isStep = isStep
     self.isIdempotent = isIdempotent
+  }
+}
+
+extension TransferRequest.Work {
+  /// Whether its start is stored, and whether it may then run again after a crash.
+  package var repetition: (isStep: Bool, isIdempotent: Bool) {
+    switch self {
+    case .download: (false, true)
+    case .upload(let upload): (!upload.isIdempotent, upload.isIdempotent)
+    case .step(let step): (true, step.isIdempotent)
+    }
   }
 }

@@ -31,6 +31,11 @@ public protocol Transport: Sendable {
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)?
+  /// Sends a request for an upload, follows no redirect, and returns when the answer has arrived.
+  /// It reads the body only as fast as the connection takes it. If the server answers with an
+  /// error before it has the whole body, this returns that answer. The default refuses.
+  /// - Throws: `TransferError`; `CancellationError` if the task was cancelled.
+  func send(_ request: SendRequest) async throws -> SendResponse
 }
 
 /// A request in progress, to cancel it.
@@ -45,4 +50,10 @@ extension Transport {
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)? { nil }
+
+  /// Refuses: this transport only downloads.
+  /// - Throws: `not-yet-supported`.
+  public func send(_ request: SendRequest) async throws -> SendResponse {
+    throw TransferError(.notYetSupported, "this transport only downloads")
+  }
 }

@@ -61,7 +61,7 @@ extension QueueMachine {
   ) {
     change(id) { $0.facts.storedState.priority = request.priority }
     decision.effects.append(.rearrange(id))
-    decision.effects.append(.limitRate(id, request.download?.rateLimit))
+    decision.effects.append(.limitRate(id, request.rateLimit))
     note(id, nil, &decision, keepsRankAndPriority: false)
     decision.set(request, of: id)
   }
@@ -110,7 +110,7 @@ extension TransferRequest {
   fileprivate func isSameExceptLimits(as other: TransferRequest) -> Bool {
     var copy = self
     copy.priority = other.priority
-    copy.download?.rateLimit = other.download?.rateLimit
+    copy.rateLimit = other.rateLimit
     return copy == other
   }
 
@@ -127,8 +127,8 @@ extension TransferRequest {
         "its identifier"
       } else if group != other.group {
         "its group"
-      } else if (download == nil) != (other.download == nil) {
-        "whether it is a download or a step"
+      } else if kind != other.kind {
+        "whether it is a download, an upload or a step"
       } else if (download?.destination == .stream) != (other.download?.destination == .stream) {
         "whether it is read or saved"
       } else {

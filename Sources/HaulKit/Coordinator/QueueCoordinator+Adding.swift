@@ -302,13 +302,18 @@ extension TransferRequest {
     if case .download(let download) = work { download.destination == .stream } else { false }
   }
 
-  /// The path of the file; a number may be added if the name is taken.
+  /// The path of the file: of a download, where a number may be added if the name is taken, or of
+  /// an upload's source.
   fileprivate var target: String? {
-    guard case .download(let download) = work else { return nil }
-    return switch download.destination {
-    case .stream: nil
-    case .file(let path): path
-    case .directory(let path): path.filePath(FileName(download.url).text)
+    switch work {
+    case .download(let download):
+      switch download.destination {
+      case .stream: nil
+      case .file(let path): path
+      case .directory(let path): path.filePath(FileName(download.url).text)
+      }
+    case .upload(let upload): upload.source
+    case .step: nil
     }
   }
 }

@@ -95,7 +95,7 @@ extension QueueCoordinator {
           result: summary.state.isEnded ? record.result : nil,
           connections: summary.state == .running ? progress?.connections : nil,
           destination: record.request.download?.destination,
-          rateLimit: record.request.download?.rateLimit,
+          rateLimit: record.request.rateLimit,
           startsAt: queue.members[record.id]?.facts.storedState.startTime)
       }
     }

@@ -142,6 +142,11 @@ extension QueueCoordinator {
           needsPreviousBytes: !restartsFromZero && record.result?.state != .failed,
           stream: known.stream, executor: executor, isStored: store.isDurable),
         for: id, on: executor)
+    case .upload(let upload):
+      if let rate = upload.rateLimit { runs.run(of: id)?.context.limitRate(to: rate) }
+      run(
+        UploadDriver(request: upload, hasRun: record.storedState.hasRun), for: id,
+        on: engine.soleExecutor)
     case .step(let step):
       run(driver(of: step, id), for: id, on: engine.soleExecutor)
     }
@@ -169,6 +174,10 @@ extension QueueCoordinator {
     let (serverName, location) = (runs[id].serverName, runs[id].location)
     Task(executorPreference: engine.soleExecutor) { [weak self, store, engine] in
       let record = (try? await store.records([id]))?.first
+      if let upload = record?.request.upload {
+        await self?.run(UploadCleanupDriver(request: upload), for: id, on: engine.soleExecutor)
+        return
+      }
       var download = record?.request.download
       if isDisplaced { download = nil }
       await self?.run(

@@ -3,7 +3,7 @@ import HaulCore
 import NIOConcurrencyHelpers
 
 /// The events of a run, in order, posted from any thread. One task reads them.
-final class DownloadInbox: Sendable {
+final class DownloadInbox: HeartbeatReceiver {
   enum Message: Sendable {
     case event(DownloadMachine.Event)
     /// A request was answered: take the answer with `takeAnswer(to:)`.

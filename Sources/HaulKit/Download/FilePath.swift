@@ -6,14 +6,6 @@ extension String {
   func filePath(_ name: String) -> String {
     self == "." ? name : hasSuffix("/") ? self + name : "\(self)/\(name)"
   }
-
-  /// The path of its directory, and its name.
-  var pathParts: (directory: String, name: String) {
-    guard let slash = lastIndex(of: "/") else { return (".", self) }
-    return (
-      slash == startIndex ? "/" : String(self[..<slash]), String(self[index(after: slash)...])
-    )
-  }
 }
 
 extension DiskDirectory {

@@ -23,6 +23,10 @@ package final class Engine: Sendable {
   package let hooks: Hooks
   /// Runs programs; nil where programs are not supported.
   let programs: (any Programs)?
+  /// Where the addresses of unfinished uploads are stored; nil for only in `uploads`.
+  let uploadDirectory: String?
+  /// Unfinished uploads that are not stored.
+  let uploads = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
   /// The most bytes of a stream that are buffered for its reader.
   let streamWindow: Int64
   let httpVersion: TransferManager.Configuration.HTTPVersion
@@ -67,6 +71,7 @@ package final class Engine: Sendable {
     httpVersion = configuration.httpVersion
     prepare = configuration.prepare
     streamWindow = configuration.streamWindow
+    uploadDirectory = configuration.uploadDirectory
     hub = EventHub(limit: configuration.keptEvents)
     heartbeat = Heartbeat(clock: clock, executor: soleExecutor)
     commits = GroupPublish(io: io)

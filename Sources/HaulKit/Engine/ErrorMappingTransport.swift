@@ -13,6 +13,14 @@ struct ErrorMappingTransport: Transport {
     }
   }
 
+  func send(_ request: SendRequest) async throws -> SendResponse {
+    do {
+      return try await base.send(request)
+    } catch {
+      throw known(error, isCancelled: Task.isCancelled)
+    }
+  }
+
   func begin(
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void

@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 final class Heartbeat: Sendable {
   private struct State {
     /// In order of registration.
-    var inboxes: [DownloadInbox] = []
+    var receivers: [any HeartbeatReceiver] = []
     /// The running task, if any.
     var task: Task<Void, Never>?
     var isRunning = false
@@ -24,10 +24,10 @@ final class Heartbeat: Sendable {
     self.executor = executor
   }
 
-  /// Sends a tick every 100 ms until the inbox is closed.
-  func add(_ inbox: DownloadInbox) {
+  /// Sends a tick every 100 ms until the receiver is closed.
+  func add(_ receiver: any HeartbeatReceiver) {
     state.withLockedValue { state in
-      state.inboxes.append(inbox)
+      state.receivers.append(receiver)
       guard !state.isRunning, !state.isStopped else { return }
       state.isRunning = true
       state.task = Task(executorPreference: executor) { await self.run() }
@@ -44,11 +44,11 @@ final class Heartbeat: Sendable {
     await task?.value
   }
 
-  /// Ends when no inbox is left.
+  /// Ends when no receiver is left.
   private func run() async {
-    while let inboxes = next() {
+    while let receivers = next() {
       let now = clock.now
-      let closed = Set(inboxes.filter { !$0.tick() }.map(ObjectIdentifier.init))
+      let closed = Set(receivers.filter { !$0.tick() }.map { ObjectIdentifier($0) })
       if !closed.isEmpty { remove(closed) }
       do {
         try await clock.sleep(until: now + Self.interval)
@@ -60,16 +60,22 @@ final class Heartbeat: Sendable {
   }
 
   private func remove(_ closed: Set<ObjectIdentifier>) {
-    state.withLockedValue { $0.inboxes.removeAll { closed.contains(ObjectIdentifier($0)) } }
+    state.withLockedValue { $0.receivers.removeAll { closed.contains(ObjectIdentifier($0)) } }
   }
 
-  private func next() -> [DownloadInbox]? {
+  private func next() -> [any HeartbeatReceiver]? {
     state.withLockedValue { state in
-      guard !state.inboxes.isEmpty, !state.isStopped else {
+      guard !state.receivers.isEmpty, !state.isStopped else {
         state.isRunning = false
         return nil
       }
-      return state.inboxes
+      return state.receivers
     }
   }
+}
+
+/// What is checked periodically.
+protocol HeartbeatReceiver: AnyObject, Sendable {
+  /// Handles a tick; false when it wants no more.
+  func tick() -> Bool
 }

@@ -93,6 +93,9 @@ extension TransferList.Row {
       address = download.url.redacted
       name = FileName(download.url).text
       if case .file(let path) = download.destination { take(path: path) }
+    case .upload(let upload):
+      address = upload.url.redacted
+      take(path: upload.source)
     case .step(let step):
       switch step.action {
       case .named(let text, _): name = text

@@ -15,13 +15,9 @@ enum MemberColumns {
     try statement.bind(text: request.group)
     try statement.bind(text: request.identifier)
     try statement.bind(request.whenDependencyFails.code)
-    if case .step(let step) = request.work {
-      try statement.bind(true)
-      try statement.bind(step.isIdempotent)
-    } else {
-      try statement.bind(false)
-      try statement.bind(true)
-    }
+    let (isStep, isIdempotent) = request.work.repetition
+    try statement.bind(isStep)
+    try statement.bind(isIdempotent)
     try statement.bind(request.after.count)
   }
 }

@@ -47,10 +47,7 @@ struct RecordReader {
     let shown = try StoredText.text(row, 16)
     var request = try form.request(
       try secrets.address(shown: shown), target: try StoredText.text(row, 17))
-    if case .download(var download) = request.work {
-      download.fields = try secrets.headerFields()
-      request.work = .download(download)
-    }
+    request.fields = try secrets.headerFields()
     request.group = try StoredText.text(row, 12)
     request.identifier = try StoredText.text(row, 13)
     request.whenDependencyFails = try TransferRequest.DependencyPolicy(

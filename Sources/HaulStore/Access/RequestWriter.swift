@@ -20,7 +20,7 @@ struct RequestWriter {
 
   mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
     let form = try lastForm.withLockedValue { try $0.encode(StoredRequest(request), coding) }
-    let shown = request.download?.url.redacted
+    let shown = request.url?.redacted
     insertRequest.begin()
     try insertRequest.bind(sequence)
     try insertRequest.bind(text: shown)

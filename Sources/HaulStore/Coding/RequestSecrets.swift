@@ -16,11 +16,11 @@ struct RequestSecrets: Hashable {
 
   /// - Parameter shown: the redacted address, which is stored elsewhere.
   init(_ request: TransferRequest, shown: String?) {
-    guard let download = request.download else { return }
-    let whole = download.url.absoluteString
+    guard let url = request.url else { return }
+    let whole = url.absoluteString
     address = shown == whole ? nil : whole
-    credentials = download.url.credentials
-    let fields = download.fields.fields
+    credentials = url.credentials
+    let fields = request.fields.fields
     self.fields = fields.isEmpty ? nil : fields.map { [$0.name, $0.value] }
   }
 
@@ -28,7 +28,7 @@ struct RequestSecrets: Hashable {
 
   /// - Throws: `io` when the address is not valid.
   func address(shown: String?) throws(TransferError) -> ResourceURL {
-    guard let text = address ?? shown else { throw .unreadable("a download without an address") }
+    guard let text = address ?? shown else { throw .unreadable("a transfer without an address") }
     do throws(TransferError) {
       return try ResourceURL(text).taking(credentials)
     } catch {

@@ -4,6 +4,7 @@ import HaulCore
 /// dependencies) and without secrets.
 struct StoredRequest: Codable, Hashable {
   var download: StoredDownload?
+  var upload: StoredUpload?
   var step: StoredStep?
   var priority: Int?
   var isQuiet: Bool?
@@ -12,6 +13,7 @@ struct StoredRequest: Codable, Hashable {
   init(_ request: TransferRequest) {
     switch request.work {
     case .download(let download): self.download = StoredDownload(download)
+    case .upload(let upload): self.upload = StoredUpload(upload)
     case .step(let step): self.step = StoredStep(step)
     }
     priority = unless(TransferRequest.Priority.default.code, request.priority.code)
@@ -26,6 +28,8 @@ struct StoredRequest: Codable, Hashable {
     var request: TransferRequest
     if let download {
       request = TransferRequest(.download(try download.request(try address(), target: target)))
+    } else if let upload {
+      request = TransferRequest(.upload(try upload.request(try address())))
     } else if let step {
       request = TransferRequest(.step(try step.request()))
     } else {

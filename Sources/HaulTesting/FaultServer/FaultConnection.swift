@@ -10,7 +10,12 @@ final class FaultConnection: ChannelInboundHandler {
   private struct Incoming {
     var head: HTTPRequestHead
     var body: ByteBuffer
+    /// Nil for a control request, and for a path that the script does not have.
+    var accepted: FaultServerState.AcceptedRequest?
+    /// What happens after so many bytes of its body.
+    var upload: (after: Int64, then: Fault.UploadEnding)?
     var bodyBytes: Int64 = 0
+    var isAnswered = false
   }
 
   /// The response being written.
@@ -75,24 +80,66 @@ final class FaultConnection: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     switch unwrapInboundIn(data) {
     case .head(let head):
-      incoming = Incoming(head: head, body: context.channel.allocator.buffer(capacity: 0))
+      var request = Incoming(head: head, body: context.channel.allocator.buffer(capacity: 0))
+      if !head.uri.hasPrefix(FaultControl.prefix) { accept(&request) }
+      incoming = request
       if case .http1 = wire, head.headers["expect"].contains("100-continue") {
         let bytes = context.channel.allocator.buffer(string: "HTTP/1.1 100 Continue\r\n\r\n")
         context.writeAndFlush(wrapOutboundOut(bytes), promise: nil)
       }
-    case .body(var bytes):
-      incoming?.bodyBytes += Int64(bytes.readableBytes)
-      // Only control requests need their body; other bodies are counted and dropped.
-      if incoming?.head.uri.hasPrefix(FaultControl.prefix) == true,
-        incoming?.body.readableBytes ?? 0 < Self.largestControlBody
-      {
-        incoming?.body.writeBuffer(&bytes)
-      }
+      actOnUpload(context)
+    case .body(let bytes):
+      receive(bytes)
+      actOnUpload(context)
     case .end:
-      if let complete = incoming { queue.append(complete) }
+      if let complete = incoming, !complete.isAnswered { queue.append(complete) }
       incoming = nil
       startNext(context)
     }
+  }
+
+  private func accept(_ request: inout Incoming) {
+    let head = request.head
+    request.accepted = state.begin(
+      method: head.method.rawValue, target: head.uri,
+      headers: HeaderFields(head.headers.map { ($0.name, $0.value) }), connection: connection,
+      version: version)
+    for case .upload(let after, let then) in request.accepted?.actions ?? [] {
+      request.upload = (after, then)
+    }
+  }
+
+  private func receive(_ bytes: ByteBuffer) {
+    incoming?.bodyBytes += Int64(bytes.readableBytes)
+    if let number = incoming?.accepted?.number {
+      state.received(number, bytes.readableBytesView)
+    } else if incoming?.body.readableBytes ?? 0 < Self.largestControlBody {
+      incoming?.body.writeImmutableBuffer(bytes)
+    }
+  }
+
+  /// Performs what the script says about the body of the request, once enough of it has arrived.
+  private func actOnUpload(_ context: ChannelHandlerContext) {
+    guard var request = incoming, let upload = request.upload, request.bodyBytes >= upload.after
+    else { return }
+    request.upload = nil
+    switch upload.then {
+    case .answer:
+      queue.append(request)
+      request.isAnswered = true
+    case .stopReading: context.channel.setOption(.autoRead, value: false).whenFailure { _ in }
+    case .reset, .close:
+      let (how, outcome): (Fault.Ending, RequestRecord.Outcome) =
+        upload.then == .reset ? (.reset, .reset) : (.close, .closed)
+      if let accepted = request.accepted {
+        state.ended(accepted.number, path: accepted.resource.path, outcome)
+      }
+      request.isAnswered = true
+      phase = .ending
+      end(how, context)
+    }
+    incoming = request
+    startNext(context)
   }
 
   func channelWritabilityChanged(context: ChannelHandlerContext) {
@@ -143,12 +190,7 @@ final class FaultConnection: ChannelInboundHandler {
         method: head.method.rawValue, target: head.uri, body: Array(request.body.readableBytesView))
       return Current(path: "", cursor: ResponseCursor(answer, allocator: allocator))
     }
-    let headers = HeaderFields(head.headers.map { ($0.name, $0.value) })
-    guard
-      let taken = state.begin(
-        method: head.method.rawValue, target: head.uri, headers: headers, connection: connection,
-        bodyReceived: request.bodyBytes, version: version)
-    else {
+    guard let taken = request.accepted else {
       let answer = FaultControl.simple(404, "no such resource\n", hasBody: head.method != .HEAD)
       return Current(path: "", cursor: ResponseCursor(answer, allocator: allocator))
     }

@@ -122,7 +122,7 @@ extension FaultServerState {
 
   /// Records a request; its response is in progress from now on.
   func begin(
-    method: String, target: String, headers: HeaderFields, connection: Int, bodyReceived: Int64,
+    method: String, target: String, headers: HeaderFields, connection: Int,
     version: RequestRecord.Version
   ) -> AcceptedRequest? {
     change { values -> AcceptedRequest? in
@@ -131,7 +131,7 @@ extension FaultServerState {
       values.snapshot.requests.append(
         RequestRecord(
           number: number, method: method, path: path, target: target, headers: headers,
-          connection: connection, bodyReceived: bodyReceived, version: version))
+          connection: connection, version: version))
       guard var entry = values.entries[path] else { return nil }
       entry.requests += 1
       let facts = RequestFacts(
@@ -148,6 +148,18 @@ extension FaultServerState {
         number: number, resource: entry.resource, actions: actions, facts: facts)
     }
   }
+
+  /// Records bytes of a request's body.
+  func received(_ number: Int, _ bytes: some Collection<UInt8>) {
+    change { values in
+      values.edit(number) { record in
+        record.bodyReceived += Int64(bytes.count)
+        record.body += bytes.prefix(max(0, Self.largestKeptBody - record.body.count))
+      }
+    }
+  }
+
+  private static let largestKeptBody = 16 << 20
 
   func answered(_ number: Int, status: Int?) {
     change { $0.edit(number) { $0.status = status } }

@@ -18,7 +18,7 @@ public struct RequestRecord: Hashable, Sendable {
 
   /// The number of the request on this server, from 1.
   public let number: Int
-  /// `GET` or `HEAD`.
+  /// `GET`, `HEAD`, `PUT`, ….
   public let method: String
   /// The path without the query.
   public let path: String
@@ -28,7 +28,10 @@ public struct RequestRecord: Hashable, Sendable {
   public let headers: HeaderFields
   /// The number of the connection on this server, from 1; HTTP/2 streams of a connection share it.
   public let connection: Int
-  package let bodyReceived: Int64
+  /// The bytes of its body that the server has read.
+  public internal(set) var bodyReceived: Int64 = 0
+  /// Its body as far as it was read, at most 16 MiB.
+  public internal(set) var body: [UInt8] = []
   package let version: Version
   /// The status of the answer; nil if it was raw bytes, or if the script has no such path.
   public internal(set) var status: Int?

@@ -59,6 +59,18 @@ struct DownloadFixture: Sendable {
     onEvent: (TransferEvent.Kind) async throws -> Void = { _ in },
     interruption: (@Sendable () async throws -> Void)? = nil
   ) async throws -> Outcome? {
+    try await run(
+      TransferRequest(.download(request)), idleTimeout: idleTimeout, configure: configure,
+      onEvent: onEvent, interruption: interruption)
+  }
+
+  /// Runs one transfer, as `run` of a download.
+  func run(
+    _ request: TransferRequest, idleTimeout: Duration = .seconds(120),
+    configure: (inout TransferManager.Configuration) -> Void = { _ in },
+    onEvent: (TransferEvent.Kind) async throws -> Void = { _ in },
+    interruption: (@Sendable () async throws -> Void)? = nil
+  ) async throws -> Outcome? {
     var configuration = TransferManager.Configuration()
     configuration.idleTimeout = idleTimeout
     // Under a sanitizer, with all tests at once, a handshake takes longer than the ten seconds that

@@ -38,6 +38,10 @@ struct CompliantResponse {
         status: redirect.status, headers: ["Location: \(draft.expand(redirect.location))"])
       return draft
     }
+    if request.method == "PUT" || request.method == "POST" {
+      draft.replace(status: request.method == "PUT" ? 201 : 200)
+      return draft
+    }
     addFields(to: &draft)
     if isNotModified {
       draft.replace(status: 304)

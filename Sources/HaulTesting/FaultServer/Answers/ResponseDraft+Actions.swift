@@ -51,6 +51,7 @@ extension ResponseDraft {
       applyHead(action)
     case .cut(let how, let after, let part):
       stops.append(Answer.Stop(how: how, part: part ?? .body, after: after))
+    case .upload: break
     case .drip(let bytes, let milliseconds):
       pace = Pacer.Pace(bytes: max(1, bytes ?? 1), nanoseconds: (milliseconds ?? 1000) * 1_000_000)
     case .rate(let bytesPerSecond): pace = .rate(bytesPerSecond)

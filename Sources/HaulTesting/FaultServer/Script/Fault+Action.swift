@@ -20,6 +20,15 @@ extension Fault {
     case push
   }
 
+  /// What happens in the middle of a request's body.
+  package enum UploadEnding: String, Codable, Hashable, Sendable {
+    /// The answer is sent, and the rest of the body is read.
+    case answer
+    case reset, close
+    /// Nothing more is read, as if the server were busy for ever.
+    case stopReading
+  }
+
   package enum Part: String, Codable, Hashable, Sendable {
     case head, body
   }
@@ -112,6 +121,10 @@ extension Fault {
     case informational(
       status: Int? = nil, count: Int? = nil, headers: [String]? = nil,
       milliseconds: Int64? = nil)
+
+    // The body of the request
+    /// After so many bytes of the request's body: answers at once, or ends or stops reading.
+    case upload(after: Int64, then: UploadEnding)
 
     // Time and connection
     /// Ends or holds the response after so many bytes of the body, or of the head. Has no effect

@@ -179,6 +179,8 @@ extension TransferRequest {
     switch work {
     case .download(let download):
       String(download.url.description.split(separator: "/").last ?? "")
+    case .upload(let upload):
+      String(upload.url.description.split(separator: "/").last ?? "")
     case .step(let step):
       if case .named(_, let input) = step.action { input ?? "" } else { "" }
     }

@@ -1,0 +1,53 @@
+import ArgumentParser
+import HaulCore
+
+/// The arguments of `haul put`; `PutPlan` interprets them.
+struct PutCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "put",
+    abstract: "Uploads now, in the foreground.",
+    discussion: """
+      If URL ends with '/', each file keeps its name there. An upload with PUT that fails is \
+      retried from its beginning. With --method post the file is sent once, because the server \
+      may have taken it. 'tus+' before the scheme uploads by the tus protocol: after an \
+      interruption or a crash, the same command continues with the bytes that the server has.
+
+      Examples:
+        haul put report.pdf https://example.org/files/report.pdf
+        haul put a.jpg b.jpg https://example.org/photos/
+        haul put --if-exists fail report.pdf https://example.org/files/
+        haul put movie.mkv tus+https://example.org/uploads/
+        haul put --method post -H 'Content-Type: text/csv' data.csv https://example.org/import
+
+      Exit status: as of 'haul get'.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("The files, then the address to upload to.", valueName: "FILE... URL"),
+    completion: .file())
+  var words: [String] = []
+
+  @Option(
+    help: ArgumentHelp("How to send the file: put or post (default: put).", valueName: "how"),
+    completion: .list(["put", "post"]), transform: PutPlan.method)
+  var method: UploadRequest.Method?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      If the server has a file there: overwrite = replace it; fail = send nothing (default: \
+      overwrite).
+      """, valueName: "what"),
+    completion: .list(["overwrite", "fail"]), transform: PutPlan.replaces)
+  var ifExists: Bool?
+
+  @Option(
+    help: ArgumentHelp(
+      "Replace only the version with this entity tag, with its quotes.", valueName: "TAG"))
+  var ifMatch: String?
+
+  @OptionGroup(title: "Speed") var limits: LimitOptions
+  @OptionGroup(title: "Credentials") var credentials: CredentialOptions
+  @OptionGroup(title: "Network") var network: NetworkOptions
+  @OptionGroup(title: "Output") var output: OutputArguments
+}

@@ -1,0 +1,60 @@
+/// What to upload, where to, and how. It is a plain value: nothing runs until it is added.
+public struct UploadRequest: Sendable, Hashable, Codable {
+  /// How the file is sent.
+  public enum Method: String, CaseIterable, Sendable, Codable {
+    /// The resource becomes the file (RFC 9110, section 9.3.4). A failed attempt is retried.
+    case put = "PUT"
+    /// The server decides what happens with the file (RFC 9110, section 9.3.3). Once it was sent,
+    /// it is not sent again by itself, because the server may have taken it.
+    case post = "POST"
+    /// The address creates uploads by the tus protocol, version 1.0.0. An upload continues where it
+    /// was interrupted.
+    case tus = "TUS"
+  }
+
+  /// What the server must have at the address, or it refuses the upload (RFC 9110, section 13.1).
+  public enum Precondition: Sendable, Hashable, Codable {
+    /// Anything.
+    case none
+    /// Nothing. The address is also asked before the upload, because some servers ignore the
+    /// condition.
+    case absent
+    /// The version with this strong entity tag, such as `"abc"` with its quotes.
+    case entityTag(String)
+  }
+
+  /// The path of the file.
+  public var source: String
+  /// Where to send it.
+  public var url: ResourceURL
+  /// How it is sent.
+  public var method: Method = .put
+  /// What the server must have at the address.
+  public var precondition: Precondition = .none
+  /// Header fields to send. They never follow a redirect to another origin.
+  public var headers: [(name: String, value: String)] {
+    get { fields.fields.map { ($0.name, $0.value) } }
+    set { fields = HeaderFields(newValue.map { ($0.name, $0.value) }) }
+  }
+  package var fields = HeaderFields()
+  /// The most bytes per second of this transfer; nil or 0 for none. The limits of the manager also
+  /// apply.
+  public var rateLimit: Int64?
+  /// Do not check the server's certificate.
+  public var allowInsecure = false
+  /// When a failed attempt is retried.
+  public var retry = RetryPolicy()
+
+  /// An upload with PUT, whatever the server has at the address.
+  public init(_ source: String, to url: ResourceURL) {
+    self.source = source
+    self.url = url
+  }
+
+  /// Whether a second attempt has the same effect as the first one (RFC 9110, section 9.2.2). The
+  /// field that makes a POST safe to repeat is a convention of many servers.
+  package var isIdempotent: Bool { method != .post || fields["Idempotency-Key"] != nil }
+
+  /// Whether an interrupted upload continues with the bytes that the server has.
+  package var resumes: Bool { method == .tus }
+}

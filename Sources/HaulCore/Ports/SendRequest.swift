@@ -1,0 +1,52 @@
+/// One request with a method and perhaps a body.
+public struct SendRequest: Sendable {
+  /// The bytes of a body, in order. A failure to read them ends the request with that error.
+  public typealias Body = any AsyncSequence<any ByteChunk, any Error> & Sendable
+
+  /// `PUT`, `POST`, `HEAD`, ….
+  public var method: String
+  /// The requested address. Its `text` has the user information, which `headersToSend` sends as
+  /// `Authorization`, and no fragment. Print only its description.
+  public var url: ResourceURL
+  /// The caller's own fields. Send `headersToSend`.
+  public var headers: HeaderFields
+  /// The body; nil for none.
+  public var body: Body?
+  /// The length of the body in bytes; 0 if there is none.
+  public var length: Int64
+  /// Whether the server's certificate is not checked.
+  public var allowInsecure: Bool
+
+  /// A request. Managers create them, and tests of a transport.
+  public init(
+    _ method: String, _ url: ResourceURL, headers: HeaderFields = HeaderFields(),
+    body: Body? = nil, length: Int64 = 0, allowInsecure: Bool = false
+  ) {
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.length = length
+    self.allowInsecure = allowInsecure
+  }
+
+  /// All fields that a transport must send: the caller's, and `Authorization` of the address. The
+  /// transport adds `Host`, `Content-Length`, and `User-Agent` if there is none.
+  public var headersToSend: HeaderFields {
+    FetchRequest(url: url, headers: headers).headersToSend
+  }
+}
+
+/// The answer to a `SendRequest`.
+public struct SendResponse: Sendable {
+  /// Status and header fields.
+  public let head: ResponseHead
+  /// The first bytes of its body, at most 64 KiB.
+  public let body: [UInt8]
+
+  /// An answer.
+  public init(head: ResponseHead, body: [UInt8] = []) {
+    self.head = head
+    self.body = body
+  }
+}

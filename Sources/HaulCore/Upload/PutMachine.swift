@@ -1,0 +1,163 @@
+/// Decides everything about one upload with PUT or POST: what to send, which answers mean success,
+/// and when to try again. It takes events and returns commands, and has no side effects.
+///
+/// Such an upload cannot resume: each attempt sends the whole file.
+package struct PutMachine: UploadMachine {
+  private enum Step: Sendable { case waiting, asking, sending, checking, done }
+
+  private let request: UploadRequest
+  /// In bytes.
+  private let length: Int64
+  private let isAttended: Bool
+  private var step = Step.waiting
+  private var url: ResourceURL
+  private var redirects = 0
+  private var retry: RetryState
+  private var hasAnswered = false
+  /// Whether an attempt without an answer may have succeeded.
+  private var mayHaveArrived: Bool
+  /// The health of the host; set before each failure.
+  package var host = HostHealth()
+
+  /// - Parameters:
+  ///   - length: of the file, in bytes.
+  ///   - hasRun: whether an earlier run may have sent it.
+  package init(
+    _ request: UploadRequest, length: Int64, hasRun: Bool, isAttended: Bool, now: Instant
+  ) {
+    self.request = request
+    self.length = length
+    self.isAttended = isAttended
+    mayHaveArrived = hasRun
+    url = request.url
+    retry = RetryState(request.retry, startedAt: now)
+  }
+
+  /// Handles one event, and returns what to do, in order.
+  package mutating func handle(
+    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch (step, event) {
+    case (.waiting, .start): return begin()
+    case (.asking, .answered(let head, _, let wallSeconds)):
+      hasAnswered = true
+      return found(head, wallSeconds, at: now, using: &rng)
+    case (.sending, .answered(let head, let sent, let wallSeconds)):
+      hasAnswered = true
+      return judge(head, isWhole: sent >= length, wallSeconds, at: now, using: &rng)
+    case (.asking, .failed(let error, _)): return failed(error, at: now, using: &rng)
+    case (.sending, .failed(let error, let sent)):
+      return lost(error, sent: sent, at: now, using: &rng)
+    case (.checking, .sourceChecked(let error)):
+      return finish(error.map { .failed($0) } ?? .completed)
+    default: return []
+    }
+  }
+
+  private mutating func begin() -> [UploadCommand] {
+    guard request.precondition == .absent else { return send(to: request.url) }
+    step = .asking
+    return [.send(UploadMessage("HEAD", request.url, fields: request.fields))]
+  }
+
+  private mutating func send(to url: ResourceURL) -> [UploadCommand] {
+    (step, self.url) = (.sending, url)
+    var fields = request.fields
+    switch request.precondition {
+    case .none: break
+    case .absent: fields.append("If-None-Match", "*")
+    case .entityTag(let tag): fields.append("If-Match", tag)
+    }
+    return [.send(UploadMessage(request.method.rawValue, url, fields: fields, range: 0..<length))]
+  }
+
+  /// Handles the answer to HEAD. A server that does not answer it may still know the condition that
+  /// the upload is sent with.
+  private mutating func found(
+    _ head: ResponseHead, _ wallSeconds: Double, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch head.status {
+    case 404, 410, 403, 405, 501: return send(to: request.url)
+    case 200..<300: return finish(.failed(conflict(status: head.status)))
+    default: return judge(head, isWhole: false, wallSeconds, at: now, using: &rng)
+    }
+  }
+
+  private func conflict(status: Int) -> TransferError {
+    let origin =
+      mayHaveArrived ? "; an earlier attempt of this upload may have stored it: compare it" : ""
+    return TransferError(
+      .nameConflict, "the server has a file there already\(origin)", status: status)
+  }
+
+  private mutating func judge(
+    _ head: ResponseHead, isWhole: Bool, _ wallSeconds: Double, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    var asked = request
+    asked.url = url
+    let judge = UploadJudge(wallSeconds: wallSeconds)
+    switch judge.verdict(on: head, to: asked, isWhole: isWhole) {
+    case .accepted:
+      step = .checking
+      return [.checkSource]
+    case .early:
+      return finish(
+        .failed(
+          TransferError(
+            .protocolViolation,
+            "the server answered \(head.status) before it had the whole file",
+            status: head.status)))
+    case .redirected(let target):
+      redirects += 1
+      guard redirects <= Self.maximumRedirects else {
+        return finish(
+          .failed(TransferError(.tooManyRedirects, "more than \(Self.maximumRedirects) redirects")))
+      }
+      return send(to: target)
+    case .failure(let error) where error.code == .nameConflict:
+      return finish(.failed(conflict(status: head.status)))
+    case .failure(let error): return failed(error, at: now, using: &rng)
+    }
+  }
+
+  private static let maximumRedirects = 20
+
+  /// There was no answer to the file itself.
+  private mutating func lost(
+    _ error: TransferError, sent: Int64, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
+    if hadConnection, sent >= length { mayHaveArrived = true }
+    guard !hadConnection || request.isIdempotent || error.code == .sourceChanged else {
+      let reason = error.message.prefix { $0 != ";" }
+      return finish(
+        .failed(
+          TransferError(
+            error.code,
+            "\(reason); the server may have taken the file: look there before you retry")))
+    }
+    return failed(error, at: now, using: &rng)
+  }
+
+  private mutating func failed(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let failure = RetryState.Failure(
+      error, silentHost: error.isSilence && !hasAnswered ? host : nil, hasAnswered: hasAnswered,
+      isAttended: isAttended)
+    switch retry.failed(failure, at: now, using: &rng) {
+    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
+    case .retry(let delay, let attempt):
+      (step, url, redirects) = (.waiting, request.url, 0)
+      return [.retry(after: delay, attempt: attempt, error)]
+    }
+  }
+
+  private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
+    step = .done
+    return [.finish(end)]
+  }
+}

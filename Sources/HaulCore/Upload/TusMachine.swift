@@ -1,0 +1,253 @@
+import FoundationEssentials
+
+/// Decides everything about one upload by the tus protocol, version 1.0.0. The server says how many
+/// bytes it has, and the upload continues there: after a lost connection, a pause or a crash.
+package struct TusMachine: UploadMachine {
+  private enum Step: Sendable {
+    case waiting, discovering, creating, storing, asking, appending, checking, done
+  }
+
+  private let request: UploadRequest
+  private let source: SourceIdentity
+  private let isAttended: Bool
+  private var step = Step.waiting
+  /// The upload on the server; nil before it is created.
+  private var record: UploadRecord?
+  private var url: ResourceURL
+  /// The bytes that the server has.
+  private var offset: Int64 = 0
+  /// The bytes that it may have at most: those that were sent to it, or all after a crash.
+  private var mostSent: Int64 = 0
+  private var offsetAtLastFailure: Int64 = 0
+  private var retry: RetryState
+  private var hasAnswered = false
+  /// Whether an upload that the server no longer had was replaced by a new one.
+  private var hasStartedOver = false
+  package var host = HostHealth()
+
+  package init(
+    _ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant
+  ) {
+    self.request = request
+    self.source = source
+    self.isAttended = isAttended
+    url = request.url
+    retry = RetryState(request.retry, startedAt: now)
+  }
+
+  private static let version = "1.0.0"
+
+  package mutating func handle(
+    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch (step, event) {
+    case (.waiting, .start(let stored)): return start(stored)
+    case (.storing, .stored(nil)): return append()
+    case (.storing, .stored(let error?)): return finish(.failed(error))
+    case (.checking, .sourceChecked(let error)):
+      return [.forget] + finish(error.map { .failed($0) } ?? .completed)
+    case (_, .answered(let head, let sent, let wallSeconds)):
+      hasAnswered = true
+      mostSent = max(mostSent, offset + sent)
+      return answered(head, sent, UploadJudge(wallSeconds: wallSeconds), at: now, using: &rng)
+    case (_, .failed(let error, let sent)):
+      mostSent = max(mostSent, offset + sent)
+      return failed(error, at: now, using: &rng)
+    default: return []
+    }
+  }
+
+  /// Continues an upload of the same version of the file; any other is left to the server, which
+  /// deletes it some day.
+  private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
+    if record == nil, let stored, stored.source == source,
+      let known = try? request.url.resolving(stored.address)
+    {
+      (record, url, mostSent) = (stored, known.adoptingCredentials(of: request.url), source.size)
+    }
+    return record == nil ? discover() : ask()
+  }
+
+  private func message(
+    _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [], range: ByteRange? = nil
+  ) -> UploadCommand {
+    // The caller's fields may be secrets of the first server.
+    var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
+    if method != "OPTIONS" { fields.append("Tus-Resumable", Self.version) }
+    for (name, value) in own { fields.append(name, value) }
+    return .send(UploadMessage(method, url, fields: fields, range: range))
+  }
+
+  private mutating func discover() -> [UploadCommand] {
+    step = .discovering
+    return [message("OPTIONS", request.url)]
+  }
+
+  private mutating func create() -> [UploadCommand] {
+    step = .creating
+    let name = Data(request.source.pathParts.name.utf8).base64EncodedString()
+    return [
+      message(
+        "POST", request.url,
+        [("Upload-Length", "\(source.size)"), ("Upload-Metadata", "filename \(name)")],
+        range: 0..<0)
+    ]
+  }
+
+  private mutating func ask() -> [UploadCommand] {
+    step = .asking
+    return [message("HEAD", url)]
+  }
+
+  private mutating func append() -> [UploadCommand] {
+    guard offset < source.size else { return complete() }
+    step = .appending
+    return [
+      message(
+        "PATCH", url,
+        [
+          ("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream"),
+        ], range: offset..<source.size)
+    ]
+  }
+
+  private mutating func complete() -> [UploadCommand] {
+    step = .checking
+    return [.checkSource]
+  }
+
+  private mutating func answered(
+    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let isSuccess = (200..<300).contains(head.status)
+    switch (step, head.status) {
+    case (.discovering, _) where isSuccess: return discovered(head)
+    // A server without OPTIONS may still speak the protocol.
+    case (.discovering, 404), (.discovering, 405), (.discovering, 501): return create()
+    case (.creating, 201): return created(head)
+    case (.asking, _) where isSuccess: return found(head)
+    case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 404), (.appending, 410):
+      return startOver(head, judge, at: now, using: &rng)
+    case (.appending, _) where isSuccess: return appended(head, sent, at: now, using: &rng)
+    // The server has another offset, or the connection before still writes.
+    case (.appending, 409), (.appending, 460):
+      return failed(
+        judge.error(.httpStatus, head, "it has another part of the file", isRetryable: true),
+        at: now, using: &rng)
+    case (_, 412):
+      return finish(
+        .failed(judge.error(.httpStatus, head, "it does not speak version 1.0.0 of tus")))
+    default: return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    }
+  }
+
+  private mutating func discovered(_ head: ResponseHead) -> [UploadCommand] {
+    let versions = Self.list(head.headers["Tus-Version"])
+    guard versions.contains(Self.version[...]) else {
+      return finish(
+        .failed(
+          TransferError(.httpStatus, "the server does not speak tus 1.0.0 there; check the address")
+        ))
+    }
+    let extensions = Self.list(head.headers["Tus-Extension"])
+    guard extensions.contains("creation") else {
+      return finish(
+        .failed(TransferError(.httpStatus, "the server's tus cannot create uploads there")))
+    }
+    if let most = head.headers.single("Tus-Max-Size").flatMap({ Int64($0) }), source.size > most {
+      return finish(
+        .failed(TransferError(.tooLarge, "the server takes at most \(most) bytes")))
+    }
+    return create()
+  }
+
+  private static func list(_ value: String?) -> [Substring] {
+    value?.split { $0 == "," || $0 == " " } ?? []
+  }
+
+  private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
+    guard let location = head.headers["Location"], let target = try? request.url.resolving(location)
+    else {
+      return finish(
+        .failed(TransferError(.protocolViolation, "the server does not say where to upload to")))
+    }
+    url = target.adoptingCredentials(of: request.url)
+    let record = UploadRecord(address: target.absoluteString, source: source)
+    (self.record, offset, mostSent, step) = (record, 0, 0, .storing)
+    return [.store(record)]
+  }
+
+  /// The offset that the server reports is the truth, if it is possible.
+  private mutating func found(_ head: ResponseHead) -> [UploadCommand] {
+    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
+      (0...min(source.size, mostSent)).contains(position)
+    else {
+      return finish(
+        .failed(
+          TransferError(
+            .protocolViolation, "the server reports bytes of the file that it was not sent")))
+    }
+    if let length = head.headers.single("Upload-Length"), Int64(length) != source.size {
+      return finish(
+        .failed(
+          TransferError(.protocolViolation, "the server's upload has the length \(length)")))
+    }
+    offset = position
+    return [.acknowledged(offset)] + append()
+  }
+
+  private mutating func appended(
+    _ head: ResponseHead, _ sent: Int64, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
+      (offset...(offset + sent)).contains(position)
+    else {
+      return finish(
+        .failed(
+          TransferError(.protocolViolation, "the server reports another number of bytes than sent"))
+      )
+    }
+    guard position > offset || source.size == offset else {
+      return failed(
+        TransferError(.httpStatus, "the server took no byte", isRetryable: true), at: now,
+        using: &rng)
+    }
+    offset = position
+    return [.acknowledged(offset)] + append()
+  }
+
+  /// The server no longer has the upload: a new one begins, once in a run.
+  private mutating func startOver(
+    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard !hasStartedOver, record != nil else {
+      return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    }
+    (hasStartedOver, record, offset, mostSent) = (true, nil, 0, 0)
+    return [.forget, .acknowledged(0)] + discover()
+  }
+
+  private mutating func failed(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let failure = RetryState.Failure(
+      error, silentHost: error.isSilence && !hasAnswered ? host : nil, hasAnswered: hasAnswered,
+      isAttended: isAttended, progressed: max(0, offset - offsetAtLastFailure),
+      remaining: source.size - offsetAtLastFailure)
+    offsetAtLastFailure = offset
+    switch retry.failed(failure, at: now, using: &rng) {
+    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
+    case .retry(let delay, let attempt):
+      step = .waiting
+      return [.retry(after: delay, attempt: attempt, error)]
+    }
+  }
+
+  private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
+    step = .done
+    return [.finish(end)]
+  }
+}

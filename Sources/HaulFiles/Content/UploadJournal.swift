@@ -1,0 +1,87 @@
+import Crypto
+import FoundationEssentials
+package import HaulCore
+
+/// What a later run needs of one upload, in a file of its own. While it is open, no other process
+/// uploads the same file to the same address.
+package final class UploadJournal: Sendable {
+  /// What an earlier run stored; nil if there is nothing, or nothing that can be read.
+  package let record: UploadRecord?
+  private let lock: JournalLock
+  private let directory: any DiskDirectory
+  private let name: String
+
+  /// Opens the journal of an upload, and creates it if there is none.
+  /// - Throws: `in-use`, `permission-denied`, `io`.
+  package init(
+    of request: UploadRequest, in directory: String, on disk: any Disk
+  ) throws(TransferError) {
+    self.directory = try TargetCheck.openDirectory(directory, on: disk, creating: true)
+    name = Self.name(of: request)
+    do {
+      lock = try JournalLock.take(name, in: self.directory, user: disk.effectiveUser)
+    } catch  where error.code == .inUse {
+      throw TransferError(.inUse, "another haul uploads this file to this address")
+    }
+    record = Self.read(lock.file)
+  }
+
+  /// Stores the record; it survives a power cut once this returns.
+  /// - Throws: `disk-full`, `io`.
+  package func store(_ record: UploadRecord) throws(TransferError) {
+    let bytes: [UInt8]
+    do {
+      bytes = Array(try JSONEncoder().encode(record))
+    } catch {
+      throw TransferError(.internal, "the upload's record cannot be encoded")
+    }
+    let (file, directory) = (lock.file, directory)
+    let action = "store the upload's address"
+    try mapping(action) { () throws(DiskError) in try file.truncate(to: 0) }
+    var failure: TransferError?
+    bytes.withUnsafeBytes { buffer in
+      do throws(TransferError) {
+        try FileWriter.writeAll(buffer, to: file, at: 0, action)
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    try mapping(action) { () throws(DiskError) in
+      try file.sync()
+      try directory.sync()
+    }
+  }
+
+  /// Deletes the journal, and closes it.
+  package func remove() {
+    // One that stays is ignored: the server no longer has its upload, or has it whole.
+    try? directory.unlink(name)
+    lock.file.close()
+  }
+
+  /// Closes the journal. One without a record is deleted.
+  package func close() {
+    if let status = try? lock.file.status(), status.size == 0 { return remove() }
+    lock.file.close()
+  }
+
+  /// The address may have secrets, so the name is a digest.
+  private static func name(of request: UploadRequest) -> String {
+    let text = "\(request.source)\0\(request.url.absoluteString)"
+    let digest = SHA256.hash(data: Data(text.utf8)).prefix(16)
+    return digest.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0\(digits)" : digits
+    }.joined() + ".upload"
+  }
+
+  private static let maximumSize = 64 << 10
+
+  private static func read(_ file: any DiskFile) -> UploadRecord? {
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: maximumSize, alignment: 1)
+    defer { buffer.deallocate() }
+    guard let count = try? file.read(into: buffer, at: 0), count > 0 else { return nil }
+    return try? JSONDecoder().decode(UploadRecord.self, from: Data(buffer[..<count]))
+  }
+}

@@ -1,0 +1,119 @@
+package import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A file to upload. It stays open, so that all its bytes are of one file.
+package final class UploadSource: Sendable {
+  /// What it was when it was opened.
+  package let identity: SourceIdentity
+  private let file: any DiskFile
+  private let directory: any DiskDirectory
+  private let name: String
+  private let path: String
+
+  /// Opens the file, following symbolic links.
+  /// - Throws: `source-unreadable`, `not-a-regular-file`.
+  package init(_ path: String, on disk: any Disk) throws(TransferError) {
+    self.path = path
+    let found = try Self.mappingSource(path) { () throws(DiskError) in
+      try Self.find(path, on: disk)
+    }
+    guard found.status.kind == .regular else {
+      let kind = found.status.kind == .directory ? "a directory" : "a device, a socket or a FIFO"
+      throw TransferError(.notARegularFile, "\(Printable.text(path)) is \(kind); give a file")
+    }
+    (directory, name) = (found.directory, found.name)
+    file = try Self.mappingSource(path) { [directory, name] () throws(DiskError) in
+      try directory.open(name, writing: false)
+    }
+    do throws(DiskError) {
+      identity = SourceIdentity(try file.status())
+    } catch {
+      file.close()
+      throw Self.unreadable(path, error)
+    }
+  }
+
+  /// Closes the file.
+  package func close() { file.close() }
+
+  /// The bytes at this offset: as many as asked for, because the file is known to have them.
+  /// - Throws: `source-changed` if it has become shorter, `source-unreadable`.
+  package func read(_ count: Int, at offset: Int64) throws(TransferError) -> [UInt8] {
+    do {
+      return try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+        while initialized < count {
+          let rest = UnsafeMutableRawBufferPointer(
+            rebasing: UnsafeMutableRawBufferPointer(buffer)[
+              initialized...])
+          let read = try file.read(into: rest, at: offset + Int64(initialized))
+          guard read > 0 else {
+            throw TransferError(
+              .sourceChanged, "\(Printable.text(path)) became shorter while it was uploaded")
+          }
+          initialized += read
+        }
+      }
+    } catch let error as DiskError {
+      throw Self.unreadable(path, error)
+    } catch let error as TransferError {
+      throw error
+    } catch {
+      throw TransferError(.internal, "\(type(of: error))")
+    }
+  }
+
+  /// Looks at the file again, open and under its path.
+  /// - Throws: `source-changed`, `source-unreadable`.
+  package func check() throws(TransferError) {
+    let (open, named) = try Self.mappingSource(path) { () throws(DiskError) in
+      (try file.status(), try directory.status(of: name))
+    }
+    let difference =
+      identity.difference(from: SourceIdentity(open))
+      ?? (named.map { identity.difference(from: SourceIdentity($0)) } ?? "it was removed")
+    guard let difference else { return }
+    throw TransferError(
+      .sourceChanged,
+      "\(Printable.text(path)) changed while it was uploaded: \(difference); upload it again")
+  }
+
+  private static func find(
+    _ path: String, on disk: any Disk
+  ) throws(DiskError) -> (directory: any DiskDirectory, name: String, status: FileStatus) {
+    let found = try status(of: path, on: disk)
+    guard found.status.kind == .symlink else { return found }
+    return try status(of: try POSIXDisk.resolved(path), on: disk)
+  }
+
+  private static func status(
+    of path: String, on disk: any Disk
+  ) throws(DiskError) -> (directory: any DiskDirectory, name: String, status: FileStatus) {
+    let (parent, name) = path.pathParts
+    let directory = try disk.openDirectory(parent, creating: false)
+    guard let status = try directory.status(of: name) else { throw DiskError("stat", ENOENT) }
+    return (directory, name, status)
+  }
+
+  private static func mappingSource<Value>(
+    _ path: String, _ body: () throws(DiskError) -> Value
+  ) throws(TransferError) -> Value {
+    do throws(DiskError) {
+      return try body()
+    } catch {
+      throw unreadable(path, error)
+    }
+  }
+
+  private static func unreadable(_ path: String, _ error: DiskError) -> TransferError {
+    let name = Printable.text(path)
+    return TransferError(
+      .sourceUnreadable,
+      error.errno == ENOENT || error.errno == ENOTDIR
+        ? "there is no file \(name)" : "cannot read \(name): \(SystemError.text(error.errno))")
+  }
+}

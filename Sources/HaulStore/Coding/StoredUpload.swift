@@ -1,0 +1,53 @@
+import HaulCore
+
+/// An upload without its address and header fields. `Missing` has the values of missing keys, which
+/// never change.
+struct StoredUpload: Codable, Hashable {
+  var source: String
+  var method: String?
+  /// `*` for no resource, or an entity tag; nil for no condition.
+  var precondition: String?
+  var rateLimit: Int64?
+  var allowInsecure: Bool?
+  var retries: Int?
+  var maximumRetryTime: StoredDuration?
+
+  private enum Missing {
+    static let method = UploadRequest.Method.put
+    static let retries = 8
+    static let maximumRetryTime = Duration.seconds(3600)
+  }
+
+  init(_ upload: UploadRequest) {
+    source = upload.source
+    method = unless(Missing.method, upload.method)?.rawValue
+    precondition =
+      switch upload.precondition {
+      case .none: nil
+      case .absent: "*"
+      case .entityTag(let tag): tag
+      }
+    rateLimit = upload.rateLimit
+    allowInsecure = unless(false, upload.allowInsecure)
+    retries = unless(Missing.retries, upload.retry.retries)
+    maximumRetryTime = unless(Missing.maximumRetryTime, upload.retry.maximumTime)
+      .map(StoredDuration.init)
+  }
+
+  /// - Throws: `io` for a value that this version does not know.
+  func request(_ address: ResourceURL) throws(TransferError) -> UploadRequest {
+    var upload = UploadRequest(source, to: address)
+    if let method {
+      guard let known = UploadRequest.Method(rawValue: method) else {
+        throw .unreadable("a method of an upload")
+      }
+      upload.method = known
+    }
+    upload.precondition = precondition.map { $0 == "*" ? .absent : .entityTag($0) } ?? .none
+    upload.rateLimit = rateLimit
+    upload.allowInsecure = allowInsecure ?? false
+    upload.retry.retries = retries ?? Missing.retries
+    upload.retry.maximumTime = maximumRetryTime?.duration ?? Missing.maximumRetryTime
+    return upload
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+import HaulCore
+import HaulTesting
+import Testing
+
+@Suite("haul put", .serialized, .timeLimit(.minutes(3))) struct PutRuns {
+  private static let content = SeededContent(seed: 3).bytes(at: 0, count: 300_000)
+
+  private func with(
+    _ faults: Fault..., body: (CommandFixture) async throws -> Void
+  ) async throws {
+    let resources = ["/f.bin", "/g.bin"].map {
+      FaultScript.Resource($0, length: 0, faults: faults)
+    }
+    try await CommandFixture.with(resources) { fixture in
+      for name in ["f.bin", "g.bin"] {
+        try Data(Self.content).write(to: URL(filePath: fixture.path(name)))
+      }
+      try await body(fixture)
+    }
+  }
+
+  @Test("several files arrive under their names; the events say that they are uploads")
+  func several() async throws {
+    try await with { fixture in
+      let result = try await fixture.haul(
+        ["put", "--json", "f.bin", "g.bin", fixture.server.url("/")])
+      #expect(result.status == 0, "\(result.errors)")
+      let requests = fixture.server.snapshot.requests.sorted { $0.path < $1.path }
+      #expect(requests.map(\.path) == ["/f.bin", "/g.bin"])
+      #expect(requests.allSatisfy { $0.method == "PUT" && $0.body == Self.content })
+      let events = try result.events()
+      let added = events.filter { $0["type"]?.string == "added" }
+      #expect(added.allSatisfy { $0["kind"]?.string == "upload" })
+      #expect(events.finished.allSatisfy { $0["bytes"] == .integer(300_000) })
+    }
+  }
+
+  @Test("a refusal names the address, the status and what to do, and ends with status 1")
+  func refusal() async throws {
+    try await with(Fault(.upload(after: 1000, then: .answer), .status(403))) { fixture in
+      let address = fixture.server.url("/f.bin")
+      let result = try await fixture.haul(["put", "f.bin", address])
+      #expect(result.status == 1)
+      let reason = "the server answered 403; uploading there is forbidden"
+      #expect(result.errors.contains("haul: \(address): \(reason)"))
+    }
+  }
+
+  @Test("an interrupted upload ends with 130, and the same command sends the whole file")
+  func interrupted() async throws {
+    try await with(Fault(.stallBeforeHead, when: .first(1))) { fixture in
+      let arguments = ["put", "f.bin", fixture.server.url("/f.bin")]
+      let run = try await CommandRun(arguments, in: fixture.directory)
+      try await fixture.server.waitForHeld("/f.bin")
+      run.send(SIGINT)
+      let result = await run.end()
+      #expect(result.status == 130)
+      #expect(result.errors.contains("run the same command again to send every file again"))
+      #expect(try await fixture.haul(arguments).status == 0)
+      #expect(fixture.server.snapshot.requests.last?.body == Self.content)
+    }
+  }
+
+  @Test("a password of the address is sent and never shown")
+  func secret() async throws {
+    try await with(Fault(.status(403))) { fixture in
+      let address = fixture.server.url("/f.bin").replacing("://", with: "://user:hunter2@")
+      let result = try await fixture.haul(["put", "--json", "-v", "f.bin", address])
+      #expect(result.status == 1)
+      let authorization = fixture.server.snapshot.requests.first?.header("Authorization")
+      #expect(authorization?.hasPrefix("Basic ") == true)
+      #expect(!result.errors.contains("hunter2"))
+      #expect(!result.output.contains("hunter2"))
+    }
+  }
+}
