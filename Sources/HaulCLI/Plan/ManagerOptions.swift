@@ -1,4 +1,3 @@
-import HaulControl
 package import HaulCore
 package import HaulKit
 package import Logging
@@ -81,8 +80,6 @@ package struct ManagerOptions: Hashable, Sendable {
     configuration.localAddress = localAddress
     configuration.addresses = addresses
     configuration.userAgent = userAgent
-    // Without a home, an upload cannot continue in the next run.
-    configuration.uploadDirectory = (try? ControlLocation(environment: environment))?.uploads
     if let logger { configuration.logger = logger }
     guard isAttended else { return configuration }
     // A person waits for a run in the foreground, so failures are reported at once.

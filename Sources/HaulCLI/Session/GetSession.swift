@@ -1,3 +1,4 @@
+import HaulControl
 import HaulCore
 import HaulKit
 
@@ -31,10 +32,11 @@ struct GetSession {
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
     do {
-      manager = try TransferManager(
-        limits.configuration(
-          logger: output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
-          environment: context.environment))
+      var configuration = try limits.configuration(
+        logger: output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
+        environment: context.environment)
+      configuration.uploadDirectory = try uploadDirectory()
+      manager = try TransferManager(configuration)
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage
@@ -71,6 +73,15 @@ struct GetSession {
     }
     for await _ in end {}
     return await console.end()
+  }
+
+  /// Where the addresses of unfinished uploads are stored, in the directory of the daemon; nil if
+  /// nothing resumes.
+  private func uploadDirectory() throws(TransferError) -> String? {
+    guard requests.contains(where: { $0.upload?.resumes == true }) else { return nil }
+    let location = try ControlLocation(environment: context.environment)
+    try location.prepareDirectory()
+    return location.uploads
   }
 
   /// How long to wait for transfers to stop: a disk or a name server may block for minutes.

@@ -73,6 +73,8 @@ package struct TusMachine: UploadMachine {
   ) -> UploadCommand {
     // The caller's fields may be secrets of the first server.
     var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
+    // The type of the file is in its metadata.
+    fields.remove("Content-Type")
     if method != "OPTIONS" { fields.append("Tus-Resumable", Self.version) }
     for (name, value) in own { fields.append(name, value) }
     return .send(UploadMessage(method, url, fields: fields, range: range))
@@ -85,11 +87,14 @@ package struct TusMachine: UploadMachine {
 
   private mutating func create() -> [UploadCommand] {
     step = .creating
-    let name = Data(request.source.pathParts.name.utf8).base64EncodedString()
+    // Some servers refuse an upload without a type.
+    let metadata = [
+      ("filename", request.source.pathParts.name),
+      ("filetype", request.fields["Content-Type"] ?? "application/octet-stream"),
+    ].map { "\($0) \(Data($1.utf8).base64EncodedString())" }.joined(separator: ",")
     return [
       message(
-        "POST", request.url,
-        [("Upload-Length", "\(source.size)"), ("Upload-Metadata", "filename \(name)")],
+        "POST", request.url, [("Upload-Length", "\(source.size)"), ("Upload-Metadata", metadata)],
         range: 0..<0)
     ]
   }

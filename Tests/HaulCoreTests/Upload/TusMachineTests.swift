@@ -69,7 +69,9 @@ import Testing
     let create = try message(handle(&machine, try answer(204, Self.offered)))
     #expect(create.method == "POST")
     #expect(create.fields["Upload-Length"] == "1000")
-    #expect(create.fields["Upload-Metadata"] == "filename bmFtZS5iaW4=")
+    #expect(
+      create.fields["Upload-Metadata"]
+        == "filename bmFtZS5iaW4=,filetype YXBwbGljYXRpb24vb2N0ZXQtc3RyZWFt")
     #expect(create.fields["Tus-Resumable"] == "1.0.0")
     #expect(
       handle(&machine, try answer(201, [("Location", "/files/u1")])) == [.store(stored(source))])
