@@ -108,14 +108,14 @@ struct StoredFormTests {
   func waitReasons() async throws {
     var ids = Ids()
     let stored: [WaitReason] = [
-      .retry(at: 0.25), .offline, .startTime(until: 0.25),
+      .retry(at: 0.25), .offline, .startTime(until: 0.25), .hostBackOff(until: 0.25),
       .directoryMissing("/a \u{0} b", seen: nil),
       .directoryMissing("", seen: .max),
       .diskFull(.init(device: .max, directory: "/\u{FC}", needed: .max, free: nil)),
       .diskFull(.init(device: 0, directory: "/", needed: 0, free: 7)),
     ]
     let derived: [WaitReason] = [
-      .slot, .hostLimit, .hostBackOff(until: 1), .hostOutage(until: nil), .suspended,
+      .slot, .hostLimit, .hostOutage(until: nil), .suspended,
       .schedule("s", until: 1), .dependency(ids.id(), isBlocked: true),
     ]
     var all: [TransferRecord] = []

@@ -93,6 +93,11 @@ public struct StoredState: Sendable, Hashable {
     if case .retry(let time) = waitReason { time } else { nil }
   }
 
+  /// The end of the pause that its host asked for, in seconds since 1970; nil if it asked for none.
+  package var hostPause: Double? {
+    if case .hostBackOff(let until) = waitReason { until } else { nil }
+  }
+
   /// When it may start, in seconds since 1970; nil unless it waits for that time, or will when it
   /// is queued again.
   package var startTime: Double? {

@@ -92,6 +92,16 @@ package struct CompactTransferTable: Sendable {
   /// The highest number of a requested start; 0 without one.
   var lastStartRequest: Int64 { startRequests.values.map(\.number).max() ?? 0 }
 
+  /// The stored pauses of hosts, in no particular order. O(members with a wait reason).
+  var hostPauses: [(host: String, until: Double)] {
+    reasons.compactMap { id, reason in
+      guard case .hostBackOff(let until) = reason, let number = numbers[id],
+        let host = names.name(rows[Int(number)].host)
+      else { return nil }
+      return (host, until)
+    }
+  }
+
   /// In no particular order.
   package var values: some RandomAccessCollection<QueueMachine.Member> {
     rows.lazy.map { member($0) }

@@ -87,6 +87,9 @@ package struct MemberList: Sendable {
     memberTable.value.ranks
   }
 
+  /// The stored pauses of hosts. For a draft: without its changes.
+  var hostPauses: [(host: String, until: Double)] { memberTable.value.hostPauses }
+
   /// The number of queued members. For a draft: without its changes.
   package var queued: Int { memberTable.value.queued }
 

@@ -46,8 +46,10 @@ extension QueueMachine {
     }
     // A scheduled member no longer waits for its next attempt.
     if member.isScheduled, member.facts.storedState.retryAt != nil { return .slot }
-    // A start time counts after the dependencies.
-    let isLater = member.facts.storedState.startTime != nil && !member.isPostponed
+    // A start time counts after the dependencies. The scheduler knows the pauses of hosts.
+    let storedState = member.facts.storedState
+    let isLater =
+      storedState.hostPause != nil || storedState.startTime != nil && !member.isPostponed
     if !isLater, let reason { return reason }
     if member.isScheduled { return .slot }
     let id = member.facts.id

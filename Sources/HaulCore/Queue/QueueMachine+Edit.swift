@@ -72,6 +72,7 @@ extension QueueMachine {
   ) {
     let id = member.facts.id
     let facts = QueuedMember(TransferRecord(id: id, request: request))
+    let hostPause = facts.host == member.facts.host ? member.facts.storedState.hostPause : nil
     // The scheduler has it under its host.
     if facts.host != member.facts.host {
       unschedule(id, &decision)
@@ -85,7 +86,8 @@ extension QueueMachine {
     // The change may remove the cause of a failed attempt.
     change(id) {
       $0.isPostponed = false
-      $0.facts.storedState.waitReason = startTime.map { .startTime(until: $0) }
+      $0.facts.storedState.waitReason =
+        startTime.map { .startTime(until: $0) } ?? hostPause.map { .hostBackOff(until: $0) }
     }
     scheduleOrBlock(id, &decision)
     decision.effects.append(.rearrange(id))

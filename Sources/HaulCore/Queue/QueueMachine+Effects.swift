@@ -142,7 +142,10 @@ extension QueueMachine {
     _ id: TransferID, _ result: TransferResult, _ decision: inout QueueDecision
   ) {
     let former = change(id) { member in
-      defer { (member.end, member.facts.storedState.waitReason) = (result.state, nil) }
+      defer {
+        member.end = result.state
+        member.dropWaitReason()
+      }
       return (end: member.end, group: member.facts.group)
     }
     let place = decision.events.count

@@ -106,7 +106,7 @@ extension QueueMachine {
       let isRequested = member.facts.storedState.startRequest != nil
       member.isPostponed = reason != .slot && !isRequested
       if member.isPostponed { member.facts.storedState.waitReason = reason }
-      if isRequested { member.facts.storedState.waitReason = nil }
+      if isRequested { member.dropWaitReason() }
       return !member.isPostponed
     }
     if isScheduled == true { scheduleOrBlock(id, &decision) }
@@ -123,16 +123,25 @@ extension QueueMachine {
     }
   }
 
-  /// Notes that its run waits for its next attempt until then, also across a restart of the
-  /// program.
-  package mutating func setRetryTime(
-    _ id: TransferID, until wallSeconds: Double, _ decision: inout QueueDecision
+  /// Notes that its run waits for its next attempt, or that its host asked for a pause, also across
+  /// a restart of the program. A pause that is not over is kept: it holds for others too.
+  /// - Parameter wallSeconds: the present time.
+  package mutating func noteWait(
+    of id: TransferID, _ reason: WaitReason, at wallSeconds: Double,
+    _ decision: inout QueueDecision
   ) {
     // A command may have come meanwhile.
-    guard members[id]?.state == .running else { return }
-    change(id) { $0.facts.storedState.waitReason = .retry(at: wallSeconds) }
+    guard let member = members[id], member.state == .running else { return }
+    if let pause = member.facts.storedState.hostPause, pause > wallSeconds {
+      guard case .hostBackOff(let until) = reason, until > pause else { return }
+    }
+    change(id) { $0.facts.storedState.waitReason = reason }
     note(id, nil, &decision)
   }
+
+  /// The pauses that hosts asked for, as they are stored, by the ends in seconds since 1970. A host
+  /// may occur several times. For a draft: without its changes.
+  package var hostPauses: [(host: String, until: Double)] { members.hostPauses }
 
   /// It should start over, but found a file that an earlier run had published without storing its
   /// end. It is requeued, and its next run replaces that file.

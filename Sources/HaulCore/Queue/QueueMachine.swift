@@ -36,6 +36,12 @@ package struct QueueMachine: Sendable {
       }
     }
 
+    /// Drops its wait reason. A pause that its host asked for holds for others too: it stays until
+    /// the host lets this member run again.
+    mutating func dropWaitReason() {
+      if facts.storedState.hostPause == nil { facts.storedState.waitReason = nil }
+    }
+
     /// - Parameter isAwaited: whether it starts by itself, with a slot or at some time.
     static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
       switch state {
@@ -114,7 +120,7 @@ package struct QueueMachine: Sendable {
         if command == .pause { change(id) { $0.facts.storedState.pausedBy = initiator } }
         // A command ends the wait for the next attempt or for a wait reason; only a start, that for
         // its start time.
-        let keepsWaiting = members.hasWaitReason(id) && keepsStartTime(id, through: command)
+        let keepsWaiting = members.hasWaitReason(id) && keepsReason(id, through: command)
         perform(effects, on: id, by: initiator, nil, &decision)
         if !keepsWaiting { waitEnded(id, &decision) }
       }
@@ -123,14 +129,15 @@ package struct QueueMachine: Sendable {
     return refusals
   }
 
-  /// Drops its wait reason, except a start time that this command does not end.
-  private mutating func keepsStartTime(
+  /// Drops its wait reason, except a pause of its host, and a start time that this command does not
+  /// end.
+  private mutating func keepsReason(
     _ id: TransferID, through command: TransferMachine.Command
   ) -> Bool {
     change(id) { member in
       let isKept =
         member.facts.storedState.startTime != nil && command != .start && command != .force
-      if !isKept { member.facts.storedState.waitReason = nil }
+      if !isKept { member.dropWaitReason() }
       return isKept
     } ?? false
   }

@@ -13,13 +13,16 @@ extension QueueCoordinator {
       engine.slots.update { _ = $0.paused(id) }
       runs.run(of: id)?.retryAt = instant
       await startReady()
-      if let instant { return await storeRetry(of: id, at: instant) }
+      if let instant { return await storeWait(of: id, until: instant) { .retry(at: $0) } }
     case .slotRequested:
       runs.run(of: id)?.retryAt = nil
       addToScheduler(id)
       await startReady()
       emitWaiting(id, runs.identity(of: id))
     case .slotsChanged: await startReady()
+    case .hostPaused(let instant):
+      await startReady()
+      return await storeWait(of: id, until: instant) { .hostBackOff(until: $0) }
     case .named(let name): runs[id].serverName = name
     // Stored, so that a crash does not discard the bytes received from now on.
     case .startedOver:
@@ -35,11 +38,16 @@ extension QueueCoordinator {
   }
 
   /// If this cannot be stored, the download continues; after a restart it is attempted at once.
-  private func storeRetry(of id: TransferID, at instant: Instant) async -> TransferError? {
+  private func storeWait(
+    of id: TransferID, until instant: Instant, _ reason: (Double) -> WaitReason
+  ) async -> TransferError? {
     let delay = instant - engine.clock.now
     guard delay > .zero else { return nil }
-    let time = engine.clock.wallSeconds + delay / .seconds(1)
-    return await stored { (queue, decision) in queue.setRetryTime(id, until: time, &decision) }
+    let wall = engine.clock.wallSeconds
+    let reason = reason(wall + delay / .seconds(1))
+    return await stored { (queue, decision) in
+      queue.noteWait(of: id, reason, at: wall, &decision)
+    }
   }
 
   /// - Returns: the error, if it could not be stored.

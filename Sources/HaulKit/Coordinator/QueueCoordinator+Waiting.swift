@@ -241,9 +241,8 @@ extension QueueCoordinator {
   func summary(
     _ member: QueueMachine.Member, _ known: inout [TransferID: TransferID?]
   ) -> TransferSummary {
-    guard member.state == .queued || member.state == .running else {
-      return TransferSummary(member, waitReason: nil)
-    }
+    let state = state(of: member)
+    guard state == .queued else { return TransferSummary(member, state, waitReason: nil) }
     var reason = queue.waitReason(of: member, at: engine.clock.wallSeconds, &known)
     let (id, now) = (member.facts.id, (engine.clock.now, engine.clock.wallSeconds))
     // A running transfer may wait for another slot.
@@ -253,11 +252,21 @@ extension QueueCoordinator {
     }
     reason = reason.map(waits.updated)
     // A start would not end this wait.
-    if case .retry(let time)? = reason,
+    if let time = reason?.attemptTime,
       let pause = engine.slots.update({ $0.hostPause(for: id, at: now.0, wallSeconds: now.1) })
     {
       reason = .hostBackOff(until: max(pause, time))
     }
-    return TransferSummary(member, state(of: member), waitReason: reason)
+    return TransferSummary(member, state, waitReason: reason)
+  }
+}
+
+extension WaitReason {
+  /// When the next attempt is due; nil if it waits for something else.
+  fileprivate var attemptTime: Double? {
+    switch self {
+    case .retry(let time), .hostBackOff(let time): time
+    default: nil
+    }
   }
 }

@@ -70,9 +70,16 @@ package actor QueueCoordinator {
   /// Takes over a stored queue; called first.
   func take(_ stored: QueueMachine) { queue = stored }
 
-  /// Passes the queued transfers of a newly opened list to the scheduler.
+  /// Passes the queued transfers of a newly opened list to the scheduler, and the pauses that their
+  /// hosts asked for.
   func scheduleStored() -> [TransferID] {
+    let (now, wall) = (engine.clock.now, engine.clock.wallSeconds)
     engine.slots.update { scheduler in
+      for (host, until) in queue.hostPauses where until > wall {
+        // The wall clock may have been set back.
+        let left = min(.seconds(until - wall), RetryAfter.maximum)
+        scheduler.pauseHost(host, until: now + left)
+      }
       scheduler.reserve(queue.members.queued)
       queue.scheduleStored { id, host, priority, rank, request in
         scheduler.add(id, host: host, priority: priority, rank: rank)

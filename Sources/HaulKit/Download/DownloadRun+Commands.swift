@@ -2,7 +2,8 @@ import HaulCore
 
 /// Performs the machine's commands.
 extension DownloadRun {
-  mutating func perform(_ command: DownloadMachine.Command) async {
+  /// - Parameter now: when they were decided: a wait for a pause ends with that pause.
+  mutating func perform(_ command: DownloadMachine.Command, at now: Instant) async {
     switch command {
     case .open(let id, let fetch): open(id, fetch)
     case .bind(let id): await bind(toAnswerOf: id)
@@ -16,13 +17,12 @@ extension DownloadRun {
     case .releaseConnection:
       engine.slots.update { _ = $0.releaseConnection(for: id) }
       await context.report(.slotsChanged)
-    case .wake(let timer, let delay): wake(timer, after: delay)
+    case .wake(let timer, let delay): wake(timer, at: now + delay)
     case .releaseSlot: await context.report(.slotReleased(until: retryAt))
     case .requestSlot: await context.report(.slotRequested)
     case .limitHost(let error): await limitHost(error)
     case .pauseHost(let delay):
-      pauseHost(delay)
-      await context.report(.slotsChanged)
+      await pauseHost(until: now + delay)
     case .hostFailed(let delay): await hostFailed(askAgain: delay)
     case .verify(let checksums): verify(checksums)
     case .publish(let version): await publish(version)
@@ -64,17 +64,16 @@ extension DownloadRun {
     }
   }
 
-  private mutating func wake(_ timer: DownloadMachine.Timer, after delay: Duration) {
+  private mutating func wake(_ timer: DownloadMachine.Timer, at instant: Instant) {
     let clock = engine.clock
-    let instant = clock.now + delay
     if timer == .retry { retryAt = instant }
     helpers.append { [inbox] in
       if (try? await clock.sleep(until: instant)) != nil { inbox.post(.timer(timer, instant)) }
     }
   }
 
-  private func pauseHost(_ delay: Duration) {
-    let until = engine.clock.now + delay
-    engine.slots.update { $0.pauseHost(host, until: until) }
+  private func pauseHost(until instant: Instant) async {
+    engine.slots.update { $0.pauseHost(host, until: instant) }
+    await context.report(.hostPaused(until: instant))
   }
 }

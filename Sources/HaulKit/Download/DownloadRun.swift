@@ -183,6 +183,6 @@ struct DownloadRun: ~Copyable {
     let commands = plan.update { state in
       machine.handle(event, plan: &state.plan, at: now, using: &random)
     }
-    for command in commands { await perform(command) }
+    for command in commands { await perform(command, at: now) }
   }
 }

@@ -108,8 +108,10 @@ enum RunReport: Sendable {
   /// It needs no slot for now; the time until which, if it is known.
   case slotReleased(until: Instant?)
   case slotRequested
-  /// A connection is free, or a host has a new limit or pause: another transfer may start.
+  /// A connection is free, or a host has a new limit: another transfer may start.
   case slotsChanged
+  /// Its host asked for a pause.
+  case hostPaused(until: Instant)
   /// The server sent the name.
   case named(FileName)
   /// The bytes of the earlier run are discarded.

@@ -17,7 +17,7 @@ struct StoredWaitReason: Codable, Hashable {
       (directory, device) = (shortage.directory, shortage.device)
       (needed, free) = (shortage.needed, shortage.free)
     case .directoryMissing(let path, let seen): (directory, device) = (path, seen)
-    case .startTime(let time): until = time
+    case .startTime(let time), .hostBackOff(let time): until = time
     case .offline: break
     default: return nil
     }
@@ -26,6 +26,7 @@ struct StoredWaitReason: Codable, Hashable {
   /// - Throws: `io` for a value that this version does not know.
   func reason() throws(TransferError) -> WaitReason {
     if code == "start-time", let until { return .startTime(until: until) }
+    if code == "host-back-off", let until { return .hostBackOff(until: until) }
     switch (code, directory, device) {
     case (WaitReason.offline.code, _, _): return .offline
     case ("directory-missing", let path?, _): return .directoryMissing(path, seen: device)

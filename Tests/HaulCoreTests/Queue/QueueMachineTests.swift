@@ -64,7 +64,7 @@ import Testing
     var chain = try Chain()
     var decision = QueueDecision()
     #expect(chain.queue.granted(chain.first) != nil)
-    chain.queue.setRetryTime(chain.first, until: 1000, &decision)
+    chain.queue.noteWait(of: chain.first, .retry(at: 1000), at: 0, &decision)
     let stored = try #require(decision.change.updated.first)
     let record = TransferRecord(
       id: chain.first, request: .step("first"), storedState: stored.storedState)

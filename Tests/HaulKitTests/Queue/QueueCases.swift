@@ -204,11 +204,19 @@ import Testing
         let transfer = try await queue.manager.add(a)
         added = transfer
         try await until {
-          (try? await store.records([transfer.id]).first?.storedState.retryAt) != nil
+          (try? await store.records([transfer.id]).first?.storedState.hostPause) != nil
         }
       }
       bench.server.setFaults("/a", [])
       let a = try #require(added)
+      // As if the time were that of its own backoff, which a start ends.
+      var storedState = try #require(try await store.records([a.id]).first).storedState
+      storedState.waitReason = .retry(at: try #require(storedState.hostPause))
+      var change = StoreChange()
+      change.updated = [
+        .init(id: a.id, storedState: storedState, keepsRankAndPriority: true)
+      ]
+      try await store.commit(change)
       _ = try await bench.queue(store: store) { queue in
         try await queue.log.wait { $0.reasons(of: a).contains { $0.code == "retry" } }
         let b = try await queue.add("b")[0]

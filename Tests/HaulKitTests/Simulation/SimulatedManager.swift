@@ -51,11 +51,28 @@ final class SimulatedManager {
     pass(.zero)
   }
 
+  /// Kills the process. The next one has not yet opened the list; its wall clock continues.
+  func kill() -> SimulatedManager {
+    ledger.withLockedValue { $0.crashed("kill") }
+    process.die()
+    machine.killProcesses()
+    machine.crash(afterChanges: nil)
+    #expect(process.drain())
+    let next = next()
+    next.process.clock.adjustWallClock(
+      by: process.clock.wallSeconds - next.process.clock.wallSeconds)
+    return next
+  }
+
   /// The next process on this machine, which has not yet opened the list.
   func next() -> SimulatedManager {
     let next = SimulatedManager(memory: memory, machine: machine, servers: servers)
-    let members = ledger.withLockedValue { $0.members }
-    next.ledger.withLockedValue { $0.members = members }
+    let old = ledger.withLockedValue { $0 }
+    next.ledger.withLockedValue { ledger in
+      (ledger.members, ledger.names, ledger.history) = (old.members, old.names, old.history)
+      (ledger.log, ledger.changes) = (old.log, old.changes)
+      ledger.storedPauses = old.storedPauses
+    }
     return next
   }
 

@@ -36,6 +36,13 @@ extension Ledger {
     return !member.isHeld && times.allSatisfy { $0 + 0.02 <= wallSeconds }
   }
 
+  /// Checks that nothing is asked of a host before the end of a pause that was stored.
+  mutating func checkStoredPause(_ host: String, wallSeconds: Double) {
+    guard hours?.wasSet != true, let until = storedPauses[host], until > wallSeconds + 0.001
+    else { return }
+    violate("\(host) was asked \(until - wallSeconds) s before the end of its pause")
+  }
+
   /// Checks that nothing runs before its start time, unless it was ordered to start.
   private mutating func checkStartTimes(wallSeconds: Double) {
     // With another time, the manager may have seen its start time pass.
@@ -108,6 +115,7 @@ extension Ledger {
           || open.count { $0.host == host }
             >= (hostsThatRefused.contains(host) ? 1 : limits.connectionsPerHost)
         if isTaken || pauses[host].map({ $0 > now }) == true { continue }
+        if storedPauses[host].map({ $0 + 0.02 > wallSeconds }) == true { continue }
       }
       violate("\(member.name) waits, and \(active.map(\.name).sorted()) run of \(limits.active)")
     }

@@ -85,6 +85,8 @@ struct Ledger: Sendable {
   var hostsThatRefused: Set<String> = []
   /// The ends of pauses of hosts.
   var pauses: [String: Instant] = [:]
+  /// The same of earlier processes as far as they were stored, in seconds since 1970.
+  var storedPauses: [String: Double] = [:]
   /// The last time without an answer, for hosts that have not answered since.
   var silentSince: [String: Instant] = [:]
   /// The time until which refused ends may not be stored yet.
@@ -153,6 +155,11 @@ struct Ledger: Sendable {
     (hostsThatRefused, pauses, silentSince) = ([], [:], [:])
     (troubledUntil, hasRefused) = (Instant(), false)
     hours?.crashed()
+    storedPauses = [:]
+    for member in members.values {
+      guard let host = member.host, let until = member.storedState.hostPause else { continue }
+      storedPauses[host] = max(storedPauses[host] ?? until, until)
+    }
     for id in members.keys {
       members[id]?.starts = 0
       // A start that was acknowledged, or was stored before that, holds.

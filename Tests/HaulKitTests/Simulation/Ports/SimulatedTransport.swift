@@ -135,6 +135,7 @@ final class SimulatedTransport: Transport {
     ledger.withLockedValue { ledger in
       let id = ledger.members.values.first { $0.name == name }?.id
       ledger.opened(number, for: id, host: host, "\(name) \(range)")
+      ledger.checkStoredPause(host, wallSeconds: clock.wallSeconds)
       if let id { ledger.checkTime(id, clock) }
     }
     return SimulatedConnection(number: number, host: host, transport: self)
