@@ -27,8 +27,9 @@ public enum DesiredState: String, Sendable, Hashable, Codable, CaseIterable {
   case removed
 }
 
-/// A command to start a waiting transfer before others. It counts until the transfer starts, is
-/// paused or ends.
+/// A command to start a waiting transfer before others. It counts, also for retries and after a
+/// restart of the program, until the transfer ends, is paused or requeued, or must stop for the
+/// schedule.
 public struct StartRequest: Sendable, Hashable {
   /// Its place among these commands: the lowest goes first. Positive.
   public var number: Int64

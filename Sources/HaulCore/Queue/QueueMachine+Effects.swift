@@ -102,8 +102,8 @@ extension QueueMachine {
     decision.events.append(StoredEvent(number: lastEvent, id: id, kind: kind))
   }
 
-  /// Ends a wait for the next attempt, and puts it before others until it starts. An earlier
-  /// request of the same kind keeps its place.
+  /// Ends a wait for the next attempt, and puts it before others until it ends. An earlier request
+  /// of the same kind keeps its place.
   private mutating func requestStart(
     of id: TransferID, isForced: Bool, _ decision: inout QueueDecision
   ) {

@@ -102,23 +102,21 @@ extension QueueMachine {
     }
     let isScheduled = change(id) { member in
       _ = member.machine.ended(.suspended)
-      // A start that was requested before its end was stored ends the wait.
-      let isRequested = member.facts.storedState.startRequest != nil
-      member.isPostponed = reason != .slot && !isRequested
+      member.isPostponed = reason != .slot
       if member.isPostponed { member.facts.storedState.waitReason = reason }
-      if isRequested { member.dropWaitReason() }
       return !member.isPostponed
     }
     if isScheduled == true { scheduleOrBlock(id, &decision) }
     note(id, nil, &decision)
   }
 
-  /// Stops the runs of these members; they resume by themselves when they may.
+  /// Stops the runs of these members, also of forced ones; they resume by themselves when they may.
   package mutating func suspend(
     _ ids: some Sequence<TransferID>, _ decision: inout QueueDecision
   ) {
     for id in ids {
       guard change(id, { $0.machine.suspend() }) == true else { continue }
+      withdrawStart(of: id)
       decision.effects.append(.stop(id, deletingBytes: false))
     }
   }

@@ -29,8 +29,6 @@ package struct QueueStarts: Sendable {
   package internal(set) var granted: [(id: TransferID, restartsFromZero: Bool)] = []
   /// Runs that requested a slot again and have it now.
   package internal(set) var resumed: [TransferID] = []
-  /// Those whose requested start this is: they continue once the decision is stored.
-  package internal(set) var requested: [TransferID] = []
   /// Passed to the scheduler before the decision is stored.
   package internal(set) var scheduled: [TransferID] = []
   /// Whether the schedule allowed them to start.
@@ -53,11 +51,7 @@ extension QueueMachine {
     var picked = permission.picked
     for id in scheduler.update({ $0.next(at: permission.now) }) {
       if members.state(of: id)?.isLive == true {
-        if takeStartRequest(of: id, &decision) {
-          starts.requested.append(id)
-        } else {
-          starts.resumed.append(id)
-        }
+        starts.resumed.append(id)
       } else {
         picked.append(id)
       }
@@ -70,17 +64,6 @@ extension QueueMachine {
       }
     }
     decision.starts = starts
-  }
-
-  /// A run has its slot again: its requested start has happened.
-  /// - Returns: whether a start was requested.
-  private mutating func takeStartRequest(
-    of id: TransferID, _ decision: inout QueueDecision
-  ) -> Bool {
-    guard members[id]?.facts.storedState.startRequest != nil else { return false }
-    change(id) { $0.facts.storedState.startRequest = nil }
-    note(id, nil, &decision)
-    return true
   }
 
   private func scheduledMember(_ effect: QueueDecision.Effect) -> QueuedMember? {
@@ -96,7 +79,7 @@ extension Scheduler {
     add(
       member.id, host: member.host, priority: member.storedState.priority,
       rank: member.storedState.rank)
-    if let request = member.storedState.startRequest { requestStart(member.id, request) }
+    if let request = member.storedState.startRequest { continueStart(member.id, request) }
   }
 }
 

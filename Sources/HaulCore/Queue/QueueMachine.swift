@@ -118,6 +118,7 @@ package struct QueueMachine: Sendable {
         // A run with a slot waits for nothing.
         if case .endWait? = effects.first, !waitsForSlot(id) { continue }
         if command == .pause { change(id) { $0.facts.storedState.pausedBy = initiator } }
+        if command == .requeue || command == .restart { withdrawStart(of: id) }
         // A command ends the wait for the next attempt or for a wait reason; only a start, that for
         // its start time.
         let keepsWaiting = members.hasWaitReason(id) && keepsReason(id, through: command)
@@ -127,6 +128,11 @@ package struct QueueMachine: Sendable {
     }
     if isLast { recheck(&decision) } else { recheckLater(&decision) }
     return refusals
+  }
+
+  /// A run that stops to be queued again leaves its place before others.
+  mutating func withdrawStart(of id: TransferID) {
+    change(id) { if $0.state == .stopping(.requeue) { $0.facts.storedState.startRequest = nil } }
   }
 
   /// Drops its wait reason, except a pause of its host, and a start time that this command does not
@@ -156,7 +162,7 @@ package struct QueueMachine: Sendable {
       let grant = member.machine.granted()
       guard grant != nil else { return nil }
       member.isScheduled = false
-      (member.facts.storedState.waitReason, member.facts.storedState.startRequest) = (nil, nil)
+      member.facts.storedState.waitReason = nil
       return grant
     }
     if isNoted, members.state(of: id) == .running { note(id, nil, &decision) }

@@ -32,13 +32,28 @@ extension Scheduler {
   /// on a running one. A host that did not answer may be tried at once; a pause that a host asked
   /// for holds.
   package mutating func requestStart(_ id: TransferID, _ request: StartRequest) {
-    guard let number = members.number(of: id) else { return }
-    let member = members[number]
-    guard member.phase == .queued || member.phase == .paused else { return }
+    guard let number = members.number(of: id), setStartRequest(number, request) else { return }
+    let host = members[number].host
+    guard hosts.states[host].outage?.until != nil else { return }
+    hosts.states[host].outage?.until = nil
+    refresh(host)
+  }
+
+  /// Queues a retry of a transfer as its start was requested. It tries no silent host before the
+  /// others of that host, unless it is forced.
+  mutating func continueStart(_ id: TransferID, _ request: StartRequest) {
+    guard let number = members.number(of: id),
+      request.isForced || members.hostAttempts(of: number) == 0
+    else { return }
+    _ = setStartRequest(number, request)
+  }
+
+  /// - Returns: false if it already has a slot.
+  private mutating func setStartRequest(_ number: Int32, _ request: StartRequest) -> Bool {
+    let phase = members[number].phase
+    guard phase == .queued || phase == .paused else { return false }
     changeLevel(number) { members in members.setStartRequest(number, request) }
-    guard hosts.states[member.host].outage?.until != nil else { return }
-    hosts.states[member.host].outage?.until = nil
-    refresh(member.host)
+    return true
   }
 
   /// Whether it is known and neither waits for a slot nor has one.

@@ -26,7 +26,6 @@ extension QueueCoordinator {
   }
 
   private func begin(_ starts: QueueStarts) {
-    resume(starts.requested)
     guard !starts.granted.isEmpty else { return }
     for (id, _) in starts.granted {
       beginRun(of: id)
@@ -92,8 +91,10 @@ extension QueueCoordinator {
     engine.targets.forget(id)
   }
 
-  /// A run that released its slot until its next attempt requests one now.
+  /// A run that released its slot until its next attempt requests one now. One that has ended with a
+  /// wait runs again without it.
   private func endWait(_ id: TransferID) {
+    if let run = runs.run(of: id), run.end != nil { run.isStartedAgain = true }
     guard runs.isWaitingForSlot(id), engine.slots.update({ $0.isPaused(id) }) else { return }
     addToScheduler(id)
   }

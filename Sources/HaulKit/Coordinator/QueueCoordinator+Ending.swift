@@ -116,7 +116,7 @@ extension QueueCoordinator {
   private func decide(
     _ id: TransferID, _ queue: inout QueueMachine, _ decision: inout QueueDecision
   ) {
-    guard let end = runs.run(of: id)?.end else { return }
+    guard let run = runs.run(of: id), let end = run.end else { return }
     switch end {
     case .finished(let result):
       queue.ended(id, result.state.runEnd, result, by: .disk, &decision)
@@ -124,7 +124,8 @@ extension QueueCoordinator {
     // user paused stays paused.
     case .paused where isShutDown: queue.suspended(id, .slot, &decision)
     case .paused: queue.ended(id, .paused, nil, by: .disk, &decision)
-    case .suspended(let reason): queue.suspended(id, reason, &decision)
+    case .suspended(let reason):
+      queue.suspended(id, run.isStartedAgain ? .slot : reason, &decision)
     case .alreadyPublished(let result): queue.alreadyPublished(id, result, &decision)
     }
     if runs.storesLocation(of: id) {

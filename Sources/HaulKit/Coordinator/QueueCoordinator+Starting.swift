@@ -73,10 +73,6 @@ extension QueueCoordinator {
   func releaseStarts(of decision: QueueDecision) {
     guard let starts = decision.starts else { return }
     if !starts.granted.isEmpty { arePickedWithinSchedule = starts.isWithinSchedule }
-    for id in starts.requested {
-      engine.slots.update { _ = $0.paused(id) }
-      if runs.isWaitingForSlot(id) { addToScheduler(id) }
-    }
     guard !starts.scheduled.isEmpty else { return }
     let scheduled = Set(starts.scheduled)
     picked.removeAll { scheduled.contains($0) }

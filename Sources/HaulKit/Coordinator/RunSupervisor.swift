@@ -11,6 +11,8 @@ package struct RunSupervisor {
     /// When its next attempt is due, while it has no slot. The store has this time too, unless it
     /// refused to take it.
     package var retryAt: Instant?
+    /// Whether a start was requested after its end.
+    package var isStartedAgain = false
     /// Whether it is a step that did not stop when asked to; its end is then ignored.
     package var isForceStopped = false
     /// To call on a file thread once its end is stored.

@@ -2,7 +2,7 @@ import HaulCore
 import NIOConcurrencyHelpers
 import Testing
 
-/// A requested start is part of the stored state, until it has happened or is withdrawn.
+/// A requested start is part of the stored state, until the end or a command withdraws it.
 @Suite struct RequestedStartTests {
   private let ids = (1...4).compactMap { TransferID(bits: $0) }
   private var queue = QueueMachine()
@@ -82,12 +82,46 @@ import Testing
     #expect(orderWhenOpened().first == ids[2])
   }
 
-  @Test mutating func `The start itself withdraws the request in its change`() throws {
-    command(.start, [2])
+  @Test(arguments: [false, true])
+  mutating func `The request counts for retries and after a kill, until the end`(
+    isForced: Bool
+  ) throws {
+    command(isForced ? .force : .start, [2])
     var decision = QueueDecision()
     _ = try #require(queue.granted(ids[2], &decision))
-    check(decision.change.updated.map(\.storedState.startRequest), is: [nil])
+    let wanted = request(1, isForced: isForced)
+    check(decision.change.updated.map(\.storedState.startRequest), is: [wanted])
     check(decision.change.updated.map(\.storedState.wasRunning), is: [true])
+    #expect(orderWhenOpened(suspended: isForced).first == ids[2])
+    decision = QueueDecision()
+    queue.ended(ids[2], .failed, nil, by: .disk, &decision)
+    check(decision.change.updated.map(\.storedState.startRequest), is: [nil])
+  }
+
+  @Test(arguments: [TransferMachine.Command.requeue, .restart, .pause])
+  mutating func `A command that stops the run withdraws it`(later: TransferMachine.Command) {
+    command(.force, [2])
+    #expect(queue.granted(ids[2]) != nil)
+    check(command(later, [2]), is: [nil])
+    #expect(orderWhenOpened(suspended: true).isEmpty)
+  }
+
+  @Test mutating func `The end of a schedule window withdraws it`() {
+    command(.force, [2])
+    #expect(queue.granted(ids[2]) != nil)
+    var decision = QueueDecision()
+    queue.suspend([ids[2]], &decision)
+    queue.ended(ids[2], .paused, nil, by: .disk, &decision)
+    check(decision.change.updated.map(\.storedState.startRequest), is: [nil])
+  }
+
+  @Test mutating func `The run of a started member waits for a disk as any other`() {
+    command(.start, [2])
+    #expect(queue.granted(ids[2]) != nil)
+    var decision = QueueDecision()
+    queue.suspended(ids[2], .offline, &decision)
+    #expect(decision.effects.isEmpty, "it would start again and again")
+    #expect(queue.members[ids[2]]?.waiting == .offline)
   }
 
   @Test(arguments: [TransferMachine.Command.pause, .cancel])
@@ -116,7 +150,7 @@ import Testing
     check(command(.pause, [2]), is: [nil])
   }
 
-  @Test mutating func `A start of a run without a slot is stored until it has its slot`() {
+  @Test mutating func `A start of a run without a slot is stored, and its slot is not`() {
     #expect(queue.granted(ids[2]) != nil)
     // With a slot it waits for nothing.
     check(command(.start, [2], isWaiting: false), is: [])
@@ -133,16 +167,15 @@ import Testing
       starting: StartPermission(
         scheduler: slots, now: Instant(), isWithinSchedule: true, picked: [], isDurable: true)
     ) { _, _ in }
-    #expect(decision.starts?.requested == [ids[2]], "it continues once this is stored")
-    #expect(decision.starts?.resumed.isEmpty == true)
-    check(decision.change.updated.map(\.storedState.startRequest), is: [nil])
+    #expect(decision.starts?.resumed == [ids[2]])
+    #expect(decision.change.isEmpty)
   }
 
   @Test mutating func `A start before the end of a run is stored ends the wait of that end`() {
     #expect(queue.granted(ids[2]) != nil)
     check(command(.start, [2], isWaiting: true), is: [request(1)])
     var decision = QueueDecision()
-    queue.suspended(ids[2], .retry(at: 1000), &decision)
+    queue.suspended(ids[2], .slot, &decision)
     #expect(decision.effects == [.enqueue(ids[2])])
     #expect(queue.members[ids[2]]?.waiting == .slot)
     #expect(orderWhenOpened().first == ids[2])

@@ -122,6 +122,20 @@ import Testing
     check(queue.next(at: at(4)), is: [ids[1]])
   }
 
+  @Test mutating func `A retry of a started transfer takes its turn on a silent host`() {
+    begin()
+    queue.startNow(ids[3])
+    check(queue.next(at: at(1)), is: [ids[3]])
+    queue.hostFailed(for: ids[3], at: at(1), askAgain: at(4))
+    queue.paused(ids[3])
+    var member = QueuedMember(TransferRecord(id: ids[3], request: .step("s")))
+    member.host = "a"
+    member.storedState.startRequest = StartRequest(number: 1, isForced: false)
+    queue.add(member)
+    check(queue.next(at: at(2)).isEmpty, is: true)
+    check(queue.next(at: at(4)), is: [ids[1]])
+  }
+
   @Test mutating func `A second start retries once more`() {
     begin()
     queue.startNow(ids[3])

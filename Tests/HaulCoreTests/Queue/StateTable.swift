@@ -30,9 +30,9 @@ enum StateTable {
     command. `TransferState.publishing` is no state of its own here: such a member is *running*,
     without a slot.
 
-    A *queued* member has a `WaitReason`. A retry, a start time, a full disk, a missing directory
-    and no network are stored in the commit that makes it wait. Any other reason is computed: from
-    other members, the limits, the host and the schedule.
+    A *queued* member has a `WaitReason`. A retry, a start time, a pause that its server asked for, a
+    full disk, a missing directory and no network are stored in the commit that makes it wait. Any
+    other reason is computed: from other members, the limits, the host and the schedule.
 
     In the tables, a dash means that nothing changes. "A; if X: B" means B if X holds, and A
     otherwise. "A / B" means one of them. *force* is `start(force: true)`.

@@ -75,6 +75,29 @@ import Testing
     try scene.end()
   }
 
+  @Test(arguments: [false, true])
+  func `A forced transfer of a suspended list retries until its end, also after a kill`(
+    isKilled: Bool
+  ) throws {
+    var scene = SimulatedManager()
+    scene.servers.habits.pauses = false
+    try scene.call { await $0.suspend() }
+    let request = try scene.download("f")
+    scene.servers["f"]?.isUnavailable = true
+    let transfer = try scene.call { try await $0.add(request) }
+    start(scene, transfer, isForced: true)
+    #expect(scene.asked == 1)
+    scene.servers["f"]?.isUnavailable = false
+    if isKilled {
+      scene = scene.kill()
+      try scene.call { await $0.suspend() }
+      try scene.call { try await $0.open() }
+    }
+    try scene.runOut()
+    #expect(try scene.call { await $0.summaries().map(\.state) } == [.completed])
+    try scene.end()
+  }
+
   @Test func `A start does not shorten a pause that the server asked for`() throws {
     let scene = SimulatedManager()
     scene.servers.habits.pauses = false
