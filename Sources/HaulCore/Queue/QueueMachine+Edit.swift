@@ -48,10 +48,10 @@ extension QueueMachine {
       if let old = file.old { targets.release(old, of: id) }
       if let new = file.new { take(new, for: id) }
     }
-    // An unchanged start time does not begin to count again.
-    let startTime =
-      request.startsAt == record.request.startsAt
-      ? member.facts.storedState.startTime : request.startTime
+    // An unchanged start time does not begin to count again; a new one counts from now on.
+    let isUnchanged = request.startsAt == record.request.startsAt
+    let startTime = isUnchanged ? member.facts.storedState.startTime : request.startTime
+    if !isUnchanged, startTime != nil { change(id) { $0.facts.storedState.startRequest = nil } }
     apply(changed, startingAt: startTime, to: member, &decision)
     return nil
   }

@@ -49,7 +49,9 @@ extension QueueMachine {
     guard let member = members[id], member.state == .queued else { return }
     switch graph.readiness(of: id) {
     case .ready:
-      if let time = member.facts.storedState.startTime { return postpone(id, time, &decision) }
+      if let time = member.facts.storedState.pendingStartTime {
+        return postpone(id, time, &decision)
+      }
       // A postponed member waits for something else as well.
       guard !member.isScheduled, !member.isPostponed else { return }
       change(id) { $0.isScheduled = true }
@@ -107,12 +109,12 @@ extension QueueMachine {
   private mutating func requestStart(
     of id: TransferID, isForced: Bool, _ decision: inout QueueDecision
   ) {
-    waitEnded(id, &decision)
     if members[id]?.facts.storedState.startRequest?.isForced != isForced {
       lastStartRequest += 1
       let request = StartRequest(number: lastStartRequest, isForced: isForced)
       change(id) { $0.facts.storedState.startRequest = request }
     }
+    endWait(id, &decision)
     guard let member = members[id], let request = member.facts.storedState.startRequest,
       member.isScheduled || member.state == .running
     else { return }

@@ -153,7 +153,17 @@ extension QueueMachine {
   /// Ends the wait of a member. Has no effect if it was started, paused or ended meanwhile.
   package mutating func waitEnded(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members.isPostponed(id) else { return }
-    change(id) { ($0.isPostponed, $0.facts.storedState.waitReason) = (false, nil) }
+    change(id) { $0.facts.storedState.waitReason = nil }
+    endWait(id, &decision)
+  }
+
+  /// The same for a member that was started; its start time would count again after a pause.
+  mutating func endWait(_ id: TransferID, _ decision: inout QueueDecision) {
+    guard members.isPostponed(id) else { return }
+    change(id) { member in
+      member.isPostponed = false
+      if member.facts.storedState.startTime == nil { member.facts.storedState.waitReason = nil }
+    }
     scheduleOrBlock(id, &decision)
   }
 }

@@ -121,7 +121,7 @@ package struct QueueMachine: Sendable {
         if command == .requeue || command == .restart { withdrawStart(of: id) }
         // A command ends the wait for the next attempt or for a wait reason; only a start, that for
         // its start time.
-        let keepsWaiting = members.hasWaitReason(id) && keepsReason(id, through: command)
+        let keepsWaiting = members.hasWaitReason(id) && keepsStartTime(id)
         perform(effects, on: id, by: initiator, nil, &decision)
         if !keepsWaiting { waitEnded(id, &decision) }
       }
@@ -135,14 +135,11 @@ package struct QueueMachine: Sendable {
     change(id) { if $0.state == .stopping(.requeue) { $0.facts.storedState.startRequest = nil } }
   }
 
-  /// Drops its wait reason, except a pause of its host, and a start time that this command does not
-  /// end.
-  private mutating func keepsReason(
-    _ id: TransferID, through command: TransferMachine.Command
-  ) -> Bool {
+  /// Drops its wait reason, except a pause of its host, and a start time: a start is withdrawn by a
+  /// pause, after which the time counts again.
+  private mutating func keepsStartTime(_ id: TransferID) -> Bool {
     change(id) { member in
-      let isKept =
-        member.facts.storedState.startTime != nil && command != .start && command != .force
+      let isKept = member.facts.storedState.startTime != nil
       if !isKept { member.dropWaitReason() }
       return isKept
     } ?? false

@@ -253,7 +253,7 @@ extension QueueCoordinator {
       else { return .isUnknown }
       var request = record.request
       request.priority = member.facts.storedState.priority
-      let startTime = member.facts.storedState.startTime
+      let startTime = member.facts.storedState.pendingStartTime
       request.startsAt = startTime
       change(&request)
       // One that no longer counts stays in the request, so that the same `add` changes nothing.

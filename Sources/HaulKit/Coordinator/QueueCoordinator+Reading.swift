@@ -96,7 +96,7 @@ extension QueueCoordinator {
           connections: summary.state == .running ? progress?.connections : nil,
           destination: record.request.download?.destination,
           rateLimit: record.request.rateLimit,
-          startsAt: queue.members[record.id]?.facts.storedState.startTime)
+          startsAt: queue.members[record.id]?.facts.storedState.pendingStartTime)
       }
     }
   }

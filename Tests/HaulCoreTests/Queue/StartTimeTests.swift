@@ -78,9 +78,43 @@ import Testing
       if isPaused { _ = handle(.pause, &queue) }
       let decision = handle(command, &queue)
       #expect(decision.effects.contains(.enqueue(id)))
-      #expect(decision.change.updated.map(\.storedState.waitReason) == [nil])
+      #expect(decision.change.updated.map(\.storedState.pendingStartTime) == [nil])
       #expect(queue.waitReason(of: id) == .slot)
+      #expect(queue.granted(id) != nil)
+      #expect(queue.members[id]?.facts.storedState.waitReason == nil, "it has begun")
     }
+  }
+
+  @Test(arguments: [TransferMachine.Command.start, .force], [false, true])
+  func `A pause withdraws a start that has not happened, and the time counts again`(
+    command: TransferMachine.Command, isOpenedAgain: Bool
+  ) throws {
+    var (queue, added) = try queue(request())
+    var stored = try #require(handle(command, &queue).change.updated.first).storedState
+    if isOpenedAgain {
+      var record = try #require(added.change.added.first)
+      record.storedState = stored
+      queue = QueueMachine(StoredQueue(members: [QueuedMember(record)]))
+      var decision = QueueDecision()
+      queue.recover(queue.takeStored(), at: 500, &decision)
+      #expect(decision.effects == [.enqueue(id)], "it is started")
+    }
+    stored = try #require(handle(.pause, &queue).change.updated.first).storedState
+    #expect(stored.pendingStartTime == 1000)
+    #expect(handle(.resume, &queue).effects.contains(.postpone(id, until: 1000)))
+    #expect(queue.granted(id) == nil)
+  }
+
+  @Test func `A new start time withdraws a start that has not happened`() throws {
+    var (queue, added) = try queue(request())
+    _ = handle(.start, &queue)
+    let record = try #require(added.change.added.first)
+    var decision = QueueDecision()
+    let refusal = try queue.set(
+      request(2000), of: record, names: (nil, nil), mayHaveBytes: false, &decision)
+    #expect(refusal == nil)
+    #expect(decision.effects.contains(.postpone(id, until: 2000)))
+    #expect(queue.granted(id) == nil)
   }
 
   @Test(arguments: [TransferMachine.Command.resume, .requeue])

@@ -163,6 +163,9 @@ extension Ledger {
     members[id]?.isHeld = isHindered && hasRun && stage == .queued
     members[id]?.stage = stage
     if stage.isEnded { members[id]?.startsAnytime = true }
+    if stage == .running || stage.isEnded { members[id]?.hasBegun = true }
+    // A pause withdraws the start, and the time counts again.
+    if stage == .paused, members[id]?.hasBegun == false { members[id]?.startsAnytime = false }
     for event in events where event.id == id {
       switch event.kind {
       case .resumed:

@@ -30,7 +30,7 @@ extension Ledger {
   /// such waits end is checked at the end.
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
     // A member that waits uses the other clock.
-    let times = [member.storedState.retryAt, member.storedState.startTime].compactMap(\.self)
+    let times = [member.storedState.retryAt, member.storedState.pendingStartTime].compactMap(\.self)
     if hours?.wasSet == true, !times.isEmpty { return false }
     // Seconds since 1970 are exact only to a part of a microsecond.
     return !member.isHeld && times.allSatisfy { $0 + 0.02 <= wallSeconds }

@@ -30,8 +30,10 @@ struct Ledger: Sendable {
     var waited = false
     /// Whether its position or priority has changed since then.
     var isRearranged = false
-    /// Whether its start time no longer counts: it was ordered to start, or has ended.
+    /// Whether its start time does not count: it was ordered to start, or has ended.
     var startsAnytime = false
+    /// Whether it has begun or ended: then its start time never counts again.
+    var hasBegun = false
     /// Whether it was ordered to start now.
     var wasCalled = false
     /// Whether such a command has returned, and it has not started since.
