@@ -13,7 +13,7 @@ extension TransferDocument {
       path: row.path, error: row.error.map { Failure($0) },
       result: view.result.map { EventDocument.Result($0) },
       connections: view.connections, rateLimit: view.rateLimit,
-      startsAt: view.startsAt)
+      startsAt: view.startsAt, runsToEnd: view.runsToEnd)
   }
 }
 

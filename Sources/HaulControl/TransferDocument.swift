@@ -67,6 +67,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var rateLimit: Int64?
   /// When it may start, in seconds since 1970; nil once it no longer waits for that time.
   package var startsAt: Double?
+  /// Whether it is a program that should stop, and runs to its end, unless it is cancelled.
+  package var runsToEnd: Bool
   /// Of a finished download.
   package var path: String?
   package var error: Failure?
@@ -78,7 +80,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
     total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
     result: EventDocument.Result? = nil, connections: Int? = nil, rateLimit: Int64? = nil,
-    startsAt: Double? = nil
+    startsAt: Double? = nil, runsToEnd: Bool = false
   ) {
     (self.id, self.name, self.url) = (id, name, url)
     (self.identifier, self.group, self.priority) = (identifier, group, priority)
@@ -86,6 +88,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
     (self.path, self.error, self.result) = (path, error, result)
     (self.connections, self.rateLimit, self.startsAt) = (connections, rateLimit, startsAt)
+    self.runsToEnd = runsToEnd
   }
 
   enum CodingKeys: String, CodingKey {
@@ -93,6 +96,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     case rate, connections
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
+    case runsToEnd = "runs_to_end"
     case path, error, result
   }
 }
@@ -121,6 +125,7 @@ extension TransferDocument {
     try object.encode(connections, forKey: .connections)
     try object.encode(rateLimit, forKey: .rateLimit)
     try object.encode(startsAt, forKey: .startsAt)
+    try object.encode(runsToEnd, forKey: .runsToEnd)
     try object.encode(path, forKey: .path)
     try object.encode(error, forKey: .error)
     try object.encode(result, forKey: .result)

@@ -202,7 +202,7 @@ extension ControlAPI {
       below: roots)
     let selection = TransferSelection.ids(ids)
     let report = try await cancelWhenGracefulShutdown {
-      // A pause waits for a program that cannot be paused: the end of the daemon does not.
+      // A cancelled program may take seconds to end: the end of the daemon does not wait for that.
       switch body.command {
       case .pause: try await manager.pause(selection)
       case .resume: try await manager.resume(selection)

@@ -83,7 +83,7 @@ struct ControlSession {
       let answer = try await client.perform(body)
       if answer.ids.isEmpty, let group = body.transfers.group { return await isEmpty(group) }
       let status = await report(answer, isNamed: body.transfers.ids != nil)
-      if body.transfers.ids != nil { try await explainBlocked(body.command, answer, client) }
+      if body.transfers.ids != nil { try await explain(body.command, answer, client) }
       return status
     case .change(let name, let change):
       _ = try await client.change(name, change)
@@ -176,18 +176,19 @@ struct ControlSession {
         + "haul set \(known.id) --url URL")
   }
 
-  /// Says why a start or a retry of a blocked transfer has no effect yet.
-  private func explainBlocked(
+  /// Says why a start or a retry of a blocked transfer has no effect yet, and a pause of a program.
+  private func explain(
     _ command: CommandBody.Name, _ answer: CommandResponse, _ client: ControlClient
   ) async throws(ControlClient.Failure) {
-    guard command == .start || command == .retry else { return }
+    guard command == .start || command == .retry || command == .pause else { return }
     let refused = Set(answer.refused.map(\.id))
     for id in answer.ids where !refused.contains(id) {
-      guard let transfer = try await known("\(id)", client), transfer.waiting?.isBlocked == true
-      else { continue }
+      guard let transfer = try await known("\(id)", client) else { continue }
+      let isBlocked = command != .pause && transfer.waiting?.isBlocked == true
+      guard isBlocked || transfer.runsToEnd else { continue }
       let isRemoved = await isRemoved(transfer.waiting, client)
       let why = TransferText.explanation(transfer, isRemoved: isRemoved).dropLast()
-      await warn("\(id): it does not start yet: \(why)")
+      await warn("\(id): \(isBlocked ? "it does not start yet: " : "")\(why)")
     }
   }
 

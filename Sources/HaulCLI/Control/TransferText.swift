@@ -33,6 +33,9 @@ package enum TransferText {
     let text =
       switch transfer.state {
       case .running, .publishing: "\(name) is running; nothing is needed"
+      case .stopping where transfer.runsToEnd:
+        "\(name) is stopping, but a program cannot be paused: it runs to its end; "
+          + "haul cancel \(id) ends it now"
       case .stopping: "\(name) is stopping; it ends in a moment"
       case .paused: "\(name) is paused; haul resume \(id) lets it continue"
       case .completed:

@@ -15,9 +15,20 @@ extension QueueCoordinator {
     }
     await startReady()
     for id in ids where command.isCarriedOutWhenStopped {
+      // It may run for hours.
+      if command == .pause, runsToEnd(id) { continue }
       if case .stopping = queue.members.state(of: id) { await waitUntilStopped(id) }
     }
     return CommandReport(refused: refused)
+  }
+
+  /// Whether it should stop and runs to its end, because it is a program that cannot be paused.
+  func runsToEnd(_ id: TransferID) -> Bool {
+    guard runs.run(of: id)?.cannotPause == true else { return false }
+    return switch queue.members.state(of: id) {
+    case .stopping(.pause), .stopping(.requeue): true
+    default: false
+    }
   }
 
   /// Waits until the transfer is no longer stopping.

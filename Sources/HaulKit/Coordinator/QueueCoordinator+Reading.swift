@@ -96,7 +96,8 @@ extension QueueCoordinator {
           connections: summary.state == .running ? progress?.connections : nil,
           destination: record.request.download?.destination,
           rateLimit: record.request.rateLimit,
-          startsAt: queue.members[record.id]?.facts.storedState.pendingStartTime)
+          startsAt: queue.members[record.id]?.facts.storedState.pendingStartTime,
+          runsToEnd: runsToEnd(record.id))
       }
     }
   }

@@ -152,6 +152,7 @@ extension QueueCoordinator {
     switch step.action {
     case .program(let words, let directory):
       guard let programs = engine.programs else { break }
+      runs.run(of: id)?.cannotPause = !step.isIdempotent
       return ProgramDriver(
         ProgramCommand(id: id, arguments: words, directory: directory), engine, programs,
         isIdempotent: step.isIdempotent)

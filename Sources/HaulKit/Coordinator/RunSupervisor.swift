@@ -13,6 +13,8 @@ package struct RunSupervisor {
     package var retryAt: Instant?
     /// Whether a start was requested after its end.
     package var isStartedAgain = false
+    /// Whether it is of a program that can be cancelled, but not stopped and run again.
+    package var cannotPause = false
     /// Whether it is a step that did not stop when asked to; its end is then ignored.
     package var isForceStopped = false
     /// To call on a file thread once its end is stored.

@@ -14,4 +14,6 @@ package struct TransferView: Sendable, Hashable {
   package let rateLimit: Int64?
   /// In seconds since 1970; nil once it no longer waits for that time.
   package let startsAt: Double?
+  /// Whether it is a program that should stop, and runs to its end.
+  package let runsToEnd: Bool
 }

@@ -5,8 +5,8 @@ public import HaulCore
 /// have been changed and the others have not. A command that throws `io` or `disk-full` could not
 /// be stored; with a single portion nothing has changed then.
 extension TransferManager {
-  /// Pauses, and returns when the connections are closed and the bytes are claimed; with strict
-  /// durability the bytes survive a power cut. The next transfer starts in the free slot.
+  /// Pauses, and returns when connections are closed and bytes claimed: with strict durability they
+  /// survive a power cut. A program that is not idempotent runs to its end, for which nobody waits.
   /// - Throws: `io`, `disk-full`.
   public func pause(
     _ selection: TransferSelection, by initiator: TransferEvent.Initiator = .user

@@ -37,7 +37,26 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("the daemon stops although a pause waits for a program that cannot be paused")
+  @Test("a pause of a program answers at once, says that it runs to its end, and cancel ends it")
+  func pausesProgram() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
+      _ = try await fixture.haul("daemon", "start")
+      let added = try await fixture.haul("add", "--run", "--", "sleep", "1000")
+      let id = added.output.trimmingCharacters(in: .whitespacesAndNewlines)
+      while try await fixture.state(of: id).state != .running {}
+      let paused = try await fixture.haul("pause", id)
+      #expect(paused.status == 0)
+      let words = "it runs to its end; haul cancel \(id) ends it now"
+      #expect(paused.errors.contains(words), "\(paused.errors)")
+      let state = try await fixture.state(of: id)
+      #expect(state.state == .stopping && state.runsToEnd)
+      #expect(try await fixture.haul("explain", id).output.contains(words))
+      #expect(try await fixture.haul("cancel", id).status == 0)
+      #expect(try await fixture.state(of: id).state == .cancelled)
+    }
+  }
+
+  @Test("the daemon stops although a program that cannot be paused was paused")
   func stopsDuringPause() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
       let serving = try await fixture.serve()

@@ -102,6 +102,15 @@ struct ListTableTests {
     #expect(completed.contains("haul restart 4FZ0ABCD runs it again"))
   }
 
+  @Test("a program that should stop and cannot be paused is not said to end in a moment")
+  func explainsStoppingProgram() throws {
+    var program = try transfer("tar", .stopping)
+    #expect(TransferText.explanation(program).contains("in a moment"))
+    program.runsToEnd = true
+    let text = TransferText.explanation(program)
+    #expect(text.contains("runs to its end; haul cancel 4FZ0ABCD ends it now"))
+  }
+
   @Test("a limit of 0 is named, because no other end starts the transfer")
   func explainsClosedLimit() throws {
     let text = TransferText.explanation(
