@@ -14,6 +14,7 @@ extension TransferDocument {
       result: view.result.map { EventDocument.Result($0) },
       connections: view.connections, rateLimit: view.rateLimit,
       startsAt: view.startsAt, runsToEnd: view.runsToEnd)
+    waiting?.next = view.nextWaitReason?.code
   }
 }
 

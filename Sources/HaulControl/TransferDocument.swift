@@ -17,13 +17,15 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     /// Bytes that a full disk lacks, and those that were free.
     package var needed: Int64?
     package var free: Int64?
+    /// The code of what would hold it after its start time.
+    package var next: String?
 
     package init(code: String, message: String) { (self.code, self.message) = (code, message) }
 
     enum CodingKeys: String, CodingKey {
       case code, message, until, transfer
       case isBlocked = "is_blocked"
-      case directory, needed, free
+      case directory, needed, free, next
     }
   }
 

@@ -84,13 +84,20 @@ package enum TransferText {
         "the dependency was removed; haul remove \(transfer.id), and add it again without --after"
       case "dependency" where wait.isBlocked == true:
         "haul retry \(wait.transfer.map(\.description) ?? "") lets both continue"
+      case "dependency" where transfer.startsAt != nil:
+        "when that one is completed, it waits for its start time"
       case "dependency": "it starts when that one is completed"
       case "disk-full": "it resumes when there is enough room"
       case "directory-missing": "it resumes when the directory is back"
       case "offline": "it resumes when there is a network"
+      case "start-time" where wait.next == "suspended":
+        "the queue is suspended too; haul start --force \(transfer.id) starts it now"
+      case "start-time" where wait.next == "schedule":
+        "it is outside the schedule too; haul start --force \(transfer.id) starts it now"
       case "start-time": "haul start \(transfer.id) lets it start before that time"
       case "schedule": "haul start --force \(transfer.id) starts it now"
-      case "suspended": "haul unsuspend lets it start"
+      case "suspended":
+        "haul unsuspend lets it start; haul start --force \(transfer.id) starts only this one"
       case "host-back-off", "host-outage": "it resumes by itself"
       default: "it resumes by itself; haul start \(transfer.id) tries at once"
       }

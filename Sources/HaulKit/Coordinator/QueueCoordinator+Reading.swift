@@ -97,9 +97,15 @@ extension QueueCoordinator {
           destination: record.request.download?.destination,
           rateLimit: record.request.rateLimit,
           startsAt: queue.members[record.id]?.facts.storedState.pendingStartTime,
-          runsToEnd: runsToEnd(record.id))
+          nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id))
       }
     }
+  }
+
+  /// What keeps the whole list from starting, if it waits for its start time.
+  private func nextWaitReason(of summary: TransferSummary) -> WaitReason? {
+    guard case .startTime? = summary.waitReason else { return nil }
+    return engine.slots.update { $0.isSuspended ? .suspended : $0.closedReason }
   }
 
   /// Nil unless it is a download that runs.

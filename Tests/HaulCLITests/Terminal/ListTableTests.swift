@@ -121,6 +121,21 @@ struct ListTableTests {
   }
 
   @Test(
+    "a start time is followed by what else holds the transfer, and by the step that starts it",
+    arguments: [
+      (nil, "haul start 4FZ0ABCD lets"), ("suspended", "haul start --force 4FZ0ABCD"),
+      ("schedule", "haul start --force 4FZ0ABCD"),
+    ])
+  func explainsStartTime(next: String?, words: String) throws {
+    var waiting = wait("start-time", "starts later")
+    waiting.next = next
+    #expect(TransferText.explanation(try transfer("x", .queued, waiting: waiting)).contains(words))
+    var blocked = try transfer("x", .queued, waiting: wait("dependency", "waiting for y"))
+    blocked.startsAt = 1
+    #expect(TransferText.explanation(blocked).contains("it waits for its start time"))
+  }
+
+  @Test(
     "each reason to wait says what ends the wait",
     arguments: [
       ("slot", "haul start --force"), ("suspended", "haul unsuspend"), ("offline", "a network"),
