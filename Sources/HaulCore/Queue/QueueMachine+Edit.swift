@@ -22,6 +22,12 @@ extension QueueMachine {
     }
     if let refusal = member.state.refusalOfChange { return refusal }
     try record.request.permits(request)
+    if member.end != nil, request.startsAt != record.request.startsAt, request.startTime != nil {
+      throw TransferError(
+        .refused,
+        "it has ended, and a start time is for a transfer that waits; "
+          + "retry or restart it, pause it, and set the time then")
+    }
     if member.storedState.hasRun, mayHaveBytes,
       names.old != names.new || record.request.mayGetAnotherName(by: request)
     {

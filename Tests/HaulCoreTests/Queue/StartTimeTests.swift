@@ -105,6 +105,28 @@ import Testing
     #expect(queue.granted(id) == nil)
   }
 
+  @Test(arguments: [TransferResult.State.completed, .failed, .cancelled])
+  func `A member that has ended gets no start time, and may get other changes`(
+    end: TransferResult.State
+  ) throws {
+    var (queue, added) = try queue(request(nil))
+    let record = try #require(added.change.added.first)
+    #expect(queue.granted(id) != nil)
+    var decision = QueueDecision()
+    queue.ended(
+      id, end == .completed ? .completed : end == .failed ? .failed : .cancelled, nil, by: .disk,
+      &decision)
+    let refusal = #expect(throws: TransferError.self) {
+      _ = try queue.set(
+        request(2000), of: record, names: (nil, nil), mayHaveBytes: false, &decision)
+    }
+    #expect(refusal?.code == .refused)
+    var other = request(nil)
+    other.priority = .background
+    #expect(
+      try queue.set(other, of: record, names: (nil, nil), mayHaveBytes: false, &decision) == nil)
+  }
+
   @Test func `A new start time withdraws a start that has not happened`() throws {
     var (queue, added) = try queue(request())
     _ = handle(.start, &queue)
