@@ -13,7 +13,8 @@ extension TransferDocument {
       path: row.path, error: row.error.map { Failure($0) },
       result: view.result.map { EventDocument.Result($0) },
       connections: view.connections, rateLimit: view.rateLimit,
-      startsAt: view.startsAt, runsToEnd: view.runsToEnd)
+      startsAt: view.startsAt, start: view.startRequest.map { $0.isForced ? "forced" : "first" },
+      runsToEnd: view.runsToEnd)
     waiting?.next = view.nextWaitReason?.code
   }
 }

@@ -69,6 +69,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var rateLimit: Int64?
   /// When it may start, in seconds since 1970; nil once it no longer waits for that time.
   package var startsAt: Double?
+  /// Whether a command put it before others: `first`, or `forced`; nil for neither.
+  package var start: String?
   /// Whether it is a program that should stop, and runs to its end, unless it is cancelled.
   package var runsToEnd: Bool
   /// Of a finished download.
@@ -82,7 +84,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
     total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
     result: EventDocument.Result? = nil, connections: Int? = nil, rateLimit: Int64? = nil,
-    startsAt: Double? = nil, runsToEnd: Bool = false
+    startsAt: Double? = nil, start: String? = nil, runsToEnd: Bool = false
   ) {
     (self.id, self.name, self.url) = (id, name, url)
     (self.identifier, self.group, self.priority) = (identifier, group, priority)
@@ -90,7 +92,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
     (self.path, self.error, self.result) = (path, error, result)
     (self.connections, self.rateLimit, self.startsAt) = (connections, rateLimit, startsAt)
-    self.runsToEnd = runsToEnd
+    (self.start, self.runsToEnd) = (start, runsToEnd)
   }
 
   enum CodingKeys: String, CodingKey {
@@ -98,6 +100,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     case rate, connections
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
+    case start
     case runsToEnd = "runs_to_end"
     case path, error, result
   }
@@ -127,6 +130,7 @@ extension TransferDocument {
     try object.encode(connections, forKey: .connections)
     try object.encode(rateLimit, forKey: .rateLimit)
     try object.encode(startsAt, forKey: .startsAt)
+    try object.encode(start, forKey: .start)
     try object.encode(runsToEnd, forKey: .runsToEnd)
     try object.encode(path, forKey: .path)
     try object.encode(error, forKey: .error)

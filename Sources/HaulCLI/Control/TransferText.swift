@@ -15,6 +15,7 @@ package enum TransferText {
       ("time left", transfer.state == .running ? transfer.secondsLeft.map(Units.clock) : nil),
       ("rate limit", transfer.rateLimit.map { Units.rate(Double($0)) }),
       ("starts", transfer.startsAt.map(LocalTime.text)),
+      ("started", start(transfer).map { "\($0), by haul start" }),
       ("path", transfer.path), ("error", transfer.error?.message),
     ]
     return lines.compactMap { name, value in
@@ -45,9 +46,19 @@ package enum TransferText {
       case .failed:
         "\(name) failed: \(transfer.error?.message ?? "for an unknown reason"); "
           + retry(transfer)
-      case .queued: "\(name) waits: \(waiting(transfer, isRemoved, closedLimit))"
+      case .queued:
+        "\(name) \(start(transfer).map { "was started \($0), and " } ?? "")"
+          + "waits: \(waiting(transfer, isRemoved, closedLimit))"
       }
     return Messages.shown(text) + "\n"
+  }
+
+  private static func start(_ transfer: TransferDocument) -> String? {
+    switch transfer.start {
+    case "first": "before all others"
+    case "forced": "beyond the limits"
+    default: nil
+    }
   }
 
   /// What a retry does after this failure, and what must be done before it.
@@ -78,6 +89,8 @@ package enum TransferText {
     }
     let advice =
       switch wait.code {
+      case "slot" where transfer.start == "forced", "host-limit" where transfer.start == "forced":
+        "it starts when a connection is free"
       case "slot", "host-limit":
         "it starts when another transfer ends; haul start --force \(transfer.id) starts it now"
       case "dependency" where isRemoved:

@@ -89,6 +89,7 @@ extension QueueCoordinator {
     try await store.records(ids).compactMap { record in
       summary(of: record.id).map { summary in
         let (phase, progress) = engine.hub.live(record.id)
+        let storedState = queue.members[record.id]?.facts.storedState
         let snapshot = TransferSnapshot(summary: summary, phase: phase, progress: progress)
         return TransferView(
           row: TransferList.Row(record, snapshot), summary: summary,
@@ -96,7 +97,7 @@ extension QueueCoordinator {
           connections: summary.state == .running ? progress?.connections : nil,
           destination: record.request.download?.destination,
           rateLimit: record.request.rateLimit,
-          startsAt: queue.members[record.id]?.facts.storedState.pendingStartTime,
+          startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
           nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id))
       }
     }

@@ -14,6 +14,8 @@ package struct TransferView: Sendable, Hashable {
   package let rateLimit: Int64?
   /// In seconds since 1970; nil once it no longer waits for that time.
   package let startsAt: Double?
+  /// The command that puts it before others; nil for none, and once it has ended.
+  package let startRequest: StartRequest?
   /// What would hold it once its start time has come, as far as it is known.
   package let nextWaitReason: WaitReason?
   /// Whether it is a program that should stop, and runs to its end.

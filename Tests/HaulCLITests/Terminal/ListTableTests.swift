@@ -121,6 +121,18 @@ struct ListTableTests {
   }
 
   @Test(
+    "a transfer that was started says so while it waits, and is not told to start again",
+    arguments: [("first", "before all others"), ("forced", "beyond the limits")])
+  func explainsStarted(start: String, words: String) throws {
+    var started = try transfer("x", .queued, waiting: wait("slot", "why"))
+    started.start = start
+    let text = TransferText.explanation(started)
+    #expect(text.hasPrefix("x was started \(words), and waits: why; "))
+    #expect(text.contains("--force") == (start == "first"))
+    #expect(TransferText.details(started).contains("started    \(words)"))
+  }
+
+  @Test(
     "a start time is followed by what else holds the transfer, and by the step that starts it",
     arguments: [
       (nil, "haul start 4FZ0ABCD lets"), ("suspended", "haul start --force 4FZ0ABCD"),

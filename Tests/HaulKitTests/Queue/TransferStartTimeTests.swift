@@ -123,7 +123,8 @@ import Testing
       }
     }
     let transfer = try add(scene, "f", in: 60)
-    let view = try scene.call { try await $0.rows(of: [transfer.id]).first }
+    let ids = [transfer.id]
+    let view = try scene.call { try await $0.rows(of: ids).first }
     #expect(view?.nextWaitReason == .suspended, "a start alone would not start it")
     scene.pass(.seconds(120))
     #expect(!hasStarted(scene, "f"))
