@@ -27,9 +27,9 @@ import Testing
   @Test(
     "help completes the names of commands",
     arguments: [
-      ("bash", "__haul_add_completions -W $'get\\nprobe\\nverify\\nadd\\n"),
-      ("zsh", "(get probe verify add "),
-      ("fish", "\"haul help\" -eq 1' -fa 'get probe verify add "),
+      ("bash", "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nadd\\n"),
+      ("zsh", "(get put probe verify add "),
+      ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify add "),
     ])
   func help(shell: String, part: String) throws {
     #expect(try printed("--generate-completion-script", shell).contains(part))

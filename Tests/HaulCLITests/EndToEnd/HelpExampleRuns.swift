@@ -8,6 +8,7 @@ import Testing
 struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
+    "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/import", "/uploads/",
   ]
 
   /// The lines below "Examples:" of each command.
@@ -32,11 +33,12 @@ struct HelpExampleRuns {
       fixture.work.server.setFaults("/x.tar.gz", [try await fixture.archive("z")])
       try fixture.write("token\n", to: "token.txt")
       try fixture.write(fixture.work.server.url("/y.iso") + "\n", to: "list.txt")
+      try prepareUploads(fixture)
       // For machines without the real one.
       let jq = #"exec sed 's/.*"length":\([0-9]*\).*/\1/'"#
       try fixture.write("#!/bin/sh\n\(jq)\n", to: "bin/jq", permissions: 0o700)
       let examples = try await examples(fixture)
-      let commands = ["haul", "get", "probe", "verify", "add"]
+      let commands = ["haul", "get", "put", "probe", "verify", "add"]
       #expect(Set(examples.keys) == Set(commands), "this test runs those of no other command")
       var id = ""
       for line in commands.flatMap({ examples[$0] ?? [] }) {
@@ -60,6 +62,32 @@ struct HelpExampleRuns {
       #expect(sent.first == "Bearer token" && sent.last == "Bearer TOKEN", "\(sent)")
       let events = String(decoding: try fixture.work.contents("events.ndjson"), as: UTF8.self)
       #expect(try EventSchema().violations(output: events) == [])
+      let requests = fixture.work.server.snapshot.requests
+      for (path, name) in Self.uploads {
+        let sent = requests.last { $0.path == path && $0.bodyReceived > 0 }
+        #expect(sent?.body == Array(name.utf8), "\(path)")
+      }
     }
+  }
+
+  /// The addresses of uploads, and the files that they get; the content of each is its name.
+  private static let uploads = [
+    "/files/report.pdf": "report.pdf", "/photos/a.jpg": "a.jpg", "/photos/b.jpg": "b.jpg",
+    "/import": "data.csv", "/uploads/": "movie.mkv",
+  ]
+
+  /// The files to upload, and a server that takes them: one address speaks just enough of tus.
+  private func prepareUploads(_ fixture: DaemonFixture) throws {
+    for name in Self.uploads.values { try fixture.write(name, to: name) }
+    let server = fixture.work.server
+    server.setFaults("/files/report.pdf", [Fault(.status(404), when: .init(method: "HEAD"))])
+    let offered = ["Tus-Version: 1.0.0", "Tus-Extension: creation"]
+    server.setFaults(
+      "/uploads/",
+      [
+        Fault(.status(204, headers: offered), when: .init(method: "OPTIONS")),
+        Fault(.status(201, headers: ["Location: /uploads/"]), when: .init(method: "POST")),
+        Fault(.status(204, headers: ["Upload-Offset: 9"]), when: .init(method: "PATCH")),
+      ])
   }
 }

@@ -19,15 +19,19 @@ struct ReadmeRuns {
   @Test("Downloads: every line succeeds, and its files are whole")
   func downloads() async throws {
     let lines =
-      try block("First download", 0, lines: 1) + block("First download", 1, lines: 8)
+      try block("First download", 0, lines: 1) + block("First download", 1, lines: 9)
     let list = try block(Self.credentials, 0, lines: 7).joined(separator: "\n")
-    let paths = ["/big.iso", "/1", "/2", "/3", "/4", "/a.iso", "/b.iso"]
+    let paths = [
+      "/big.iso", "/1", "/2", "/3", "/4", "/a.iso", "/b.iso", "/files/report.pdf",
+    ]
     try await DaemonFixture.withFiles(paths) { (fixture) async throws in
       fixture.work.server.setFaults(
         "/4", [Fault(.addHeaders(fields: ["Content-Disposition: attachment; filename=given"]))])
       let text = fixture.real(list).replacing("dir=/data", with: "dir=\(fixture.work.path("data"))")
       try fixture.write(text + "\n", to: "list.txt")
+      try fixture.write("report", to: "report.pdf")
       for line in lines {
+        let line = line.replacing("https://h/", with: fixture.work.server.url("/"))
         let paths = line.contains("--remote-name") ? ["/4"] : ["/1", "/2", "/3"]
         let result = try await fixture.shell(line, paths: paths)
         if line.contains("--json") { #expect(try result.events().finished.count == 1) }
@@ -37,6 +41,8 @@ struct ReadmeRuns {
         "big.iso", "downloads/1", "downloads/2", "downloads/3", "disk.img", "1",
         "downloads/first.iso", "data/b.iso", "given",
       ])
+      let report = fixture.work.server.snapshot.requests.first { $0.method == "PUT" }
+      #expect(report?.body == Array("report".utf8))
       #expect(fixture.sent("Accept-Language", for: "/b.iso").first == "de")
     }
   }

@@ -44,6 +44,18 @@ private struct Sample {
     }
   }
 
+  // docs/library.md
+  func upload() async throws {
+    let upload = try TransferRequest.upload(
+      "report.pdf", to: ResourceURL("https://example.com/files/report.pdf")
+    ) {
+      $0.precondition = .absent
+      $0.headers = [("Content-Type", "application/pdf")]
+    }
+    let result = try await manager.add(upload).result
+    print(result.state)
+  }
+
   actor Tokens {
     func current(isRefused: Bool) throws -> String { isRefused ? "new" : "old" }
   }

@@ -38,8 +38,8 @@ struct CompliantResponse {
         status: redirect.status, headers: ["Location: \(draft.expand(redirect.location))"])
       return draft
     }
-    if request.method == "PUT" || request.method == "POST" {
-      draft.replace(status: request.method == "PUT" ? 201 : 200)
+    if request.method == "PUT" {
+      draft.replace(status: 201)
       return draft
     }
     addFields(to: &draft)
