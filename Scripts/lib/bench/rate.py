@@ -56,7 +56,7 @@ def run(bench):
             bound(3, "one of 16 slowed to 64 KiB/s costs", "≤", 5,
                   None if slowed is None else (slowed - 1) * 100, " %"),
         ],
-        "lines": [{"title": f"{mib} MiB, 4 MiB/s per connection: bytes there",
+        "lines": [{"title": f"{mib} MiB, 4 MiB/s per connection: bytes done",
                    "x": "seconds", "y": "MiB", "series": curves}],
     }
 

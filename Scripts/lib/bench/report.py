@@ -102,7 +102,7 @@ def _extra(values):
 
 def bounds(data, parts=None):
     """The table of bounds and results."""
-    rows = [["line", "what", "bound", "measured", "met"], ["---"] * 5]
+    rows = [["goal", "what", "bound", "measured", "met"], ["---"] * 5]
     found = [bound for name, part in data["parts"].items() if parts is None or name in parts
              for bound in part["bounds"]]
     for bound in sorted(found, key=lambda one: str(one["line"])):
@@ -113,7 +113,7 @@ def bounds(data, parts=None):
 
 
 def markdown(data):
-    text = ["\n## Wanted and measured\n\n", bounds(data)]
+    text = ["\n## Goals and results\n\n", bounds(data)]
     for name, part in data["parts"].items():
         about = part["about"]
         text.append(f"\n## {part['title']}\n\n{about['date']}, `{about['command']}`, "

@@ -72,8 +72,8 @@ def _table(members, found):
         rows.append([f"`{stage}`", what, f"{time:.1f}", f"{count * 1000 / time:,.0f}" if time else "–",
                      f"{_middle(found, stage, what, 'now'):.0f}",
                      f"{_middle(found, stage, what, 'peak'):.0f}"])
-    return {"title": f"{members:,} members of 100 hosts, a quarter of them in 250 groups, medians; memory is the process's "
-                     "when the line was told, and its high-water mark", "rows": rows}
+    return {"title": f"{members:,} members of 100 hosts, a quarter of them in 250 groups, medians; memory of the process "
+                     "when the line was printed, and its peak", "rows": rows}
 
 
 def _bounds(members, found):

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// Credentials. Secrets are never arguments of a command line, which other users can read.
+/// Credentials. Passwords and tokens are never arguments, which other users can read.
 struct CredentialOptions: ParsableArguments {
   @Option(
     name: .customLong("user"),

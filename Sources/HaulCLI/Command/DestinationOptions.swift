@@ -6,7 +6,7 @@ struct DestinationOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
     help: ArgumentHelp(
-      "The file to write; - is standard output. For one URL only.", valueName: "FILE"),
+      "The file, for one URL; with get, - is standard output.", valueName: "FILE"),
     completion: .file())
   var output: String?
 
@@ -20,8 +20,8 @@ struct DestinationOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       If the name is taken: update = replace a file that haul downloaded from this URL, if the \
-      server has another version; keep any other file, and save the new one as 'NAME (1)' (with \
-      -o: fail) unless length and date match; skip = keep the file; rename = save as 'NAME (1)'; \
+      server has another version, and save as 'NAME (1)' beside any other file (with -o: fail) \
+      unless length and date match; skip = keep the file; rename = save as 'NAME (1)'; \
       overwrite = replace the file; fail (default: update).
       """,
       valueName: "what"),

@@ -29,7 +29,7 @@ extension Invocation {
     _ arguments: [String], from sources: CommandSources
   ) throws(UsageError) -> Invocation {
     guard !arguments.isEmpty else {
-      throw UsageError("no command is given; for example: haul get URL, see 'haul --help'")
+      throw UsageError("no command is given; for example: haul get URL; see 'haul --help'")
     }
     let command: any ParsableCommand
     do {

@@ -124,7 +124,7 @@ package struct JournalReplay: Sendable {
     }
   }
 
-  /// Where segments began: claims that continue no earlier one, in ascending order.
+  /// Where segments began: starts of claims that continue no earlier one, sorted.
   package var segmentStarts: [Int64] {
     var ends: Set<Int64> = []
     var starts: [Int64] = []
@@ -139,7 +139,7 @@ package struct JournalReplay: Sendable {
   private mutating func void(_ range: Range<UInt64>) {
     let all = UInt64(claims.count)
     for ordinal in range.clamped(to: 0..<all) { claims[Int(ordinal)].isVoid = true }
-    // This also voids what a failed sync may have lost: no claim is doubtful any more.
+    // The range has all that a failed sync may have lost, so no claim is in doubt.
     if range.upperBound >= all, range.lowerBound <= durableCount { syncIsOpen = false }
   }
 }

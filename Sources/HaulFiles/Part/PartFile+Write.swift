@@ -1,7 +1,7 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// One segment's position in the file. Its bytes are consecutive. The part file keeps written,
+/// One segment's position in the file; a segment is consecutive. The part file keeps written,
 /// unclaimed bytes, so dropping a writer loses nothing.
 package struct ExtentWriter: Hashable, Sendable {
   let number: UInt64
@@ -47,7 +47,7 @@ extension PartFile {
     if now - extent.lastClaim >= Self.claimInterval { try close(&extent, of: part, now: now) }
   }
 
-  /// Claims the writer's last bytes, at the end of its segment or at a pause. It may continue.
+  /// Claims the writer's last bytes, at a segment's end or a pause. The writer may continue.
   package func claim(_ writer: inout ExtentWriter) throws(TransferError) {
     try locked { [writer] state throws(TransferError) in
       try state.checkUsable()

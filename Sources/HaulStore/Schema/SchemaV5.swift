@@ -1,4 +1,4 @@
-/// The commands that put members before others.
+/// Adds the requested starts of members.
 enum SchemaV5 {
   static let statements = ["ALTER TABLE members ADD COLUMN start_request INTEGER"]
 }

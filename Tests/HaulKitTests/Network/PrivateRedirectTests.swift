@@ -3,7 +3,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// A public host is one that only a proxy looks up; the proxy leads to the server.
+/// Only a proxy resolves a public host here; it connects to the test server.
 @Suite("A redirect of a public host to a private address")
 struct PrivateRedirectTests {
   private static let length: Int64 = 300_000
@@ -49,7 +49,7 @@ struct PrivateRedirectTests {
     }
   }
 
-  @Test("is followed if that is not refused, and from a private host", arguments: [true, false])
+  @Test("is followed if it is allowed, or from a private host", arguments: [true, false])
   func followed(fromPrivate: Bool) async throws {
     try await run(
       to: { "http://inner.example:\($0.server.port)/f.bin" },

@@ -28,7 +28,7 @@ struct RelayFlowTests {
   }
 
   @Test(
-    "a rate sends its bytes in a second, and no more", arguments: [65536, 4 << 20, 100 << 20])
+    "a rate of N sends N bytes in a second, no more", arguments: [65536, 4 << 20, 100 << 20])
   func keepsRate(_ rate: Int64) {
     var flow = RelayFlow(window: .max, rate: rate, start: start)
     let end = start + .seconds(1)

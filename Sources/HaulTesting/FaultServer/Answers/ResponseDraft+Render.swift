@@ -122,7 +122,7 @@ extension ResponseDraft {
 }
 
 extension Answer.BodyPart {
-  /// Bytes; the largest number if endless.
+  /// In bytes; `Int64.max` if endless.
   var length: Int64 {
     switch self {
     case .bytes(let bytes): Int64(bytes.count)

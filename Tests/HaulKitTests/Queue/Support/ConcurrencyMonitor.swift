@@ -39,8 +39,8 @@ final class ConcurrencyMonitor: Sendable {
     return value
   }
 
-  /// The most of these requests that were answered at once, and the number of files; 0 if the limit
-  /// was never exceeded.
+  /// The most of these requests, and of their files, answered at once; 0 if the limit was never
+  /// exceeded.
   func most(of requests: [RequestRecord]) -> (requests: Int, files: Int) {
     let concurrentSets = state.withLockedValue { state in
       state.concurrentSets.map { crowd in requests.filter { crowd.contains($0.number) } }
