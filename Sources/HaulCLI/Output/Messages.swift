@@ -95,11 +95,9 @@ enum Messages {
 
   static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }
 
-  static func interrupted(_ cause: Interruption, paused: Int, areUploads: Bool) -> String {
+  static func interrupted(_ cause: Interruption, paused: Int, resumes: Bool) -> String {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
-    let remedy =
-      areUploads
-      ? "to send every file again" : "to resume, if the server allows it"
+    let remedy = resumes ? "to resume, if the server allows it" : "to send every file again"
     return "haul: \(cause.words); \(files) not complete; run the same command again \(remedy)"
   }
 

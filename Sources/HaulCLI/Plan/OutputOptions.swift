@@ -20,6 +20,8 @@ package struct OutputOptions: Hashable, Sendable {
   package var streams = false
   /// The file's bytes are discarded.
   package var discards = false
+  /// Whether the same command continues what an interrupt left.
+  package var resumes = true
 
   package init() {}
 }

@@ -40,6 +40,7 @@ extension PutPlan {
     limits = try ManagerOptions(
       command.limits, connections: 1, command.network.connections)
     output = command.output.values
+    output.resumes = isTus
   }
 
   /// Before the scheme of an address that creates uploads by tus.

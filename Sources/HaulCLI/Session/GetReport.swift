@@ -99,7 +99,7 @@ package struct GetReport: Sendable {
           options.streams
           ? Messages.interruptedStream(interruption)
           : Messages.interrupted(
-            interruption, paused: summary.paused, areUploads: summary.areUploads)
+            interruption, paused: summary.paused, resumes: options.resumes)
         let isExpected = options.streams && interruption == .outputGone
         if !options.quiet, !isExpected { outputs.append(.message(text)) }
       } else if !options.streams {

@@ -85,14 +85,13 @@ extension DownloadMachine {
       throughputEstimate.latency == 0 ? seconds : throughputEstimate.latency * 0.7 + seconds * 0.3
   }
 
-  /// Uses the speed of an ended segment for the others, if they were too short to be measured.
-  /// Otherwise the download would wait for a silent connection.
+  /// Uses the speed of an ended segment for the others, if they were too short to be measured, or
+  /// silent then. Otherwise the download would wait for a silent connection.
   mutating func noteSpeed(of ended: Fetch, upTo position: Int64?) {
     let seconds = (now - ended.openedAt) / .seconds(1)
-    guard throughputEstimate.medianRate == nil, !fetches.isEmpty, seconds > 0, let position,
-      position > ended.start
-    else { return }
-    throughputEstimate.medianRate = max(Double(position - ended.start) / seconds, 1)
+    guard !fetches.isEmpty, seconds > 0, let position, position > ended.start else { return }
+    let rate = Double(position - ended.start) / seconds
+    throughputEstimate.medianRate = max(throughputEstimate.medianRate ?? 1, rate)
   }
 
   /// Measures the rate of each segment, once it covers 300 ms. A connection without bytes gets rate

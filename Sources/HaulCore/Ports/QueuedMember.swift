@@ -8,7 +8,8 @@ package struct QueuedMember: Sendable, Hashable {
   /// Ids only: identifiers were looked up when the member was added.
   package var after: [TransferID]
   package var whenDependencyFails: TransferRequest.DependencyPolicy
-  package var isStep: Bool
+  /// Whether its start is stored: it is a step, or an upload that must not be sent twice.
+  package var storesStart: Bool
   package var isIdempotent: Bool
   /// The exact path of its file.
   package var target: TargetPath?
@@ -24,13 +25,13 @@ package struct QueuedMember: Sendable, Hashable {
       if case .transfer(let id) = $0 { id } else { nil }
     }
     whenDependencyFails = record.request.whenDependencyFails
-    (isStep, isIdempotent) = record.request.work.repetition
+    (storesStart, isIdempotent) = record.request.work.repetition
   }
 
   /// A member from its parts, without a record.
   package init(
     id: TransferID, storedState: StoredState, host: String?, group: String?, identifier: String?,
-    after: [TransferID], whenDependencyFails: TransferRequest.DependencyPolicy, isStep: Bool,
+    after: [TransferID], whenDependencyFails: TransferRequest.DependencyPolicy, storesStart: Bool,
     isIdempotent: Bool
   ) {
     self.id = id
@@ -40,14 +41,14 @@ package struct QueuedMember: Sendable, Hashable {
     self.identifier = identifier
     self.after = after
     self.whenDependencyFails = whenDependencyFails
-    self.isStep = isStep
+    self.storesStart = storesStart
     self.isIdempotent = isIdempotent
   }
 }
 
 extension TransferRequest.Work {
   /// Whether its start is stored, and whether it may then run again after a crash.
-  package var repetition: (isStep: Bool, isIdempotent: Bool) {
+  package var repetition: (storesStart: Bool, isIdempotent: Bool) {
     switch self {
     case .download: (false, true)
     case .upload(let upload): (!upload.isIdempotent, upload.isIdempotent)

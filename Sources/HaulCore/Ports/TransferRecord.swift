@@ -105,7 +105,7 @@ public struct StoredState: Sendable, Hashable {
     if case .startTime(let time) = waitReason { time } else { nil }
   }
 
-  /// The same; nil if a command started it before that time.
+  /// `startTime`; nil if a command started it before that time.
   package var pendingStartTime: Double? { startRequest == nil ? startTime : nil }
 
   /// The state of a transfer that was just added.

@@ -22,7 +22,7 @@ package struct CompactTransferTable: Sendable {
     static let restartsFromZero = Flags(rawValue: 1 << 0)
     static let hasRun = Flags(rawValue: 1 << 1)
     static let wasRunning = Flags(rawValue: 1 << 2)
-    static let isStep = Flags(rawValue: 1 << 3)
+    static let storesStart = Flags(rawValue: 1 << 3)
     static let isIdempotent = Flags(rawValue: 1 << 4)
     static let isScheduled = Flags(rawValue: 1 << 5)
     static let isPostponed = Flags(rawValue: 1 << 6)
@@ -164,7 +164,7 @@ package struct CompactTransferTable: Sendable {
     switch row.machine.state {
     case .queued:
       guard isReady, row.flags.isDisjoint(with: [.hasWaitReason, .isScheduled]),
-        !row.flags.isSuperset(of: [.isStep, .wasRunning])
+        !row.flags.isSuperset(of: [.storesStart, .wasRunning])
       else { return .recovery }
       rows[number].flags.insert(.isScheduled)
       return .slot(
@@ -229,7 +229,7 @@ package struct CompactTransferTable: Sendable {
     if storedState.wasRunning { flags.insert(.wasRunning) }
     if storedState.waitReason != nil { flags.insert(.hasWaitReason) }
     if storedState.startRequest != nil { flags.insert(.hasStartRequest) }
-    if member.facts.isStep { flags.insert(.isStep) }
+    if member.facts.storesStart { flags.insert(.storesStart) }
     if member.facts.isIdempotent { flags.insert(.isIdempotent) }
     if member.facts.identifier != nil { flags.insert(.hasIdentifier) }
     if member.isScheduled { flags.insert(.isScheduled) }
@@ -257,7 +257,7 @@ package struct CompactTransferTable: Sendable {
       id: row.id, storedState: storedState, host: names.name(row.host),
       group: names.name(row.group),
       identifier: flags.contains(.hasIdentifier) ? identifiers[row.id] : nil, after: [],
-      whenDependencyFails: row.policy, isStep: flags.contains(.isStep),
+      whenDependencyFails: row.policy, storesStart: flags.contains(.storesStart),
       isIdempotent: flags.contains(.isIdempotent))
     return QueueMachine.Member(
       machine: row.machine, facts: facts, isScheduled: flags.contains(.isScheduled),

@@ -78,7 +78,8 @@ extension QueueMachine {
   /// Whether it is a step that was running when the process died, and must not run again by itself.
   private func wasInterrupted(_ id: TransferID, _ isStillRunning: Bool) -> Bool {
     guard let facts = members[id]?.facts else { return false }
-    return facts.isStep && facts.storedState.wasRunning && (!facts.isIdempotent || isStillRunning)
+    return facts.storesStart && facts.storedState.wasRunning
+      && (!facts.isIdempotent || isStillRunning)
   }
 
   private static func interruptedResult(_ isStillRunning: Bool) -> TransferResult {

@@ -130,7 +130,7 @@ package struct QueueMachine: Sendable {
     return refusals
   }
 
-  /// A run that stops to be queued again leaves its place before others.
+  /// A run that stops to be queued again is no longer ahead of other members.
   mutating func withdrawStart(of id: TransferID) {
     change(id) { if $0.state == .stopping(.requeue) { $0.facts.storedState.startRequest = nil } }
   }
@@ -153,7 +153,7 @@ package struct QueueMachine: Sendable {
   ) -> TransferMachine.Grant? {
     var isNoted = isDurable
     let grant = change(id) { (member: inout Member) -> TransferMachine.Grant? in
-      if member.facts.isStep { isNoted = true }
+      if member.facts.storesStart { isNoted = true }
       // It may have got a dependency after it was scheduled.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()

@@ -118,26 +118,27 @@ package struct PutMachine: UploadMachine {
       return send(to: target)
     case .failure(let error) where error.code == .nameConflict:
       return finish(.failed(conflict(status: head.status)))
-    case .failure(let error): return failed(error, at: now, using: &rng)
+    case .failure(let error): return lost(error, sent: 0, at: now, using: &rng)
     }
   }
 
   private static let maximumRedirects = 20
 
-  /// There was no answer to the file itself.
+  /// The server has not said that it took the file. A POST may have had its effect all the same.
   private mutating func lost(
     _ error: TransferError, sent: Int64, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
     if hadConnection, sent >= length { mayHaveArrived = true }
-    guard !hadConnection || request.isIdempotent || error.code == .sourceChanged else {
+    guard !hadConnection || request.isIdempotent || !error.isRetryable else {
       let reason = error.message.prefix { $0 != ";" }
       return finish(
         .failed(
           TransferError(
             error.code,
-            "\(reason); the server may have taken the file: look there before you retry")))
+            "\(reason); the server may have taken the file: look there before you retry",
+            status: error.status)))
     }
     return failed(error, at: now, using: &rng)
   }

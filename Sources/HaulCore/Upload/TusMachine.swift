@@ -68,21 +68,36 @@ package struct TusMachine: UploadMachine {
     return record == nil ? discover() : ask()
   }
 
-  private func message(
-    _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [], range: ByteRange? = nil
-  ) -> UploadCommand {
+  /// The request that deletes an upload from its server; nil if its address is none.
+  package static func termination(
+    of record: UploadRecord, _ request: UploadRequest
+  ) -> UploadMessage? {
+    guard let url = try? request.url.resolving(record.address) else { return nil }
+    return message("DELETE", url.adoptingCredentials(of: request.url), request)
+  }
+
+  private static func message(
+    _ method: String, _ url: ResourceURL, _ request: UploadRequest, _ own: [(String, String)] = [],
+    range: ByteRange? = nil
+  ) -> UploadMessage {
     // The caller's fields may be secrets of the first server.
     var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
     // The type of the file is in its metadata.
     fields.remove("Content-Type")
-    if method != "OPTIONS" { fields.append("Tus-Resumable", Self.version) }
+    if method != "OPTIONS" { fields.append("Tus-Resumable", version) }
     for (name, value) in own { fields.append(name, value) }
-    return .send(UploadMessage(method, url, fields: fields, range: range))
+    return UploadMessage(method, url, fields: fields, range: range)
+  }
+
+  private func send(
+    _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [], range: ByteRange? = nil
+  ) -> [UploadCommand] {
+    [.send(Self.message(method, url, request, own, range: range))]
   }
 
   private mutating func discover() -> [UploadCommand] {
     step = .discovering
-    return [message("OPTIONS", request.url)]
+    return send("OPTIONS", request.url)
   }
 
   private mutating func create() -> [UploadCommand] {
@@ -92,28 +107,23 @@ package struct TusMachine: UploadMachine {
       ("filename", request.source.pathParts.name),
       ("filetype", request.fields["Content-Type"] ?? "application/octet-stream"),
     ].map { "\($0) \(Data($1.utf8).base64EncodedString())" }.joined(separator: ",")
-    return [
-      message(
-        "POST", request.url, [("Upload-Length", "\(source.size)"), ("Upload-Metadata", metadata)],
-        range: 0..<0)
-    ]
+    return send(
+      "POST", request.url, [("Upload-Length", "\(source.size)"), ("Upload-Metadata", metadata)],
+      range: 0..<0)
   }
 
   private mutating func ask() -> [UploadCommand] {
     step = .asking
-    return [message("HEAD", url)]
+    return send("HEAD", url)
   }
 
   private mutating func append() -> [UploadCommand] {
     guard offset < source.size else { return complete() }
     step = .appending
-    return [
-      message(
-        "PATCH", url,
-        [
-          ("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream"),
-        ], range: offset..<source.size)
+    let fields = [
+      ("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream"),
     ]
+    return send("PATCH", url, fields, range: offset..<source.size)
   }
 
   private mutating func complete() -> [UploadCommand] {
@@ -150,19 +160,14 @@ package struct TusMachine: UploadMachine {
   private mutating func discovered(_ head: ResponseHead) -> [UploadCommand] {
     let versions = Self.list(head.headers["Tus-Version"])
     guard versions.contains(Self.version[...]) else {
-      return finish(
-        .failed(
-          TransferError(.httpStatus, "the server does not speak tus 1.0.0 there; check the address")
-        ))
+      return fail(.httpStatus, "the server does not speak tus 1.0.0 there; check the address")
     }
     let extensions = Self.list(head.headers["Tus-Extension"])
     guard extensions.contains("creation") else {
-      return finish(
-        .failed(TransferError(.httpStatus, "the server's tus cannot create uploads there")))
+      return fail(.httpStatus, "the server's tus cannot create uploads there")
     }
     if let most = head.headers.single("Tus-Max-Size").flatMap({ Int64($0) }), source.size > most {
-      return finish(
-        .failed(TransferError(.tooLarge, "the server takes at most \(most) bytes")))
+      return fail(.tooLarge, "the server takes at most \(most) bytes")
     }
     return create()
   }
@@ -174,8 +179,7 @@ package struct TusMachine: UploadMachine {
   private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
     guard let location = head.headers["Location"], let target = try? request.url.resolving(location)
     else {
-      return finish(
-        .failed(TransferError(.protocolViolation, "the server does not say where to upload to")))
+      return fail(.protocolViolation, "the server does not say where to upload to")
     }
     url = target.adoptingCredentials(of: request.url)
     let record = UploadRecord(address: target.absoluteString, source: source)
@@ -188,15 +192,10 @@ package struct TusMachine: UploadMachine {
     guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
       (0...min(source.size, mostSent)).contains(position)
     else {
-      return finish(
-        .failed(
-          TransferError(
-            .protocolViolation, "the server reports bytes of the file that it was not sent")))
+      return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
     }
     if let length = head.headers.single("Upload-Length"), Int64(length) != source.size {
-      return finish(
-        .failed(
-          TransferError(.protocolViolation, "the server's upload has the length \(length)")))
+      return fail(.protocolViolation, "the server's upload has the length \(length)")
     }
     offset = position
     return [.acknowledged(offset)] + append()
@@ -209,10 +208,7 @@ package struct TusMachine: UploadMachine {
     guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
       (offset...(offset + sent)).contains(position)
     else {
-      return finish(
-        .failed(
-          TransferError(.protocolViolation, "the server reports another number of bytes than sent"))
-      )
+      return fail(.protocolViolation, "the server reports another number of bytes than sent")
     }
     guard position > offset || source.size == offset else {
       return failed(
@@ -249,6 +245,10 @@ package struct TusMachine: UploadMachine {
       step = .waiting
       return [.retry(after: delay, attempt: attempt, error)]
     }
+  }
+
+  private mutating func fail(_ code: TransferError.Code, _ reason: String) -> [UploadCommand] {
+    finish(.failed(TransferError(code, reason)))
   }
 
   private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {

@@ -108,7 +108,7 @@ extension QueueCoordinator {
   private func stop(_ id: TransferID, deletingBytes: Bool) {
     let member = queue.members[id]
     let isCancelled =
-      member?.facts.isStep == true && member?.state == .stopping(.cancelKeepingBytes)
+      member?.facts.storesStart == true && member?.state == .stopping(.cancelKeepingBytes)
     runs.send(deletingBytes || isCancelled ? .cancel : .pause, to: id)
   }
 

@@ -110,7 +110,8 @@ extension QueueCoordinator {
     var sum = ProgressSum()
     var completed: [TransferID] = []
     for id in ids(of: .group(group)) {
-      guard let member = queue.members[id], !member.facts.isStep else { continue }
+      // A step, which has no host, has no bytes either.
+      guard let member = queue.members[id], member.facts.host != nil else { continue }
       switch member.end {
       case .completed: completed.append(id)
       case .failed, .cancelled: continue

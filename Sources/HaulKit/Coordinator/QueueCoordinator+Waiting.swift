@@ -180,7 +180,7 @@ extension QueueCoordinator {
   /// Stops the transfers that can resume: not steps, which would begin again, and not streams.
   func stopForSchedule(_ ids: [TransferID]) {
     stoppingForSchedule += ids.filter {
-      queue.members[$0]?.facts.isStep == false && runs.stream(of: $0) == nil
+      queue.members[$0]?.facts.storesStart == false && runs.stream(of: $0) == nil
     }
     stoppedBySchedule.formUnion(stoppingForSchedule)
   }

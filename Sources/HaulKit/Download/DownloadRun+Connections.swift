@@ -180,4 +180,9 @@ extension Engine {
     TransferError(
       .stalled, "no bytes received for \(idleTimeout); try again later", isRetryable: true)
   }
+
+  /// Whether the machine has no network: then a transfer waits for it, and counts no attempt.
+  func isOffline(_ error: TransferError) -> Bool {
+    waitsForNetwork && error.cause == .noRoute && !network.isUp
+  }
 }

@@ -17,8 +17,7 @@ extension DownloadRun {
 
   /// Marks a failure with `noNetwork` when the machine has no network.
   func withoutNetwork(_ event: DownloadMachine.Event) -> DownloadMachine.Event {
-    guard engine.waitsForNetwork, driver.stream == nil, case .failed(let id, let error) = event,
-      error.cause == .noRoute, !engine.network.isUp
+    guard driver.stream == nil, case .failed(let id, let error) = event, engine.isOffline(error)
     else { return event }
     return .failed(id, error.with(.noNetwork))
   }

@@ -78,11 +78,10 @@ extension UploadRequest {
   /// Tells the server that the upload is no longer wanted. It deletes it some day without this
   /// too, so one attempt is enough.
   func abandon(_ record: UploadRecord, _ engine: Engine) async {
-    guard let target = try? url.resolving(record.address) else { return }
-    var headers = target.origin == url.origin ? fields : HeaderFields()
-    headers.append("Tus-Resumable", "1.0.0")
+    guard let termination = TusMachine.termination(of: record, self) else { return }
     let message = SendRequest(
-      "DELETE", target.adoptingCredentials(of: url), headers: headers, allowInsecure: allowInsecure)
+      termination.method, termination.url, headers: termination.fields,
+      allowInsecure: allowInsecure)
     let deadline = engine.clock.now + .seconds(5)
     let sending = Task(executorPreference: engine.soleExecutor) {
       _ = try? await engine.transport.send(message)

@@ -96,7 +96,7 @@ struct UploadRun: ~Copyable {
       requestStop = nil
       progress.end()
       guard let event else { return endStopped() }
-      if case .failed(let error, _) = event, isOffline(error) {
+      if case .failed(let error, _) = event, engine.isOffline(error) {
         end = .suspended(.offline)
         return
       }
@@ -193,6 +193,8 @@ struct UploadRun: ~Copyable {
   }
 
   private mutating func send(_ message: UploadMessage) {
+    // The answer before came just as it was told to stop.
+    guard stopOrder == nil else { return endStopped() }
     if progress.sentInAll == 0 {
       engine.hub.emit(.phase(.connecting, reason: nil), of: id, context.identity)
     }
@@ -231,7 +233,10 @@ struct UploadRun: ~Copyable {
     let due = clock.now + delay
     retryAt = due
     let (id, host) = (id, host)
-    if error.retryAfter != nil { engine.slots.update { $0.pauseHost(host, until: due) } }
+    if error.retryAfter != nil {
+      engine.slots.update { $0.pauseHost(host, until: due) }
+      await context.report(.hostPaused(until: due))
+    }
     if error.status == nil {
       let now = clock.now
       engine.slots.update { $0.hostFailed(for: id, at: now, askAgain: due) }
@@ -242,11 +247,6 @@ struct UploadRun: ~Copyable {
     engine.hub.emit(
       .attempt(number: attempt, error: error, delay: delay), of: id, context.identity)
     await context.report(.slotReleased(until: due))
-  }
-
-  /// Whether the machine has no network: then the upload waits for it, and counts no attempt.
-  private func isOffline(_ error: TransferError) -> Bool {
-    engine.waitsForNetwork && error.cause == .noRoute && !engine.network.isUp
   }
 
   private var averageRate: Double {

@@ -15,8 +15,8 @@ enum MemberColumns {
     try statement.bind(text: request.group)
     try statement.bind(text: request.identifier)
     try statement.bind(request.whenDependencyFails.code)
-    let (isStep, isIdempotent) = request.work.repetition
-    try statement.bind(isStep)
+    let (storesStart, isIdempotent) = request.work.repetition
+    try statement.bind(storesStart)
     try statement.bind(isIdempotent)
     try statement.bind(request.after.count)
   }

@@ -82,7 +82,8 @@ extension QueuedMember {
     QueuedMember(
       id: id, storedState: storedState, host: host, group: group, identifier: identifier,
       after: after,
-      whenDependencyFails: whenDependencyFails, isStep: isStep, isIdempotent: isIdempotent)
+      whenDependencyFails: whenDependencyFails, storesStart: storesStart, isIdempotent: isIdempotent
+    )
   }
 }
 
@@ -126,7 +127,7 @@ private struct PackedMember: Equatable {
       id: none, storedState: storedState, host: nil, group: nil, identifier: nil, after: [],
       whenDependencyFails: try TransferRequest.DependencyPolicy(
         code: byte(24), "rule for dependencies"),
-      isStep: bit(41), isIdempotent: bit(42))
+      storesStart: bit(41), isIdempotent: bit(42))
   }
 
   private func byte(_ shift: Int64) -> Int { Int(bits >> shift & 0xFF) }

@@ -62,6 +62,19 @@ import Testing
     }
   }
 
+  @Test("an interrupted upload by tus says that the same command resumes it")
+  func interruptedTus() async throws {
+    try await with(Fault(.stallBeforeHead)) { fixture in
+      let address = fixture.server.url("/f.bin")
+      let run = try await CommandRun(["put", "f.bin", "tus+\(address)"], in: fixture.directory)
+      try await fixture.server.waitForHeld("/f.bin")
+      run.send(SIGINT)
+      let result = await run.end()
+      #expect(result.status == 130)
+      #expect(result.errors.contains("run the same command again to resume"))
+    }
+  }
+
   @Test("a password of the address is sent and never shown")
   func secret() async throws {
     try await with(Fault(.status(403))) { fixture in

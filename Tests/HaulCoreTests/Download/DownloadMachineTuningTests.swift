@@ -100,6 +100,14 @@ struct DownloadMachineTuningTests {
     check(script.send(.connectionGranted), is: ["open 3 2000002-3999999 if"])
   }
 
+  @Test("A silent connection delays nothing, even if every one was silent when measured")
+  func silentAfterPause() throws {
+    var script = try two()
+    _ = pass(8, &script, writing: [:])
+    script.write(1, 2_000_000)
+    check(script.end(1), is: ["open 3 2000002-3999999 if"])
+  }
+
   @Test("If the straggler finishes first, the other one ends")
   func stragglerWins() throws {
     var script = try hedged()

@@ -4,7 +4,6 @@ import Testing
 /// What the machine of a plain upload does, event by event.
 @Suite struct PutMachineTests {
   private static let address = "http://h.example/f"
-  private var random = SplitMix64(seed: 1)
 
   private func machine(
     length: Int64 = 100, hasRun: Bool = false, _ change: (inout UploadRequest) -> Void = { _ in }
@@ -13,21 +12,6 @@ import Testing
     change(&request)
     return PutMachine(
       request, length: length, hasRun: hasRun, isAttended: false, now: Instant())
-  }
-
-  private mutating func handle(
-    _ machine: inout PutMachine, _ event: UploadEvent
-  ) -> [UploadCommand] {
-    machine.handle(event, at: Instant(.seconds(1)), using: &random)
-  }
-
-  private func answer(
-    _ status: Int, _ fields: [(String, String)] = [], sent: Int64 = 100
-  ) throws -> UploadEvent {
-    .answered(
-      ResponseHead(
-        status: status, headers: HeaderFields(fields), url: try ResourceURL(Self.address)),
-      sent: sent, wallSeconds: 1_700_000_000)
   }
 
   /// The request that sends the whole file.
@@ -39,32 +23,28 @@ import Testing
         "PUT", try ResourceURL(address), fields: HeaderFields(fields), range: 0..<100))
   }
 
-  private func failure(of commands: [UploadCommand]) -> TransferError? {
-    if case .finish(.failed(let error))? = commands.last { error } else { nil }
-  }
-
-  @Test mutating func `A file is sent, the source is checked, and then it is complete`() throws {
+  @Test func `A file is sent, the source is checked, and then it is complete`() throws {
     var machine = try machine()
-    #expect(handle(&machine, .start(nil)) == [try Self.put(Self.address)])
-    #expect(handle(&machine, try answer(201)) == [.checkSource])
-    #expect(handle(&machine, .sourceChecked(nil)) == [.finish(.completed)])
-    #expect(handle(&machine, try answer(201)) == [])
+    #expect(machine.handle(.start(nil)) == [try Self.put(Self.address)])
+    #expect(machine.handle(try answer(201)) == [.checkSource])
+    #expect(machine.handle(.sourceChecked(nil)) == [.finish(.completed)])
+    #expect(machine.handle(try answer(201)) == [])
   }
 
-  @Test mutating func `A source that changed is an error, although the server took the file`()
+  @Test func `A source that changed is an error, although the server took the file`()
     throws
   {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
-    _ = handle(&machine, try answer(204))
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(204))
     let changed = TransferError(.sourceChanged, "it changed")
-    #expect(handle(&machine, .sourceChecked(changed)) == [.finish(.failed(changed))])
+    #expect(machine.handle(.sourceChecked(changed)) == [.finish(.failed(changed))])
   }
 
-  @Test mutating func `A success before the whole file was sent is an error`() throws {
+  @Test func `A success before the whole file was sent is an error`() throws {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
-    let error = failure(of: handle(&machine, try answer(200, sent: 99)))
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(200, sent: 99)))
     #expect(error?.code == .protocolViolation)
   }
 
@@ -73,107 +53,118 @@ import Testing
     (409, .httpStatus), (412, .nameConflict), (413, .tooLarge), (415, .httpStatus),
     (507, .httpStatus), (206, .httpStatus), (418, .httpStatus),
   ])
-  mutating func `A refusal ends it with the code of its status`(
+  func `A refusal ends it with the code of its status`(
     status: Int, code: TransferError.Code
   ) throws {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
-    let error = failure(of: handle(&machine, try answer(status, sent: 10)))
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(status, sent: 10)))
     #expect(error?.code == code)
     #expect(error?.status == status)
   }
 
   @Test(arguments: [408, 423, 425, 429, 500, 502, 503, 504])
-  mutating func `A server that may recover is asked again, after the time that it asked for`(
+  func `A server that may recover is asked again, after the time that it asked for`(
     status: Int
   ) throws {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
-    let commands = handle(&machine, try answer(status, [("Retry-After", "7")]))
+    _ = machine.handle(.start(nil))
+    let commands = machine.handle(try answer(status, [("Retry-After", "7")]))
     guard case .retry(let delay, let attempt, let error)? = commands.first else {
       Issue.record("\(commands)")
       return
     }
     #expect((delay, attempt, error.status) == (.seconds(7), 1, status))
-    #expect(handle(&machine, .start(nil)) == [try Self.put(Self.address)])
+    #expect(machine.handle(.start(nil)) == [try Self.put(Self.address)])
   }
 
-  @Test mutating func `A PUT whose answer was lost is sent again`() throws {
+  @Test(arguments: [429, 500, 503])
+  func `A POST that was refused is not sent again, because it may have been taken`(
+    status: Int
+  ) throws {
+    var machine = try machine { $0.method = .post }
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(status, [("Retry-After", "1")])))
+    #expect(error?.status == status)
+    #expect(error?.isRetryable == false)
+  }
+
+  @Test func `A PUT whose answer was lost is sent again`() throws {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
+    _ = machine.handle(.start(nil))
     let lost = TransferError(.connectionLost, "lost", isRetryable: true)
-    let commands = handle(&machine, .failed(lost, sent: 100))
+    let commands = machine.handle(.failed(lost, sent: 100))
     guard case .retry? = commands.first else {
       Issue.record("\(commands)")
       return
     }
   }
 
-  @Test mutating func `A POST whose answer was lost is not sent again`() throws {
+  @Test func `A POST whose answer was lost is not sent again`() throws {
     var machine = try machine { $0.method = .post }
-    _ = handle(&machine, .start(nil))
+    _ = machine.handle(.start(nil))
     let lost = TransferError(.connectionLost, "lost; try again", isRetryable: true)
-    let error = failure(of: handle(&machine, .failed(lost, sent: 0)))
+    let error = failure(of: machine.handle(.failed(lost, sent: 0)))
     #expect(error?.isRetryable == false)
     #expect(error?.message.hasPrefix("lost; the server may have taken the file") == true)
   }
 
-  @Test mutating func `A POST with an idempotency key, or without a connection, is sent again`()
+  @Test func `A POST with an idempotency key, or without a connection, is sent again`()
     throws
   {
     var keyed = try machine {
       $0.method = .post
       $0.headers = [("Idempotency-Key", "7")]
     }
-    _ = handle(&keyed, .start(nil))
+    _ = keyed.handle(.start(nil))
     let lost = TransferError(.connectionLost, "lost", isRetryable: true)
-    #expect(failure(of: handle(&keyed, .failed(lost, sent: 100))) == nil)
+    #expect(failure(of: keyed.handle(.failed(lost, sent: 100))) == nil)
     var plain = try machine { $0.method = .post }
-    _ = handle(&plain, .start(nil))
+    _ = plain.handle(.start(nil))
     let refused = TransferError(.connect, "refused", isRetryable: true)
-    #expect(failure(of: handle(&plain, .failed(refused, sent: 0))) == nil)
+    #expect(failure(of: plain.handle(.failed(refused, sent: 0))) == nil)
   }
 
-  @Test mutating func `A file that must not exist is asked for before anything is sent`() throws {
+  @Test func `A file that must not exist is asked for before anything is sent`() throws {
     var machine = try machine { $0.precondition = .absent }
     #expect(
-      handle(&machine, .start(nil)) == [
+      machine.handle(.start(nil)) == [
         .send(UploadMessage("HEAD", try ResourceURL(Self.address), fields: HeaderFields()))
       ])
     var there = machine
-    #expect(failure(of: handle(&there, try answer(200)))?.code == .nameConflict)
+    #expect(failure(of: there.handle(try answer(200)))?.code == .nameConflict)
     #expect(
-      handle(&machine, try answer(404)) == [try Self.put(Self.address, [("If-None-Match", "*")])])
-    #expect(failure(of: handle(&machine, try answer(412)))?.code == .nameConflict)
+      machine.handle(try answer(404)) == [try Self.put(Self.address, [("If-None-Match", "*")])])
+    #expect(failure(of: machine.handle(try answer(412)))?.code == .nameConflict)
   }
 
-  @Test mutating func `A conflict after an attempt without an answer says that it may be our own`()
+  @Test func `A conflict after an attempt without an answer says that it may be our own`()
     throws
   {
     var machine = try machine { $0.precondition = .absent }
-    _ = handle(&machine, .start(nil))
-    _ = handle(&machine, try answer(404))
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(404))
     let lost = TransferError(.connectionLost, "lost", isRetryable: true)
-    _ = handle(&machine, .failed(lost, sent: 100))
-    _ = handle(&machine, .start(nil))
-    let error = failure(of: handle(&machine, try answer(200)))
+    _ = machine.handle(.failed(lost, sent: 100))
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(200)))
     #expect(error?.code == .nameConflict)
     #expect(error?.message.contains("an earlier attempt of this upload may have stored it") == true)
   }
 
-  @Test mutating func `A version that was replaced meanwhile has changed on the server`() throws {
+  @Test func `A version that was replaced meanwhile has changed on the server`() throws {
     var machine = try machine { $0.precondition = .entityTag("\"a\"") }
-    _ = handle(&machine, .start(nil))
-    #expect(failure(of: handle(&machine, try answer(412)))?.code == .changedOnServer)
+    _ = machine.handle(.start(nil))
+    #expect(failure(of: machine.handle(try answer(412)))?.code == .changedOnServer)
   }
 
   @Test(arguments: [307, 308])
-  mutating func `A redirect that keeps the method is followed within the origin`(status: Int)
+  func `A redirect that keeps the method is followed within the origin`(status: Int)
     throws
   {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
-    let commands = handle(&machine, try answer(status, [("Location", "/g")]))
+    _ = machine.handle(.start(nil))
+    let commands = machine.handle(try answer(status, [("Location", "/g")]))
     #expect(commands == [try Self.put("http://h.example/g")])
   }
 
@@ -181,20 +172,20 @@ import Testing
     (301, "/g"), (302, "/g"), (303, "/g"), (307, "http://other.example/g"),
     (308, "https://h.example/g"),
   ])
-  mutating func `The file is not sent to where another redirect leads`(
+  func `The file is not sent to where another redirect leads`(
     status: Int, location: String
   ) throws {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
-    let error = failure(of: handle(&machine, try answer(status, [("Location", location)])))
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(status, [("Location", location)])))
     #expect(error?.code == .redirectRefused)
   }
 
-  @Test mutating func `Redirects without end are an error`() throws {
+  @Test func `Redirects without end are an error`() throws {
     var machine = try machine()
-    _ = handle(&machine, .start(nil))
+    _ = machine.handle(.start(nil))
     var commands: [UploadCommand] = []
-    for _ in 0..<21 { commands = handle(&machine, try answer(307, [("Location", "/f")])) }
+    for _ in 0..<21 { commands = machine.handle(try answer(307, [("Location", "/f")])) }
     #expect(failure(of: commands)?.code == .tooManyRedirects)
   }
 }

@@ -50,6 +50,8 @@ final class ClosingTransport: Transport {
     }
   }
 
+  func send(_ request: SendRequest) async throws -> SendResponse { try await base.send(request) }
+
   func shutdown() async { await base.shutdown() }
 
   private func numbered(_ request: FetchRequest) -> (number: String, request: FetchRequest) {

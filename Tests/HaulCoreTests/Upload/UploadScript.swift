@@ -1,0 +1,32 @@
+import HaulCore
+import Testing
+
+extension UploadMachine {
+  mutating func handle(_ event: UploadEvent) -> [UploadCommand] {
+    var random = SplitMix64(seed: 1)
+    return handle(event, at: Instant(.seconds(1)), using: &random)
+  }
+}
+
+/// An answer after so many bytes of the body.
+func answer(
+  _ status: Int, _ fields: [(String, String)] = [], sent: Int64 = 100
+) throws -> UploadEvent {
+  .answered(
+    ResponseHead(
+      status: status, headers: HeaderFields(fields), url: try ResourceURL("http://h.example/f")),
+    sent: sent, wallSeconds: 1_700_000_000)
+}
+
+/// How the upload ended, if it failed.
+func failure(of commands: [UploadCommand]) -> TransferError? {
+  if case .finish(.failed(let error))? = commands.last { error } else { nil }
+}
+
+/// The request that is sent.
+func message(_ commands: [UploadCommand]) throws -> UploadMessage {
+  guard case .send(let message)? = commands.last else {
+    throw TransferError(.internal, "\(commands)")
+  }
+  return message
+}
