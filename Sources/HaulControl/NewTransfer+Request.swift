@@ -85,16 +85,16 @@ extension NewTransfer {
     set(\.minimumSplit, try Self.positive(minimumSplit, "minimum_split"))
     request.maximumSize = try Self.notNegative(maximumSize, "maximum_size")
     set(\.decodesContent, decodesContent)
-    set(\.usesServerName, usesServerName)
+    set(\.usesSuggestedName, usesSuggestedName)
     set(\.startOver, startOver)
     set(\.allowUnverified, allowUnverified)
-    set(\.resumesFromAnotherAddress, resumesFromAnotherAddress)
+    set(\.resumesFromOtherURL, resumesFromOtherURL)
     set(\.allowInsecure, allowInsecure)
     request.creationMask = try umask.map(Self.mask)
     set(\.trustedRedirectHosts, trustedRedirectHosts.map(Set.init))
     set(\.retry.retries, try Self.notNegative(retries, "retries"))
     let time = try Self.notNegative(maximumRetryTime, "maximum_retry_time")
-    set(\.retry.maximumTime, time.map { .seconds(min($0, 1e9)) })
+    set(\.retry.maximumTimeWithoutProgress, time.map { .seconds(min($0, 1e9)) })
     return request
   }
 
@@ -185,14 +185,14 @@ extension NewTransfer {
     headers = download.headers.map { Field(name: $0.name, value: $0.value) }
     (connections, minimumSplit) = (download.connections, download.minimumSplit)
     (rateLimit, maximumSize) = (download.rateLimit, download.maximumSize)
-    (decodesContent, usesServerName) = (download.decodesContent, download.usesServerName)
+    (decodesContent, usesSuggestedName) = (download.decodesContent, download.usesSuggestedName)
     (startOver, allowUnverified) = (download.startOver, download.allowUnverified)
-    resumesFromAnotherAddress = download.resumesFromAnotherAddress
+    resumesFromOtherURL = download.resumesFromOtherURL
     allowInsecure = download.allowInsecure
     umask = download.creationMask.map { String($0, radix: 8) }
     trustedRedirectHosts = download.trustedRedirectHosts.sorted()
     retries = download.retry.retries
-    maximumRetryTime = download.retry.maximumTime / .seconds(1)
+    maximumRetryTime = download.retry.maximumTimeWithoutProgress / .seconds(1)
   }
 }
 

@@ -49,10 +49,10 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   /// Bytes.
   package var maximumSize: Int64?
   package var decodesContent: Bool?
-  package var usesServerName: Bool?
+  package var usesSuggestedName: Bool?
   package var startOver: Bool?
   package var allowUnverified: Bool?
-  package var resumesFromAnotherAddress: Bool?
+  package var resumesFromOtherURL: Bool?
   package var allowInsecure: Bool?
   /// The permission bits that the file does not get, in octal, such as `022`.
   package var umask: String?
@@ -77,10 +77,10 @@ package struct NewTransfer: Codable, Hashable, Sendable {
     case minimumSplit = "minimum_split"
     case maximumSize = "maximum_size"
     case decodesContent = "decodes_content"
-    case usesServerName = "uses_server_name"
+    case usesSuggestedName = "uses_server_name"
     case startOver = "start_over"
     case allowUnverified = "allow_unverified"
-    case resumesFromAnotherAddress = "resumes_from_another_address"
+    case resumesFromOtherURL = "resumes_from_another_address"
     case allowInsecure = "allow_insecure"
     case umask
     case trustedRedirectHosts = "trusted_redirect_hosts"
@@ -109,10 +109,10 @@ extension NewTransfer {
     (connections, rateLimit) = (try value(.connections), try value(.rateLimit))
     (minimumSplit, maximumSize) = (try value(.minimumSplit), try value(.maximumSize))
     decodesContent = try value(.decodesContent)
-    usesServerName = try value(.usesServerName)
+    usesSuggestedName = try value(.usesSuggestedName)
     startOver = try value(.startOver)
     allowUnverified = try value(.allowUnverified)
-    resumesFromAnotherAddress = try value(.resumesFromAnotherAddress)
+    resumesFromOtherURL = try value(.resumesFromOtherURL)
     (allowInsecure, umask) = (try value(.allowInsecure), try value(.umask))
     trustedRedirectHosts = try value(.trustedRedirectHosts)
     (retries, maximumRetryTime) = (try value(.retries), try value(.maximumRetryTime))

@@ -43,7 +43,7 @@ extension TransferDocument.Wait {
     case "dependency": transfer.map { .dependency($0, isBlocked: isBlocked ?? false) }
     case "disk-full":
       .diskFull(.init(device: 0, directory: directory ?? "", needed: needed ?? 0, free: free))
-    case "directory-missing": .directoryMissing(directory ?? "", seen: nil)
+    case "directory-missing": .directoryMissing(directory ?? "", foundDevice: nil)
     case "offline": .offline
     case "start-time": .startTime(until: until ?? 0)
     case "schedule": .schedule(message, until: until)

@@ -55,8 +55,10 @@ import Testing
       $0.retry.retries = 0
       $0.retry.isShortAtFirstContact = false
     },
-    RequestCase("--retry-max-time", "5m") { $0.retry.maximumTime = .seconds(300) },
-    RequestCase("--retry-max-time", "1.5h") { $0.retry.maximumTime = .seconds(5400) },
+    RequestCase("--retry-max-time", "5m") { $0.retry.maximumTimeWithoutProgress = .seconds(300) },
+    RequestCase("--retry-max-time", "1.5h") {
+      $0.retry.maximumTimeWithoutProgress = .seconds(5400)
+    },
   ]
 
   @Test("an option changes only what it names in the request", arguments: requestCases)

@@ -71,7 +71,7 @@ import Testing
       .dependency(other, isBlocked: true), .dependency(other, isBlocked: false),
       .diskFull(.init(device: .max, directory: "/d\u{1B}", needed: 0, free: nil)),
       .diskFull(.init(device: 1, directory: "/d", needed: 1 << 40, free: 12)),
-      .directoryMissing("/d", seen: nil), .directoryMissing("/d", seen: 3), .offline,
+      .directoryMissing("/d", foundDevice: nil), .directoryMissing("/d", foundDevice: 3), .offline,
       .schedule("closed", until: nil), .schedule("closed", until: 1_800_000_000), .suspended,
     ]
   }

@@ -26,11 +26,11 @@ struct NewTransferTests {
       $0.headers = [("A", "1"), ("B", "2")]
       ($0.connections, $0.minimumSplit, $0.maximumSize) = (3, 4096, 1 << 40)
       $0.rateLimit = 5000
-      ($0.decodesContent, $0.usesServerName, $0.startOver) = (true, true, true)
-      ($0.allowUnverified, $0.resumesFromAnotherAddress, $0.allowInsecure) = (true, true, true)
+      ($0.decodesContent, $0.usesSuggestedName, $0.startOver) = (true, true, true)
+      ($0.allowUnverified, $0.resumesFromOtherURL, $0.allowInsecure) = (true, true, true)
       $0.trustedRedirectHosts = ["a", "b"]
       $0.creationMask = 0o027
-      ($0.retry.retries, $0.retry.maximumTime) = (2, .seconds(90))
+      ($0.retry.retries, $0.retry.maximumTimeWithoutProgress) = (2, .seconds(90))
     }
     (request.identifier, request.group, request.priority) = ("mine", "g", .userInitiated)
     request.after = [.transfer(TransferID("00000001")!), .identifier("other")]

@@ -195,17 +195,17 @@ struct StoreConformanceTests {
         ProcessIdentity(pid: 4_194_303, start: .max, boot: "one"),
         ProcessIdentity(pid: 2, start: 1, boot: "two"), ProcessIdentity(pid: 3, start: 2, boot: ""),
       ]
-      let programs = zip(added, processes).map { StoredProgram(id: $0.id, process: $1) }
+      let programs = zip(added, processes).map { StoredProcess(id: $0.id, process: $1) }
       var change = adding(added)
       change.programs = programs
       try await store.commit(change)
       #expect(Set(try await store.open().programs) == Set(programs))
       // Another process of the same member, one of an unknown id, and a removed member.
       var next = removing([added[2].id])
-      let another = StoredProgram(
+      let another = StoredProcess(
         id: added[0].id, process: ProcessIdentity(pid: 7, start: 9, boot: "two"))
       var ids = Ids(seed: 5)
-      next.programs = [another, StoredProgram(id: ids.id(), process: processes[0])]
+      next.programs = [another, StoredProcess(id: ids.id(), process: processes[0])]
       try await store.commit(next)
       #expect(Set(try await store.open().programs) == [another, programs[1]])
       var storedState = added[1].storedState

@@ -9,7 +9,7 @@ struct StorePageTests {
     let all = try (0..<60).map { index in
       try record(
         ids.id(), rank: Int64(index) * 10 - 200,
-        status: DurableState.allCases[index % DurableState.allCases.count]
+        status: StoredStatus.allCases[index % StoredStatus.allCases.count]
       ) { $0.group = [nil, "a", "b"][index % 3] }
     }
     try await store.commit(adding(all.shuffled(using: &ids)))
@@ -22,8 +22,8 @@ struct StorePageTests {
   func pages(_ subject: StoreImplementation, _ group: String?) async throws {
     try await subject.use { store in
       let all = try await fill(store)
-      for statuses in [nil, [.queued], [.failed, .paused], Set(DurableState.allCases), []]
-        as [Set<DurableState>?]
+      for statuses in [nil, [.queued], [.failed, .paused], Set(StoredStatus.allCases), []]
+        as [Set<StoredStatus>?]
       {
         var query = RecordQuery(statuses: statuses, group: group, atMost: 4)
         let expected = all.filter {

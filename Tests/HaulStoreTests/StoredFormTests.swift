@@ -87,7 +87,7 @@ struct StoredFormTests {
     var ids = Ids()
     var all: [TransferRecord] = []
     let origins: [TransferEvent.Initiator?] = [nil, .user, .signal, .disk, .network]
-    for status in DurableState.allCases {
+    for status in StoredStatus.allCases {
       for desired in DesiredState.allCases {
         for origin in origins {
           var record = try record(ids.id(), rank: Int64(all.count), status: status)
@@ -109,8 +109,8 @@ struct StoredFormTests {
     var ids = Ids()
     let stored: [WaitReason] = [
       .retry(at: 0.25), .offline, .startTime(until: 0.25), .hostBackOff(until: 0.25),
-      .directoryMissing("/a \u{0} b", seen: nil),
-      .directoryMissing("", seen: .max),
+      .directoryMissing("/a \u{0} b", foundDevice: nil),
+      .directoryMissing("", foundDevice: .max),
       .diskFull(.init(device: .max, directory: "/\u{FC}", needed: .max, free: nil)),
       .diskFull(.init(device: 0, directory: "/", needed: 0, free: 7)),
     ]

@@ -52,6 +52,6 @@ struct ContentOptions: ParsableArguments {
   func apply(to request: inout DownloadRequest) {
     request.allowUnverified = allowUnverified ?? false
     request.decodesContent = decode ?? false
-    request.resumesFromAnotherAddress = sameResource ?? false
+    request.resumesFromOtherURL = sameResource ?? false
   }
 }

@@ -60,7 +60,7 @@ struct DestinationOptions: ParsableArguments {
   func apply(to request: inout DownloadRequest) {
     request.ifExists = ifExists
     request.durability = durability
-    request.usesServerName = remoteName ?? false
+    request.usesSuggestedName = remoteName ?? false
     request.startOver = startOver ?? false
     request.maximumSize = maxFilesize
   }

@@ -16,7 +16,7 @@ struct ProbeOptions: ParsableArguments {
   @OptionGroup var ranges: RangeOptions
 
   func apply(to request: inout DownloadRequest) {
-    request.usesServerName = remoteName ?? false
+    request.usesSuggestedName = remoteName ?? false
     request.allowUnverified = allowUnverified ?? false
     ranges.apply(to: &request)
   }

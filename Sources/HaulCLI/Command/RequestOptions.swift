@@ -52,6 +52,6 @@ struct RequestOptions: ParsableArguments {
       request.retry.retries = retries
       request.retry.isShortAtFirstContact = false
     }
-    if let retryMaximumTime { request.retry.maximumTime = retryMaximumTime }
+    if let retryMaximumTime { request.retry.maximumTimeWithoutProgress = retryMaximumTime }
   }
 }

@@ -62,7 +62,7 @@ struct TargetSet {
     switch request.destination {
     case .stream: nil
     case .file(let path): (path, true)
-    case .directory where request.usesServerName: nil
+    case .directory where request.usesSuggestedName: nil
     case .directory(let directory):
       (path(FileName(request.url).text, in: directory), false)
     }

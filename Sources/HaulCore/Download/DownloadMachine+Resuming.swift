@@ -60,7 +60,7 @@ extension DownloadMachine {
     let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
     let isAnnounced = recovered.version.announced != nil
     guard recovered.isSameAddress else {
-      return !plan.isComplete && (isAnnounced || (isVersion && rules.resumesFromAnotherAddress))
+      return !plan.isComplete && (isAnnounced || (isVersion && rules.resumesFromOtherURL))
     }
     guard !isDoubtful(recovered) else {
       return !plan.isComplete && !recovered.places.isEmpty && (isVersion || isAnnounced)
@@ -70,7 +70,7 @@ extension DownloadMachine {
 
   /// Whether the new token may select another resource.
   private func isDoubtful(_ recovered: Recovered) -> Bool {
-    !recovered.hasSameTokens && !rules.resumesFromAnotherAddress
+    !recovered.hasSameTokens && !rules.resumesFromOtherURL
   }
 
   private func isCompared(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
@@ -132,7 +132,7 @@ extension DownloadMachine {
 
   mutating func join(_ body: ResponseBody, _ digest: Checksum?) -> Join? {
     guard let version, let length = version.length, body.total == length else { return nil }
-    if rules.resumesFromAnotherAddress, !mayMixVersions,
+    if rules.resumesFromOtherURL, !mayMixVersions,
       version.validator.comparison(with: body.validator) == .same
     {
       return .sameVersion

@@ -14,7 +14,7 @@ package struct DownloadMachine: Sendable {
     package var checksums: [Checksum] = []
     package var allowUnverified = false
     /// Whether the user says that another address serves the same resource.
-    package var resumesFromAnotherAddress = false
+    package var resumesFromOtherURL = false
     package var maximumSize: Int64?
     /// Whether encoded bodies are requested and decoded; ranges are not possible then.
     package var decodes = false

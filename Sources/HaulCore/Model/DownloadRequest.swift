@@ -71,14 +71,14 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   public var decodesContent = false
   /// Prefer the name that the server suggests (`Content-Disposition`), made safe, to the name in
   /// the address. It counts only for a directory.
-  public var usesServerName = false
+  public var usesSuggestedName = false
   /// Discard the bytes of an earlier run.
   public var startOver = false
   /// Allow parallel ranges, and resuming after a comparison of bytes, for servers without
   /// validators. The result is then `unverified`.
   public var allowUnverified = false
   /// Resume from bytes of another address when length and strong validator match.
-  public var resumesFromAnotherAddress = false
+  public var resumesFromOtherURL = false
   /// Do not check the server's certificate. This does not apply after a redirect to another origin.
   public var allowInsecure = false
   /// Hosts that also receive the header fields and the user information after a redirect over

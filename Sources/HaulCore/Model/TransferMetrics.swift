@@ -2,7 +2,7 @@
 public struct TransferMetrics: Sendable, Hashable, Codable {
   /// From the start of the run to its first answer, including name lookup, connection and
   /// redirects; nil without an answer.
-  public let firstAnswer: Duration?
+  public let timeToFirstResponse: Duration?
   /// Requests that were sent, including additional ranges and retries.
   public let requests: Int
   /// Retried attempts.
@@ -10,8 +10,8 @@ public struct TransferMetrics: Sendable, Hashable, Codable {
 
   /// Metrics, for previews, fakes and tests.
   /// - Parameters: the values of the properties of the same names.
-  public init(firstAnswer: Duration?, requests: Int, retries: Int) {
-    self.firstAnswer = firstAnswer
+  public init(timeToFirstResponse: Duration?, requests: Int, retries: Int) {
+    self.timeToFirstResponse = timeToFirstResponse
     self.requests = requests
     self.retries = retries
   }

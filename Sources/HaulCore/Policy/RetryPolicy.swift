@@ -7,7 +7,7 @@ public struct RetryPolicy: Sendable, Hashable, Codable {
   /// Attempts after the first; 0 disables retries.
   public var retries = 8
   /// The longest time without progress before giving up.
-  public var maximumTime: Duration = .seconds(3600)
+  public var maximumTimeWithoutProgress: Duration = .seconds(3600)
 
   /// Whether a host that has not yet answered gets fewer retries, if a person waits.
   package var isShortAtFirstContact = true

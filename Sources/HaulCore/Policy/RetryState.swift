@@ -48,7 +48,7 @@ package struct RetryState: Hashable, Sendable {
     guard failure.isRetryable else { return .giveUp }
     noteProgress(failure.progressed, of: failure.remaining, at: now)
     var limit = policy.retries
-    var deadline = lastProgress + policy.maximumTime
+    var deadline = lastProgress + policy.maximumTimeWithoutProgress
     if failure.isFirstContact, policy.isShortAtFirstContact {
       let first = failure.silentHost?.since ?? firstContactFailure ?? now
       firstContactFailure = first

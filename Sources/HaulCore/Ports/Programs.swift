@@ -75,9 +75,9 @@ package protocol Programs: Sendable {
   /// - Throws: `io`.
   func prepare(_ command: ProgramCommand) throws(TransferError) -> any ProgramProcess
   /// Signals what remains of a program that an earlier process of Haul ran.
-  func send(_ signal: ProgramSignal, to program: StoredProgram)
+  func send(_ signal: ProgramSignal, to program: StoredProcess)
   /// Whether nothing of it remains. Waits a moment for that.
-  func isGone(_ program: StoredProgram) -> Bool
+  func isGone(_ program: StoredProcess) -> Bool
 }
 
 /// A prepared process. Either `abandon`, or `begin` and then `end` is called, once.

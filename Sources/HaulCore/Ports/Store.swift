@@ -1,7 +1,7 @@
 /// Which records a page contains.
 public struct RecordQuery: Sendable, Hashable {
   /// Nil for every status.
-  public var statuses: Set<DurableState>?
+  public var statuses: Set<StoredStatus>?
   /// Nil for every group, and for transfers without one.
   public var group: String?
   /// Only records after this rank.
@@ -11,7 +11,7 @@ public struct RecordQuery: Sendable, Hashable {
 
   /// A query, by default for the first 100 records.
   public init(
-    statuses: Set<DurableState>? = nil, group: String? = nil, afterRank: Int64? = nil,
+    statuses: Set<StoredStatus>? = nil, group: String? = nil, afterRank: Int64? = nil,
     atMost: Int = 100
   ) {
     self.statuses = statuses

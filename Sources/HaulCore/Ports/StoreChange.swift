@@ -64,7 +64,7 @@ public struct StoreChange: Sendable {
   public var batch: Batch?
   /// Processes that are about to run for members. Each is kept until its member has another one, or
   /// is removed.
-  public var programs: [StoredProgram] = []
+  public var programs: [StoredProcess] = []
   /// The new locations of bytes. Each is kept until its member has another one or none, or is
   /// removed.
   public var locations: [StoredLocation] = []

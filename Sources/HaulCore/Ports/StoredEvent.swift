@@ -38,7 +38,7 @@ package struct GroupEnd: Hashable, Sendable, Codable {
 }
 
 /// The process of a step's program, now or when the last process of Haul died.
-public struct StoredProgram: Sendable, Hashable {
+public struct StoredProcess: Sendable, Hashable {
   /// The step.
   public let id: TransferID
   /// The process.

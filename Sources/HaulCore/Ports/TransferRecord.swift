@@ -1,5 +1,5 @@
 /// The durable state of a transfer. What it is doing at a moment is not stored.
-public enum DurableState: String, Sendable, Hashable, Codable, CaseIterable {
+public enum StoredStatus: String, Sendable, Hashable, Codable, CaseIterable {
   /// It waits for a slot, or runs.
   case queued
   /// It waits for `resume`.
@@ -69,7 +69,7 @@ public struct TransferRecord: Sendable, Hashable {
 /// The part of a record that commands change.
 public struct StoredState: Sendable, Hashable {
   /// Its status.
-  public var status = DurableState.queued
+  public var status = StoredStatus.queued
   /// The last command.
   public var desired = DesiredState.run
   /// Its position in the list.

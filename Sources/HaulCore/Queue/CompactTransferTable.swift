@@ -7,7 +7,7 @@ package struct CompactTransferTable: Sendable {
     var host: UInt32
     var group: UInt32
     var machine: TransferMachine
-    var status: DurableState
+    var status: StoredStatus
     var desired: DesiredState
     var priority: TransferRequest.Priority
     var pausedBy: TransferEvent.Initiator?

@@ -30,7 +30,7 @@ package struct QueueDecision: Sendable {
   package internal(set) var events: [StoredEvent] = []
   package var batch: StoreChange.Batch?
   /// Processes that are about to start.
-  package var programs: [StoredProgram] = []
+  package var programs: [StoredProcess] = []
   /// The new locations of bytes.
   package var locations: [StoredLocation] = []
   /// In order of the first change; nil for members that this decision removes.

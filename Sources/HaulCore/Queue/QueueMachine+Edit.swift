@@ -125,7 +125,7 @@ extension TransferRequest {
   /// Whether the file may get another name, although the target is the same.
   fileprivate func mayGetAnotherName(by other: TransferRequest) -> Bool {
     guard let old = download, let new = other.download else { return false }
-    return old.ifExists != new.ifExists || old.usesServerName != new.usesServerName
+    return old.ifExists != new.ifExists || old.usesSuggestedName != new.usesSuggestedName
   }
 
   /// - Throws: `refused` if the other request changes a fixed field.

@@ -9,7 +9,7 @@ public struct StoredQueue: Sendable {
   /// The number of the newest event; 0 before the first.
   public var lastEvent = 0
   /// The last stored process of each member that was under way.
-  public var programs: [StoredProgram] = []
+  public var programs: [StoredProcess] = []
   /// The locations of bytes of members that will continue.
   public var locations: [TransferID: FileLocation] = [:]
   /// The rank of the last member, as long as they come in order.
@@ -26,7 +26,7 @@ public struct StoredQueue: Sendable {
   }
 
   package init(
-    members: [QueuedMember] = [], lastEvent: Int = 0, programs: [StoredProgram] = []
+    members: [QueuedMember] = [], lastEvent: Int = 0, programs: [StoredProcess] = []
   ) {
     self.lastEvent = lastEvent
     self.programs = programs
@@ -68,7 +68,7 @@ public struct StoredQueue: Sendable {
   }
 }
 
-extension DurableState {
+extension StoredStatus {
   /// The end that this status means; nil for none.
   package var end: TransferResult.State? {
     switch self {

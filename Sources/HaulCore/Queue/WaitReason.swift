@@ -16,8 +16,8 @@ public enum WaitReason: Hashable, Sendable {
   /// There is no room for its file on the disk.
   indirect case diskFull(Shortage)
   /// The directory of its file is missing, or another file system is in its place.
-  /// - `seen`: the device that was found there; nil if nothing was.
-  indirect case directoryMissing(String, seen: UInt64?)
+  /// - `foundDevice`: the device that was found there; nil if nothing was.
+  indirect case directoryMissing(String, foundDevice: UInt64?)
   /// This machine has no network.
   case offline
   /// Its start time is in the future.
@@ -88,8 +88,8 @@ public enum WaitReason: Hashable, Sendable {
     case .dependency(let other, isBlocked: true): "the dependency \(other) was not completed"
     case .dependency(let other, isBlocked: false): "waiting for \(other)"
     case .diskFull(let shortage): shortage.words
-    case .directoryMissing(let path, seen: nil): "the directory \(path) is missing"
-    case .directoryMissing(let path, seen: .some):
+    case .directoryMissing(let path, foundDevice: nil): "the directory \(path) is missing"
+    case .directoryMissing(let path, foundDevice: .some):
       "the file system of \(path) is not mounted"
     case .offline: "there is no network"
     case .startTime(let until): "starts at \(Self.time(until))"

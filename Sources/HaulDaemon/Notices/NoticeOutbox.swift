@@ -184,7 +184,7 @@ extension RetryPolicy {
   /// With the usual delays, and without a limit.
   fileprivate static var endless: RetryPolicy {
     var policy = RetryPolicy()
-    (policy.retries, policy.maximumTime) = (.max, .seconds(1 << 40))
+    (policy.retries, policy.maximumTimeWithoutProgress) = (.max, .seconds(1 << 40))
     return policy
   }
 }

@@ -52,11 +52,11 @@
         .map { $0.isEmpty ? "./\(word)" : "\($0)/\(word)" }
     }
 
-    package func send(_ signal: ProgramSignal, to program: StoredProgram) {
+    package func send(_ signal: ProgramSignal, to program: StoredProcess) {
       for pid in ProcessTable.rest(of: program) { signal.send(to: pid) }
     }
 
-    package func isGone(_ program: StoredProgram) -> Bool {
+    package func isGone(_ program: StoredProcess) -> Bool {
       ProcessTable.waitForEnd { ProcessTable.rest(of: program) }
     }
   }

@@ -48,7 +48,7 @@
     /// While its leader exists, the start time shows that the pid was not reused. Without the
     /// leader, the pid cannot be reused while its group has members, but may be later. Then the
     /// processes must have the transfer's id in their environment.
-    static func rest(of program: StoredProgram) -> [Int32] {
+    static func rest(of program: StoredProcess) -> [Int32] {
       let process = program.process
       guard process.boot == PlatformCalls.bootID() else { return [] }
       let members = led(by: process.pid)

@@ -293,7 +293,7 @@ extension TransferRequest {
   /// Whether it is a download whose name is derived from its address and may get a number.
   fileprivate var derivesName: Bool {
     guard case .download(let download) = work, case .directory = download.destination,
-      !download.usesServerName
+      !download.usesSuggestedName
     else { return false }
     return download.ifExists == .update || download.ifExists == .rename
   }

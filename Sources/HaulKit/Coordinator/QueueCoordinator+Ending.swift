@@ -31,7 +31,7 @@ extension QueueCoordinator {
     case .bytesLocated(let location): runs[id].location = location
     case .processPrepared(let process):
       return await stored { (_, decision) in
-        decision.programs = [StoredProgram(id: id, process: process)]
+        decision.programs = [StoredProcess(id: id, process: process)]
       }
     }
     return nil

@@ -11,7 +11,7 @@ extension QueueCoordinator {
   func open() async throws(TransferError) {
     // `stored` ends here: a second reference would make the first change copy up to a million
     // members.
-    let programs: [StoredProgram]
+    let programs: [StoredProcess]
     do {
       let stored = try await store.open()
       programs = stored.programs
@@ -97,7 +97,7 @@ extension Engine {
 
   /// Ends these programs before any transfer runs.
   /// - Returns: the transfers whose processes could not be ended.
-  func endPrograms(_ stored: [StoredProgram]) async -> Set<TransferID> {
+  func endPrograms(_ stored: [StoredProcess]) async -> Set<TransferID> {
     guard let programs, !stored.isEmpty else { return [] }
     var left = await remaining(stored, programs)
     for (signal, grace) in Self.lastSignals where !left.isEmpty {
@@ -118,8 +118,8 @@ extension Engine {
 
   /// The programs that still run, after a short wait for each to exit.
   private func remaining(
-    _ left: [StoredProgram], _ programs: any Programs
-  ) async -> [StoredProgram] {
+    _ left: [StoredProcess], _ programs: any Programs
+  ) async -> [StoredProcess] {
     (try? await io.run { left.filter { !programs.isGone($0) } }) ?? []
   }
 }

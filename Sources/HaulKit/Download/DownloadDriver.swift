@@ -44,7 +44,7 @@ final class DownloadDriver: TransferDriver {
   /// Whether the server sends the name, with the first answer.
   private var learnsName: Bool {
     guard case .directory = request.destination else { return false }
-    return request.usesServerName && serverName == nil
+    return request.usesSuggestedName && serverName == nil
   }
 
   /// The machine's rules for this request.
@@ -59,7 +59,7 @@ final class DownloadDriver: TransferDriver {
     rules.minimumSplit = request.minimumSplit
     rules.checksums = request.checksums
     rules.allowUnverified = request.allowUnverified
-    rules.resumesFromAnotherAddress = request.resumesFromAnotherAddress
+    rules.resumesFromOtherURL = request.resumesFromOtherURL
     rules.maximumSize = request.maximumSize
     rules.decodes = request.decodesContent
     rules.retry = request.retry

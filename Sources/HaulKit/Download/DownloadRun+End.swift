@@ -161,7 +161,8 @@ extension DownloadRun {
   private var metrics: TransferMetrics? {
     guard requests > 0 else { return nil }
     return TransferMetrics(
-      firstAnswer: firstAnswer.map { $0 - started }, requests: requests, retries: retries)
+      timeToFirstResponse: firstResponseAt.map { $0 - started }, requests: requests,
+      retries: retries)
   }
 
   /// Syncs the bytes on disk as the durability requires, and releases the file.

@@ -46,7 +46,7 @@ extension DownloadRun {
     else { return nil }
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       guard let found = DirectoryLookup.find(previousLocation.directory, on: disk) else {
-        return .directoryMissing(previousLocation.directory, seen: nil)
+        return .directoryMissing(previousLocation.directory, foundDevice: nil)
       }
       // After unmounting and mounting, or after a boot, a file system may have another device
       // number.
@@ -55,7 +55,7 @@ extension DownloadRun {
       {
         return nil
       }
-      return .directoryMissing(previousLocation.directory, seen: found.device)
+      return .directoryMissing(previousLocation.directory, foundDevice: found.device)
     }
   }
 
@@ -86,10 +86,10 @@ extension DownloadRun {
     return try? await engine.io.run { [disk = engine.disk] () throws(TransferError) in
       if let found = DirectoryLookup.find(location.directory, on: disk) {
         guard found.device != location.device else { return nil }
-        return .directoryMissing(location.directory, seen: found.device)
+        return .directoryMissing(location.directory, foundDevice: found.device)
       }
       let isRemoved = (try? directory.status().links) == 0  // on failure: missing
-      return isRemoved ? nil : .directoryMissing(location.directory, seen: nil)
+      return isRemoved ? nil : .directoryMissing(location.directory, foundDevice: nil)
     }
   }
 }

@@ -26,7 +26,7 @@ struct DownloadRun: ~Copyable {
   var isCancelled = false
   var isReadingBack = false
   /// When the first answer came.
-  var firstAnswer: Instant?
+  var firstResponseAt: Instant?
   var requests = 0
   var retries = 0
   /// Whether the manager has been informed that the old bytes are discarded.
@@ -118,7 +118,7 @@ struct DownloadRun: ~Copyable {
       await handle(withoutNetwork(ended(event)))
     case .answered(let id):
       guard let head = takeAnswer(to: id) else { return }
-      firstAnswer = firstAnswer ?? engine.clock.now
+      firstResponseAt = firstResponseAt ?? engine.clock.now
       log(id, head)
       engine.note(head)
       let wall = engine.clock.wallSeconds

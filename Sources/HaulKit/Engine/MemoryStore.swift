@@ -148,13 +148,13 @@ extension MemoryStore.State {
     if let result = update.result { records[index].result = result }
   }
 
-  fileprivate mutating func put(_ program: StoredProgram) {
+  fileprivate mutating func put(_ program: StoredProcess) {
     if records.index(of: program.id) != nil { programs[program.id] = program.process }
   }
 
-  fileprivate var programsUnderWay: [StoredProgram] {
+  fileprivate var programsUnderWay: [StoredProcess] {
     programs.filter { records[$0.key]?.storedState.wasRunning == true }
-      .map { StoredProgram(id: $0.key, process: $0.value) }.sorted { $0.id < $1.id }
+      .map { StoredProcess(id: $0.key, process: $0.value) }.sorted { $0.id < $1.id }
   }
 
   fileprivate mutating func dropDependencies(on ids: Set<TransferID>) {

@@ -69,7 +69,7 @@ extension ProbeResult {
     hasStrongValidator = validator.isStrong
     contentType = head.headers["content-type"]
     suggestedName = ContentDisposition(head.headers)?.fileName
-    let suggested = request.usesServerName ? FileName(head.headers) : nil
+    let suggested = request.usesSuggestedName ? FileName(head.headers) : nil
     fileName = (suggested ?? FileName(request.url)).text
     digests = ReprDigest.checksums(head.headers)
     plan = Plan(

@@ -28,7 +28,8 @@ public struct TransferGroup: Sendable, Hashable {
     try await manager.coordinator.completion(of: name)
   }
 
-  /// The progress of its downloads and uploads together, in bytes, without those that failed or were cancelled.
+  /// The progress of its downloads and uploads together, in bytes, without those that failed or
+  /// were cancelled.
   /// The total is nil while the length of one is unknown, as it is before it starts.
   /// - Throws: `io`.
   /// - Complexity: O(members of the list).

@@ -120,7 +120,7 @@ struct ChangeWriter {
     }
   }
 
-  private func note(_ programs: [StoredProgram]) throws {
+  private func note(_ programs: [StoredProcess]) throws {
     for program in programs {
       guard let sequence = number(of: program.id) else { continue }
       try ProgramRows.put(program.process, of: sequence, db: db)

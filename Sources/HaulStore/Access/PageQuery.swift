@@ -5,14 +5,14 @@ import HaulCore
 /// results are merged. Other states are searched in the order of the list or group.
 struct PageQuery {
   private let query: RecordQuery
-  private let statuses: [DurableState]
+  private let statuses: [StoredStatus]
 
   /// The states of the index `members_by_status`.
-  private static let indexedStatuses: Set<DurableState> = [.paused, .failed]
+  private static let indexedStatuses: Set<StoredStatus> = [.paused, .failed]
 
   init(_ query: RecordQuery) {
     self.query = query
-    statuses = DurableState.allCases.filter { query.statuses?.contains($0) ?? true }
+    statuses = StoredStatus.allCases.filter { query.statuses?.contains($0) ?? true }
   }
 
   func sequences(_ db: Database) throws -> [Int64] {

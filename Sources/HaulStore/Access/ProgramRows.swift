@@ -17,17 +17,17 @@ enum ProgramRows {
       ]))
   }
 
-  static func ofRunning(_ db: Database) throws -> [StoredProgram] {
+  static func ofRunning(_ db: Database) throws -> [StoredProcess] {
     let rows = try Row.fetchCursor(
       db,
       sql: """
         SELECT members.id, pid, start, boot FROM programs JOIN members ON seq = member
         WHERE has_run = 2
         """)
-    var programs: [StoredProgram] = []
+    var programs: [StoredProcess] = []
     while let row = try rows.next() {
       programs.append(
-        StoredProgram(
+        StoredProcess(
           id: try TransferID(stored: row.decode(Int64.self, atIndex: 0)),
           process: ProcessIdentity(
             pid: try row.decode(Int32.self, atIndex: 1),

@@ -117,7 +117,7 @@ private struct PackedMember: Equatable {
   /// - Throws: `io` for a value that this version does not know.
   func member() throws(TransferError) -> QueuedMember {
     var storedState = StoredState()
-    storedState.status = try DurableState(code: byte(0), "state of a transfer")
+    storedState.status = try StoredStatus(code: byte(0), "state of a transfer")
     storedState.desired = try DesiredState(code: byte(8), "order")
     storedState.priority = try TransferRequest.Priority(code: byte(16), "priority")
     (storedState.hasRun, storedState.wasRunning) = (byte(32) > 0, byte(32) > 1)

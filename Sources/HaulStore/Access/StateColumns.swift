@@ -46,7 +46,7 @@ enum StateColumns {
   /// - Throws: `io` for a value that this version does not know.
   static func storedState(_ row: Row, from index: Int, _ coding: RowCoding) throws -> StoredState {
     var storedState = StoredState()
-    storedState.status = try DurableState(
+    storedState.status = try StoredStatus(
       code: row.decode(Int.self, atIndex: index), "state of a transfer")
     storedState.desired = try DesiredState(code: row.decode(Int.self, atIndex: index + 1), "order")
     if let initiator = try row.decode(String?.self, atIndex: index + 2) {

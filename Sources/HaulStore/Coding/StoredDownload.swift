@@ -15,10 +15,10 @@ struct StoredDownload: Codable, Hashable {
   var minimumSplit: Int64?
   var rateLimit: Int64?
   var maximumSize: Int64?
-  var usesServerName: Bool?
+  var usesSuggestedName: Bool?
   var startOver: Bool?
   var allowUnverified: Bool?
-  var resumesFromAnotherAddress: Bool?
+  var resumesFromOtherURL: Bool?
   var decodesContent: Bool?
   var allowInsecure: Bool?
   var creationMask: UInt32?
@@ -50,16 +50,16 @@ struct StoredDownload: Codable, Hashable {
     minimumSplit = unless(Missing.minimumSplit, download.minimumSplit)
     rateLimit = download.rateLimit
     maximumSize = download.maximumSize
-    usesServerName = unless(false, download.usesServerName)
+    usesSuggestedName = unless(false, download.usesSuggestedName)
     startOver = unless(false, download.startOver)
     allowUnverified = unless(false, download.allowUnverified)
     decodesContent = unless(false, download.decodesContent)
-    resumesFromAnotherAddress = unless(false, download.resumesFromAnotherAddress)
+    resumesFromOtherURL = unless(false, download.resumesFromOtherURL)
     allowInsecure = unless(false, download.allowInsecure)
     creationMask = download.creationMask
     trustedRedirectHosts = unless([], download.trustedRedirectHosts)?.sorted()
     retries = unless(Missing.retries, download.retry.retries)
-    maximumRetryTime = unless(Missing.maximumRetryTime, download.retry.maximumTime)
+    maximumRetryTime = unless(Missing.maximumRetryTime, download.retry.maximumTimeWithoutProgress)
       .map(StoredDuration.init)
   }
 
@@ -74,16 +74,17 @@ struct StoredDownload: Codable, Hashable {
     download.minimumSplit = minimumSplit ?? Missing.minimumSplit
     download.rateLimit = rateLimit
     download.maximumSize = maximumSize
-    download.usesServerName = usesServerName ?? false
+    download.usesSuggestedName = usesSuggestedName ?? false
     download.startOver = startOver ?? false
     download.allowUnverified = allowUnverified ?? false
     download.decodesContent = decodesContent ?? false
-    download.resumesFromAnotherAddress = resumesFromAnotherAddress ?? false
+    download.resumesFromOtherURL = resumesFromOtherURL ?? false
     download.allowInsecure = allowInsecure ?? false
     download.creationMask = creationMask
     download.trustedRedirectHosts = Set(trustedRedirectHosts ?? [])
     download.retry.retries = retries ?? Missing.retries
-    download.retry.maximumTime = maximumRetryTime?.duration ?? Missing.maximumRetryTime
+    download.retry.maximumTimeWithoutProgress =
+      maximumRetryTime?.duration ?? Missing.maximumRetryTime
     return download
   }
 

@@ -30,7 +30,7 @@ struct StoredResult: Codable, Hashable {
     verified = result.verified?.rawValue
     coding = result.coding
     error = result.error.map(StoredError.init)
-    firstAnswer = result.metrics?.firstAnswer.map(StoredDuration.init)
+    firstAnswer = result.metrics?.timeToFirstResponse.map(StoredDuration.init)
     requests = result.metrics?.requests
     retries = result.metrics.flatMap { unless(0, $0.retries) }
   }
@@ -47,7 +47,7 @@ struct StoredResult: Codable, Hashable {
       error: try error.map { error throws(TransferError) in try error.error() },
       metrics: requests.map { requests in
         TransferMetrics(
-          firstAnswer: firstAnswer?.duration, requests: requests, retries: retries ?? 0)
+          timeToFirstResponse: firstAnswer?.duration, requests: requests, retries: retries ?? 0)
       })
   }
 }

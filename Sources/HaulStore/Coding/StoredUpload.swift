@@ -30,7 +30,7 @@ struct StoredUpload: Codable, Hashable {
     rateLimit = upload.rateLimit
     allowInsecure = unless(false, upload.allowInsecure)
     retries = unless(Missing.retries, upload.retry.retries)
-    maximumRetryTime = unless(Missing.maximumRetryTime, upload.retry.maximumTime)
+    maximumRetryTime = unless(Missing.maximumRetryTime, upload.retry.maximumTimeWithoutProgress)
       .map(StoredDuration.init)
   }
 
@@ -47,7 +47,7 @@ struct StoredUpload: Codable, Hashable {
     upload.rateLimit = rateLimit
     upload.allowInsecure = allowInsecure ?? false
     upload.retry.retries = retries ?? Missing.retries
-    upload.retry.maximumTime = maximumRetryTime?.duration ?? Missing.maximumRetryTime
+    upload.retry.maximumTimeWithoutProgress = maximumRetryTime?.duration ?? Missing.maximumRetryTime
     return upload
   }
 }

@@ -29,7 +29,7 @@ struct StoredWaitReason: Codable, Hashable {
     if code == "host-back-off", let until { return .hostBackOff(until: until) }
     switch (code, directory, device) {
     case (WaitReason.offline.code, _, _): return .offline
-    case ("directory-missing", let path?, _): return .directoryMissing(path, seen: device)
+    case ("directory-missing", let path?, _): return .directoryMissing(path, foundDevice: device)
     case ("disk-full", let path?, let device?):
       return .diskFull(
         .init(device: device, directory: path, needed: needed ?? 0, free: free))

@@ -16,7 +16,7 @@ extension StoredCode {
   }
 }
 
-extension DurableState: StoredCode {
+extension StoredStatus: StoredCode {
   var code: Int {
     switch self {
     case .queued: 0

@@ -10,6 +10,9 @@ struct CommandFixture: Sendable {
 
   static let seed: UInt64 = 7
   static let length: Int64 = 3 << 20
+  /// Where a response stops that is to hold its transfer: before the end of the smallest piece, so
+  /// that no piece is complete, and others cannot fetch the rest piece by piece.
+  static let stallOffset: Int64 = 32 << 10
 
   /// `/file.bin`, as in every test, with these faults.
   static func file(

@@ -14,7 +14,7 @@ struct DaemonQueueRuns {
   func withThree(
     _ body: (DaemonFixture, Three) async throws -> Void
   ) async throws {
-    let stall = Fault(.stall(after: 1 << 20))
+    let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(
       CommandFixture.file("/a", stall), CommandFixture.file("/b"), CommandFixture.file("/c")
     ) { fixture in
@@ -70,7 +70,9 @@ struct DaemonQueueRuns {
 
   @Test("one that runs gets another rate limit, which show prints")
   func changesRate() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+    try await DaemonFixture.with(
+      CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
+    ) {
       fixture in
       _ = try await fixture.serve()
       let id = try await fixture.add("/a", "--limit-rate", "100M")

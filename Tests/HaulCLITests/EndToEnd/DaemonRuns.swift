@@ -32,7 +32,7 @@ struct DaemonRuns {
 
   @Test("keeps its list when it is stopped, and resumes the transfers when it runs again")
   func resumes() async throws {
-    let stall = Fault(.stall(after: 1 << 20))
+    let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
       let id = try await fixture.add("/file.bin")
       try await fixture.work.server.waitForHeld("/file.bin")
@@ -46,7 +46,7 @@ struct DaemonRuns {
 
   @Test("that was killed loses nothing")
   func survivesKill() async throws {
-    let stall = Fault(.stall(after: 1 << 20))
+    let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
       let id = try await fixture.add("/file.bin")
       try await fixture.work.server.waitForHeld("/file.bin")
@@ -87,7 +87,7 @@ struct DaemonRuns {
 
   @Test("starts the next one when one is paused, and resumes it in its place")
   func pauses() async throws {
-    let stall = Fault(.stall(after: 1 << 20))
+    let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/a", stall), CommandFixture.file("/b", stall))
     { fixture in
       let serving = try await fixture.serve("-j", "1")

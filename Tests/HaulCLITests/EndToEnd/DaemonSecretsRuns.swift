@@ -33,7 +33,7 @@ struct DaemonSecretsRuns {
   func planted() async throws {
     let query = "/a?X-Amz-Signature=canary-signature"
     try await DaemonFixture.with(
-      CommandFixture.file("/a", Fault(.stall(after: 1 << 20))),
+      CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset))),
       CommandFixture.file("/b", Fault(.status(403)))
     ) { (fixture) async throws in
       let serving = try await fixture.serve("--verbose", "--listen", "127.0.0.1:0")

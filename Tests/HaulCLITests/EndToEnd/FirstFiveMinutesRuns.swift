@@ -5,7 +5,7 @@ import Testing
 /// Types the commands of docs/first-five-minutes.md in a terminal, in their order, and compares the
 /// last screen and the exit status with the page's. The files are shorter, and numbers are masked;
 /// the moments before the end are not compared. `make first-five-minutes` records the page again.
-@Suite("The first five minutes", .timeLimit(.minutes(5)))
+@Suite("The first five minutes", .timeLimit(.minutes(10)))
 struct FirstFiveMinutesRuns {
   private struct Command {
     let text: String

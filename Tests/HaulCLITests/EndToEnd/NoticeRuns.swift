@@ -12,7 +12,7 @@ struct NoticeRuns {
   func tells() async throws {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), CommandFixture.file("/bad", Fault(.status(403))),
-      CommandFixture.file("/c", Fault(.stall(after: 1 << 20))),
+      CommandFixture.file("/c", Fault(.stall(after: CommandFixture.stallOffset))),
       answers: [.status(500), .status(503)]
     ) { (notices) async throws in
       let serving = try await notices.serve()

@@ -42,7 +42,7 @@ struct TransferClientRuns {
   ) async throws {
     let resources = names.map {
       stalling
-        ? CommandFixture.file("/\($0)", Fault(.stall(after: 1 << 20)))
+        ? CommandFixture.file("/\($0)", Fault(.stall(after: CommandFixture.stallOffset)))
         : CommandFixture.file("/\($0)")
     }
     try await CommandFixture.with(resources) { (work) async throws in
@@ -152,7 +152,8 @@ struct TransferClientRuns {
         await #expect { try await failing.result } throws: {
           ($0 as? TransferError)?.code == .notFound
         }
-        program.fixture.work.server.setFaults("/b2", [Fault(.stall(after: 1 << 20))])
+        program.fixture.work.server.setFaults(
+          "/b2", [Fault(.stall(after: CommandFixture.stallOffset))])
         try await failing.retry()
         try await failing.cancel()
         await #expect { try await failing.result } throws: {

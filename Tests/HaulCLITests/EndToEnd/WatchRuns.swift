@@ -9,7 +9,7 @@ import Testing
 struct WatchRuns {
   @Test("ends with the last transfer, says how each ended, and has the exit status of wait")
   func ends() async throws {
-    let stall = Fault(.stall(after: 1 << 20))
+    let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/a", stall), CommandFixture.file("/b")) {
       fixture in
       let (a, b) = (try await fixture.add("/a"), try await fixture.add("/b"))
@@ -27,7 +27,9 @@ struct WatchRuns {
 
   @Test("one that is paused ends it with status 3")
   func paused() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+    try await DaemonFixture.with(
+      CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
+    ) {
       fixture in
       let a = try await fixture.add("/a")
       #expect(try await fixture.haul("pause", a).status == 0)
@@ -56,7 +58,9 @@ struct WatchRuns {
 
   @Test("says so when the daemon is stopped")
   func stopped() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a", Fault(.stall(after: 1 << 20)))) {
+    try await DaemonFixture.with(
+      CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
+    ) {
       fixture in
       _ = try await fixture.add("/a")
       let watch = try await fixture.begin("watch", "--json")

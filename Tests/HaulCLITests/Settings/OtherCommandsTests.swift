@@ -35,7 +35,7 @@ import Testing
       checksum = md5=\(digest)
       """
     let plan = try probe([], text)
-    #expect(plan.json && plan.request.usesServerName)
+    #expect(plan.json && plan.request.usesSuggestedName)
     #expect(plan.request.connections == 3)
     #expect(plan.request.headers.map(\.value) == ["1"])
     #expect(plan.limits.proxy == "http://p:1")

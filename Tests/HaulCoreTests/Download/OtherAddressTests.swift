@@ -25,7 +25,7 @@ struct OtherAddressMachineTests {
 
   @Test("A complete file of another address does not count: the server would not be asked")
   func wholeElsewhere() throws {
-    var script = try script(0..<100) { $0.resumesFromAnotherAddress = true }
+    var script = try script(0..<100) { $0.resumesFromOtherURL = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["restarted", "connecting", "open 1 0-"])
@@ -33,7 +33,7 @@ struct OtherAddressMachineTests {
 
   @Test("With the user's option they count if length and strong tag are equal")
   func usersWord() throws {
-    var script = try script { $0.resumesFromAnotherAddress = true }
+    var script = try script { $0.resumesFromOtherURL = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["connecting", "open 1 40-99"])
@@ -45,7 +45,7 @@ struct OtherAddressMachineTests {
 
   @Test("The user's option does not make a weak tag strong")
   func usersWordIsNotEnough() throws {
-    var script = try script { $0.resumesFromAnotherAddress = true }
+    var script = try script { $0.resumesFromOtherURL = true }
     check(
       script.resume(tag: "W/\"v1\"", length: 100, elsewhere: true),
       is: ["restarted", "connecting", "open 1 0-"])
@@ -130,7 +130,7 @@ struct OtherAddressMachineTests {
 
   @Test("A refusal by the other address keeps the bytes")
   func refused() throws {
-    var script = try script { $0.resumesFromAnotherAddress = true }
+    var script = try script { $0.resumesFromOtherURL = true }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(try script.answer(1, 404), is: ["drop 1", "failed not-found"])
     #expect(!script.machine.hasReplaced)

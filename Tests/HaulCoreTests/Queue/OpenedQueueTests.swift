@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func `Paused and ended members stay as they are`() {
-    let rest = [DurableState.paused, .failed, .completed, .cancelled]
+    let rest = [StoredStatus.paused, .failed, .completed, .cancelled]
     let (queue, scheduled, left) = open(
       rest.enumerated().map { number, status in
         member(number) {

@@ -146,11 +146,11 @@ import Testing
   @Test func `A missing directory is waited for, and one on another device does not count`() {
     var watch = watch
     let question = WaitMonitor.Question.directory("/m/d")
-    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", seen: nil)), at: start)
+    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", foundDevice: nil)), at: start)
     #expect(watch.questions == [question])
     #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
     #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).count == 1)
-    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", seen: 9)), at: start)
+    _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", foundDevice: 9)), at: start)
     #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).isEmpty)
     #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
     let back = looked([question: .directory(device: 5)])

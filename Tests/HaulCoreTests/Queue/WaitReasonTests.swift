@@ -34,10 +34,11 @@ import Testing
       "the disk is full: 12.0 MiB free, 10.0 MiB needed; 16.0 MiB more stay free for others", nil
     ),
     (
-      .directoryMissing("/d", seen: nil), "directory-missing", "the directory /d is missing", nil
+      .directoryMissing("/d", foundDevice: nil), "directory-missing", "the directory /d is missing",
+      nil
     ),
     (
-      .directoryMissing("/d", seen: 3), "directory-missing",
+      .directoryMissing("/d", foundDevice: 3), "directory-missing",
       "the file system of /d is not mounted", nil
     ),
     (.offline, "offline", "there is no network", nil),

@@ -12,8 +12,8 @@ struct AnnouncedDigestCases {
 
   @Test("Case 35: a right Repr-Digest verifies the file")
   func right() async throws {
-    try await DownloadFixture.with([digest(.repr, wrong: false)]) { bench in
-      let result = try await bench.finish(try bench.request("/f.bin")).result
+    try await DownloadFixture.with([digest(.repr, wrong: false)]) { fixture in
+      let result = try await fixture.finish(try fixture.request("/f.bin")).result
       #expect(result.state == .completed)
       #expect(result.verified == .checksum)
       #expect(result.checksums.first?.bytes == SeededContent.sha256(seed: 35, length: 1 << 20))
@@ -22,11 +22,11 @@ struct AnnouncedDigestCases {
 
   @Test("Case 35: a wrong Repr-Digest fails the file, now and in the next run")
   func wrong() async throws {
-    try await DownloadFixture.with([digest(.repr, wrong: true)]) { bench in
+    try await DownloadFixture.with([digest(.repr, wrong: true)]) { fixture in
       for _ in 0..<2 {
-        let result = try await bench.finish(try bench.request("/f.bin")).result
+        let result = try await fixture.finish(try fixture.request("/f.bin")).result
         #expect(result.error?.code == .checksumMismatch)
-        #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+        #expect(try fixture.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
       }
     }
   }

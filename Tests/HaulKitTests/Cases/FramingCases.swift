@@ -12,22 +12,22 @@ struct FramingCases {
     ) {
       $0.rate = 2 << 20
     }
-    try await DownloadFixture.serving(resource) { bench in
-      let request = try bench.file(connections: 4) { $0.headers = [("Accept-Encoding", "gzip")] }
-      try bench.expectWhole(try await bench.finish(request), length: 1024 * kibi)
-      #expect(bench.requests.count > 1)
+    try await DownloadFixture.serving(resource) { fixture in
+      let request = try fixture.file(connections: 4) { $0.headers = [("Accept-Encoding", "gzip")] }
+      try fixture.expectWhole(try await fixture.finish(request), length: 1024 * kibi)
+      #expect(fixture.requests.count > 1)
       #expect(
-        bench.requests.allSatisfy { $0.headers.values(of: "Accept-Encoding") == ["identity"] })
+        fixture.requests.allSatisfy { $0.headers.values(of: "Accept-Encoding") == ["identity"] })
     }
   }
 
   @Test("Case 17: a range of an encoded body is not written; the whole body is stored as sent")
   func encoded() async throws {
     let fault = Fault(.setHeaders(fields: ["Content-Encoding: gzip"]))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
-      #expect(bench.ranges == ["bytes=0-", "-"])
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
+      #expect(fixture.ranges == ["bytes=0-", "-"])
     }
   }
 
@@ -36,8 +36,8 @@ struct FramingCases {
     arguments: ["gzip, gzip, gzip", "br, gzip", "deflate", "zstd", "unheard-of"])
   func stacked(codings: String) async throws {
     let fault = Fault(.setHeaders(fields: ["Content-Encoding: \(codings)"]))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 4)))
     }
   }
 
@@ -49,10 +49,10 @@ struct FramingCases {
       .respond(
         status: 200, headers: ["Content-Encoding: gzip, gzip", "Content-Type: text/plain"],
         body: bomb))
-    try await DownloadFixture.serving(.file(512 * kibi, answer)) { bench in
-      let outcome = try await bench.finish(try bench.file { $0.maximumSize = 2000 })
+    try await DownloadFixture.serving(.file(512 * kibi, answer)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file { $0.maximumSize = 2000 })
       #expect(outcome.result.state == .completed)
-      #expect(try bench.contents("file.bin") == Array(bomb.utf8))
+      #expect(try fixture.contents("file.bin") == Array(bomb.utf8))
     }
   }
 
@@ -60,9 +60,9 @@ struct FramingCases {
   func codedTooLarge() async throws {
     let coded = Fault.Action.setHeaders(fields: ["Content-Encoding: gzip"])
     for fault in [Fault(.ignoreRange, coded), Fault(.ignoreRange, coded, .chunked())] {
-      try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-        let outcome = try await bench.finish(try bench.file { $0.maximumSize = 100 * kibi })
-        try bench.expectFailure(outcome, .tooLarge)
+      try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+        let outcome = try await fixture.finish(try fixture.file { $0.maximumSize = 100 * kibi })
+        try fixture.expectFailure(outcome, .tooLarge)
       }
     }
   }
@@ -75,50 +75,50 @@ struct FramingCases {
 
   @Test("Case 19: a chunked body is complete with its last chunk")
   func chunked() async throws {
-    try await DownloadFixture.serving(Self.unranged(.chunked())) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(Self.unranged(.chunked())) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.verified == .framing)
-      #expect(bench.requests.count == 1)
+      #expect(fixture.requests.count == 1)
     }
   }
 
   @Test("Case 19: a chunked body without its last chunk is not complete")
   func chunkedCut() async throws {
-    try await DownloadFixture.serving(Self.unranged(.chunked(terminal: false))) { bench in
-      let outcome = try await bench.finish(try bench.file(retries: 0))
-      try bench.expectFailure(outcome, .connectionLost)
+    try await DownloadFixture.serving(Self.unranged(.chunked(terminal: false))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(retries: 0))
+      try fixture.expectFailure(outcome, .connectionLost)
     }
   }
 
   @Test("Case 20: Content-Length beside Transfer-Encoding is refused")
   func twoFramings() async throws {
     try await DownloadFixture.serving(Self.unranged(.chunked(), .contentLength(values: ["100"]))) {
-      bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectFailure(outcome, .protocolViolation)
-      #expect(bench.requests.count == 1)
+      fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectFailure(outcome, .protocolViolation)
+      #expect(fixture.requests.count == 1)
     }
   }
 
   @Test("Case 21: a body that ends with the connection is reported as unverified")
   func closeDelimited() async throws {
-    try await DownloadFixture.serving(Self.unranged(.closeDelimited())) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(Self.unranged(.closeDelimited())) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.verified == .unverified)
     }
   }
 
   @Test("Case 21: with a digest it is verified, and a truncated body is detected")
   func closeDelimitedWithDigest() async throws {
-    try await DownloadFixture.serving(Self.unranged(.closeDelimited())) { bench in
-      let request = try bench.file { $0.checksums = rightChecksums() }
-      bench.server.update(resourcePath) { $0.faults[0].actions.append(.close(after: 300_000)) }
-      try bench.expectFailure(try await bench.finish(request), .checksumMismatch)
-      bench.server.update(resourcePath) { _ = $0.faults[0].actions.popLast() }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(Self.unranged(.closeDelimited())) { fixture in
+      let request = try fixture.file { $0.checksums = rightChecksums() }
+      fixture.server.update(resourcePath) { $0.faults[0].actions.append(.close(after: 300_000)) }
+      try fixture.expectFailure(try await fixture.finish(request), .checksumMismatch)
+      fixture.server.update(resourcePath) { _ = $0.faults[0].actions.popLast() }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.verified == .checksum)
     }
   }
@@ -126,10 +126,10 @@ struct FramingCases {
   @Test("Case 21: a close-delimited range has an end, and a truncated one is requested again")
   func closeDelimitedRange() async throws {
     let fault = Fault(.closeDelimited(), .close(after: 200_000), when: .request(1))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
-      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287"])
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
+      #expect(fixture.ranges == ["bytes=0-", "bytes=200000-524287"])
     }
   }
 
@@ -140,48 +140,48 @@ struct FramingCases {
       ["9223372036854775808"], ["18446744073709551616"],
     ])
   func badLengths(values: [String]) async throws {
-    try await DownloadFixture.serving(Self.unranged(.contentLength(values: values))) { bench in
-      let outcome = try await bench.finish(try bench.file(retries: 1))
-      try bench.expectFailure(outcome, .protocolViolation)
-      #expect(bench.requests.count == 1)
+    try await DownloadFixture.serving(Self.unranged(.contentLength(values: values))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(retries: 1))
+      try fixture.expectFailure(outcome, .protocolViolation)
+      #expect(fixture.requests.count == 1)
     }
   }
 
   @Test("Case 33: interim responses are skipped")
   func interim() async throws {
     let fault = Fault(.informational(count: 20, headers: ["Link: </x>; rel=preload"]))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      try bench.expectWhole(try await bench.finish(try bench.file()))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()))
     }
   }
 
   @Test("Case 33: endless interim responses are ended by the deadline for the head")
   func interimWithoutEnd() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.informational(milliseconds: 10)))) {
-      bench in
-      let outcome = try await bench.finish(
-        try bench.file(retries: 0), idleTimeout: .milliseconds(200))
+      fixture in
+      let outcome = try await fixture.finish(
+        try fixture.file(retries: 0), idleTimeout: .milliseconds(200))
       #expect([.timeout, .stalled].contains(outcome.result.error?.code))
-      #expect(try !bench.names().contains("file.bin"))
+      #expect(try !fixture.names().contains("file.bin"))
     }
   }
 
   @Test("Case 48: a header bomb is refused", arguments: [(200_000, 0), (1, 20_000)])
   func headerBomb(lineBytes: Int, fields: Int) async throws {
     let fault = Fault(.headerBomb(lineBytes: lineBytes, fields: fields))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectFailure(outcome, .protocolViolation)
-      #expect(bench.requests.count == 1)
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectFailure(outcome, .protocolViolation)
+      #expect(fixture.requests.count == 1)
     }
   }
 
   @Test("Case 34: trailers are ignored")
   func trailers() async throws {
     let trailers = ["ETag: \"other\"", "Content-Range: bytes 0-4/5"]
-    try await DownloadFixture.serving(Self.unranged(.chunked(trailers: trailers))) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(Self.unranged(.chunked(trailers: trailers))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.verified == .framing)
     }
   }
@@ -191,9 +191,9 @@ struct FramingCases {
     let fault = Fault(
       .digest(field: .content, wrong: true),
       .addHeaders(fields: ["Repr-Digest: unknown=:AAAA:", "Digest: MD5=AAAAAAAAAAAAAAAAAAAAAA=="]))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.verified == .length)
     }
   }

@@ -15,61 +15,61 @@ struct NoValidatorCases {
   @Test("Case 16: without validators there is one connection, and each interruption starts over")
   func noValidator() async throws {
     let cut = Fault(.reset(after: 200_000), when: .first(2))
-    try await DownloadFixture.serving(Self.bare(cut)) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(Self.bare(cut)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
       #expect(outcome.attempts == 2)
-      #expect(bench.ranges == ["bytes=0-", "bytes=0-", "bytes=0-"])
+      #expect(fixture.ranges == ["bytes=0-", "bytes=0-", "bytes=0-"])
     }
   }
 
   @Test("Case 16: without validators, a server that always breaks off fails in the end")
   func noValidatorBrokenOff() async throws {
-    try await DownloadFixture.serving(Self.bare(Fault(.reset(after: 400_000)))) { bench in
-      let outcome = try await bench.finish(try bench.file(retries: 2))
-      try bench.expectFailure(outcome, .connectionLost)
-      #expect(bench.requests.count == 3)
+    try await DownloadFixture.serving(Self.bare(Fault(.reset(after: 400_000)))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(retries: 2))
+      try fixture.expectFailure(outcome, .connectionLost)
+      #expect(fixture.requests.count == 3)
     }
   }
 
   @Test("Case 16: with a digest, bytes of an earlier run count without validators")
   func noValidatorButDigest() async throws {
-    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { bench in
-      let request = try bench.file { $0.checksums = rightChecksums() }
-      try await bench.interrupt(request)
-      bench.server.setFaults(resourcePath, [])
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { fixture in
+      let request = try fixture.file { $0.checksums = rightChecksums() }
+      try await fixture.interrupt(request)
+      fixture.server.setFaults(resourcePath, [])
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.verified == .checksum)
-      #expect(bench.ranges == [VersionCases.resumed])
+      #expect(fixture.ranges == [VersionCases.resumed])
     }
   }
 
   @Test("Case 16: unverified bytes count if they equal the server's where they are compared")
   func noValidatorCompared() async throws {
-    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { bench in
-      let request = try bench.file { $0.allowUnverified = true }
-      try await bench.interrupt(request)
-      bench.server.setFaults(resourcePath, [])
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { fixture in
+      let request = try fixture.file { $0.allowUnverified = true }
+      try await fixture.interrupt(request)
+      fixture.server.setFaults(resourcePath, [])
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
       #expect(outcome.result.verified == .unverified)
-      #expect(bench.ranges == ["bytes=0-204799", VersionCases.resumed])
+      #expect(fixture.ranges == ["bytes=0-204799", VersionCases.resumed])
     }
   }
 
   @Test("Case 16: unverified bytes do not count if the server's differ")
   func noValidatorComparedAndOther() async throws {
-    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { bench in
-      let request = try bench.file { $0.allowUnverified = true }
-      try await bench.interrupt(request)
-      bench.server.setFaults(resourcePath, [])
-      bench.server.update(resourcePath) { $0.seed = 8 }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole(outcome, seed: 8)
+    try await DownloadFixture.serving(Self.bare(VersionCases.half)) { fixture in
+      let request = try fixture.file { $0.allowUnverified = true }
+      try await fixture.interrupt(request)
+      fixture.server.setFaults(resourcePath, [])
+      fixture.server.update(resourcePath) { $0.seed = 8 }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole(outcome, seed: 8)
       #expect(outcome.restarts == 1)
-      #expect(bench.ranges == ["bytes=0-204799", "bytes=0-"])
+      #expect(fixture.ranges == ["bytes=0-204799", "bytes=0-"])
     }
   }
 }

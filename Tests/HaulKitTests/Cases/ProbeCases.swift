@@ -8,11 +8,11 @@ struct ProbeCases {
   @Test("Case 1: no HEAD is sent; the first range is the probe, and its body is kept")
   func noHead() async throws {
     let dead = Fault(.stallBeforeHead, when: .init(method: "HEAD"))
-    try await DownloadFixture.serving(.file(512 * kibi, dead)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
-      #expect(bench.requests.map(\.method) == ["GET"])
-      #expect(bench.ranges == ["bytes=0-"])
+    try await DownloadFixture.serving(.file(512 * kibi, dead)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
+      #expect(fixture.requests.map(\.method) == ["GET"])
+      #expect(fixture.ranges == ["bytes=0-"])
       #expect(outcome.result.fetched == 512 * kibi)
     }
   }
@@ -20,9 +20,9 @@ struct ProbeCases {
   @Test("Case 2: a wrong length in the answer to HEAD does not matter")
   func headLies() async throws {
     let lie = Fault(.declareLength(by: -1000), when: .init(method: "HEAD"))
-    try await DownloadFixture.serving(.file(512 * kibi, lie)) { bench in
-      try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
-      #expect(bench.requests.allSatisfy { $0.method == "GET" })
+    try await DownloadFixture.serving(.file(512 * kibi, lie)) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 4)))
+      #expect(fixture.requests.allSatisfy { $0.method == "GET" })
     }
   }
 
@@ -32,21 +32,21 @@ struct ProbeCases {
       $0.acceptRanges = .absent
       $0.rate = 512 << 10
     }
-    try await DownloadFixture.serving(resource) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome, length: 1024 * kibi)
-      #expect(bench.requests.count > 1)
-      #expect(bench.requests.allSatisfy { $0.status == 206 })
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome, length: 1024 * kibi)
+      #expect(fixture.requests.count > 1)
+      #expect(fixture.requests.allSatisfy { $0.status == 206 })
     }
   }
 
   @Test("Case 4: a server without ranges is read over one connection")
   func noRanges() async throws {
     let resource = FaultScript.Resource.file(1024 * kibi) { $0.acceptRanges = .none }
-    try await DownloadFixture.serving(resource) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome, length: 1024 * kibi)
-      #expect(bench.ranges == ["bytes=0-"])
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome, length: 1024 * kibi)
+      #expect(fixture.ranges == ["bytes=0-"])
     }
   }
 
@@ -57,12 +57,12 @@ struct ProbeCases {
     ) {
       $0.acceptRanges = .none
     }
-    try await DownloadFixture.serving(resource) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
       #expect(outcome.attempts == 1)
       #expect(outcome.restarts == 0)
-      #expect(bench.server.snapshot.maximumInProgress(resourcePath) == 1)
+      #expect(fixture.server.snapshot.maximumInProgress(resourcePath) == 1)
     }
   }
 
@@ -70,42 +70,42 @@ struct ProbeCases {
   func wholeToSibling() async throws {
     let fault = Fault(.ignoreRange, when: .init(offsetAtLeast: 1))
     let resource = FaultScript.Resource.file(1024 * kibi, fault) { $0.rate = 2 << 20 }
-    try await DownloadFixture.serving(resource) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 2))
-      try bench.expectWhole(outcome, length: 1024 * kibi)
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 2))
+      try fixture.expectWhole(outcome, length: 1024 * kibi)
       #expect(outcome.restarts == 0)
       #expect(outcome.attempts == 0)
-      #expect(bench.requests.map(\.status).contains(200))
+      #expect(fixture.requests.map(\.status).contains(200))
     }
   }
 
   @Test("Case 5: a 200 to a resumed range is never written at the offset")
   func wholeToResume() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
-    try await DownloadFixture.serving(resource) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [Fault(.ignoreRange)])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(resource) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [Fault(.ignoreRange)])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
       #expect(outcome.result.reused == 0, "every byte is downloaded again")
       #expect(outcome.result.fetched == 512 * kibi)
-      #expect(bench.requests.allSatisfy { $0.status == 200 })
+      #expect(fixture.requests.allSatisfy { $0.status == 200 })
     }
   }
 
   @Test("Case 5: if a server answers 200 to any If-Range, the plain range is requested")
   func refusedIfRange() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
-    try await DownloadFixture.serving(resource) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [Fault(.refuseIfRange)])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(resource) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [Fault(.refuseIfRange)])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(bench.requests.map(\.status) == [200, 206])
-      #expect(bench.requests.map { $0.ifRange != nil } == [true, false])
-      #expect(Set(bench.ranges) == ["bytes=204800-524287"])
+      #expect(fixture.requests.map(\.status) == [200, 206])
+      #expect(fixture.requests.map { $0.ifRange != nil } == [true, false])
+      #expect(Set(fixture.ranges) == ["bytes=204800-524287"])
     }
   }
 }

@@ -9,22 +9,22 @@ struct RangeResponseCases {
 
   @Test("Case 6: a range that begins elsewhere is never written; the whole file is requested")
   func shifted() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Self.shift)) { bench in
-      try bench.expectWhole(try await bench.finish(try bench.file(connections: 4)))
-      #expect(bench.ranges == ["bytes=0-", "-"])
+    try await DownloadFixture.serving(.file(512 * kibi, Self.shift)) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 4)))
+      #expect(fixture.ranges == ["bytes=0-", "-"])
     }
   }
 
   @Test("Case 6: the same for a resumed range, without losing bytes")
   func shiftedResume() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [Self.shift])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [Self.shift])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
       #expect(outcome.result.reused == 0, "every byte is downloaded again")
-      #expect(bench.ranges == [VersionCases.resumed, "-"])
+      #expect(fixture.ranges == [VersionCases.resumed, "-"])
     }
   }
 
@@ -32,22 +32,22 @@ struct RangeResponseCases {
   func shiftedSibling() async throws {
     let shift = Fault(.shiftRange(by: -1), when: .init(offsetAtLeast: 1))
     let resource = FaultScript.Resource.file(1024 * kibi, shift) { $0.rate = 2 << 20 }
-    try await DownloadFixture.serving(resource) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome, length: 1024 * kibi)
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome, length: 1024 * kibi)
       #expect(outcome.attempts == 0)
-      #expect(bench.requests.count > 1)
+      #expect(fixture.requests.count > 1)
     }
   }
 
   @Test("Case 7: a range shorter than requested is kept, and the rest is requested")
   func shortened() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.shortenRange(to: 200_000)))) {
-      bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+      fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.attempts == 0)
-      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287", "bytes=400000-524287"])
+      #expect(fixture.ranges == ["bytes=0-", "bytes=200000-524287", "bytes=400000-524287"])
       #expect(outcome.result.fetched == 512 * kibi)
     }
   }
@@ -57,9 +57,9 @@ struct RangeResponseCases {
     let fault = Fault(
       .shortenRange(to: 200_000), .contentRange(value: "bytes {first}-{last}/*"),
       when: .init(offsetBelow: 512 * kibi))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
     }
   }
@@ -68,10 +68,10 @@ struct RangeResponseCases {
   func lengthenedShort() async throws {
     let fault = Fault(
       .shortenRange(to: 200_000), .lengthenBody(by: 5000), .chunked(), when: .request(1))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
-      #expect(bench.ranges == ["bytes=0-", "bytes=200000-524287"])
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
+      #expect(fixture.ranges == ["bytes=0-", "bytes=200000-524287"])
     }
   }
 
@@ -85,22 +85,22 @@ struct RangeResponseCases {
   func lengthened(actions: [Fault.Action]) async throws {
     var fault = Fault(.ignoreIfRange, when: .init(has: .range))
     fault.actions = actions
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      try bench.expectWhole(try await bench.finish(try bench.file(connections: 2)))
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 2)))
     }
   }
 
   @Test("Case 8: bytes beyond the range on a kept connection are a violation, or are not noticed")
   func lengthenedOnKeptConnection() async throws {
     let fault = Fault(.lengthenBody(by: 5000, declared: false))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
       // They are parsed as the head of another answer, before or after the end of this one was
       // passed on.
       if outcome.result.state == .completed {
-        try bench.expectWhole(outcome)
+        try fixture.expectWhole(outcome)
       } else {
-        try bench.expectFailure(outcome, .protocolViolation)
+        try fixture.expectFailure(outcome, .protocolViolation)
       }
     }
   }
@@ -108,34 +108,34 @@ struct RangeResponseCases {
   @Test("Case 9: a body that ends early is an error, and the download continues")
   func endsEarly() async throws {
     let fault = Fault(.close(after: 200_000), when: .request(1))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.attempts == 1)
       #expect(outcome.restarts == 0)
-      #expect(bench.requests.count == 2)
+      #expect(fixture.requests.count == 2)
     }
   }
 
   @Test("Case 9: bytes on disk are not requested again after a lost connection")
   func keepsPrefix() async throws {
     let fault = Fault(.stall(after: 200 * kibi), when: .request(1))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file()) { _ in
-        bench.server.dropConnections()
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file()) { _ in
+        fixture.server.dropConnections()
       }
-      try bench.expectWhole(outcome)
+      try fixture.expectWhole(outcome)
       #expect(outcome.attempts == 1)
-      #expect(bench.ranges == ["bytes=0-", VersionCases.resumed])
+      #expect(fixture.ranges == ["bytes=0-", VersionCases.resumed])
       #expect(outcome.result.fetched == 512 * kibi)
     }
   }
 
   @Test("Case 9: a body that ends early is an error, never a finished file")
   func endsEarlyForGood() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Fault(.close(after: 1000)))) { bench in
-      let outcome = try await bench.finish(try bench.file(retries: 0))
-      try bench.expectFailure(outcome, .connectionLost)
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(.close(after: 1000)))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(retries: 0))
+      try fixture.expectFailure(outcome, .connectionLost)
     }
   }
 
@@ -143,10 +143,10 @@ struct RangeResponseCases {
   func endsBeforeItsRange() async throws {
     let fault = Fault(
       .shortenRange(to: 1000), .chunked(), .contentRange(value: "bytes 0-524287/524288"))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file(retries: 0))
-      try bench.expectFailure(outcome, .connectionLost)
-      #expect(bench.requests.count == 1)
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(retries: 0))
+      try fixture.expectFailure(outcome, .connectionLost)
+      #expect(fixture.requests.count == 1)
     }
   }
 
@@ -158,10 +158,10 @@ struct RangeResponseCases {
     ])
   func unreadable(value: String?) async throws {
     let fault = Fault(.contentRange(value: value), when: .init(has: .range))
-    try await DownloadFixture.serving(.file(512 * kibi, fault)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
-      #expect(bench.ranges == ["bytes=0-", "-"])
+    try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
+      #expect(fixture.ranges == ["bytes=0-", "-"])
       #expect(outcome.attempts == 0)
     }
   }
@@ -175,24 +175,24 @@ struct RangeResponseCases {
       .contentRange(value: "bytes {first}-{last}/*"), when: .init(has: .range, offsetBelow: length))
     let end = Fault(
       .rangeNotSatisfiable(withTotal: tellsAtEnd), when: .init(offsetAtLeast: length))
-    try await DownloadFixture.serving(.file(length, unknown, end)) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(length, unknown, end)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(bench.ranges.prefix(2) == ["bytes=0-", "bytes=524288-"])
+      #expect(fixture.ranges.prefix(2) == ["bytes=0-", "bytes=524288-"])
     }
   }
 
   @Test("Case 12: another total, once, is an outdated node: nothing is lost")
   func otherTotalOnce() async throws {
     let other = Fault(.contentRange(value: "bytes {first}-{last}/999999"), when: .first(1))
-    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [other])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [other])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(bench.ranges == [VersionCases.resumed, VersionCases.resumed])
+      #expect(fixture.ranges == [VersionCases.resumed, VersionCases.resumed])
     }
   }
 
@@ -201,11 +201,11 @@ struct RangeResponseCases {
     let other = Fault(
       .contentRange(value: "bytes {first}-{last}/999999"), when: .init(offsetAtLeast: 1))
     let held = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
-    try await DownloadFixture.serving(.file(512 * kibi, other, held)) { bench in
-      let outcome = try await bench.finish(try bench.file(), times: 2) { _ in
-        bench.server.dropConnections()
+    try await DownloadFixture.serving(.file(512 * kibi, other, held)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(), times: 2) { _ in
+        fixture.server.dropConnections()
       }
-      try bench.expectFailure(outcome, .changedOnServer)
+      try fixture.expectFailure(outcome, .changedOnServer)
       #expect(outcome.restarts == 1)
     }
   }

@@ -7,10 +7,10 @@ import Testing
 struct RefusedResponseCases {
   @Test("Case 29: a multipart body is never written; the whole file is requested instead")
   func multipart() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Fault(.multipart))) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
-      #expect(bench.ranges == ["bytes=0-", "-"])
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(.multipart))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
+      #expect(fixture.ranges == ["bytes=0-", "-"])
     }
   }
 
@@ -18,10 +18,10 @@ struct RefusedResponseCases {
   func unaskedPartial() async throws {
     let unreadable = Fault(.contentRange(value: nil), when: .init(has: .range))
     let unasked = Fault(.unaskedPartial, when: .init(has: .neither))
-    try await DownloadFixture.serving(.file(512 * kibi, unreadable, unasked)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectFailure(outcome, .protocolViolation)
-      #expect(bench.ranges == ["bytes=0-", "-"])
+    try await DownloadFixture.serving(.file(512 * kibi, unreadable, unasked)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectFailure(outcome, .protocolViolation)
+      #expect(fixture.ranges == ["bytes=0-", "-"])
     }
   }
 
@@ -29,12 +29,12 @@ struct RefusedResponseCases {
     "Case 31: a status without a file is an error, not an empty file",
     arguments: [201, 202, 204, 205, 300, 301, 302, 303, 304, 307, 308])
   func noFile(status: Int) async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Fault(.status(status)))) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectFailure(outcome, .httpStatus)
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(.status(status)))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectFailure(outcome, .httpStatus)
       #expect(outcome.result.error?.status == status)
-      #expect(bench.requests.count == 1)
-      #expect(try bench.names().isEmpty)
+      #expect(fixture.requests.count == 1)
+      #expect(try fixture.names().isEmpty)
     }
   }
 
@@ -43,31 +43,31 @@ struct RefusedResponseCases {
 
   @Test("Case 32: a login page instead of the file fails by its digest, in a first run")
   func loginPage() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Fault(Self.login))) { bench in
-      let outcome = try await bench.finish(try bench.file { $0.checksums = rightChecksums() })
-      try bench.expectFailure(outcome, .checksumMismatch)
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(Self.login))) { fixture in
+      let outcome = try await fixture.finish(try fixture.file { $0.checksums = rightChecksums() })
+      try fixture.expectFailure(outcome, .checksumMismatch)
     }
   }
 
   @Test("Case 32: a login page in answer to a resume fails by its digest, and is never published")
   func loginPageOnResume() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
-      let request = try bench.file { $0.checksums = rightChecksums() }
-      try await bench.interrupt(request)
-      bench.server.setFaults(resourcePath, [Fault(Self.login)])
-      try bench.expectFailure(try await bench.finish(request), .checksumMismatch)
-      bench.server.setFaults(resourcePath, [])
-      try bench.expectWhole(try await bench.finish(request))
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
+      let request = try fixture.file { $0.checksums = rightChecksums() }
+      try await fixture.interrupt(request)
+      fixture.server.setFaults(resourcePath, [Fault(Self.login)])
+      try fixture.expectFailure(try await fixture.finish(request), .checksumMismatch)
+      fixture.server.setFaults(resourcePath, [])
+      try fixture.expectWhole(try await fixture.finish(request))
     }
   }
 
   @Test("Case 32: a temporary login page does not cost the bytes on disk")
   func loginPageForAMoment() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [Fault(Self.login, when: .first(2))])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [Fault(Self.login, when: .first(2))])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
       #expect(outcome.result.reused == 200 * kibi)
     }
@@ -77,9 +77,9 @@ struct RefusedResponseCases {
   func errorBody(status: Int) async throws {
     let cut = Fault(.reset(after: 200_000), when: .request(1))
     let error = Fault(.status(status, body: "<html>try later</html>"), when: .request(2))
-    try await DownloadFixture.serving(.file(512 * kibi, cut, error)) { bench in
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, cut, error)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.attempts == 2)
       #expect(outcome.restarts == 0)
     }

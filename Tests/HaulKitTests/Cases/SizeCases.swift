@@ -10,13 +10,13 @@ struct SizeCases {
   @Test("Case 23: a length beyond 2^53 is read exactly")
   func hugeLength() async throws {
     let length: Int64 = 1 << 53 + 1
-    try await DownloadFixture.serving(.file(length)) { bench in
-      let refused = try await bench.finish(try bench.file { $0.maximumSize = length - 1 })
-      try bench.expectFailure(refused, .tooLarge)
+    try await DownloadFixture.serving(.file(length)) { fixture in
+      let refused = try await fixture.finish(try fixture.file { $0.maximumSize = length - 1 })
+      try fixture.expectFailure(refused, .tooLarge)
       #expect(refused.result.error?.message.contains("9007199254740993") == true)
-      let full = try await bench.finish(try bench.file())
-      try bench.expectFailure(full, .diskFull)
-      #expect(bench.requests.count == 2)
+      let full = try await fixture.finish(try fixture.file())
+      try fixture.expectFailure(full, .diskFull)
+      #expect(fixture.requests.count == 2)
     }
   }
 
@@ -111,17 +111,17 @@ struct SizeCases {
     arguments: [true, false])
   func empty(servesRanges: Bool) async throws {
     let resource = FaultScript.Resource.file(0) { $0.acceptRanges = servesRanges ? .bytes : .none }
-    try await DownloadFixture.serving(resource) { bench in
-      try bench.expectWhole(try await bench.finish(try bench.file()), length: 0)
-      #expect(bench.requests.map(\.status) == [servesRanges ? 416 : 200])
+    try await DownloadFixture.serving(resource) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()), length: 0)
+      #expect(fixture.requests.map(\.status) == [servesRanges ? 416 : 200])
     }
   }
 
   @Test("Case 26: one byte")
   func oneByte() async throws {
-    try await DownloadFixture.serving(.file(1)) { bench in
-      try bench.expectWhole(try await bench.finish(try bench.file(connections: 8)), length: 1)
-      #expect(bench.ranges == ["bytes=0-"])
+    try await DownloadFixture.serving(.file(1)) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 8)), length: 1)
+      #expect(fixture.ranges == ["bytes=0-"])
     }
   }
 
@@ -130,10 +130,10 @@ struct SizeCases {
     arguments: [1, 2, 4, 8] as [Int64], [-1, 0, 1] as [Int64])
   func multiples(segments: Int64, difference: Int64) async throws {
     let length = segments * 64 * kibi + difference
-    try await DownloadFixture.serving(.file(length) { $0.rate = 1 << 20 }) { bench in
-      try bench.expectWhole(
-        try await bench.finish(try bench.file(connections: 8)), length: length)
-      for range in bench.ranges {
+    try await DownloadFixture.serving(.file(length) { $0.rate = 1 << 20 }) { fixture in
+      try fixture.expectWhole(
+        try await fixture.finish(try fixture.file(connections: 8)), length: length)
+      for range in fixture.ranges {
         let ends = range.dropFirst("bytes=".count).split(separator: "-").compactMap { Int64($0) }
         let first = try #require(ends.first)
         #expect(first < length, "\(range)")
@@ -157,28 +157,28 @@ struct SizeCases {
   @Test("Case 28: a 416 with the received length as total completes a file of unknown length")
   func nothingMissing() async throws {
     let whole = Fault(.ignoreRange, .chunked(), .stall(after: 512 * kibi))
-    try await DownloadFixture.serving(.file(512 * kibi, whole)) { bench in
-      try await bench.interrupt(try bench.file(), at: 512 * kibi)
-      bench.server.setFaults(resourcePath, [])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, whole)) { fixture in
+      try await fixture.interrupt(try fixture.file(), at: 512 * kibi)
+      fixture.server.setFaults(resourcePath, [])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(bench.requests.map(\.status) == [416])
+      #expect(fixture.requests.map(\.status) == [416])
     }
   }
 
   @Test(
     "Case 28: any other 416 discards the bytes once, and never loops", arguments: [true, false])
   func rangeRefused(withTotal: Bool) async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(
+    try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(
         resourcePath,
         [Fault(.rangeNotSatisfiable(withTotal: withTotal), when: .init(offsetAtLeast: 1))])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 1)
-      #expect(bench.requests.count <= 5)
+      #expect(fixture.requests.count <= 5)
     }
   }
 }

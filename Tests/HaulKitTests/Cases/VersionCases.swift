@@ -16,11 +16,11 @@ struct VersionCases {
       $0.entityTag = "W/\"1\""
       $0.lastModified = nil
     }
-    try await DownloadFixture.serving(resource) { bench in
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
-      #expect(bench.ranges == ["bytes=0-", "bytes=0-"])
-      #expect(bench.requests.allSatisfy { $0.ifRange == nil })
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
+      #expect(fixture.ranges == ["bytes=0-", "bytes=0-"])
+      #expect(fixture.requests.allSatisfy { $0.ifRange == nil })
     }
   }
 
@@ -31,20 +31,20 @@ struct VersionCases {
       $0.entityTag = "W/\"1\""
       $0.lastModified = nil
     }
-    try await DownloadFixture.serving(resource) { bench in
-      let request = try bench.file(connections: 4) {
+    try await DownloadFixture.serving(resource) { fixture in
+      let request = try fixture.file(connections: 4) {
         $0.checksums = rightChecksums(length: 1024 * kibi)
       }
-      async let running = bench.finish(request)
-      try await bench.server.waitUntil {
+      async let running = fixture.finish(request)
+      try await fixture.server.waitUntil {
         $0.requests.count > 1 && $0.counters.values.contains { $0.held > 0 }
       }
-      bench.server.release()
+      fixture.server.release()
       let outcome = try await running
-      try bench.expectWhole(outcome, length: 1024 * kibi)
+      try fixture.expectWhole(outcome, length: 1024 * kibi)
       #expect(outcome.result.verified == .checksum)
-      #expect(bench.requests.count > 1)
-      #expect(bench.requests.allSatisfy { $0.ifRange == nil })
+      #expect(fixture.requests.count > 1)
+      #expect(fixture.requests.allSatisfy { $0.ifRange == nil })
     }
   }
 
@@ -54,14 +54,14 @@ struct VersionCases {
   func strongDate(text: String) async throws {
     let dated = Fault(.setHeaders(fields: ["Last-Modified: \(text)"]), .ignoreIfRange)
     let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
-    try await DownloadFixture.serving(resource) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [dated])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(resource) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [dated])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.reused == 200 * kibi)
-      #expect(bench.ranges == [Self.resumed])
-      #expect(bench.requests.map(\.ifRange) == [text])
+      #expect(fixture.ranges == [Self.resumed])
+      #expect(fixture.requests.map(\.ifRange) == [text])
     }
   }
 
@@ -69,28 +69,28 @@ struct VersionCases {
   func freshDate() async throws {
     let dated = Fault(.setHeaders(fields: ["Date: Wed, 01 Jan 2020 00:00:59 GMT"]))
     let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
-    try await DownloadFixture.serving(resource) { bench in
-      try await bench.interrupt(try bench.file(connections: 4))
-      bench.server.setFaults(resourcePath, [dated])
-      let outcome = try await bench.finish(try bench.file(connections: 4))
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(resource) { fixture in
+      try await fixture.interrupt(try fixture.file(connections: 4))
+      fixture.server.setFaults(resourcePath, [dated])
+      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.reused == 0)
-      #expect(bench.ranges == ["bytes=0-"])
-      #expect(bench.requests.allSatisfy { $0.ifRange == nil })
+      #expect(fixture.ranges == ["bytes=0-"])
+      #expect(fixture.requests.allSatisfy { $0.ifRange == nil })
     }
   }
 
   @Test("Case 15: a version that changes between two runs starts over, which is reported once")
   func changesBetweenRuns() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [])
-      bench.server.replaceContent(resourcePath, seed: 8)
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome, seed: 8)
+    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [])
+      fixture.server.replaceContent(resourcePath, seed: 8)
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome, seed: 8)
       #expect(outcome.restarts == 1)
       #expect(outcome.result.reused == 0)
-      #expect(bench.requests.first?.ifRange == FaultScript.Resource.strongTag(seed: 7))
+      #expect(fixture.requests.first?.ifRange == FaultScript.Resource.strongTag(seed: 7))
     }
   }
 
@@ -98,25 +98,25 @@ struct VersionCases {
 
   @Test("Case 15: a version that changes midway starts over, and is never mixed")
   func changesMidway() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
-      let outcome = try await bench.finish(try bench.file()) { _ in
-        bench.server.setFaults(resourcePath, [])
-        bench.server.replaceContent(resourcePath, seed: 8)
-        bench.server.dropConnections()
+    try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file()) { _ in
+        fixture.server.setFaults(resourcePath, [])
+        fixture.server.replaceContent(resourcePath, seed: 8)
+        fixture.server.dropConnections()
       }
-      try bench.expectWhole(outcome, seed: 8)
+      try fixture.expectWhole(outcome, seed: 8)
       #expect(outcome.restarts == 1)
     }
   }
 
   @Test("Case 15: a version that changes twice in one run fails")
   func changesTwice() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { bench in
-      let outcome = try await bench.finish(try bench.file(), times: 2) { count in
-        bench.server.replaceContent(resourcePath, seed: 7 + UInt64(count))
-        bench.server.dropConnections()
+    try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file(), times: 2) { count in
+        fixture.server.replaceContent(resourcePath, seed: 7 + UInt64(count))
+        fixture.server.dropConnections()
       }
-      try bench.expectFailure(outcome, .changedOnServer)
+      try fixture.expectFailure(outcome, .changedOnServer)
       #expect(outcome.restarts == 1)
     }
   }
@@ -124,28 +124,28 @@ struct VersionCases {
   @Test("Case 15: one node with another tag does not cost the bytes")
   func otherNode() async throws {
     let other = Fault(.entityTag(value: "\"other\""), .ignoreIfRange, when: .first(1))
-    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.setFaults(resourcePath, [other])
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [other])
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.restarts == 0)
-      #expect(bench.ranges == [Self.resumed, Self.resumed])
+      #expect(fixture.ranges == [Self.resumed, Self.resumed])
     }
   }
 
   @Test("Case 15: the old bytes are kept until the first byte of the new version")
   func keepsOldBytes() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { bench in
-      try await bench.interrupt(try bench.file())
-      bench.server.replaceContent(resourcePath, seed: 8)
-      bench.server.setFaults(resourcePath, [Fault(.status(500), when: .init(offsetBelow: 1))])
-      let failed = try await bench.finish(try bench.file(retries: 0))
-      try bench.expectFailure(failed, .httpStatus)
-      bench.server.setFaults(resourcePath, [])
-      bench.server.replaceContent(resourcePath, seed: 7)
-      let outcome = try await bench.finish(try bench.file())
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.replaceContent(resourcePath, seed: 8)
+      fixture.server.setFaults(resourcePath, [Fault(.status(500), when: .init(offsetBelow: 1))])
+      let failed = try await fixture.finish(try fixture.file(retries: 0))
+      try fixture.expectFailure(failed, .httpStatus)
+      fixture.server.setFaults(resourcePath, [])
+      fixture.server.replaceContent(resourcePath, seed: 7)
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectWhole(outcome)
       #expect(outcome.result.reused == 200 * kibi)
     }
   }

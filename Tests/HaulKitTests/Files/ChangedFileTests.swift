@@ -34,17 +34,17 @@ import Testing
     .stalling("/f.bin", seed: old).with(validators(proof, seed: old))
   }
 
-  private func replace(_ bench: DownloadFixture, _ proof: Proof, by seed: UInt64) {
-    bench.server.update("/f.bin", Self.validators(proof, seed: seed))
+  private func replace(_ fixture: DownloadFixture, _ proof: Proof, by seed: UInt64) {
+    fixture.server.update("/f.bin", Self.validators(proof, seed: seed))
   }
 
   /// Pauses a run that has bytes on disk.
-  private func interrupt(_ bench: DownloadFixture, _ request: DownloadRequest, _ proof: Proof)
+  private func interrupt(_ fixture: DownloadFixture, _ request: DownloadRequest, _ proof: Proof)
     async throws
   {
     let isParallel = proof != .none && proof != .weakTagOnly
-    let server = bench.server
-    let outcome = try await bench.run(
+    let server = fixture.server
+    let outcome = try await fixture.run(
       request,
       interruption: { try await server.waitForHeld("/f.bin", count: isParallel ? 2 : 1) })
     #expect(outcome == nil)
@@ -54,17 +54,17 @@ import Testing
   func `After a replacement between two runs the file is completely the new version`(
     proof: Proof, refusesIfRange: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.resource(proof)]) { bench in
-      let request = try bench.request("/f.bin")
-      try await interrupt(bench, request, proof)
-      replace(bench, proof, by: Self.new)
-      bench.server.setFaults("/f.bin", refusesIfRange ? [Fault(.refuseIfRange)] : [])
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: Self.new, length: Self.length, outcome)
+    try await DownloadFixture.with([Self.resource(proof)]) { fixture in
+      let request = try fixture.request("/f.bin")
+      try await interrupt(fixture, request, proof)
+      replace(fixture, proof, by: Self.new)
+      fixture.server.setFaults("/f.bin", refusesIfRange ? [Fault(.refuseIfRange)] : [])
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: Self.new, length: Self.length, outcome)
       // Without a proof, it may have been paused before a byte was claimed.
       let isProof = proof != .none && proof != .weakTagOnly
       #expect((isProof ? 1...1 : 0...1).contains(outcome.restarts))
-      #expect(try bench.names() == ["f.bin"])
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
@@ -72,12 +72,12 @@ import Testing
   func `Without a replacement the bytes are reused, even if If-Range is refused`(
     proof: Proof, refusesIfRange: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.resource(proof)]) { bench in
-      let request = try bench.request("/f.bin")
-      try await interrupt(bench, request, proof)
-      bench.server.setFaults("/f.bin", refusesIfRange ? [Fault(.refuseIfRange)] : [])
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: Self.old, length: Self.length, outcome)
+    try await DownloadFixture.with([Self.resource(proof)]) { fixture in
+      let request = try fixture.request("/f.bin")
+      try await interrupt(fixture, request, proof)
+      fixture.server.setFaults("/f.bin", refusesIfRange ? [Fault(.refuseIfRange)] : [])
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: Self.old, length: Self.length, outcome)
       #expect(outcome.restarts == 0)
       #expect(outcome.result.reused > 0)
     }
@@ -87,15 +87,15 @@ import Testing
   func `After a replacement during the run the file is completely the new version`(
     proof: Proof, ignoresIfRange: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.resource(proof)]) { bench in
-      let request = try bench.request("/f.bin") { $0.connections = 1 }
-      async let running = bench.finish(request)
-      try await bench.server.waitForHeld("/f.bin")
-      replace(bench, proof, by: Self.new)
-      bench.server.setFaults("/f.bin", ignoresIfRange ? [Fault(.ignoreIfRange)] : [])
-      bench.server.dropConnections()
+    try await DownloadFixture.with([Self.resource(proof)]) { fixture in
+      let request = try fixture.request("/f.bin") { $0.connections = 1 }
+      async let running = fixture.finish(request)
+      try await fixture.server.waitForHeld("/f.bin")
+      replace(fixture, proof, by: Self.new)
+      fixture.server.setFaults("/f.bin", ignoresIfRange ? [Fault(.ignoreIfRange)] : [])
+      fixture.server.dropConnections()
       let outcome = try await running
-      try bench.expectWhole("f.bin", seed: Self.new, length: Self.length, outcome)
+      try fixture.expectWhole("f.bin", seed: Self.new, length: Self.length, outcome)
       #expect(outcome.restarts <= 1)
     }
   }
@@ -104,23 +104,23 @@ import Testing
   func `A replacement between two connections of a run never mixes versions`(
     ignoresIfRange: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.resource(.strongTag)]) { bench in
-      let request = try bench.request("/f.bin") { $0.connections = 4 }
-      bench.server.setFaults(
+    try await DownloadFixture.with([Self.resource(.strongTag)]) { fixture in
+      let request = try fixture.request("/f.bin") { $0.connections = 4 }
+      fixture.server.setFaults(
         "/f.bin",
         [
           Fault(
             .content(seed: Self.new), .entityTag(value: "\"other\""),
             when: .init(offsetAtLeast: 1 << 20))
         ] + (ignoresIfRange ? [Fault(.ignoreIfRange)] : []))
-      let outcome = try await bench.finish(request)
+      let outcome = try await fixture.finish(request)
       // The server alternates for ever, so this cannot complete; it must not mix versions either.
       if outcome.result.state == .completed {
-        let isOld = try bench.isWhole("f.bin", seed: Self.old, length: Self.length)
-        let isNew = try bench.isWhole("f.bin", seed: Self.new, length: Self.length)
+        let isOld = try fixture.isWhole("f.bin", seed: Self.old, length: Self.length)
+        let isNew = try fixture.isWhole("f.bin", seed: Self.new, length: Self.length)
         #expect(isOld || isNew)
       } else {
-        try bench.expectFailure(.changedOnServer, outcome, without: "f.bin")
+        try fixture.expectFailure(.changedOnServer, outcome, without: "f.bin")
         #expect(outcome.restarts == 1)
       }
     }
@@ -132,24 +132,24 @@ import Testing
     let stalling = Self.resource(.strongTag).with {
       $0.faults = [Fault(.stall(after: 256 << 10), when: .init(offsetBelow: 1))]
     }
-    try await DownloadFixture.with([stalling]) { bench in
-      let request = try bench.request("/f.bin") { $0.connections = 1 }
-      async let running = bench.finish(request)
-      try await bench.server.waitForHeld("/f.bin")
-      replace(bench, .strongTag, by: Self.new)
-      bench.server.dropConnections()
-      try await bench.server.waitUntil { snapshot in
+    try await DownloadFixture.with([stalling]) { fixture in
+      let request = try fixture.request("/f.bin") { $0.connections = 1 }
+      async let running = fixture.finish(request)
+      try await fixture.server.waitForHeld("/f.bin")
+      replace(fixture, .strongTag, by: Self.new)
+      fixture.server.dropConnections()
+      try await fixture.server.waitUntil { snapshot in
         snapshot.held("/f.bin") == 1
           && snapshot.requests("/f.bin").count { $0.range == "bytes=0-" } == 2
       }
-      replace(bench, .strongTag, by: Self.newest)
-      bench.server.dropConnections()
+      replace(fixture, .strongTag, by: Self.newest)
+      fixture.server.dropConnections()
       let outcome = try await running
-      try bench.expectFailure(.changedOnServer, outcome, without: "f.bin")
+      try fixture.expectFailure(.changedOnServer, outcome, without: "f.bin")
       #expect(outcome.restarts == 1)
-      bench.server.setFaults("/f.bin", [])
-      let second = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: Self.newest, length: Self.length, second)
+      fixture.server.setFaults("/f.bin", [])
+      let second = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: Self.newest, length: Self.length, second)
     }
   }
 
@@ -157,15 +157,15 @@ import Testing
   func `Without a validator, bytes are compared before they are reused`(
     proof: Proof, isReplaced: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.resource(proof)]) { bench in
-      let request = try bench.request("/f.bin") { $0.allowUnverified = true }
-      try await bench.interrupt(request, path: "/f.bin")
-      if isReplaced { bench.server.update("/f.bin") { $0.seed = Self.new } }
-      bench.server.setFaults("/f.bin", [])
-      bench.server.resetStatistics()
-      let outcome = try await bench.finish(request)
+    try await DownloadFixture.with([Self.resource(proof)]) { fixture in
+      let request = try fixture.request("/f.bin") { $0.allowUnverified = true }
+      try await fixture.interrupt(request, path: "/f.bin")
+      if isReplaced { fixture.server.update("/f.bin") { $0.seed = Self.new } }
+      fixture.server.setFaults("/f.bin", [])
+      fixture.server.resetStatistics()
+      let outcome = try await fixture.finish(request)
       let seed = isReplaced ? Self.new : Self.old
-      try bench.expectWhole("f.bin", seed: seed, length: Self.length, outcome)
+      try fixture.expectWhole("f.bin", seed: seed, length: Self.length, outcome)
       #expect(outcome.restarts == (isReplaced ? 1 : 0))
       #expect(outcome.result.verified == .unverified)
     }

@@ -14,13 +14,13 @@ import Testing
 
   /// A queue with the real disk and the real network.
   private struct Waiting {
-    let bench: DownloadFixture
+    let fixture: DownloadFixture
     let manager: TransferManager
     let log: EventLog
     let clock: ManualClock
 
     func add(_ name: String, as path: String) async throws -> Transfer {
-      try await manager.add(try bench.request("/\(name)", as: path) { $0.connections = 1 })
+      try await manager.add(try fixture.request("/\(name)", as: path) { $0.connections = 1 })
     }
 
     /// Lets time pass until the next check, once it is waited for.
@@ -33,7 +33,7 @@ import Testing
   private func with(
     _ resources: [FaultScript.Resource], _ body: (Waiting) async throws -> Void
   ) async throws {
-    try await DownloadFixture.with(resources) { bench in
+    try await DownloadFixture.with(resources) { fixture in
       let (clock, http) = (ManualClock(), try HTTPTransport(.init()))
       var configuration = TransferManager.Configuration()
       configuration.maximumActive = 1
@@ -42,7 +42,7 @@ import Testing
         configuration: configuration, seed: 61)
       let manager = TransferManager(engine: engine)
       let waiting = Waiting(
-        bench: bench, manager: manager, log: EventLog(of: manager), clock: clock)
+        fixture: fixture, manager: manager, log: EventLog(of: manager), clock: clock)
       do {
         try await body(waiting)
       } catch {
@@ -68,7 +68,7 @@ import Testing
     async throws
   {
     try await with([Self.file("f"), Self.file("g")]) { queue in
-      try await queue.bench.withSmallDisk(bytes: 1 << 20) { disk in
+      try await queue.fixture.withSmallDisk(bytes: 1 << 20) { disk in
         let large = try await queue.add("f", as: "small/f")
         try await queue.log.wait { Self.waits($0, large, "1.0 MiB free, 2.0 MiB needed") }
         let elsewhere = try await queue.add("g", as: "g")
@@ -77,7 +77,7 @@ import Testing
         try #require(SmallDisk.resize(disk, bytes: 64 << 20))
         try await queue.look()
         _ = try await large.result
-        #expect(try queue.bench.isWhole("small/f", seed: 61, length: Self.length))
+        #expect(try queue.fixture.isWhole("small/f", seed: 61, length: Self.length))
       }
     }
   }
@@ -88,7 +88,7 @@ import Testing
       $0.faults = [Fault(.ignoreRange, .chunked(), when: .request(1))]
     }
     try await with([unannounced]) { queue in
-      try await queue.bench.withSmallDisk(bytes: 1 << 20) { disk in
+      try await queue.fixture.withSmallDisk(bytes: 1 << 20) { disk in
         let transfer = try await queue.add("f", as: "small/f")
         try await queue.log.wait { Self.waits($0, transfer, "the disk is full") }
         let names = try FileManager.default.contentsOfDirectory(atPath: disk).sorted()
@@ -97,7 +97,7 @@ import Testing
         try await queue.look()
         let result = try await transfer.result
         #expect(result.reused > 0)
-        #expect(try queue.bench.isWhole("small/f", seed: 61, length: Self.length))
+        #expect(try queue.fixture.isWhole("small/f", seed: 61, length: Self.length))
       }
     }
   }
@@ -108,7 +108,7 @@ import Testing
   {
     let endless = Self.file("f").with { $0.faults = [Fault(.ignoreRange, .endless())] }
     try await with([endless]) { queue in
-      try await queue.bench.withSmallDisk(bytes: 1 << 20) { disk in
+      try await queue.fixture.withSmallDisk(bytes: 1 << 20) { disk in
         let transfer = try await queue.add("f", as: "small/f")
         try await queue.log.wait { Self.waits($0, transfer, "the disk is full") }
         try await transfer.cancel()
@@ -123,20 +123,20 @@ import Testing
     sub: String
   ) async throws {
     try await with([.stalling("/f", seed: 61)]) { queue in
-      try await queue.bench.withSmallDisk(bytes: 64 << 20) { disk in
-        let mountPoint = queue.bench.path("mounted")
+      try await queue.fixture.withSmallDisk(bytes: 64 << 20) { disk in
+        let mountPoint = queue.fixture.path("mounted")
         for path in [mountPoint, disk + sub] {
           try FileManager.default.createDirectory(
             atPath: path, withIntermediateDirectories: true)
         }
         try #require(SmallDisk.bind(disk, to: mountPoint))
         defer { _ = SmallDisk.remove(mountPoint) }
-        let request = try queue.bench.request("/f") {
+        let request = try queue.fixture.request("/f") {
           $0.destination = .directory(mountPoint + sub)
           $0.connections = 1
         }
         let transfer = try await queue.manager.add(request)
-        try await queue.bench.server.waitForHeld("/f")
+        try await queue.fixture.server.waitForHeld("/f")
         try await until { try Self.names(in: disk + sub).count == 2 }
         try await transfer.pause()
         try #require(SmallDisk.remove(mountPoint), "a paused transfer keeps no file system busy")
@@ -148,11 +148,11 @@ import Testing
         try await queue.look()
         #expect(await transfer.summary?.state == .queued)
         try #require(SmallDisk.bind(disk, to: mountPoint))
-        queue.bench.server.setFaults("/f", [])
+        queue.fixture.server.setFaults("/f", [])
         try await queue.look()
         let result = try await transfer.result
         #expect(result.reused > 0)
-        #expect(try queue.bench.isWhole("mounted\(sub)/f", seed: 61, length: Self.length))
+        #expect(try queue.fixture.isWhole("mounted\(sub)/f", seed: 61, length: Self.length))
       }
     }
   }

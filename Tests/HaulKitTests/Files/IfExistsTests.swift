@@ -18,19 +18,19 @@ import Testing
   func `Update: a file with the same length and time is reused without a download`(
     isExact: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
-      _ = try await bench.finish(request)
-      let inode = try bench.inode("f.bin")
-      bench.server.resetStatistics()
-      let second = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 8, length: Self.length, second)
-      #expect(second.result.path == bench.path("f.bin"))
+    try await DownloadFixture.with([Self.file]) { fixture in
+      let request = try fixture.request("/f.bin", as: isExact ? "f.bin" : nil)
+      _ = try await fixture.finish(request)
+      let inode = try fixture.inode("f.bin")
+      fixture.server.resetStatistics()
+      let second = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 8, length: Self.length, second)
+      #expect(second.result.path == fixture.path("f.bin"))
       #expect(second.result.fetched == 0)
       #expect(second.result.reused == Int64(Self.length))
-      #expect(bench.server.snapshot.requests.count == 1)
-      #expect(try bench.inode("f.bin") == inode)
-      #expect(try bench.names() == ["f.bin"])
+      #expect(fixture.server.snapshot.requests.count == 1)
+      #expect(try fixture.inode("f.bin") == inode)
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
@@ -40,34 +40,34 @@ import Testing
   func `Update: a file of an earlier run is replaced when the server has a new version`(
     isExact: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
-      _ = try await bench.finish(request)
+    try await DownloadFixture.with([Self.file]) { fixture in
+      let request = try fixture.request("/f.bin", as: isExact ? "f.bin" : nil)
+      _ = try await fixture.finish(request)
       for seed in UInt64(21)...23 {
-        bench.server.update("/f.bin") {
+        fixture.server.update("/f.bin") {
           $0.seed = seed
           $0.entityTag = FaultScript.Resource.strongTag(seed: seed)
           $0.lastModified = FaultScript.Resource.oldDate + Int64(seed)
         }
-        let newer = try await bench.finish(request)
-        try bench.expectWhole("f.bin", seed: seed, length: Self.length, newer)
-        #expect(newer.result.path == bench.path("f.bin"))
-        let again = try await bench.finish(request)
+        let newer = try await fixture.finish(request)
+        try fixture.expectWhole("f.bin", seed: seed, length: Self.length, newer)
+        #expect(newer.result.path == fixture.path("f.bin"))
+        let again = try await fixture.finish(request)
         #expect(again.result.fetched == 0)
-        #expect(try bench.names() == ["f.bin"])
+        #expect(try fixture.names() == ["f.bin"])
       }
     }
   }
 
   @Test func `Update: without a date, the entity tag identifies new versions`() async throws {
-    try await DownloadFixture.with([Self.file.with { $0.lastModified = nil }]) { bench in
-      let request = try bench.request("/f.bin")
-      _ = try await bench.finish(request)
-      #expect(try await bench.finish(request).result.fetched == 0)
-      bench.server.replaceContent("/f.bin", seed: 24)
-      let newer = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 24, length: Self.length, newer)
-      #expect(try bench.names() == ["f.bin"])
+    try await DownloadFixture.with([Self.file.with { $0.lastModified = nil }]) { fixture in
+      let request = try fixture.request("/f.bin")
+      _ = try await fixture.finish(request)
+      #expect(try await fixture.finish(request).result.fetched == 0)
+      fixture.server.replaceContent("/f.bin", seed: 24)
+      let newer = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 24, length: Self.length, newer)
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
@@ -76,12 +76,12 @@ import Testing
       $0.lastModified = nil
       $0.entityTag = nil
     }
-    try await DownloadFixture.with([silent]) { bench in
-      let request = try bench.request("/f.bin")
+    try await DownloadFixture.with([silent]) { fixture in
+      let request = try fixture.request("/f.bin")
       for _ in 1...3 {
-        let outcome = try await bench.finish(request)
-        try bench.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
-        #expect(try bench.names() == ["f.bin"])
+        let outcome = try await fixture.finish(request)
+        try fixture.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
+        #expect(try fixture.names() == ["f.bin"])
       }
     }
   }
@@ -89,19 +89,19 @@ import Testing
   @Test func `Update: next to a foreign file there is one numbered file, after any number of runs`()
     async throws
   {
-    try await DownloadFixture.with([Self.file]) { bench in
-      try bench.put(Self.old, as: "f.bin")
-      let request = try bench.request("/f.bin")
-      _ = try await bench.finish(request)
-      let again = try await bench.finish(request)
+    try await DownloadFixture.with([Self.file]) { fixture in
+      try fixture.put(Self.old, as: "f.bin")
+      let request = try fixture.request("/f.bin")
+      _ = try await fixture.finish(request)
+      let again = try await fixture.finish(request)
       #expect(again.result.fetched == 0)
-      #expect(again.result.path == bench.path("f (1).bin"))
-      bench.server.replaceContent("/f.bin", seed: 25)
-      bench.server.update("/f.bin") { $0.lastModified = FaultScript.Resource.oldDate + 25 }
-      let newer = try await bench.finish(request)
-      try bench.expectWhole("f (1).bin", seed: 25, length: Self.length, newer)
-      #expect(try bench.names() == ["f (1).bin", "f.bin"])
-      #expect(try bench.contents("f.bin") == Self.old)
+      #expect(again.result.path == fixture.path("f (1).bin"))
+      fixture.server.replaceContent("/f.bin", seed: 25)
+      fixture.server.update("/f.bin") { $0.lastModified = FaultScript.Resource.oldDate + 25 }
+      let newer = try await fixture.finish(request)
+      try fixture.expectWhole("f (1).bin", seed: 25, length: Self.length, newer)
+      #expect(try fixture.names() == ["f (1).bin", "f.bin"])
+      #expect(try fixture.contents("f.bin") == Self.old)
     }
   }
 
@@ -109,23 +109,23 @@ import Testing
   func `Update: a file that is changed during the download is not replaced`(
     isExact: Bool
   ) async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil)
-      _ = try await bench.finish(request)
-      bench.server.replaceContent("/f.bin", seed: 26)
-      bench.server.update("/f.bin") { $0.lastModified = FaultScript.Resource.oldDate + 26 }
-      bench.server.setFaults("/f.bin", [Fault(.stall(after: 100_000))])
-      async let running = bench.finish(request)
-      try await bench.server.waitForHeld("/f.bin")
-      try bench.put(Self.old, as: "f.bin")
-      bench.server.release()
+    try await DownloadFixture.with([Self.file]) { fixture in
+      let request = try fixture.request("/f.bin", as: isExact ? "f.bin" : nil)
+      _ = try await fixture.finish(request)
+      fixture.server.replaceContent("/f.bin", seed: 26)
+      fixture.server.update("/f.bin") { $0.lastModified = FaultScript.Resource.oldDate + 26 }
+      fixture.server.setFaults("/f.bin", [Fault(.stall(after: 100_000))])
+      async let running = fixture.finish(request)
+      try await fixture.server.waitForHeld("/f.bin")
+      try fixture.put(Self.old, as: "f.bin")
+      fixture.server.release()
       let outcome = try await running
       if isExact {
-        try bench.expectFailure(.nameConflict, outcome)
+        try fixture.expectFailure(.nameConflict, outcome)
       } else {
-        try bench.expectWhole("f (1).bin", seed: 26, length: Self.length, outcome)
+        try fixture.expectWhole("f (1).bin", seed: 26, length: Self.length, outcome)
       }
-      #expect(try bench.contents("f.bin") == Self.old)
+      #expect(try fixture.contents("f.bin") == Self.old)
     }
   }
 
@@ -138,17 +138,17 @@ import Testing
         $0.entityTag = "\"same\""
       }
     }
-    try await DownloadFixture.with(resources) { bench in
+    try await DownloadFixture.with(resources) { fixture in
       let name = isExact ? "f.bin" : nil
-      _ = try await bench.finish(try bench.request("/a/f.bin", as: name))
-      let outcome = try await bench.finish(try bench.request("/b/f.bin", as: name))
+      _ = try await fixture.finish(try fixture.request("/a/f.bin", as: name))
+      let outcome = try await fixture.finish(try fixture.request("/b/f.bin", as: name))
       if isExact {
-        try bench.expectFailure(.nameConflict, outcome)
-        #expect(try bench.names() == ["f.bin"])
+        try fixture.expectFailure(.nameConflict, outcome)
+        #expect(try fixture.names() == ["f.bin"])
       } else {
-        try bench.expectWhole("f (1).bin", seed: 1, length: Self.length, outcome)
+        try fixture.expectWhole("f (1).bin", seed: 1, length: Self.length, outcome)
       }
-      #expect(try bench.isWhole("f.bin", seed: 0, length: Self.length))
+      #expect(try fixture.isWhole("f.bin", seed: 0, length: Self.length))
     }
   }
 
@@ -156,16 +156,16 @@ import Testing
   func `Update: a foreign file at an exact path is a conflict before the body is read`(
     difference: Difference
   ) async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      let request = try bench.request("/f.bin", as: "f.bin")
-      _ = try await bench.finish(request)
-      try change(difference, bench)
-      let bytes = try bench.contents("f.bin")
-      let outcome = try await bench.finish(request)
-      try bench.expectFailure(.nameConflict, outcome)
+    try await DownloadFixture.with([Self.file]) { fixture in
+      let request = try fixture.request("/f.bin", as: "f.bin")
+      _ = try await fixture.finish(request)
+      try change(difference, fixture)
+      let bytes = try fixture.contents("f.bin")
+      let outcome = try await fixture.finish(request)
+      try fixture.expectFailure(.nameConflict, outcome)
       #expect(outcome.result.fetched == 0)
-      #expect(try bench.contents("f.bin") == bytes)
-      #expect(try bench.names() == ["f.bin"])
+      #expect(try fixture.contents("f.bin") == bytes)
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
@@ -173,26 +173,26 @@ import Testing
   func `Update: a foreign file with a derived name leads to a numbered name`(
     difference: Difference
   ) async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      let request = try bench.request("/f.bin")
-      _ = try await bench.finish(request)
-      try change(difference, bench)
-      let bytes = try bench.contents("f.bin")
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f (1).bin", seed: 8, length: Self.length, outcome)
-      #expect(outcome.result.path == bench.path("f (1).bin"))
-      #expect(try bench.contents("f.bin") == bytes)
-      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+    try await DownloadFixture.with([Self.file]) { fixture in
+      let request = try fixture.request("/f.bin")
+      _ = try await fixture.finish(request)
+      try change(difference, fixture)
+      let bytes = try fixture.contents("f.bin")
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f (1).bin", seed: 8, length: Self.length, outcome)
+      #expect(outcome.result.path == fixture.path("f (1).bin"))
+      #expect(try fixture.contents("f.bin") == bytes)
+      #expect(try fixture.names() == ["f (1).bin", "f.bin"])
     }
   }
 
-  private func change(_ difference: Difference, _ bench: DownloadFixture) throws {
+  private func change(_ difference: Difference, _ fixture: DownloadFixture) throws {
     switch difference {
-    case .length: try bench.put(Self.old, as: "f.bin")
+    case .length: try fixture.put(Self.old, as: "f.bin")
     case .time:
       try FileManager.default.setAttributes(
         [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)],
-        ofItemAtPath: bench.path("f.bin"))
+        ofItemAtPath: fixture.path("f.bin"))
     }
   }
 
@@ -200,105 +200,105 @@ import Testing
   func `An existing file with the right digest is reused without network`(isExact: Bool)
     async throws
   {
-    try await DownloadFixture.with([Self.file]) { bench in
-      try bench.put(SeededContent(seed: 8).bytes(at: 0, count: Self.length), as: "f.bin")
+    try await DownloadFixture.with([Self.file]) { fixture in
+      try fixture.put(SeededContent(seed: 8).bytes(at: 0, count: Self.length), as: "f.bin")
       let sum = try checksum()
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
+      let request = try fixture.request("/f.bin", as: isExact ? "f.bin" : nil) {
         $0.checksums = [sum]
       }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
       #expect(outcome.result.verified == .checksum)
       #expect(outcome.result.checksums == [sum])
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test(arguments: [true, false])
   func `An existing file with another digest counts as a foreign file`(isExact: Bool) async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      try bench.put(Self.old, as: "f.bin")
+    try await DownloadFixture.with([Self.file]) { fixture in
+      try fixture.put(Self.old, as: "f.bin")
       let sum = try checksum()
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
+      let request = try fixture.request("/f.bin", as: isExact ? "f.bin" : nil) {
         $0.checksums = [sum]
       }
-      let outcome = try await bench.finish(request)
+      let outcome = try await fixture.finish(request)
       if isExact {
-        try bench.expectFailure(.nameConflict, outcome)
-        #expect(bench.server.snapshot.requests.isEmpty)
+        try fixture.expectFailure(.nameConflict, outcome)
+        #expect(fixture.server.snapshot.requests.isEmpty)
       } else {
-        try bench.expectWhole("f (1).bin", seed: 8, length: Self.length, outcome)
+        try fixture.expectWhole("f (1).bin", seed: 8, length: Self.length, outcome)
         #expect(outcome.result.verified == .checksum)
       }
-      #expect(try bench.contents("f.bin") == Self.old)
+      #expect(try fixture.contents("f.bin") == Self.old)
     }
   }
 
   @Test func `Skip: any existing file is accepted without network`() async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      try bench.put(Self.old, as: "f.bin")
-      let outcome = try await bench.finish(
-        try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .skip })
+    try await DownloadFixture.with([Self.file]) { fixture in
+      try fixture.put(Self.old, as: "f.bin")
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin", as: "f.bin") { $0.ifExists = .skip })
       #expect(outcome.result.state == .completed)
-      #expect(outcome.result.path == bench.path("f.bin"))
+      #expect(outcome.result.path == fixture.path("f.bin"))
       #expect(outcome.result.fetched == 0)
-      #expect(try bench.contents("f.bin") == Self.old)
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(try fixture.contents("f.bin") == Self.old)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test func `Fail: any existing file is a conflict without network`() async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      try bench.put(Self.old, as: "f.bin")
-      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.ifExists = .fail })
-      try bench.expectFailure(.nameConflict, outcome)
-      #expect(try bench.contents("f.bin") == Self.old)
-      #expect(bench.server.snapshot.requests.isEmpty)
+    try await DownloadFixture.with([Self.file]) { fixture in
+      try fixture.put(Self.old, as: "f.bin")
+      let outcome = try await fixture.finish(try fixture.request("/f.bin") { $0.ifExists = .fail })
+      try fixture.expectFailure(.nameConflict, outcome)
+      #expect(try fixture.contents("f.bin") == Self.old)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test(arguments: [true, false])
   func `Rename: the new file is saved under the next free number`(isExact: Bool) async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      try bench.put(Self.old, as: "f.bin")
-      let request = try bench.request("/f.bin", as: isExact ? "f.bin" : nil) {
+    try await DownloadFixture.with([Self.file]) { fixture in
+      try fixture.put(Self.old, as: "f.bin")
+      let request = try fixture.request("/f.bin", as: isExact ? "f.bin" : nil) {
         $0.ifExists = .rename
       }
-      let first = try await bench.finish(request)
-      try bench.expectWhole("f (1).bin", seed: 8, length: Self.length, first)
-      let second = try await bench.finish(request)
-      try bench.expectWhole("f (2).bin", seed: 8, length: Self.length, second)
-      #expect(try bench.contents("f.bin") == Self.old)
+      let first = try await fixture.finish(request)
+      try fixture.expectWhole("f (1).bin", seed: 8, length: Self.length, first)
+      let second = try await fixture.finish(request)
+      try fixture.expectWhole("f (2).bin", seed: 8, length: Self.length, second)
+      #expect(try fixture.contents("f.bin") == Self.old)
     }
   }
 
   @Test func `Overwrite: the old file is replaced by the whole new one`() async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
-      try bench.put(Self.old, as: "f.bin")
-      let outcome = try await bench.finish(
-        try bench.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite })
-      try bench.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
-      #expect(try bench.names() == ["f.bin"])
+    try await DownloadFixture.with([Self.file]) { fixture in
+      try fixture.put(Self.old, as: "f.bin")
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite })
+      try fixture.expectWhole("f.bin", seed: 8, length: Self.length, outcome)
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
   @Test(arguments: [false, true])
   func `Skip verifies the digest if one is given`(isRight: Bool) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await DownloadFixture.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { fixture in
       var there = [UInt8](repeating: 0, count: 1000)
       there.withUnsafeMutableBytes { SeededContent(seed: 3).fill($0, at: 0) }
       if !isRight { there = Array("cut off".utf8) }
-      try bench.put(there, as: "f.bin")
+      try fixture.put(there, as: "f.bin")
       let digest = SeededContent.sha256Hex(seed: 3, length: 1000)
-      let outcome = try await bench.finish(
-        try bench.request("/f.bin", as: "f.bin") {
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin", as: "f.bin") {
           $0.ifExists = .skip
           $0.checksums = [try #require(Checksum("sha-256=\(digest)"))]
         })
       #expect(outcome.result.error?.code == (isRight ? nil : .checksumMismatch))
       #expect(outcome.result.verified == (isRight ? .checksum : nil))
-      #expect(try bench.contents("f.bin") == there)
+      #expect(try fixture.contents("f.bin") == there)
     }
   }
 }

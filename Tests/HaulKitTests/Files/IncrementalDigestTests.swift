@@ -39,20 +39,20 @@ struct IncrementalDigestTests {
   }
 
   private func request(
-    _ bench: DownloadFixture, connections: Int = 1, seed: UInt64 = 7
+    _ fixture: DownloadFixture, connections: Int = 1, seed: UInt64 = 7
   ) throws -> DownloadRequest {
-    try bench.file(connections: connections) {
+    try fixture.file(connections: connections) {
       $0.checksums = rightChecksums(seed: seed, length: Self.length)
     }
   }
 
   @Test("With one connection no byte is read back")
   func single() async throws {
-    try await DownloadFixture.serving(.file(Self.length)) { bench in
-      let (result, readBack) = try await run(try request(bench))
+    try await DownloadFixture.serving(.file(Self.length)) { fixture in
+      let (result, readBack) = try await run(try request(fixture))
       #expect(result?.verified == .checksum)
       #expect(readBack == 0)
-      #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+      #expect(try fixture.isWhole("file.bin", seed: 7, length: Int(Self.length)))
     }
   }
 
@@ -62,10 +62,10 @@ struct IncrementalDigestTests {
     // all continue.
     let first = Fault(.stall(after: 1 << 20), when: .request(1))
     let others = Fault(.stall(after: 1 << 10), when: .init(firstRequest: 2))
-    try await DownloadFixture.serving(.file(Self.length, first, others)) { bench in
-      let server = bench.server
+    try await DownloadFixture.serving(.file(Self.length, first, others)) { fixture in
+      let server = fixture.server
       var isHeld = true
-      let (result, readBack) = try await run(try request(bench, connections: 4)) { kind, _ in
+      let (result, readBack) = try await run(try request(fixture, connections: 4)) { kind, _ in
         guard isHeld, case .progress(let progress) = kind, progress.bytes > 1 << 20 else { return }
         isHeld = false
         server.setFaults(resourcePath, [])
@@ -80,8 +80,8 @@ struct IncrementalDigestTests {
 
   @Test("A digest that the server announces is computed in the same way")
   func announced() async throws {
-    try await DownloadFixture.serving(.file(Self.length, Fault(.digest()))) { bench in
-      let (result, readBack) = try await run(try bench.file())
+    try await DownloadFixture.serving(.file(Self.length, Fault(.digest()))) { fixture in
+      let (result, readBack) = try await run(try fixture.file())
       #expect(result?.verified == .checksum)
       #expect(result?.checksums == rightChecksums(length: Self.length))
       #expect(readBack == 0)
@@ -90,17 +90,17 @@ struct IncrementalDigestTests {
 
   @Test("A wrong digest fails the file", arguments: [1, 4])
   func wrong(connections: Int) async throws {
-    try await DownloadFixture.serving(.file(Self.length)) { bench in
-      let (result, _) = try await run(try request(bench, connections: connections, seed: 8))
+    try await DownloadFixture.serving(.file(Self.length)) { fixture in
+      let (result, _) = try await run(try request(fixture, connections: connections, seed: 8))
       #expect(result?.error?.code == .checksumMismatch)
-      #expect(try bench.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
     }
   }
 
   /// Pauses a run that the server holds at 3 MiB.
-  private func interrupt(_ bench: DownloadFixture, _ request: DownloadRequest) async throws {
-    bench.server.setFaults(
-      resourcePath, bench.server.script.resources[0].faults + [Fault(.stall(after: 3 << 20))])
+  private func interrupt(_ fixture: DownloadFixture, _ request: DownloadRequest) async throws {
+    fixture.server.setFaults(
+      resourcePath, fixture.server.script.resources[0].faults + [Fault(.stall(after: 3 << 20))])
     let (result, _) = try await run(request) { kind, manager in
       guard case .progress(let progress) = kind, progress.bytes >= 3 << 20 else { return }
       await manager.pauseAll()
@@ -110,27 +110,27 @@ struct IncrementalDigestTests {
 
   @Test("After a pause, old bytes are read from the disk, and new ones are hashed as they come")
   func resumes() async throws {
-    try await DownloadFixture.serving(.file(Self.length)) { bench in
-      try await interrupt(bench, try request(bench))
-      bench.server.setFaults(resourcePath, [])
-      let (result, readBack) = try await run(try request(bench))
+    try await DownloadFixture.serving(.file(Self.length)) { fixture in
+      try await interrupt(fixture, try request(fixture))
+      fixture.server.setFaults(resourcePath, [])
+      let (result, readBack) = try await run(try request(fixture))
       #expect(result?.verified == .checksum)
       #expect(result?.reused == 3 << 20)
       #expect(readBack >= 3 << 20)
-      #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+      #expect(try fixture.isWhole("file.bin", seed: 7, length: Int(Self.length)))
     }
   }
 
   @Test("Wrong old bytes on the disk are detected when the file is resumed")
   func damaged() async throws {
-    try await DownloadFixture.serving(.file(Self.length)) { bench in
-      try await interrupt(bench, try request(bench))
-      try bench.damage("file.bin.haul.part", at: 100)
-      bench.server.setFaults(resourcePath, [])
-      let (result, _) = try await run(try request(bench))
+    try await DownloadFixture.serving(.file(Self.length)) { fixture in
+      try await interrupt(fixture, try request(fixture))
+      try fixture.damage("file.bin.haul.part", at: 100)
+      fixture.server.setFaults(resourcePath, [])
+      let (result, _) = try await run(try request(fixture))
       // Either the claim is invalid and the bytes are fetched again, or the digest detects it.
       if result?.state == .completed {
-        #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+        #expect(try fixture.isWhole("file.bin", seed: 7, length: Int(Self.length)))
       } else {
         #expect(result?.error?.code == .checksumMismatch)
       }
@@ -140,25 +140,25 @@ struct IncrementalDigestTests {
   @Test("A digest announced in one run is checked in the next, whose answer has none")
   func remembered() async throws {
     let wrong = Fault(.digest(field: .repr, wrong: true))
-    try await DownloadFixture.serving(.file(Self.length, wrong)) { bench in
-      try await interrupt(bench, try bench.file())
-      bench.server.setFaults(resourcePath, [])
-      let (result, _) = try await run(try bench.file())
+    try await DownloadFixture.serving(.file(Self.length, wrong)) { fixture in
+      try await interrupt(fixture, try fixture.file())
+      fixture.server.setFaults(resourcePath, [])
+      let (result, _) = try await run(try fixture.file())
       #expect(result?.error?.code == .checksumMismatch)
     }
   }
 
   @Test("Another version begins a new digest")
   func anotherVersion() async throws {
-    try await DownloadFixture.serving(.file(Self.length)) { bench in
-      try await interrupt(bench, try request(bench, seed: 8))
-      bench.server.setFaults(resourcePath, [])
-      bench.server.replaceContent(resourcePath, seed: 8)
-      let (result, readBack) = try await run(try request(bench, seed: 8))
+    try await DownloadFixture.serving(.file(Self.length)) { fixture in
+      try await interrupt(fixture, try request(fixture, seed: 8))
+      fixture.server.setFaults(resourcePath, [])
+      fixture.server.replaceContent(resourcePath, seed: 8)
+      let (result, readBack) = try await run(try request(fixture, seed: 8))
       #expect(result?.verified == .checksum)
       // At most the bytes on disk before the change was noticed.
       #expect(readBack <= 3 << 20)
-      #expect(try bench.isWhole("file.bin", seed: 8, length: Int(Self.length)))
+      #expect(try fixture.isWhole("file.bin", seed: 8, length: Int(Self.length)))
     }
   }
 }

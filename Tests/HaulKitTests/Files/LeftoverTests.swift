@@ -20,21 +20,21 @@ import Testing
     case journalDeleted, journalTruncated, journalEmptied, bothDeleted
   }
 
-  private func apply(_ damage: Damage, _ bench: DownloadFixture) throws {
+  private func apply(_ damage: Damage, _ fixture: DownloadFixture) throws {
     func remove(_ name: String) throws {
-      try FileManager.default.removeItem(atPath: bench.path(name))
+      try FileManager.default.removeItem(atPath: fixture.path(name))
     }
     func cut(_ name: String, to count: Int) throws {
-      let bytes = try bench.contents(name)
-      let handle = try #require(fopen(bench.path(name), "r+"))
+      let bytes = try fixture.contents(name)
+      let handle = try #require(fopen(fixture.path(name), "r+"))
       defer { fclose(handle) }
       try #require(ftruncate(fileno(handle), min(count, bytes.count)) == 0)
     }
     func replace(_ count: Int) throws {
       try remove(Self.part)
-      try bench.put([UInt8](repeating: 0xAA, count: count), as: Self.part)
+      try fixture.put([UInt8](repeating: 0xAA, count: count), as: Self.part)
       try FileManager.default.setAttributes(
-        [.posixPermissions: 0o600], ofItemAtPath: bench.path(Self.part))
+        [.posixPermissions: 0o600], ofItemAtPath: fixture.path(Self.part))
     }
     switch damage {
     case .partDeleted: try remove(Self.part)
@@ -44,12 +44,12 @@ import Testing
     case .partReplacedShorter: try replace(100)
     case .partOverwritten:
       // As if the part file was removed and another file got its inode.
-      let handle = try #require(fopen(bench.path(Self.part), "r+"))
+      let handle = try #require(fopen(fixture.path(Self.part), "r+"))
       defer { fclose(handle) }
       let bytes = [UInt8](repeating: 0xAA, count: Self.length)
       try #require(fwrite(bytes, 1, bytes.count, handle) == bytes.count)
     case .journalDeleted: try remove(Self.journal)
-    case .journalTruncated: try cut(Self.journal, to: try bench.contents(Self.journal).count - 3)
+    case .journalTruncated: try cut(Self.journal, to: try fixture.contents(Self.journal).count - 3)
     case .journalEmptied: try cut(Self.journal, to: 0)
     case .bothDeleted:
       try remove(Self.part)
@@ -61,30 +61,30 @@ import Testing
   func `A damaged, replaced or deleted part file or journal still leads to the right file`(
     damage: Damage
   ) async throws {
-    try await DownloadFixture.with([.stalling("/f.bin", seed: 67)]) { bench in
-      let request = try bench.request("/f.bin", as: "f.bin")
-      try await bench.interrupt(request, path: "/f.bin")
-      try apply(damage, bench)
-      bench.server.setFaults("/f.bin", [])
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 67, length: Self.length, outcome)
-      #expect(try bench.names() == ["f.bin"])
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 67)]) { fixture in
+      let request = try fixture.request("/f.bin", as: "f.bin")
+      try await fixture.interrupt(request, path: "/f.bin")
+      try apply(damage, fixture)
+      fixture.server.setFaults("/f.bin", [])
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 67, length: Self.length, outcome)
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
   @Test func `A user's file with the name of a part file is not touched`() async throws {
     let file = FaultScript.Resource("/f.bin", seed: 67, length: 100_000)
-    try await DownloadFixture.with([file]) { bench in
+    try await DownloadFixture.with([file]) { fixture in
       let own: [UInt8] = [1, 2, 3]
-      try bench.put(own, as: Self.part)
+      try fixture.put(own, as: Self.part)
       try FileManager.default.setAttributes(
-        [.posixPermissions: 0o600], ofItemAtPath: bench.path(Self.part))
+        [.posixPermissions: 0o600], ofItemAtPath: fixture.path(Self.part))
       for name in ["f.bin", nil] {
-        let outcome = try await bench.finish(try bench.request("/f.bin", as: name))
-        try bench.expectFailure(.nameConflict, outcome, without: "f.bin")
+        let outcome = try await fixture.finish(try fixture.request("/f.bin", as: name))
+        try fixture.expectFailure(.nameConflict, outcome, without: "f.bin")
         #expect(outcome.result.error?.message.contains(Self.part) == true)
-        #expect(try bench.names() == [Self.part])
-        #expect(try bench.contents(Self.part) == own)
+        #expect(try fixture.names() == [Self.part])
+        #expect(try fixture.contents(Self.part) == own)
       }
     }
   }
@@ -96,22 +96,22 @@ import Testing
     var name: String { rawValue.hasPrefix("part") ? LeftoverTests.part : LeftoverTests.journal }
   }
 
-  private func apply(_ plant: LeftoverKind, _ bench: DownloadFixture) throws {
+  private func apply(_ plant: LeftoverKind, _ fixture: DownloadFixture) throws {
     let manager = FileManager.default
-    let path = bench.path(plant.name)
+    let path = fixture.path(plant.name)
     switch plant {
     case .partMode, .journalMode:
       try manager.setAttributes([.posixPermissions: 0o666], ofItemAtPath: path)
     case .partLink, .journalLink:
-      try manager.moveItem(atPath: path, toPath: bench.path("elsewhere"))
-      try manager.createSymbolicLink(atPath: path, withDestinationPath: bench.path("elsewhere"))
+      try manager.moveItem(atPath: path, toPath: fixture.path("elsewhere"))
+      try manager.createSymbolicLink(atPath: path, withDestinationPath: fixture.path("elsewhere"))
     case .partHardLink, .journalHardLink:
-      try manager.linkItem(atPath: path, toPath: bench.path("elsewhere"))
+      try manager.linkItem(atPath: path, toPath: fixture.path("elsewhere"))
     case .partDirectory, .journalDirectory:
       try manager.removeItem(atPath: path)
       try manager.createDirectory(atPath: path, withIntermediateDirectories: true)
     case .journalForeign:
-      try bench.put(Array("a diary, and no journal of ours\n".utf8), as: plant.name)
+      try fixture.put(Array("a diary, and no journal of ours\n".utf8), as: plant.name)
     }
   }
 
@@ -119,24 +119,24 @@ import Testing
   func `A part file or journal that may be foreign is refused and not touched`(
     plant: LeftoverKind
   ) async throws {
-    try await DownloadFixture.with([.stalling("/f.bin", seed: 4)]) { bench in
-      let request = try bench.request("/f.bin", as: "f.bin")
-      try await bench.interrupt(request, path: "/f.bin")
-      try apply(plant, bench)
-      bench.server.setFaults("/f.bin", [])
-      let names = try bench.names()
-      let inodes = try names.map { try bench.inode($0) }
-      let bytes = names.map { try? bench.contents($0) }
-      let requests = bench.server.snapshot.requests.count
+    try await DownloadFixture.with([.stalling("/f.bin", seed: 4)]) { fixture in
+      let request = try fixture.request("/f.bin", as: "f.bin")
+      try await fixture.interrupt(request, path: "/f.bin")
+      try apply(plant, fixture)
+      fixture.server.setFaults("/f.bin", [])
+      let names = try fixture.names()
+      let inodes = try names.map { try fixture.inode($0) }
+      let bytes = names.map { try? fixture.contents($0) }
+      let requests = fixture.server.snapshot.requests.count
       for startOver in [false, true] {
-        let outcome = try await bench.finish(
-          try bench.request("/f.bin", as: "f.bin") { $0.startOver = startOver })
-        try bench.expectFailure(.nameConflict, outcome, without: "f.bin")
+        let outcome = try await fixture.finish(
+          try fixture.request("/f.bin", as: "f.bin") { $0.startOver = startOver })
+        try fixture.expectFailure(.nameConflict, outcome, without: "f.bin")
       }
-      #expect(bench.server.snapshot.requests.count == requests)
-      #expect(try bench.names() == names)
-      #expect(try names.map { try bench.inode($0) } == inodes)
-      #expect(names.map { try? bench.contents($0) } == bytes)
+      #expect(fixture.server.snapshot.requests.count == requests)
+      #expect(try fixture.names() == names)
+      #expect(try names.map { try fixture.inode($0) } == inodes)
+      #expect(names.map { try? fixture.contents($0) } == bytes)
     }
   }
 }

@@ -29,11 +29,11 @@ import Testing
     let resources = [
       Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
     ]
-    try await DownloadFixture.with(resources + more) { bench in
-      try await bench.interrupt(
-        try bench.request("/a", as: "z") { $0.connections = connections }, at: Self.held)
-      bench.server.setFaults("/a", [])
-      try await body(bench)
+    try await DownloadFixture.with(resources + more) { fixture in
+      try await fixture.interrupt(
+        try fixture.request("/a", as: "z") { $0.connections = connections }, at: Self.held)
+      fixture.server.setFaults("/a", [])
+      try await body(fixture)
     }
   }
 
@@ -48,14 +48,14 @@ import Testing
   func `A download from another address to the same target is completely the other file`(
     connections: Int, isOtherHost: Bool
   ) async throws {
-    try await interrupted(connections: connections) { bench in
-      var request = try bench.request("/b", as: "z") { $0.connections = connections }
+    try await interrupted(connections: connections) { fixture in
+      var request = try fixture.request("/b", as: "z") { $0.connections = connections }
       if isOtherHost { request = try onOtherHost(request) }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("z", seed: Self.b, length: Self.length, outcome)
       #expect(outcome.restarts == 1)
       #expect(outcome.result.reused == 0)
-      #expect(try bench.names() == ["z"])
+      #expect(try fixture.names() == ["z"])
     }
   }
 
@@ -65,22 +65,22 @@ import Testing
   )
     async throws
   {
-    try await DownloadFixture.with([Self.resource("/a", seed: Self.a, Self.stalling)]) { bench in
-      try await bench.interrupt(try bench.request("/a?\(key)=1", as: "z"), at: Self.held)
-      bench.server.setFaults("/a", [])
-      if !isSame { bench.server.update("/a") { $0.seed = Self.b } }
-      let outcome = try await bench.finish(try bench.request("/a?\(key)=2", as: "z"))
-      try bench.expectWhole("z", seed: isSame ? Self.a : Self.b, length: Self.length, outcome)
+    try await DownloadFixture.with([Self.resource("/a", seed: Self.a, Self.stalling)]) { fixture in
+      try await fixture.interrupt(try fixture.request("/a?\(key)=1", as: "z"), at: Self.held)
+      fixture.server.setFaults("/a", [])
+      if !isSame { fixture.server.update("/a") { $0.seed = Self.b } }
+      let outcome = try await fixture.finish(try fixture.request("/a?\(key)=2", as: "z"))
+      try fixture.expectWhole("z", seed: isSame ? Self.a : Self.b, length: Self.length, outcome)
       #expect((outcome.result.reused > 0) == isSame)
       #expect(outcome.result.verified == .length)
     }
   }
 
   @Test func `Another query is another resource`() async throws {
-    try await interrupted { bench in
-      bench.server.update("/a") { $0.seed = Self.b }
-      let outcome = try await bench.finish(try bench.request("/a?id=2", as: "z"))
-      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+    try await interrupted { fixture in
+      fixture.server.update("/a") { $0.seed = Self.b }
+      let outcome = try await fixture.finish(try fixture.request("/a?id=2", as: "z"))
+      try fixture.expectWhole("z", seed: Self.b, length: Self.length, outcome)
       #expect(outcome.result.reused == 0)
     }
   }
@@ -88,28 +88,28 @@ import Testing
   @Test func `The old part file is unchanged until the first byte of the new resource`()
     async throws
   {
-    try await interrupted { bench in
-      let gone = try await bench.finish(try bench.request("/gone", as: "z"))
-      try bench.expectFailure(.notFound, gone, without: "z")
-      let old = try await bench.finish(try bench.request("/a", as: "z"))
-      try bench.expectWhole("z", seed: Self.a, length: Self.length, old)
+    try await interrupted { fixture in
+      let gone = try await fixture.finish(try fixture.request("/gone", as: "z"))
+      try fixture.expectFailure(.notFound, gone, without: "z")
+      let old = try await fixture.finish(try fixture.request("/a", as: "z"))
+      try fixture.expectWhole("z", seed: Self.a, length: Self.length, old)
       #expect(old.result.reused >= Self.held)
       #expect(old.restarts == 0)
     }
   }
 
   @Test func `A cancelled download from another address keeps the old part file`() async throws {
-    try await interrupted { bench in
-      bench.server.setFaults("/b", [Fault(.stallBeforeHead)])
+    try await interrupted { fixture in
+      fixture.server.setFaults("/b", [Fault(.stallBeforeHead)])
       let manager = try TransferManager()
       let transfer = try await manager.add(
-        .download(ResourceURL(bench.server.url("/b")), to: .file(bench.path("z"))))
-      try await bench.server.waitForHeld("/b")
+        .download(ResourceURL(fixture.server.url("/b")), to: .file(fixture.path("z"))))
+      try await fixture.server.waitForHeld("/b")
       try await transfer.cancel()
       await manager.shutdown()
-      let old = try await bench.finish(try bench.request("/a", as: "z"))
+      let old = try await fixture.finish(try fixture.request("/a", as: "z"))
       #expect(old.result.reused >= Self.held)
-      try bench.expectWhole("z", seed: Self.a, length: Self.length, old)
+      try fixture.expectWhole("z", seed: Self.a, length: Self.length, old)
     }
   }
 
@@ -120,12 +120,12 @@ import Testing
   ])
   func `Another signature of the same address resumes`(old: String, new: String) async throws {
     let resource = Self.resource("/a", seed: Self.a, Self.stalling)
-    try await DownloadFixture.with([resource]) { bench in
-      try await bench.interrupt(
-        try bench.request("/a?" + old, as: "z") { $0.connections = 1 }, at: Self.held)
-      bench.server.setFaults("/a", [])
-      let outcome = try await bench.finish(try bench.request("/a?" + new, as: "z"))
-      try bench.expectWhole("z", seed: Self.a, length: Self.length, outcome)
+    try await DownloadFixture.with([resource]) { fixture in
+      try await fixture.interrupt(
+        try fixture.request("/a?" + old, as: "z") { $0.connections = 1 }, at: Self.held)
+      fixture.server.setFaults("/a", [])
+      let outcome = try await fixture.finish(try fixture.request("/a?" + new, as: "z"))
+      try fixture.expectWhole("z", seed: Self.a, length: Self.length, outcome)
       #expect(outcome.result.reused >= Self.held)
       #expect(outcome.restarts == 0)
     }
@@ -135,10 +135,10 @@ import Testing
     let mirror = Self.resource("/mirror", seed: Self.a)
     let newer = Self.resource("/newer", seed: Self.b).with { $0.entityTag = "\"newer\"" }
     for (path, seed) in [("/mirror", Self.a), ("/newer", Self.b)] {
-      try await interrupted([mirror, newer]) { bench in
-        let outcome = try await bench.finish(
-          try bench.request(path, as: "z") { $0.resumesFromAnotherAddress = true })
-        try bench.expectWhole("z", seed: seed, length: Self.length, outcome)
+      try await interrupted([mirror, newer]) { fixture in
+        let outcome = try await fixture.finish(
+          try fixture.request(path, as: "z") { $0.resumesFromOtherURL = true })
+        try fixture.expectWhole("z", seed: seed, length: Self.length, outcome)
         #expect((outcome.result.reused > 0) == (seed == Self.a))
       }
     }
@@ -146,11 +146,11 @@ import Testing
 
   @Test func `With a digest of the whole file, bytes are reused from a mirror`() async throws {
     let mirror = Self.resource("/mirror", seed: Self.a).with { $0.entityTag = "\"its own\"" }
-    try await interrupted([mirror]) { bench in
+    try await interrupted([mirror]) { fixture in
       let checksums = rightChecksums(seed: Self.a, length: Int64(Self.length))
-      let outcome = try await bench.finish(
-        try bench.request("/mirror", as: "z") { $0.checksums = checksums })
-      try bench.expectWhole("z", seed: Self.a, length: Self.length, outcome)
+      let outcome = try await fixture.finish(
+        try fixture.request("/mirror", as: "z") { $0.checksums = checksums })
+      try fixture.expectWhole("z", seed: Self.a, length: Self.length, outcome)
       #expect(outcome.result.verified == .checksum)
       #expect(outcome.result.reused >= Self.held)
     }
@@ -159,11 +159,11 @@ import Testing
   @Test func `With a digest of another file, the bytes are downloaded again in the same run`()
     async throws
   {
-    try await interrupted { bench in
+    try await interrupted { fixture in
       let checksums = rightChecksums(seed: Self.b, length: Int64(Self.length))
-      let outcome = try await bench.finish(
-        try bench.request("/b", as: "z") { $0.checksums = checksums })
-      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+      let outcome = try await fixture.finish(
+        try fixture.request("/b", as: "z") { $0.checksums = checksums })
+      try fixture.expectWhole("z", seed: Self.b, length: Self.length, outcome)
       #expect(outcome.result.verified == .checksum)
       #expect(outcome.restarts == 1)
     }
@@ -174,17 +174,17 @@ import Testing
   func `Bytes that only a digest could prove are discarded without one`(
     path: String
   ) async throws {
-    try await interrupted { bench in
-      bench.server.setFaults("/b", [Fault(.stall(after: 512 << 10))])
-      try await bench.interrupt(
-        try bench.request("/b", as: "z") {
+    try await interrupted { fixture in
+      fixture.server.setFaults("/b", [Fault(.stall(after: 512 << 10))])
+      try await fixture.interrupt(
+        try fixture.request("/b", as: "z") {
           $0.connections = 1
           $0.checksums = rightChecksums(seed: Self.a)
         }, at: 2 * Self.held)
-      bench.server.setFaults("/b", [])
-      let outcome = try await bench.finish(try bench.request(path, as: "z"))
+      fixture.server.setFaults("/b", [])
+      let outcome = try await fixture.finish(try fixture.request(path, as: "z"))
       let seed = path == "/a" ? Self.a : Self.b
-      try bench.expectWhole("z", seed: seed, length: Self.length, outcome)
+      try fixture.expectWhole("z", seed: seed, length: Self.length, outcome)
       #expect(outcome.result.reused == 0)
     }
   }
@@ -196,11 +196,11 @@ import Testing
     let digest = Fault(.digest())
     let a = Self.resource("/a", seed: Self.a, digest, Self.stalling)
     let other = Self.resource("/other", seed: isSame ? Self.a : Self.b, digest)
-    try await DownloadFixture.with([a, other]) { bench in
-      try await bench.interrupt(
-        try bench.request("/a", as: "z") { $0.connections = 1 }, at: Self.held)
-      let outcome = try await bench.finish(try bench.request("/other", as: "z"))
-      try bench.expectWhole(
+    try await DownloadFixture.with([a, other]) { fixture in
+      try await fixture.interrupt(
+        try fixture.request("/a", as: "z") { $0.connections = 1 }, at: Self.held)
+      let outcome = try await fixture.finish(try fixture.request("/other", as: "z"))
+      try fixture.expectWhole(
         "z", seed: isSame ? Self.a : Self.b, length: Self.length, outcome)
       #expect((outcome.result.reused > 0) == isSame)
     }
@@ -214,13 +214,13 @@ import Testing
     let resources = [
       start, Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
     ]
-    try await DownloadFixture.with(resources) { bench in
-      let request = try bench.request("/start", as: "z") { $0.connections = connections }
-      try await bench.interrupt(request, at: Self.held)
-      bench.server.setFaults("/a", [Fault(.status(404))])
-      bench.server.update("/start") { $0.redirect = .init(location: "/b") }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("z", seed: Self.b, length: Self.length, outcome)
+    try await DownloadFixture.with(resources) { fixture in
+      let request = try fixture.request("/start", as: "z") { $0.connections = connections }
+      try await fixture.interrupt(request, at: Self.held)
+      fixture.server.setFaults("/a", [Fault(.status(404))])
+      fixture.server.update("/start") { $0.redirect = .init(location: "/b") }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("z", seed: Self.b, length: Self.length, outcome)
     }
   }
 
@@ -231,13 +231,13 @@ import Testing
       FaultScript.Resource.redirecting("/start", to: "/a"),
       Self.resource("/a", seed: Self.a, Self.stalling), Self.resource("/b", seed: Self.b),
     ]
-    try await DownloadFixture.with(resources) { bench in
-      let request = try bench.request("/start", as: "z") { $0.connections = 1 }
-      try await bench.interrupt(request, at: Self.held)
-      bench.server.setFaults("/a", [])
-      bench.server.update("/start") { $0.redirect = .init(location: "/b") }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("z", seed: Self.a, length: Self.length, outcome)
+    try await DownloadFixture.with(resources) { fixture in
+      let request = try fixture.request("/start", as: "z") { $0.connections = 1 }
+      try await fixture.interrupt(request, at: Self.held)
+      fixture.server.setFaults("/a", [])
+      fixture.server.update("/start") { $0.redirect = .init(location: "/b") }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("z", seed: Self.a, length: Self.length, outcome)
       #expect(outcome.result.reused >= Self.held)
     }
   }
@@ -248,13 +248,13 @@ import Testing
     let resources = [
       Self.resource("/p/z", seed: Self.a, Self.stalling), Self.resource("/q/z", seed: Self.b),
     ]
-    try await DownloadFixture.with(resources) { bench in
-      try await bench.interrupt(try bench.request("/p/z") { $0.connections = 1 }, at: Self.held)
-      let outcome = try await bench.finish(try bench.request("/q/z"))
-      try bench.expectWhole("z (1)", seed: Self.b, length: Self.length, outcome)
-      bench.server.setFaults("/p/z", [])
-      let first = try await bench.finish(try bench.request("/p/z"))
-      try bench.expectWhole("z", seed: Self.a, length: Self.length, first)
+    try await DownloadFixture.with(resources) { fixture in
+      try await fixture.interrupt(try fixture.request("/p/z") { $0.connections = 1 }, at: Self.held)
+      let outcome = try await fixture.finish(try fixture.request("/q/z"))
+      try fixture.expectWhole("z (1)", seed: Self.b, length: Self.length, outcome)
+      fixture.server.setFaults("/p/z", [])
+      let first = try await fixture.finish(try fixture.request("/p/z"))
+      try fixture.expectWhole("z", seed: Self.a, length: Self.length, first)
       #expect(first.result.reused >= Self.held)
     }
   }
@@ -267,15 +267,16 @@ import Testing
       $0.entityTag = nil
       $0.lastModified = nil
     }
-    try await DownloadFixture.with([resource]) { bench in
-      let request = try bench.request("/f", as: "z") {
+    try await DownloadFixture.with([resource]) { fixture in
+      let request = try fixture.request("/f", as: "z") {
         $0.allowUnverified = true
         $0.connections = 4
       }
-      try await bench.interrupt(request, path: "/f")
+      try await fixture.interrupt(request, path: "/f")
       // Only the bytes before 64 KiB are of another file.
-      bench.server.setFaults("/f", [Fault(.content(seed: 32), when: .init(offsetBelow: 64 << 10))])
-      let outcome = try await bench.finish(request)
+      fixture.server.setFaults(
+        "/f", [Fault(.content(seed: 32), when: .init(offsetBelow: 64 << 10))])
+      let outcome = try await fixture.finish(request)
       #expect(outcome.restarts == 1)
       #expect(outcome.result.reused == 0)
       #expect(outcome.result.verified == .unverified)

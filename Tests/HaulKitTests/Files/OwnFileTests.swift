@@ -13,18 +13,18 @@ import Testing
     async throws
   {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await DownloadFixture.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { fixture in
       for ifExists in [DownloadRequest.IfExists.update, .overwrite] {
-        let request = try bench.request("/f.bin", as: "f.bin") { $0.ifExists = ifExists }
-        _ = try await bench.finish(request)
-        let path = "\(bench.directory)/f.bin"
+        let request = try fixture.request("/f.bin", as: "f.bin") { $0.ifExists = ifExists }
+        _ = try await fixture.finish(request)
+        let path = "\(fixture.directory)/f.bin"
         try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
-        bench.server.update("/f.bin") {
+        fixture.server.update("/f.bin") {
           $0.seed += 1
           $0.entityTag = "\"other-\($0.seed)\""
           $0.lastModified = ($0.lastModified ?? 0) + 60
         }
-        let outcome = try await bench.finish(request)
+        let outcome = try await fixture.finish(request)
         #expect(outcome.result.state == .completed && outcome.result.fetched >= 1000)
         let found = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
         // The mask of this process may forbid more.
@@ -36,71 +36,71 @@ import Testing
 
   @Test func `A file that was changed since is kept, and the reason is reported`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await DownloadFixture.with([resource]) { bench in
-      let request = try bench.request("/f.bin")
-      _ = try await bench.finish(request)
-      try bench.put(Array("mine".utf8), as: "f.bin")
-      let outcome = try await bench.finish(request)
+    try await DownloadFixture.with([resource]) { fixture in
+      let request = try fixture.request("/f.bin")
+      _ = try await fixture.finish(request)
+      try fixture.put(Array("mine".utf8), as: "f.bin")
+      let outcome = try await fixture.finish(request)
       let reasons = outcome.events.compactMap { kind -> String? in
         if case .target(_, let reason) = kind { reason } else { nil }
       }
       #expect(
         reasons == ["f.bin exists and is not an unchanged download from this address"])
       // The next time, the numbered file is accepted, without a message.
-      let again = try await bench.finish(request)
+      let again = try await fixture.finish(request)
       #expect(
         !again.events.contains { if case .target(_, .some) = $0 { true } else { false } })
-      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+      #expect(try fixture.names() == ["f (1).bin", "f.bin"])
     }
   }
 
   @Test func `Files of addresses with different tokens do not replace each other`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await DownloadFixture.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { fixture in
       let manager = try TransferManager()
       for _ in 1...3 {
         // The fault server ignores queries, so each turn has its own version.
-        bench.server.update("/f.bin") {
+        fixture.server.update("/f.bin") {
           $0.seed += 1
           $0.entityTag = "\"tag-\($0.seed)\""
           $0.lastModified = nil
         }
         let added = try await manager.add(
-          ["?token=a", "?token=b"].map { try bench.request("/f.bin\($0)") })
+          ["?token=a", "?token=b"].map { try fixture.request("/f.bin\($0)") })
         let paths = try await [added[0].result.path, added[1].result.path]
-        #expect(paths == [bench.path("f.bin"), bench.path("f (1).bin")])
+        #expect(paths == [fixture.path("f.bin"), fixture.path("f (1).bin")])
       }
       await manager.shutdown()
-      #expect(try bench.names() == ["f (1).bin", "f.bin"])
+      #expect(try fixture.names() == ["f (1).bin", "f.bin"])
     }
   }
 
   @Test func `A file that came with another token is not replaced`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await DownloadFixture.with([resource]) { bench in
-      let first = try await bench.finish(try bench.request("/f.bin?token=a"))
-      #expect(first.result.path == bench.path("f.bin"))
-      bench.server.update("/f.bin") { ($0.seed, $0.entityTag) = (4, "\"other\"") }
-      let second = try await bench.finish(try bench.request("/f.bin?token=b"))
-      #expect(second.result.path == bench.path("f (1).bin"))
+    try await DownloadFixture.with([resource]) { fixture in
+      let first = try await fixture.finish(try fixture.request("/f.bin?token=a"))
+      #expect(first.result.path == fixture.path("f.bin"))
+      fixture.server.update("/f.bin") { ($0.seed, $0.entityTag) = (4, "\"other\"") }
+      let second = try await fixture.finish(try fixture.request("/f.bin?token=b"))
+      #expect(second.result.path == fixture.path("f (1).bin"))
     }
   }
 
   @Test func `A new signature of the same address updates the file`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await DownloadFixture.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { fixture in
       for number in 1...3 {
-        bench.server.update("/f.bin") {
+        fixture.server.update("/f.bin") {
           $0.seed += 1
           $0.entityTag = "\"tag-\($0.seed)\""
           $0.lastModified = nil
         }
         let query = "?X-Amz-Credential=me&X-Amz-Date=\(number)&X-Amz-Signature=\(number)"
-        let outcome = try await bench.finish(try bench.request("/f.bin\(query)"))
-        #expect(outcome.result.path == bench.path("f.bin"))
+        let outcome = try await fixture.finish(try fixture.request("/f.bin\(query)"))
+        #expect(outcome.result.path == fixture.path("f.bin"))
         #expect(outcome.result.fetched >= 1000)
       }
-      #expect(try bench.names() == ["f.bin"])
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
@@ -110,27 +110,27 @@ import Testing
       $0.entityTag = nil
       $0.lastModified = Int64(Date().timeIntervalSince1970)
     }
-    try await DownloadFixture.with([resource]) { bench in
-      let request = try bench.request("/f.bin")
-      _ = try await bench.finish(request)
-      bench.server.update("/f.bin") { $0.seed = 4 }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 4, length: 1000, outcome)
-      #expect(try bench.names() == ["f.bin"])
+    try await DownloadFixture.with([resource]) { fixture in
+      let request = try fixture.request("/f.bin")
+      _ = try await fixture.finish(request)
+      fixture.server.update("/f.bin") { $0.seed = 4 }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 4, length: 1000, outcome)
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
   @Test func `A different entity tag means another version, whatever the date`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
-    try await DownloadFixture.with([resource]) { bench in
-      let request = try bench.request("/f.bin")
-      _ = try await bench.finish(request)
-      bench.server.update("/f.bin") {
+    try await DownloadFixture.with([resource]) { fixture in
+      let request = try fixture.request("/f.bin")
+      _ = try await fixture.finish(request)
+      fixture.server.update("/f.bin") {
         $0.seed = 4
         $0.entityTag = "\"other\""
       }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 4, length: 1000, outcome)
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 4, length: 1000, outcome)
     }
   }
 }

@@ -35,12 +35,12 @@ import Testing
     arguments: [DownloadRequest.Durability.strict, .relaxed])
   func numbered(durability: DownloadRequest.Durability) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 9, length: Int64(Self.length))
-    try await DownloadFixture.with([file]) { bench in
+    try await DownloadFixture.with([file]) { fixture in
       var published = 0
       for change in 1...30 {
         let machine = SimulatedMachine(seed: 1)
         machine.plant([1, 2, 3], as: "f.bin", in: Self.path, mode: 0o644)
-        let request = try bench.request("/f.bin").with {
+        let request = try fixture.request("/f.bin").with {
           $0.destination = .directory(Self.path)
           $0.ifExists = .rename
           $0.durability = durability

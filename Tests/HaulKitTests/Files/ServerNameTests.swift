@@ -14,12 +14,12 @@ import Testing
   }
 
   private func finish(
-    _ bench: DownloadFixture, as name: String? = nil,
+    _ fixture: DownloadFixture, as name: String? = nil,
     _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> DownloadFixture.Outcome {
-    try await bench.finish(
-      try bench.request("/url.bin", as: name) {
-        $0.usesServerName = true
+    try await fixture.finish(
+      try fixture.request("/url.bin", as: name) {
+        $0.usesSuggestedName = true
         $0.connections = 1
         change(&$0)
       })
@@ -52,31 +52,32 @@ import Testing
     "Case 69: any suggested name becomes one harmless name in the directory",
     arguments: suggestions)
   func hostile(disposition: String, name: String) async throws {
-    try await with(disposition) { bench in
-      let outcome = try await finish(bench)
-      try #require(try bench.names() == [name])
-      try bench.expectWhole(name, seed: 9, length: Int(Self.length), outcome)
-      #expect(bench.server.snapshot.requestCount("/url.bin") == 1, "the first answer is the file's")
+    try await with(disposition) { fixture in
+      let outcome = try await finish(fixture)
+      try #require(try fixture.names() == [name])
+      try fixture.expectWhole(name, seed: 9, length: Int(Self.length), outcome)
+      #expect(
+        fixture.server.snapshot.requestCount("/url.bin") == 1, "the first answer is the file's")
     }
   }
 
   @Test("Case 69: a name of 300 bytes is cut and keeps its extension")
   func long() async throws {
     let long = String(repeating: "x", count: 300) + ".tar.gz"
-    try await with("attachment; filename=\"\(long)\"") { bench in
-      let outcome = try await finish(bench)
-      let name = try #require(try bench.names().first)
+    try await with("attachment; filename=\"\(long)\"") { fixture in
+      let outcome = try await finish(fixture)
+      let name = try #require(try fixture.names().first)
       #expect(name.hasSuffix("x.tar.gz"))
       #expect(name.utf8.count <= FileName.byteLimit)
-      try bench.expectWhole(name, seed: 9, length: Int(Self.length), outcome)
+      try fixture.expectWhole(name, seed: 9, length: Int(Self.length), outcome)
     }
   }
 
   @Test("Case 69: control characters in the raw field are harmless")
   func rawControls() async throws {
-    try await with(nil, Fault(.hostileText(place: .disposition))) { bench in
-      _ = try await finish(bench)
-      for name in try bench.names() {
+    try await with(nil, Fault(.hostileText(place: .disposition))) { fixture in
+      _ = try await finish(fixture)
+      for name in try fixture.names() {
         #expect(
           !name.unicodeScalars.contains { $0.value < 0x20 || (0x7F..<0xA0).contains($0.value) })
         #expect(!name.contains("\u{202E}"))
@@ -86,26 +87,26 @@ import Testing
 
   @Test("Case 70: an exact path overrides it, and without the option it is not used")
   func notUsed() async throws {
-    try await with(#"attachment; filename="server.txt""#) { bench in
-      _ = try await finish(bench, as: "mine.bin")
-      _ = try await finish(bench) { $0.usesServerName = false }
-      #expect(try bench.names() == ["mine.bin", "url.bin"])
+    try await with(#"attachment; filename="server.txt""#) { fixture in
+      _ = try await finish(fixture, as: "mine.bin")
+      _ = try await finish(fixture) { $0.usesSuggestedName = false }
+      #expect(try fixture.names() == ["mine.bin", "url.bin"])
     }
   }
 
   @Test("An existing file of that name is not overwritten by default")
   func taken() async throws {
-    try await with(#"attachment; filename="server.txt""#) { bench in
-      try bench.put([1], as: "server.txt")
-      try bench.expectFailure(.nameConflict, try await finish(bench) { $0.ifExists = .fail })
-      let skipped = try await finish(bench) { $0.ifExists = .skip }
+    try await with(#"attachment; filename="server.txt""#) { fixture in
+      try fixture.put([1], as: "server.txt")
+      try fixture.expectFailure(.nameConflict, try await finish(fixture) { $0.ifExists = .fail })
+      let skipped = try await finish(fixture) { $0.ifExists = .skip }
       #expect(skipped.result.state == .completed)
-      #expect(try bench.contents("server.txt") == [1])
-      let outcome = try await finish(bench)
-      try bench.expectWhole("server (1).txt", seed: 9, length: Int(Self.length), outcome)
-      #expect(try bench.contents("server.txt") == [1])
-      let again = try await finish(bench) { $0.ifExists = .overwrite }
-      try bench.expectWhole("server.txt", seed: 9, length: Int(Self.length), again)
+      #expect(try fixture.contents("server.txt") == [1])
+      let outcome = try await finish(fixture)
+      try fixture.expectWhole("server (1).txt", seed: 9, length: Int(Self.length), outcome)
+      #expect(try fixture.contents("server.txt") == [1])
+      let again = try await finish(fixture) { $0.ifExists = .overwrite }
+      try fixture.expectWhole("server.txt", seed: 9, length: Int(Self.length), again)
     }
   }
 
@@ -113,17 +114,17 @@ import Testing
   func resumes() async throws {
     try await with(
       #"attachment; filename="server.bin""#, Fault(.stall(after: 200_000), when: .request(1))
-    ) { bench in
-      let request = try bench.request("/url.bin") {
-        $0.usesServerName = true
+    ) { fixture in
+      let request = try fixture.request("/url.bin") {
+        $0.usesSuggestedName = true
         $0.connections = 1
       }
-      try await bench.interrupt(request, at: 200_000)
-      #expect(try bench.names() == ["server.bin.haul.journal", "server.bin.haul.part"])
-      let outcome = try await finish(bench)
-      try bench.expectWhole("server.bin", seed: 9, length: Int(Self.length), outcome)
+      try await fixture.interrupt(request, at: 200_000)
+      #expect(try fixture.names() == ["server.bin.haul.journal", "server.bin.haul.part"])
+      let outcome = try await finish(fixture)
+      try fixture.expectWhole("server.bin", seed: 9, length: Int(Self.length), outcome)
       #expect(outcome.result.reused == 200_000)
-      #expect(bench.server.snapshot.requests("/url.bin").last?.range == "bytes=200000-299999")
+      #expect(fixture.server.snapshot.requests("/url.bin").last?.range == "bytes=200000-299999")
     }
   }
 
@@ -131,26 +132,26 @@ import Testing
   func retries() async throws {
     try await with(
       #"attachment; filename="server.bin""#, Fault(.status(500), when: .request(1))
-    ) { bench in
-      let outcome = try await finish(bench)
+    ) { fixture in
+      let outcome = try await finish(fixture)
       #expect(outcome.attempts == 1)
-      try bench.expectWhole("server.bin", seed: 9, length: Int(Self.length), outcome)
+      try fixture.expectWhole("server.bin", seed: 9, length: Int(Self.length), outcome)
     }
-    try await with(nil, Fault(.status(404))) { bench in
-      try bench.expectFailure(.notFound, try await finish(bench))
-      #expect(try bench.names().isEmpty)
+    try await with(nil, Fault(.status(404))) { fixture in
+      try fixture.expectFailure(.notFound, try await finish(fixture))
+      #expect(try fixture.names().isEmpty)
     }
   }
 
   @Test("A pause before the first answer leaves no file")
   func pausesEarly() async throws {
-    try await with(nil, Fault(.stallBeforeHead)) { bench in
-      let server = bench.server
-      let request = try bench.request("/url.bin") { $0.usesServerName = true }
-      let outcome = try await bench.run(
+    try await with(nil, Fault(.stallBeforeHead)) { fixture in
+      let server = fixture.server
+      let request = try fixture.request("/url.bin") { $0.usesSuggestedName = true }
+      let outcome = try await fixture.run(
         request, interruption: { try await server.waitForHeld("/url.bin") })
       #expect(outcome == nil)
-      #expect(try bench.names().isEmpty)
+      #expect(try fixture.names().isEmpty)
     }
   }
 
@@ -159,10 +160,10 @@ import Testing
     let resource = FaultScript.Resource("/url.bin", seed: 9, length: 0).with {
       $0.contentDisposition = #"attachment; filename="server.txt""#
     }
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await finish(bench)
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await finish(fixture)
       #expect(outcome.result.state == .completed)
-      #expect(try bench.names().count == 1)
+      #expect(try fixture.names().count == 1)
     }
   }
 }

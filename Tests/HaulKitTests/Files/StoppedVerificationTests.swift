@@ -21,20 +21,20 @@ struct StoppedVerificationTests {
   @Test("Case 3: a pause or a cancel during verification takes effect", arguments: [true, false])
   func commanded(isPause: Bool) async throws {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: Self.old)))
-    try await DownloadFixture.serving(held) { bench in
-      let request = try bench.file { $0.checksums = rightChecksums(length: Self.length) }
-      try await bench.interrupt(request, at: Self.old)
+    try await DownloadFixture.serving(held) { fixture in
+      let request = try fixture.file { $0.checksums = rightChecksums(length: Self.length) }
+      try await fixture.interrupt(request, at: Self.old)
       // The first byte that is read back is held, not the reads before the request.
-      bench.server.setFaults(resourcePath, [Fault(.stallBeforeHead)])
+      fixture.server.setFaults(resourcePath, [Fault(.stallBeforeHead)])
       let gate = ReadGate()
       gate.open()
       let disk = CountingDisk(POSIXDisk(), willRead: { gate.pass() })
       let (manager, transport) = try manager(disk)
       let transfer = try await manager.add(request)
-      try await bench.server.waitForHeld(resourcePath)
+      try await fixture.server.waitForHeld(resourcePath)
       gate.close()
-      bench.server.setFaults(resourcePath, [])
-      bench.server.release(resourcePath)
+      fixture.server.setFaults(resourcePath, [])
+      fixture.server.release(resourcePath)
       try await until { gate.held > 0 }
       #expect(await transfer.summary?.state == .running)
       let before = disk.counter.bytesRead
@@ -45,14 +45,14 @@ struct StoppedVerificationTests {
       #expect(disk.counter.bytesRead - before <= 2 << 20, "it does not read to the end")
       #expect(await transfer.summary?.state == (isPause ? .paused : .cancelled))
       if isPause {
-        #expect(try bench.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+        #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
         try await transfer.resume()
         let result = try await transfer.result
         #expect(result.verified == .checksum)
         #expect(result.reused >= Self.old)
-        #expect(try bench.isWhole("file.bin", seed: 7, length: Int(Self.length)))
+        #expect(try fixture.isWhole("file.bin", seed: 7, length: Int(Self.length)))
       } else {
-        #expect(try bench.names().isEmpty)
+        #expect(try fixture.names().isEmpty)
       }
       await manager.shutdown()
       await transport.shutdown()

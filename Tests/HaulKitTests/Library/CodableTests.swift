@@ -13,7 +13,7 @@ import Testing
     var request = TransferRequest.download(url, to: .file("/tmp/a")) {
       $0.headers = [("Authorization", "Bearer x"), ("Accept", "*/*")]
       $0.checksums = [Checksum("md5=00112233445566778899aabbccddeeff")].compactMap { $0 }
-      $0.retry.maximumTime = .milliseconds(1500)
+      $0.retry.maximumTimeWithoutProgress = .milliseconds(1500)
       $0.createsDirectories = true
       $0.maximumSize = .max
       $0.trustedRedirectHosts = ["other"]
@@ -38,7 +38,7 @@ import Testing
       state: .failed, path: "/a", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
       checksums: [Checksum("md5=00112233445566778899aabbccddeeff")].compactMap { $0 },
       verified: .checksum, coding: "gzip", error: error,
-      metrics: TransferMetrics(firstAnswer: .seconds(1), requests: 2, retries: 1))
+      metrics: TransferMetrics(timeToFirstResponse: .seconds(1), requests: 2, retries: 1))
     #expect(try again(result) == result)
     #expect(try again(error) == error)
     #expect(try again(TransferProgress(bytes: 1, total: 2)) == TransferProgress(bytes: 1, total: 2))

@@ -24,14 +24,14 @@ import Testing
     let held = names.map {
       FaultScript.Resource($0, seed: 1, length: 1000, faults: [Fault(.stall(after: 10))])
     }
-    try await DownloadFixture.with(held) { bench in
+    try await DownloadFixture.with(held) { fixture in
       var configuration = TransferManager.Configuration()
       configuration.maximumActive = 5
       configuration.maximumActivePerHost = cap
       try await withTransferManager(configuration) { manager in
         let added = try await manager.add(
-          names.map { TransferRequest(.download(try bench.request($0))) })
-        for name in names.prefix(cap ?? 5) { try await bench.server.waitForHeld(name) }
+          names.map { TransferRequest(.download(try fixture.request($0))) })
+        for name in names.prefix(cap ?? 5) { try await fixture.server.waitForHeld(name) }
         var running = 0
         for transfer in added where await transfer.summary?.state == .running { running += 1 }
         #expect(running == cap ?? 5)
@@ -41,11 +41,11 @@ import Testing
 
   @Test(arguments: [true, false])
   func `The directory of an exact path is created only on request`(creates: Bool) async throws {
-    try await DownloadFixture.with([FaultScript.Resource("/a", seed: 1, length: 10)]) { bench in
+    try await DownloadFixture.with([FaultScript.Resource("/a", seed: 1, length: 10)]) { fixture in
       var configuration = TransferManager.Configuration()
       configuration.waitsForDisk = false
       try await withTransferManager(configuration) { manager in
-        var request = try bench.request("/a", as: "new/deep/a")
+        var request = try fixture.request("/a", as: "new/deep/a")
         request.createsDirectories = creates
         let transfer = try await manager.add(TransferRequest(.download(request)))
         let error = await refusal { _ = try await transfer.result }

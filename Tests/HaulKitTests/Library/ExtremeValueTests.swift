@@ -71,7 +71,7 @@ import Testing
 
   @Test(arguments: [false, true])
   func `A chunk with fewer bytes than it counts fails the download`(isFile: Bool) async throws {
-    try await DownloadFixture.with([]) { bench in
+    try await DownloadFixture.with([]) { fixture in
       let transport = Fixed(headers: ["Content-Length": "\(1 << 20)", "ETag": "\"a\""]) {
         AsyncThrowingStream<any ByteChunk, any Error> { continuation in
           continuation.yield(ShortChunk())
@@ -80,20 +80,20 @@ import Testing
       }
       let manager = try TransferManager(transport: transport)
       let file = try TransferRequest.download(
-        ResourceURL("http://host/a"), to: .file(bench.path("a")))
+        ResourceURL("http://host/a"), to: .file(fixture.path("a")))
       let transfer = try await manager.add(isFile ? file : Self.stream("a"))
       let error = await #expect(throws: TransferError.self) { try await transfer.result }
       #expect(error?.code == .protocolViolation)
-      #expect(try bench.names().isEmpty)
+      #expect(try fixture.names().isEmpty)
       await manager.shutdown()
     }
   }
 
   @Test func `A rate limit of 0 is no limit, and the longest timeout is accepted`() async throws {
     let file = FaultScript.Resource("/f", length: 100_000)
-    try await DownloadFixture.with([file]) { bench in
-      let outcome = try await bench.run(
-        bench.request("/f"),
+    try await DownloadFixture.with([file]) { fixture in
+      let outcome = try await fixture.run(
+        fixture.request("/f"),
         configure: {
           $0.rateLimit = 0
           $0.connectTimeout = .seconds(Int64.max)
@@ -112,14 +112,14 @@ import Testing
   @Test func `Events that were not read before shutdown are there for the next manager`()
     async throws
   {
-    try await DownloadFixture.with([]) { bench in
-      let directory = "\(bench.directory)/queue"
+    try await DownloadFixture.with([]) { fixture in
+      let directory = "\(fixture.directory)/queue"
       var configuration = TransferManager.Configuration()
       configuration.isSuspended = true
       let manager = try await TransferManager(directory: directory, configuration)
       let unread = manager.events(after: 0)
       let transfer = try await manager.add(
-        .download(try ResourceURL("http://host/f"), to: .directory(bench.directory)))
+        .download(try ResourceURL("http://host/f"), to: .directory(fixture.directory)))
       try await transfer.cancel()
       await manager.shutdown()
       for await event in unread {

@@ -25,8 +25,8 @@ import Testing
   }
 
   @Test func `A list of a scope is continued in the next scope`() async throws {
-    try await DownloadFixture.with([]) { bench in
-      let place = bench.path("list")
+    try await DownloadFixture.with([]) { fixture in
+      let place = fixture.path("list")
       try await withTransferManager(directory: place) { manager in
         await manager.suspend()
         _ = try await manager.add(.step("later"))
@@ -37,8 +37,8 @@ import Testing
   }
 
   @Test func `A manager without references releases its directory`() async throws {
-    try await DownloadFixture.with([]) { bench in
-      let place = bench.path("list")
+    try await DownloadFixture.with([]) { fixture in
+      let place = fixture.path("list")
       var manager: TransferManager? = try await TransferManager(directory: place)
       let early = await refusal { _ = try await TransferManager(directory: place) }
       #expect(early?.code == .inUse)

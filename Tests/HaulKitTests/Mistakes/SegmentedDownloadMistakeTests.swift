@@ -9,8 +9,8 @@ import Testing
   private static let split = 64 << 10
 
   /// The first and last byte of every requested closed range.
-  private func ranges(_ bench: DownloadFixture) -> [(first: Int64, last: Int64?)] {
-    bench.server.snapshot.requests.compactMap { record in
+  private func ranges(_ fixture: DownloadFixture) -> [(first: Int64, last: Int64?)] {
+    fixture.server.snapshot.requests.compactMap { record in
       guard let text = record.range?.dropFirst("bytes=".count) else { return nil }
       let parts = text.split(separator: "-", omittingEmptySubsequences: false).map { Int64($0) }
       guard let first = parts[0] else { return nil }
@@ -26,13 +26,13 @@ import Testing
     let held = Fault(.stall(after: Int64(Self.split)), when: .first(3))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: Int64(length), faults: [held])
-    try await DownloadFixture.with([resource]) { bench in
-      async let running = bench.finish(try bench.request("/f.bin"))
-      try await bench.server.waitForHeld("/f.bin", count: 3)
-      bench.server.release()
+    try await DownloadFixture.with([resource]) { fixture in
+      async let running = fixture.finish(try fixture.request("/f.bin"))
+      try await fixture.server.waitForHeld("/f.bin", count: 3)
+      fixture.server.release()
       let outcome = try await running
-      try bench.expectWhole("f.bin", seed: 2, length: length, outcome)
-      let asked = ranges(bench)
+      try fixture.expectWhole("f.bin", seed: 2, length: length, outcome)
+      let asked = ranges(fixture)
       #expect(asked.count > 2, "several pieces were fetched")
       #expect(Set(asked.map(\.first)).count == asked.count)
       for range in asked {
@@ -46,7 +46,7 @@ import Testing
   /// Runs a download whose first half is sent, and calls `look` with each progress until it returns
   /// true; then the rest is sent.
   private func watch(
-    _ request: DownloadRequest, _ bench: DownloadFixture, look: (TransferProgress) throws -> Bool
+    _ request: DownloadRequest, _ fixture: DownloadFixture, look: (TransferProgress) throws -> Bool
   ) async throws -> (TransferResult?, [TransferProgress]) {
     let manager = try TransferManager()
     let events = manager.events()
@@ -57,8 +57,8 @@ import Testing
         seen.append(progress)
         if !isReleased, try look(progress) {
           isReleased = true
-          bench.server.setFaults("/f.bin", [])
-          bench.server.release()
+          fixture.server.setFaults("/f.bin", [])
+          fixture.server.release()
         }
       }
       if case .finished(let end) = event.kind {
@@ -78,9 +78,9 @@ import Testing
   func `Progress includes intermediate values, never falls, and never exceeds the length`()
     async throws
   {
-    try await DownloadFixture.with([Self.halfSent(2)]) { bench in
-      let request = try bench.request("/f.bin") { $0.connections = 1 }
-      let (result, seen) = try await watch(request, bench) { $0.bytes == 1 << 20 }
+    try await DownloadFixture.with([Self.halfSent(2)]) { fixture in
+      let request = try fixture.request("/f.bin") { $0.connections = 1 }
+      let (result, seen) = try await watch(request, fixture) { $0.bytes == 1 << 20 }
       #expect(result?.state == .completed)
       #expect(seen.map(\.bytes) == seen.map(\.bytes).sorted())
       #expect(seen.allSatisfy { $0.bytes >= 0 && $0.bytes <= 2 << 20 })
@@ -90,39 +90,39 @@ import Testing
 
   @Test(.timeLimit(.minutes(1)))
   func `Bytes are written as they arrive, and nothing is published before the end`() async throws {
-    try await DownloadFixture.with([Self.halfSent(2)]) { bench in
-      let request = try bench.request("/f.bin") { $0.connections = 1 }
+    try await DownloadFixture.with([Self.halfSent(2)]) { fixture in
+      let request = try fixture.request("/f.bin") { $0.connections = 1 }
       var names: [String] = []
-      let (result, _) = try await watch(request, bench) { _ in
-        guard let there = try? bench.contents("f.bin.haul.part"), there.count >= 1 << 20,
+      let (result, _) = try await watch(request, fixture) { _ in
+        guard let there = try? fixture.contents("f.bin.haul.part"), there.count >= 1 << 20,
           SeededContent.matches(seed: 2, there.prefix(1 << 20))
         else { return false }
-        names = try bench.names()
+        names = try fixture.names()
         return true
       }
       #expect(names == ["f.bin.haul.journal", "f.bin.haul.part"])
       #expect(result?.state == .completed)
-      #expect(try bench.isWhole("f.bin", seed: 2, length: 2 << 20))
+      #expect(try fixture.isWhole("f.bin", seed: 2, length: 2 << 20))
     }
   }
 
   @Test(.timeLimit(.minutes(1)))
   func `The existing file stays until the new one is complete`() async throws {
-    try await DownloadFixture.with([Self.halfSent(2)]) { bench in
-      try bench.put([1, 2, 3], as: "f.bin")
-      let request = try bench.request("/f.bin", as: "f.bin") {
+    try await DownloadFixture.with([Self.halfSent(2)]) { fixture in
+      try fixture.put([1, 2, 3], as: "f.bin")
+      let request = try fixture.request("/f.bin", as: "f.bin") {
         $0.connections = 1
         $0.ifExists = .overwrite
       }
       var old: [UInt8] = []
-      let (result, _) = try await watch(request, bench) { progress in
+      let (result, _) = try await watch(request, fixture) { progress in
         guard progress.bytes == 1 << 20 else { return false }
-        old = try bench.contents("f.bin")
+        old = try fixture.contents("f.bin")
         return true
       }
       #expect(old == [1, 2, 3])
       #expect(result?.state == .completed)
-      #expect(try bench.isWhole("f.bin", seed: 2, length: 2 << 20))
+      #expect(try fixture.isWhole("f.bin", seed: 2, length: 2 << 20))
     }
   }
 
@@ -136,9 +136,9 @@ import Testing
   ) async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 2 << 20, faults: [Fault(fault, when: .init(offsetAtLeast: 1))])
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin"))
-      try bench.expectWhole("f.bin", seed: 2, length: 2 << 20, outcome)
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin"))
+      try fixture.expectWhole("f.bin", seed: 2, length: 2 << 20, outcome)
     }
   }
 
@@ -149,9 +149,9 @@ import Testing
         Fault(.status(404), when: .init(offsetAtLeast: 1)),
         Fault(.stall(after: Int64(Self.split)), when: .request(1)),
       ])
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin"))
-      try bench.expectFailure(.notFound, outcome, without: "f.bin")
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin"))
+      try fixture.expectFailure(.notFound, outcome, without: "f.bin")
       #expect(outcome.result.error?.status == 404)
     }
   }
@@ -159,9 +159,9 @@ import Testing
   @Test func `Answers shorter than requested leave no hole`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 2, length: 1 << 20, faults: [Fault(.shortenRange(to: 50_001))])
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin"))
-      try bench.expectWhole("f.bin", seed: 2, length: 1 << 20, outcome)
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin"))
+      try fixture.expectWhole("f.bin", seed: 2, length: 1 << 20, outcome)
     }
   }
 }

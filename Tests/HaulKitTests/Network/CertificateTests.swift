@@ -12,33 +12,33 @@ import Testing
   func `An invalid certificate or TLS version fails at once and permanently`(
     kind: FaultServerTLS
   ) async throws {
-    try await DownloadFixture.with([Self.file], tls: kind) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin"))
-      try bench.expectFailure(.tls, outcome)
+    try await DownloadFixture.with([Self.file], tls: kind) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin"))
+      try fixture.expectFailure(.tls, outcome)
       #expect(outcome.result.error?.isRetryable == false)
       #expect(outcome.attempts == 0)
-      #expect(bench.server.snapshot.requests.isEmpty)
-      #expect(try bench.names().isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
+      #expect(try fixture.names().isEmpty)
     }
   }
 
   @Test func `An unknown certificate authority fails at once`() async throws {
-    try await DownloadFixture.with([Self.file], tls: .good) { bench in
-      let outcome = try await bench.run(
-        try bench.request("/f.bin"), configure: { $0.certificateAuthorities = nil })
-      try bench.expectFailure(.tls, outcome)
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/f.bin"), configure: { $0.certificateAuthorities = nil })
+      try fixture.expectFailure(.tls, outcome)
       #expect(outcome?.attempts == 0)
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test func `A certificate is refused if another authority is configured`() async throws {
-    try await DownloadFixture.with([Self.file], tls: .good) { bench in
-      let other = bench.path("other.pem")
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      let other = fixture.path("other.pem")
       try CertificateAuthority().pem.write(toFile: other, atomically: true, encoding: .utf8)
-      let outcome = try await bench.run(
-        try bench.request("/f.bin"), configure: { $0.certificateAuthorities = other })
-      try bench.expectFailure(.tls, outcome)
+      let outcome = try await fixture.run(
+        try fixture.request("/f.bin"), configure: { $0.certificateAuthorities = other })
+      try fixture.expectFailure(.tls, outcome)
     }
   }
 
@@ -46,10 +46,10 @@ import Testing
   func `A valid certificate is trusted with the file of its authority`(
     host: String
   ) async throws {
-    try await DownloadFixture.with([Self.file], tls: .good) { bench in
-      var request = try bench.request("/f.bin")
-      request.url = try ResourceURL(bench.server.url("/f.bin", host: host))
-      try bench.expectWhole("f.bin", seed: 54, length: 300_000, try await bench.finish(request))
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      var request = try fixture.request("/f.bin")
+      request.url = try ResourceURL(fixture.server.url("/f.bin", host: host))
+      try fixture.expectWhole("f.bin", seed: 54, length: 300_000, try await fixture.finish(request))
     }
   }
 
@@ -57,30 +57,31 @@ import Testing
   func `With allowInsecure, no connection is verified`(
     kind: FaultServerTLS
   ) async throws {
-    try await DownloadFixture.with([Self.file], tls: kind) { bench in
-      let outcome = try await bench.finish(
-        try bench.request("/f.bin") {
+    try await DownloadFixture.with([Self.file], tls: kind) { fixture in
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin") {
           $0.allowInsecure = true
           $0.connections = 4
         })
-      try bench.expectWhole("f.bin", seed: 54, length: 300_000, outcome)
+      try fixture.expectWhole("f.bin", seed: 54, length: 300_000, outcome)
     }
   }
 
   @Test func `With allowInsecure, TLS 1.1 is still refused`() async throws {
-    try await DownloadFixture.with([Self.file], tls: .tls11Only) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.allowInsecure = true })
-      try bench.expectFailure(.tls, outcome)
+    try await DownloadFixture.with([Self.file], tls: .tls11Only) { fixture in
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin") { $0.allowInsecure = true })
+      try fixture.expectFailure(.tls, outcome)
     }
   }
 
   @Test func `A redirect to another origin is verified despite allowInsecure`() async throws {
     try await withFaultServer(FaultScript([Self.file]), tls: .selfSigned) { other in
       let start = FaultScript.Resource.redirecting("/start", to: other.url("/f.bin"))
-      try await DownloadFixture.with([start], tls: .selfSigned) { bench in
-        let request = try bench.request("/start", as: "f.bin") { $0.allowInsecure = true }
-        try bench.expectFailure(.tls, try await bench.finish(request), without: "f.bin")
-        #expect(bench.server.snapshot.requestCount("/start") == 1)
+      try await DownloadFixture.with([start], tls: .selfSigned) { fixture in
+        let request = try fixture.request("/start", as: "f.bin") { $0.allowInsecure = true }
+        try fixture.expectFailure(.tls, try await fixture.finish(request), without: "f.bin")
+        #expect(fixture.server.snapshot.requestCount("/start") == 1)
         #expect(other.snapshot.requests.isEmpty)
       }
     }
@@ -89,18 +90,18 @@ import Testing
   @Test func `A redirect within the origin keeps allowInsecure`() async throws {
     try await DownloadFixture.with(
       [.redirecting("/start", to: "/f.bin"), Self.file], tls: .selfSigned
-    ) { bench in
-      let request = try bench.request("/start", as: "f.bin") { $0.allowInsecure = true }
-      try bench.expectWhole("f.bin", seed: 54, length: 300_000, try await bench.finish(request))
+    ) { fixture in
+      let request = try fixture.request("/start", as: "f.bin") { $0.allowInsecure = true }
+      try fixture.expectWhole("f.bin", seed: 54, length: 300_000, try await fixture.finish(request))
     }
   }
 
   @Test func `The allowInsecure option applies to one transfer only`() async throws {
-    try await DownloadFixture.with([Self.file], tls: .selfSigned) { bench in
-      _ = try await bench.finish(
-        try bench.request("/f.bin", as: "first") { $0.allowInsecure = true })
-      let second = try await bench.finish(try bench.request("/f.bin", as: "second"))
-      try bench.expectFailure(.tls, second, without: "second")
+    try await DownloadFixture.with([Self.file], tls: .selfSigned) { fixture in
+      _ = try await fixture.finish(
+        try fixture.request("/f.bin", as: "first") { $0.allowInsecure = true })
+      let second = try await fixture.finish(try fixture.request("/f.bin", as: "second"))
+      try fixture.expectFailure(.tls, second, without: "second")
     }
   }
 
@@ -108,17 +109,17 @@ import Testing
   func `A certificate for an IP address is not valid for a host name`(
     version: TransferManager.Configuration.HTTPVersion
   ) async throws {
-    try await DownloadFixture.with([Self.file], tls: .addressOnly, http2: true) { bench in
-      var named = try bench.request("/f.bin", as: "named")
-      named.url = try ResourceURL(bench.server.url("/f.bin", host: "localhost"))
-      let outcome = try await bench.run(named, configure: { $0.httpVersion = version })
-      try bench.expectFailure(.tls, outcome, without: "named")
+    try await DownloadFixture.with([Self.file], tls: .addressOnly, http2: true) { fixture in
+      var named = try fixture.request("/f.bin", as: "named")
+      named.url = try ResourceURL(fixture.server.url("/f.bin", host: "localhost"))
+      let outcome = try await fixture.run(named, configure: { $0.httpVersion = version })
+      try fixture.expectFailure(.tls, outcome, without: "named")
       #expect(outcome?.attempts == 0)
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
 
-      let addressed = try await bench.run(
-        try bench.request("/f.bin"), configure: { $0.httpVersion = version })
-      try bench.expectWhole("f.bin", seed: 54, length: 300_000, addressed)
+      let addressed = try await fixture.run(
+        try fixture.request("/f.bin"), configure: { $0.httpVersion = version })
+      try fixture.expectWhole("f.bin", seed: 54, length: 300_000, addressed)
     }
   }
 

@@ -26,47 +26,47 @@ import Testing
   }
 
   private func certificate(
-    of authority: CertificateAuthority, in bench: DownloadFixture
+    of authority: CertificateAuthority, in fixture: DownloadFixture
   ) throws -> ClientCertificate {
     let client = try authority.client()
-    try bench.put(Array(client.certificate.utf8), as: "client.pem")
-    try bench.put(Array(client.key.utf8), as: "client.key")
+    try fixture.put(Array(client.certificate.utf8), as: "client.pem")
+    try fixture.put(Array(client.key.utf8), as: "client.key")
     return ClientCertificate(
-      certificateFile: bench.path("client.pem"), keyFile: bench.path("client.key"))
+      certificateFile: fixture.path("client.pem"), keyFile: fixture.path("client.key"))
   }
 
   @Test func `A client certificate that the server trusts is accepted`() async throws {
-    try await withServer { bench, clients in
-      let client = try certificate(of: clients, in: bench)
-      let outcome = try await bench.run(
-        try bench.request("/f.bin"), configure: { $0.clientCertificate = client })
-      try bench.expectWhole("f.bin", seed: 55, length: 300_000, outcome)
+    try await withServer { fixture, clients in
+      let client = try certificate(of: clients, in: fixture)
+      let outcome = try await fixture.run(
+        try fixture.request("/f.bin"), configure: { $0.clientCertificate = client })
+      try fixture.expectWhole("f.bin", seed: 55, length: 300_000, outcome)
     }
   }
 
   @Test func `A client certificate of one manager is not used by another`() async throws {
-    try await withServer { bench, clients in
-      let client = try certificate(of: clients, in: bench)
-      _ = try await bench.run(
-        try bench.request("/f.bin", as: "first"), configure: { $0.clientCertificate = client })
-      let outcome = try await bench.run(
-        try bench.request("/f.bin", as: "second") { $0.retry.retries = 0 })
+    try await withServer { fixture, clients in
+      let client = try certificate(of: clients, in: fixture)
+      _ = try await fixture.run(
+        try fixture.request("/f.bin", as: "first"), configure: { $0.clientCertificate = client })
+      let outcome = try await fixture.run(
+        try fixture.request("/f.bin", as: "second") { $0.retry.retries = 0 })
       #expect(outcome?.result.state == .failed)
-      #expect(bench.server.snapshot.requestCount("/f.bin") >= 1)
-      #expect(try !bench.names().contains("second"))
+      #expect(fixture.server.snapshot.requestCount("/f.bin") >= 1)
+      #expect(try !fixture.names().contains("second"))
     }
   }
 
   @Test func `A client certificate of another authority is rejected`() async throws {
-    try await withServer { bench, _ in
-      let client = try certificate(of: try CertificateAuthority(), in: bench)
-      let outcome = try await bench.run(
-        try bench.request("/f.bin") { $0.retry.retries = 0 },
+    try await withServer { fixture, _ in
+      let client = try certificate(of: try CertificateAuthority(), in: fixture)
+      let outcome = try await fixture.run(
+        try fixture.request("/f.bin") { $0.retry.retries = 0 },
         configure: { $0.clientCertificate = client })
       #expect(outcome?.result.state == .failed)
       let error = outcome?.result.error
       #expect(error?.remedy == .clientCertificate, "\(String(describing: error))")
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
@@ -82,12 +82,12 @@ import Testing
   }
 
   @Test func `A server without the required TLS version is refused`() async throws {
-    try await DownloadFixture.with([Self.file], tls: .tls12Only) { bench in
-      let fine = try await bench.run(try bench.request("/f.bin"))
-      try bench.expectWhole("f.bin", seed: 55, length: 300_000, fine)
-      let outcome = try await bench.run(
-        try bench.request("/f.bin", as: "second"), configure: { $0.minimumTLS = .tls13 })
-      try bench.expectFailure(.tls, outcome, without: "second")
+    try await DownloadFixture.with([Self.file], tls: .tls12Only) { fixture in
+      let fine = try await fixture.run(try fixture.request("/f.bin"))
+      try fixture.expectWhole("f.bin", seed: 55, length: 300_000, fine)
+      let outcome = try await fixture.run(
+        try fixture.request("/f.bin", as: "second"), configure: { $0.minimumTLS = .tls13 })
+      try fixture.expectFailure(.tls, outcome, without: "second")
       #expect(outcome?.attempts == 0)
     }
   }

@@ -12,20 +12,20 @@ import Testing
     let fault = Fault(.reset(after: bytes), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 36, length: Int64(Self.length), faults: [fault])
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 1 })
-      try bench.expectWhole("f.bin", seed: 36, length: Self.length, outcome)
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin") { $0.connections = 1 })
+      try fixture.expectWhole("f.bin", seed: 36, length: Self.length, outcome)
       #expect(outcome.attempts == 1)
-      #expect(try bench.names() == ["f.bin"])
+      #expect(try fixture.names() == ["f.bin"])
     }
   }
 
   @Test func `A file completes although each connection is reset in turn`() async throws {
     let fault = Fault(.reset(after: 100_000), when: .init(times: 6))
     let resource = FaultScript.Resource("/f.bin", seed: 36, length: 2 << 20, faults: [fault])
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 4 })
-      try bench.expectWhole("f.bin", seed: 36, length: 2 << 20, outcome)
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin") { $0.connections = 4 })
+      try fixture.expectWhole("f.bin", seed: 36, length: 2 << 20, outcome)
       #expect(outcome.restarts == 0)
     }
   }
@@ -37,9 +37,9 @@ import Testing
       rest -= rest / 3
     }
     let resource = FaultScript.Resource("/f.bin", seed: 36, length: 30_000, faults: faults)
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.retry.retries = 1 })
-      try bench.expectWhole("f.bin", seed: 36, length: 30_000, outcome)
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin") { $0.retry.retries = 1 })
+      try fixture.expectWhole("f.bin", seed: 36, length: 30_000, outcome)
       #expect(outcome.attempts == 5)
     }
   }
@@ -48,15 +48,16 @@ import Testing
     let fault = Fault(.reset(after: 300_000), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 36, length: Int64(Self.length), faults: [fault])
-    try await DownloadFixture.with([resource]) { bench in
-      let request = try bench.request("/f.bin") {
+    try await DownloadFixture.with([resource]) { fixture in
+      let request = try fixture.request("/f.bin") {
         $0.connections = 1
         $0.retry.retries = 0
       }
-      try bench.expectFailure(.connectionLost, try await bench.finish(request), without: "f.bin")
-      #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
-      let second = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 36, length: Self.length, second)
+      try fixture.expectFailure(
+        .connectionLost, try await fixture.finish(request), without: "f.bin")
+      #expect(try fixture.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+      let second = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 36, length: Self.length, second)
       #expect(second.result.reused > 0)
       #expect(second.result.fetched < Int64(Self.length))
     }
@@ -66,10 +67,10 @@ import Testing
     let fault = Fault(.stall(after: 200_000), when: .request(1))
     let resource = FaultScript.Resource(
       "/f.bin", seed: 37, length: Int64(Self.length), faults: [fault])
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(
-        try bench.request("/f.bin") { $0.connections = 1 }, idleTimeout: .milliseconds(200))
-      try bench.expectWhole("f.bin", seed: 37, length: Self.length, outcome)
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin") { $0.connections = 1 }, idleTimeout: .milliseconds(200))
+      try fixture.expectWhole("f.bin", seed: 37, length: Self.length, outcome)
       let codes = outcome.attemptCodes
       #expect(codes.contains(.stalled))
     }
@@ -78,30 +79,30 @@ import Testing
   @Test func `A permanently stalled server is reported as a failure`() async throws {
     let resource = FaultScript.Resource(
       "/f.bin", seed: 37, length: Int64(Self.length), faults: [Fault(.stall(after: 200_000))])
-    try await DownloadFixture.with([resource]) { bench in
-      let request = try bench.request("/f.bin") {
+    try await DownloadFixture.with([resource]) { fixture in
+      let request = try fixture.request("/f.bin") {
         $0.connections = 1
         $0.retry.retries = 0
       }
-      let outcome = try await bench.finish(request, idleTimeout: .milliseconds(200))
+      let outcome = try await fixture.finish(request, idleTimeout: .milliseconds(200))
       #expect(outcome.result.state == .failed)
       // On a slow machine, the head may have been late already.
       #expect(outcome.code == .stalled || outcome.code == .timeout, "\(outcome.result)")
       #expect(outcome.result.error?.isRetryable == true)
-      #expect(try !bench.names().contains("f.bin"))
+      #expect(try !fixture.names().contains("f.bin"))
     }
   }
 
   @Test(arguments: [Fault.Action.stallBeforeHead, .stallInHead(after: 30)])
   func `An endless head times out`(fault: Fault.Action) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 39, length: 1000, faults: [Fault(fault)])
-    try await DownloadFixture.with([resource]) { bench in
-      let request = try bench.request("/f.bin") { $0.retry.retries = 0 }
-      let outcome = try await bench.finish(request, idleTimeout: .milliseconds(200))
+    try await DownloadFixture.with([resource]) { fixture in
+      let request = try fixture.request("/f.bin") { $0.retry.retries = 0 }
+      let outcome = try await fixture.finish(request, idleTimeout: .milliseconds(200))
       #expect(outcome.result.state == .failed)
       #expect(outcome.code == .timeout || outcome.code == .stalled, "\(outcome.result)")
       #expect(outcome.result.error?.isRetryable == true)
-      #expect(try bench.names().isEmpty)
+      #expect(try fixture.names().isEmpty)
     }
   }
 }

@@ -60,14 +60,14 @@ import Testing
     async throws
   {
     let (coding, base64) = Self.bodies[index]
-    try await DownloadFixture.with([resource(coding, base64)]) { bench in
-      let outcome = try await bench.finish(
-        bench.request("/f", as: "out") { $0.decodesContent = true })
+    try await DownloadFixture.with([resource(coding, base64)]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.state == .completed, "\(outcome.result)")
       #expect(outcome.result.verified == .framing)
       #expect(outcome.result.coding == nil)
-      #expect(String(decoding: try bench.contents("out"), as: UTF8.self) == Self.plain)
-      let requests = bench.server.snapshot.requests
+      #expect(String(decoding: try fixture.contents("out"), as: UTF8.self) == Self.plain)
+      let requests = fixture.server.snapshot.requests
       #expect(requests.count == 1)
       #expect(requests[0].range == nil)
       #expect(requests[0].header("accept-encoding")?.hasPrefix("gzip, deflate") == true)
@@ -76,11 +76,11 @@ import Testing
 
   @Test func `An unrequested coding is stored as sent, and reported`() async throws {
     let (coding, base64) = Self.bodies[0]
-    try await DownloadFixture.with([resource(coding, base64)]) { bench in
-      let outcome = try await bench.finish(bench.request("/f", as: "out"))
+    try await DownloadFixture.with([resource(coding, base64)]) { fixture in
+      let outcome = try await fixture.finish(fixture.request("/f", as: "out"))
       #expect(outcome.result.state == .completed)
       #expect(outcome.result.coding == "gzip")
-      #expect(try bench.contents("out") == Array(Data(base64Encoded: base64) ?? Data()))
+      #expect(try fixture.contents("out") == Array(Data(base64Encoded: base64) ?? Data()))
     }
   }
 
@@ -89,14 +89,14 @@ import Testing
     let (coding, base64) = Self.bodies[index]
     let bytes = Data(base64Encoded: base64) ?? Data()
     let short = bytes.dropLast(1).base64EncodedString()
-    try await DownloadFixture.with([resource(coding, short, isDelimited: true)]) { bench in
-      let outcome = try await bench.finish(
-        bench.request("/f", as: "out") {
+    try await DownloadFixture.with([resource(coding, short, isDelimited: true)]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") {
           $0.decodesContent = true
           $0.retry.retries = 0
         })
       #expect(outcome.result.error?.code == .connectionLost, "\(outcome.result)")
-      #expect(try !bench.names().contains("out"))
+      #expect(try !fixture.names().contains("out"))
     }
   }
 
@@ -105,20 +105,20 @@ import Testing
     let (coding, base64) = Self.bodies[index]
     var bytes = Data(base64Encoded: base64) ?? Data()
     bytes += Data("more".utf8)
-    try await DownloadFixture.with([resource(coding, bytes.base64EncodedString())]) { bench in
-      let outcome = try await bench.finish(
-        bench.request("/f", as: "out") { $0.decodesContent = true })
+    try await DownloadFixture.with([resource(coding, bytes.base64EncodedString())]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.error?.code == .protocolViolation, "\(outcome.result)")
-      #expect(try !bench.names().contains("out"))
+      #expect(try !fixture.names().contains("out"))
     }
   }
 
   @Test(arguments: [(Int64(99_999), TransferError.Code?.some(.tooLarge)), (100_000, nil)])
   func `The decoded size is limited`(limit: Int64, code: TransferError.Code?) async throws {
     let (coding, base64) = Self.bodies[0]
-    try await DownloadFixture.with([resource(coding, base64)]) { bench in
-      let outcome = try await bench.finish(
-        bench.request("/f", as: "out") {
+    try await DownloadFixture.with([resource(coding, base64)]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") {
           $0.decodesContent = true
           $0.maximumSize = limit
         })
@@ -127,18 +127,18 @@ import Testing
   }
 
   @Test func `An unknown coding fails, and nothing is stored`() async throws {
-    try await DownloadFixture.with([resource("zstd", "AAAA")]) { bench in
-      let outcome = try await bench.finish(
-        bench.request("/f", as: "out") { $0.decodesContent = true })
+    try await DownloadFixture.with([resource("zstd", "AAAA")]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.error?.code == .notYetSupported)
-      #expect(try !bench.names().contains("out"))
+      #expect(try !fixture.names().contains("out"))
     }
   }
 
   @Test func `A body without a coding is stored unchanged`() async throws {
-    try await DownloadFixture.with([.plain("f")]) { bench in
-      let outcome = try await bench.finish(
-        bench.request("/f", as: "out") { $0.decodesContent = true })
+    try await DownloadFixture.with([.plain("f")]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.state == .completed)
       #expect(outcome.result.coding == nil)
     }
@@ -146,16 +146,17 @@ import Testing
 
   @Test func `Bytes of a run without decoding are not joined with decoded ones`() async throws {
     let (coding, base64) = Self.bodies[0]
-    try await DownloadFixture.with([.held("f")]) { bench in
-      let paused = try await bench.run(
-        bench.request("/f", as: "out"), interruption: { try await bench.server.waitForHeld("/f") })
+    try await DownloadFixture.with([.held("f")]) { fixture in
+      let paused = try await fixture.run(
+        fixture.request("/f", as: "out"),
+        interruption: { try await fixture.server.waitForHeld("/f") })
       #expect(paused == nil)
-      bench.server.setFaults("/f", resource(coding, base64).faults)
-      let outcome = try await bench.finish(
-        bench.request("/f", as: "out") { $0.decodesContent = true })
+      fixture.server.setFaults("/f", resource(coding, base64).faults)
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.state == .completed)
       #expect(outcome.result.reused == 0)
-      #expect(String(decoding: try bench.contents("out"), as: UTF8.self) == Self.plain)
+      #expect(String(decoding: try fixture.contents("out"), as: UTF8.self) == Self.plain)
     }
   }
 }

@@ -23,8 +23,8 @@ import Testing
     "Case 42: an additional connection asks the original address again; the host's limit stays",
     arguments: [401, 403, 404, 410])
   func additional(status: Int) async throws {
-    try await DownloadFixture.with(resources(status)) { bench in
-      let server = bench.server
+    try await DownloadFixture.with(resources(status)) { fixture in
+      let server = fixture.server
       let watcher = Task {
         // The second connection has met the expired link: from now on the original address leads to
         // the new one.
@@ -34,10 +34,10 @@ import Testing
         try await server.waitUntil { $0.requestCount("/f") >= 5 }
         server.release("/f")
       }
-      let outcome = try await bench.finish(
-        try bench.request("/start", as: "f.bin") { $0.connections = 4 })
+      let outcome = try await fixture.finish(
+        try fixture.request("/start", as: "f.bin") { $0.connections = 4 })
       try await watcher.value
-      try bench.expectWhole("f.bin", seed: 42, length: Int(Self.length), outcome)
+      try fixture.expectWhole("f.bin", seed: 42, length: Int(Self.length), outcome)
       #expect(outcome.attempts == 0)
       #expect(outcome.restarts == 0)
     }
@@ -50,14 +50,14 @@ import Testing
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(404), when: .init(skip: 1)),
       ])
-    try await DownloadFixture.with([signed, .redirecting("/start", to: "/signed")]) { bench in
-      let first = try await bench.finish(
-        try bench.request("/start", as: "f.bin") { $0.connections = 1 })
-      try bench.expectFailure(.needsNewURL, first, without: "f.bin")
-      bench.server.setFaults("/signed", [])
-      let second = try await bench.finish(
-        try bench.request("/start", as: "f.bin") { $0.connections = 1 })
-      try bench.expectWhole("f.bin", seed: 42, length: 600_000, second)
+    try await DownloadFixture.with([signed, .redirecting("/start", to: "/signed")]) { fixture in
+      let first = try await fixture.finish(
+        try fixture.request("/start", as: "f.bin") { $0.connections = 1 })
+      try fixture.expectFailure(.needsNewURL, first, without: "f.bin")
+      fixture.server.setFaults("/signed", [])
+      let second = try await fixture.finish(
+        try fixture.request("/start", as: "f.bin") { $0.connections = 1 })
+      try fixture.expectWhole("f.bin", seed: 42, length: 600_000, second)
       #expect(second.result.reused + second.result.fetched == 600_000)
     }
   }
@@ -69,10 +69,10 @@ import Testing
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(403), when: .init(skip: 1)),
       ])
-    try await DownloadFixture.with([file]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin") { $0.connections = 1 })
-      try bench.expectFailure(.needsNewURL, outcome, without: "f.bin")
-      #expect(try bench.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
+    try await DownloadFixture.with([file]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin") { $0.connections = 1 })
+      try fixture.expectFailure(.needsNewURL, outcome, without: "f.bin")
+      #expect(try fixture.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
     }
   }
 
@@ -80,8 +80,8 @@ import Testing
   func neverWorked() async throws {
     let gone = FaultScript.Resource(
       "/gone", seed: 1, length: 100, faults: [Fault(.status(404))])
-    try await DownloadFixture.with([gone, .redirecting("/start", to: "/gone")]) { bench in
-      try bench.expectFailure(.notFound, try await bench.finish(try bench.request("/start")))
+    try await DownloadFixture.with([gone, .redirecting("/start", to: "/gone")]) { fixture in
+      try fixture.expectFailure(.notFound, try await fixture.finish(try fixture.request("/start")))
     }
   }
 }

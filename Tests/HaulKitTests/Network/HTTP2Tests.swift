@@ -13,10 +13,10 @@ import Testing
   }
 
   private func requests(
-    _ bench: DownloadFixture, _ count: Int, _ change: (inout DownloadRequest) -> Void = { _ in }
+    _ fixture: DownloadFixture, _ count: Int, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) throws -> [DownloadRequest] {
     try (0..<count).map { index in
-      try bench.request("/\(index)") {
+      try fixture.request("/\(index)") {
         $0.connections = 1
         change(&$0)
       }
@@ -27,59 +27,59 @@ import Testing
     try await DownloadFixture.with(
       Self.files(6, Fault(.stall(after: 1000))), tls: .good, http2: true
     ) {
-      bench in
+      fixture in
       let releaser = Task {
         // All that may be active for one host run at the same time.
-        try await bench.server.waitUntil { $0.total.held >= 4 }
-        for path in 0..<6 { bench.server.setFaults("/\(path)", []) }
-        bench.server.release()
+        try await fixture.server.waitUntil { $0.total.held >= 4 }
+        for path in 0..<6 { fixture.server.setFaults("/\(path)", []) }
+        fixture.server.release()
       }
-      let outcomes = try await bench.withManager { manager in
-        try await bench.finishAll(try requests(bench, 6), with: manager)
+      let outcomes = try await fixture.withManager { manager in
+        try await fixture.finishAll(try requests(fixture, 6), with: manager)
       }
       try await releaser.value
       for (index, outcome) in outcomes.enumerated() {
-        try bench.expectWhole(
+        try fixture.expectWhole(
           "\(index)", seed: UInt64(index + 1), length: Self.length, outcome)
       }
-      let first = bench.server.snapshot.requests.prefix(4)
+      let first = fixture.server.snapshot.requests.prefix(4)
       #expect(first.allSatisfy { $0.version == .http2 }, "\(first)")
       #expect(Set(first.map(\.connection)).count == 1)
     }
   }
 
   @Test func `A single file is downloaded over HTTP-1-1`() async throws {
-    try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { bench in
-      let outcome = try await bench.finish(try bench.request("/0"))
-      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
-      #expect(bench.server.snapshot.requests.allSatisfy { $0.version == .http1 })
+    try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/0"))
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(fixture.server.snapshot.requests.allSatisfy { $0.version == .http1 })
     }
   }
 
   @Test func `With http1 configured, even many files use HTTP-1-1`() async throws {
-    try await DownloadFixture.with(Self.files(4), tls: .good, http2: true) { bench in
-      let outcomes = try await bench.withManager({ $0.httpVersion = .http1 }) { manager in
-        try await bench.finishAll(try requests(bench, 4), with: manager)
+    try await DownloadFixture.with(Self.files(4), tls: .good, http2: true) { fixture in
+      let outcomes = try await fixture.withManager({ $0.httpVersion = .http1 }) { manager in
+        try await fixture.finishAll(try requests(fixture, 4), with: manager)
       }
       #expect(outcomes.allSatisfy { $0.result.state == .completed })
-      #expect(bench.server.snapshot.requests.allSatisfy { $0.version == .http1 })
+      #expect(fixture.server.snapshot.requests.allSatisfy { $0.version == .http1 })
     }
   }
 
   @Test func `Additional ranges of a transfer use their own HTTP-1-1 connections`() async throws {
     let fault = Fault(.stall(after: 100_000), when: .request(1))
     let file = FaultScript.Resource("/f", seed: 9, length: 8 << 20, faults: [fault])
-    try await DownloadFixture.with([file], tls: .good, http2: true) { bench in
-      let server = bench.server
+    try await DownloadFixture.with([file], tls: .good, http2: true) { fixture in
+      let server = fixture.server
       let releaser = Task {
         try await server.waitForHeld("/f")
         try await server.waitForRequests(2, path: "/f")
         server.release()
       }
-      let outcome = try await bench.run(
-        try bench.request("/f") { $0.connections = 4 }, configure: { $0.httpVersion = .http2 })
+      let outcome = try await fixture.run(
+        try fixture.request("/f") { $0.connections = 4 }, configure: { $0.httpVersion = .http2 })
       try await releaser.value
-      try bench.expectWhole("f", seed: 9, length: 8 << 20, outcome)
+      try fixture.expectWhole("f", seed: 9, length: 8 << 20, outcome)
       let versions = server.snapshot.requests("/f").map(\.version)
       // The second request came while the first was held. A request without other open connections
       // counts as a first one again.
@@ -89,38 +89,38 @@ import Testing
 
   @Test func `A body larger than all flow-control windows downloads completely`() async throws {
     let file = FaultScript.Resource("/f", seed: 8, length: 40 << 20)
-    try await DownloadFixture.with([file], tls: .good, http2: true) { bench in
-      let outcome = try await bench.run(
-        try bench.request("/f") { $0.connections = 1 },
+    try await DownloadFixture.with([file], tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/f") { $0.connections = 1 },
         configure: { $0.httpVersion = .http2 })
-      try bench.expectWhole("f", seed: 8, length: 40 << 20, outcome)
-      #expect(bench.server.snapshot.requests.map(\.version) == [.http2])
+      try fixture.expectWhole("f", seed: 8, length: 40 << 20, outcome)
+      #expect(fixture.server.snapshot.requests.map(\.version) == [.http2])
       #expect(outcome?.attempts == 0)
     }
   }
 
   @Test(.timeLimit(.minutes(1)))
   func `The rate limit applies to HTTP-2`() async throws {
-    try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { bench in
+    try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { fixture in
       let clock = ManualClock()
-      let authorities = try bench.authorityFile()
-      let (manager, end) = try bench.manager(clock: clock, authorities: authorities) {
+      let authorities = try fixture.authorityFile()
+      let (manager, end) = try fixture.manager(clock: clock, authorities: authorities) {
         $0.httpVersion = .http2
         $0.rateLimit = 1
       }
-      let transfer = try await manager.add(try requests(bench, 1)[0])
+      let transfer = try await manager.add(try requests(fixture, 1)[0])
       // Timers of the engine fire every 100 ms; only waits for the rate are longer.
       try await until {
         let isEnded = await transfer.summary?.state.isEnded == true
         return isEnded || clock.wakeUps.contains { $0 > .milliseconds(100) }
       }
       #expect(await transfer.summary?.state == .running)
-      let written = try bench.contents("0.haul.part").count { $0 != 0 }
+      let written = try fixture.contents("0.haul.part").count { $0 != 0 }
       #expect(written <= 1, "the rate allows one byte at once")
       manager.setRateLimit(nil)
       #expect(try await transfer.result.state == .completed)
-      #expect(try bench.isWhole("0", seed: 1, length: Self.length))
-      #expect(bench.server.snapshot.requests.map(\.version) == [.http2])
+      #expect(try fixture.isWhole("0", seed: 1, length: Self.length))
+      #expect(fixture.server.snapshot.requests.map(\.version) == [.http2])
       await end()
     }
   }
@@ -131,14 +131,14 @@ import Testing
     try await DownloadFixture.with(
       Self.files(2, Fault(.stall(after: 1000))), tls: .good, http2: true
     ) {
-      bench in
-      let server = bench.server
-      let outcomes = try await bench.withManager({ $0.httpVersion = .http2 }) { manager in
-        let wanted = try requests(bench, 1)
+      fixture in
+      let server = fixture.server
+      let outcomes = try await fixture.withManager({ $0.httpVersion = .http2 }) { manager in
+        let wanted = try requests(fixture, 1)
         let unwanted = try await manager.add(
-          try bench.request("/1") { $0.connections = 1 })
+          try fixture.request("/1") { $0.connections = 1 })
         try await server.waitForHeld("/1")
-        async let finished = bench.finishAll(wanted, with: manager)
+        async let finished = fixture.finishAll(wanted, with: manager)
         try await server.waitForHeld("/0")
         try await unwanted.cancel()
         try await server.waitUntil { $0.requests("/1").first?.outcome == .abandoned }
@@ -146,7 +146,7 @@ import Testing
         server.release("/0")
         return try await finished
       }
-      try bench.expectWhole("0", seed: 1, length: Self.length, outcomes.first)
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcomes.first)
       #expect(Set(server.snapshot.requests.map(\.connection)).count == 1)
       #expect(outcomes.first?.attempts == 0)
     }
@@ -157,24 +157,24 @@ import Testing
     how: Fault.Ending
   ) async throws {
     let fault = Fault(.cut(how: how, after: 0, in: .head), when: .request(1))
-    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
-      let outcome = try await bench.run(
-        try bench.request("/0") {
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") {
           $0.retry.retries = 0
           $0.connections = 1
         }, configure: { $0.httpVersion = .http2 })
-      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
       #expect(outcome?.attempts == 0)
-      #expect(bench.server.snapshot.requests.map(\.version) == [.http2, .http2])
+      #expect(fixture.server.snapshot.requests.map(\.version) == [.http2, .http2])
     }
   }
 
   @Test func `A server that refuses every stream fails the download`() async throws {
     let fault = Fault(.cut(how: .refuse, after: 0, in: .head))
-    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
-      let outcome = try await bench.run(
-        try bench.request("/0") { $0.retry.retries = 0 }, configure: { $0.httpVersion = .http2 })
-      try bench.expectFailure(.connectionLost, outcome, without: "0")
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") { $0.retry.retries = 0 }, configure: { $0.httpVersion = .http2 })
+      try fixture.expectFailure(.connectionLost, outcome, without: "0")
     }
   }
 
@@ -183,26 +183,26 @@ import Testing
     bytes: Int64
   ) async throws {
     let fault = Fault(.reset(after: bytes), when: .request(1))
-    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
-      let outcome = try await bench.run(
-        try bench.request("/0") { $0.connections = 1 },
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") { $0.connections = 1 },
         configure: { $0.httpVersion = .http2 })
-      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
       #expect(outcome?.attemptCodes == [.connectionLost])
     }
   }
 
   @Test func `A server that requires HTTP-1-1 gets it for all further requests`() async throws {
     let fault = Fault(.cut(how: .demandHTTP1, after: 0, in: .head), when: .request(1))
-    try await DownloadFixture.with(Self.files(2, fault), tls: .good, http2: true) { bench in
-      try await bench.withManager({ $0.httpVersion = .http2 }) { manager in
-        for request in try requests(bench, 2) {
-          let outcome = try await bench.finish(request, with: manager)
+    try await DownloadFixture.with(Self.files(2, fault), tls: .good, http2: true) { fixture in
+      try await fixture.withManager({ $0.httpVersion = .http2 }) { manager in
+        for request in try requests(fixture, 2) {
+          let outcome = try await fixture.finish(request, with: manager)
           #expect(outcome.result.state == .completed)
           #expect(outcome.attempts == 0)
         }
       }
-      let versions = bench.server.snapshot.requests.map(\.version)
+      let versions = fixture.server.snapshot.requests.map(\.version)
       #expect(versions.first == .http2)
       #expect(versions.dropFirst().allSatisfy { $0 == .http1 })
     }
@@ -210,11 +210,11 @@ import Testing
 
   @Test func `A forbidden push adds nothing to the file`() async throws {
     let fault = Fault(.cut(how: .push, after: 0, in: .head), when: .request(1))
-    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { bench in
-      let outcome = try await bench.run(
-        try bench.request("/0"), configure: { $0.httpVersion = .http2 })
-      try bench.expectWhole("0", seed: 1, length: Self.length, outcome)
-      #expect(try bench.names() == ["0"])
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0"), configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(try fixture.names() == ["0"])
       #expect(outcome?.attempts == 0)
     }
   }

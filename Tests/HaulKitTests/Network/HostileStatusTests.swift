@@ -4,9 +4,9 @@ import HaulTesting
 import Testing
 
 @Suite("Answers with an invalid status", .timeLimit(.minutes(2))) struct HostileStatusTests {
-  private func failure(_ bench: DownloadFixture) async throws -> TransferError? {
-    try await bench.finish(
-      bench.request("/f", as: "out") {
+  private func failure(_ fixture: DownloadFixture) async throws -> TransferError? {
+    try await fixture.finish(
+      fixture.request("/f", as: "out") {
         $0.retry.retries = 0
         $0.allowInsecure = true
       }
@@ -19,11 +19,11 @@ import Testing
   {
     let raw = "HTTP/1.1 \(status) F\r\nContent-Length: 5\r\n\r\nhello"
     let resource = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
-    try await DownloadFixture.with([resource]) { bench in
-      let error = try await failure(bench)
+    try await DownloadFixture.with([resource]) { fixture in
+      let error = try await failure(fixture)
       #expect(error?.code == .protocolViolation)
-      bench.server.setFaults("/f", [])
-      let none = try await failure(bench)
+      fixture.server.setFaults("/f", [])
+      let none = try await failure(fixture)
       #expect(none == nil)
     }
   }
@@ -32,9 +32,9 @@ import Testing
     let resource = FaultScript.Resource.plain("f").with {
       $0.faults = [Fault(.respond(status: 99, body: "hello"))]
     }
-    try await DownloadFixture.with([resource], tls: .good, http2: true) { bench in
-      let outcome = try await bench.run(
-        bench.request("/f", as: "out") { $0.retry.retries = 0 },
+    try await DownloadFixture.with([resource], tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        fixture.request("/f", as: "out") { $0.retry.retries = 0 },
         configure: { $0.httpVersion = .http2 })
       #expect(outcome?.result.error?.code == .protocolViolation)
     }
@@ -46,10 +46,10 @@ import Testing
   {
     let raw = "HTTP/1.1 200 OK\r\nTransfer-Encoding: \(coding)\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
     let resource = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
-    try await DownloadFixture.with([resource]) { bench in
-      let error = try await failure(bench)
+    try await DownloadFixture.with([resource]) { fixture in
+      let error = try await failure(fixture)
       #expect(error != nil)
-      #expect(try !bench.names().contains("out"))
+      #expect(try !fixture.names().contains("out"))
     }
   }
 
@@ -64,9 +64,9 @@ import Testing
         ]
       }
     }
-    try await DownloadFixture.with(hops + [.plain("f")]) { bench in
-      let outcome = try await bench.finish(
-        bench.request("/hop1", as: "out") { $0.retry.retries = 0 })
+    try await DownloadFixture.with(hops + [.plain("f")]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/hop1", as: "out") { $0.retry.retries = 0 })
       #expect(outcome.result.state == .completed, "\(outcome.result)")
     }
   }

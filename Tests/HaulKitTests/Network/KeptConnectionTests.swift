@@ -13,13 +13,13 @@ import Testing
     _ body: (DownloadFixture, HTTPTransport, FetchRequest) async throws -> Void
   ) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 3, length: Self.length, faults: faults)
-    try await DownloadFixture.with([file], tls: tls) { bench in
+    try await DownloadFixture.with([file], tls: tls) { fixture in
       var settings = HTTPTransport.Settings()
       settings.keepAlive = keepAlive
-      if tls != .none { settings.certificateAuthorities = try bench.authorityFile() }
+      if tls != .none { settings.certificateAuthorities = try fixture.authorityFile() }
       let transport = try HTTPTransport(settings)
       do {
-        try await body(bench, transport, FetchRequest(url: try bench.request("/f.bin").url))
+        try await body(fixture, transport, FetchRequest(url: try fixture.request("/f.bin").url))
       } catch {
         await transport.shutdown()
         throw error
@@ -39,20 +39,20 @@ import Testing
 
   @Test(arguments: [FaultServerTLS.none, .good])
   func `Consecutive requests share a connection`(tls: FaultServerTLS) async throws {
-    try await withTransport(tls) { bench, transport, request in
+    try await withTransport(tls) { fixture, transport, request in
       for _ in 1...3 {
         let count = try await read(request, by: transport)
         #expect(count == Int(Self.length))
       }
-      #expect(Set(bench.server.snapshot.requests.map(\.connection)).count == 1)
+      #expect(Set(fixture.server.snapshot.requests.map(\.connection)).count == 1)
     }
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
   func `An idle connection is closed after the configured time`(tls: FaultServerTLS) async throws {
-    try await withTransport(tls, keepAlive: .milliseconds(50)) { bench, transport, request in
+    try await withTransport(tls, keepAlive: .milliseconds(50)) { fixture, transport, request in
       _ = try await read(request, by: transport)
-      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
+      try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
       #expect(try await read(request, by: transport) == Int(Self.length))
     }
   }
@@ -62,13 +62,13 @@ import Testing
     tls: FaultServerTLS
   ) async throws {
     let stall = Fault(.stall(after: 200_000), when: .request(1))
-    try await withTransport(tls, faults: [stall]) { bench, transport, request in
+    try await withTransport(tls, faults: [stall]) { fixture, transport, request in
       do {
         let response = try await transport.fetch(request)
         for try await _ in response.body { break }
       }
       #expect(try await read(request, by: transport) == Int(Self.length))
-      try await bench.server.waitUntil { $0.connectionsOpen == 1 }
+      try await fixture.server.waitUntil { $0.connectionsOpen == 1 }
     }
   }
 
@@ -77,12 +77,12 @@ import Testing
     tls: FaultServerTLS
   ) async throws {
     let close = Fault(.closeDelimited(), when: .request(1))
-    try await withTransport(tls, faults: [close]) { bench, transport, request in
+    try await withTransport(tls, faults: [close]) { fixture, transport, request in
       for _ in 1...2 {
         let count = try await read(request, by: transport)
         #expect(count == Int(Self.length))
       }
-      #expect(Set(bench.server.snapshot.requests.map(\.connection)).count == 2)
+      #expect(Set(fixture.server.snapshot.requests.map(\.connection)).count == 2)
     }
   }
 
@@ -91,12 +91,12 @@ import Testing
     tls: FaultServerTLS
   ) async throws {
     let last = Fault(.addHeaders(fields: ["Connection: close"]), when: .request(1))
-    try await withTransport(tls, faults: [last]) { bench, transport, request in
+    try await withTransport(tls, faults: [last]) { fixture, transport, request in
       for _ in 1...2 {
         let count = try await read(request, by: transport)
         #expect(count == Int(Self.length))
       }
-      #expect(Set(bench.server.snapshot.requests.map(\.connection)).count == 2)
+      #expect(Set(fixture.server.snapshot.requests.map(\.connection)).count == 2)
     }
   }
 
@@ -107,7 +107,7 @@ import Testing
     let answer = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\n"
     let text = answer + "abc" + answer + "xyz"
     let twice = Fault(.raw(text: text, then: .stall), when: .request(1))
-    try await withTransport(tls, faults: [twice]) { bench, transport, request in
+    try await withTransport(tls, faults: [twice]) { fixture, transport, request in
       let first = try await read(request, by: transport)
       #expect(first == 3)
       do {
@@ -122,21 +122,21 @@ import Testing
 
   @Test(arguments: [FaultServerTLS.none, .good])
   func `A request that is already cancelled is not sent`(tls: FaultServerTLS) async throws {
-    try await withTransport(tls) { bench, transport, request in
+    try await withTransport(tls) { fixture, transport, request in
       _ = try await read(request, by: transport)
       let task = Task {
         withUnsafeCurrentTask { $0?.cancel() }
         _ = try await transport.fetch(request)
       }
       await #expect(throws: CancellationError.self) { try await task.value }
-      #expect(bench.server.snapshot.requests.count == 1)
+      #expect(fixture.server.snapshot.requests.count == 1)
     }
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
   func `A header field with a line break is refused and not sent`(tls: FaultServerTLS) async throws
   {
-    try await withTransport(tls) { bench, transport, request in
+    try await withTransport(tls) { fixture, transport, request in
       var broken = request
       broken.headers.append("X-Note", "one\r\nHost: another")
       do {
@@ -146,7 +146,7 @@ import Testing
         #expect(error.code == .protocolViolation)
         #expect(error.message.hasPrefix("the request could not be sent"))
       }
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
       #expect(try await read(request, by: transport) == Int(Self.length))
     }
   }
@@ -155,12 +155,12 @@ import Testing
   func `A request can be cancelled while it waits for its answer`(tls: FaultServerTLS) async throws
   {
     let silent = Fault(.stallBeforeHead)
-    try await withTransport(tls, faults: [silent]) { bench, transport, request in
+    try await withTransport(tls, faults: [silent]) { fixture, transport, request in
       let task = Task { try await transport.fetch(request) }
-      try await bench.server.waitForRequests(1, path: "/f.bin")
+      try await fixture.server.waitForRequests(1, path: "/f.bin")
       task.cancel()
       _ = await task.result
-      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
+      try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
     }
   }
 }

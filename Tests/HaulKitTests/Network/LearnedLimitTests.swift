@@ -19,16 +19,16 @@ import Testing
         Fault(refusal, when: .init(othersInProgress: 2)),
         Fault(.stall(after: 128 << 10), when: .init(lastRequest: 2)),
       ])
-    try await DownloadFixture.with([file]) { bench in
-      let server = bench.server
-      let request = try bench.request("/f.bin") { $0.connections = 8 }
-      let outcome = try await bench.finish(request) { kind in
+    try await DownloadFixture.with([file]) { fixture in
+      let server = fixture.server
+      let request = try fixture.request("/f.bin") { $0.connections = 8 }
+      let outcome = try await fixture.finish(request) { kind in
         // The two held ones have received bytes; all others are known to be refused.
         guard case .limited(2, _) = kind else { return }
         try await server.waitForHeld("/f.bin", count: 2)
         server.release("/f.bin")
       }
-      try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
+      try fixture.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
       #expect(outcome.attempts == 0)
       let limits = outcome.events.compactMap { kind -> Int? in
         guard case .limited(let connections, let error) = kind else { return nil }
@@ -49,17 +49,17 @@ import Testing
         Fault(.stall(after: 128 << 10), when: .request(1)),
         Fault(.rangeNotSatisfiable(), when: .init(offsetAtLeast: 1)),
       ])
-    try await DownloadFixture.with([file]) { bench in
-      let server = bench.server
-      let request = try bench.request("/f.bin") { $0.connections = 2 }
-      let outcome = try await bench.finish(request) { kind in
+    try await DownloadFixture.with([file]) { fixture in
+      let server = fixture.server
+      let request = try fixture.request("/f.bin") { $0.connections = 2 }
+      let outcome = try await fixture.finish(request) { kind in
         guard case .connections(let choice) = kind, choice.reason == .refused else { return }
         try await server.waitForHeld("/f.bin")
         server.release("/f.bin")
       }
-      try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
+      try fixture.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
       #expect(outcome.restarts == 0)
-      #expect(bench.server.snapshot.requestCount("/f.bin") == 2)
+      #expect(fixture.server.snapshot.requestCount("/f.bin") == 2)
     }
   }
 
@@ -70,12 +70,12 @@ import Testing
     }
     let held = resource("/held.bin", Fault(.stall(after: 200_000)))
     let refused = resource("/late.bin", Fault(.status(429), when: .request(1)))
-    try await DownloadFixture.with([held, refused]) { bench in
+    try await DownloadFixture.with([held, refused]) { fixture in
       let manager = try TransferManager()
       let events = manager.events()
-      let server = bench.server
+      let server = fixture.server
       let first = try await manager.add(
-        try bench.request("/held.bin") { $0.connections = 1 })
+        try fixture.request("/held.bin") { $0.connections = 1 })
       try await server.waitForHeld("/held.bin")
       var hasProgress = false
       var late: Transfer?
@@ -86,7 +86,7 @@ import Testing
         case .progress(let progress) where !hasProgress && progress.bytes > 0:
           hasProgress = true
           late = try await manager.add(
-            try bench.request("/late.bin") {
+            try fixture.request("/late.bin") {
               $0.connections = 1
               $0.retry.retries = 0
             })
@@ -111,15 +111,15 @@ import Testing
       "/busy.bin", seed: 7, length: 1000,
       faults: [Fault(.retryLater(seconds: 3600, asDate: true))])
     let other = FaultScript.Resource("/other.bin", seed: 7, length: 1000)
-    try await DownloadFixture.with([busy, other]) { bench in
+    try await DownloadFixture.with([busy, other]) { fixture in
       let manager = try TransferManager()
       let events = manager.events()
       let first = try await manager.add(
-        try bench.request("/busy.bin") { $0.retry.maximumTime = .seconds(7200) })
+        try fixture.request("/busy.bin") { $0.retry.maximumTimeWithoutProgress = .seconds(7200) })
       var second: Transfer?
       for await event in events {
         if case .attempt = event.kind, event.id == first.id {
-          second = try await manager.add(try bench.request("/other.bin"))
+          second = try await manager.add(try fixture.request("/other.bin"))
         }
         if case .waiting(let reason) = event.kind, event.id == second?.id {
           #expect(reason.code == "host-back-off")
@@ -127,8 +127,8 @@ import Testing
         }
       }
       await manager.shutdown()
-      #expect(bench.server.snapshot.requestCount("/other.bin") == 0)
-      #expect(bench.server.snapshot.requestCount("/busy.bin") == 1)
+      #expect(fixture.server.snapshot.requestCount("/other.bin") == 0)
+      #expect(fixture.server.snapshot.requestCount("/busy.bin") == 1)
     }
   }
 }

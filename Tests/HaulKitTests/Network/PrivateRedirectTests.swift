@@ -16,24 +16,24 @@ struct PrivateRedirectTests {
       FaultScript.Resource("/go", seed: 1, length: 10),
       FaultScript.Resource("/f.bin", seed: 53, length: Self.length),
     ]
-    try await DownloadFixture.with(resources) { (bench) async throws in
+    try await DownloadFixture.with(resources) { (fixture) async throws in
       var rules = ProxyServer.Rules()
-      (rules.host, rules.port) = ("127.0.0.1", bench.server.port)
+      (rules.host, rules.port) = ("127.0.0.1", fixture.server.port)
       try await ProxyServer.with(.http, rules) { (proxy) async throws in
-        bench.server.setFaults("/go", [Fault(.redirect(location: location(bench)))])
-        let url = try ResourceURL("http://\(origin):\(bench.server.port)/go")
-        let request = try bench.request("/f.bin") { $0.url = url }
+        fixture.server.setFaults("/go", [Fault(.redirect(location: location(fixture)))])
+        let url = try ResourceURL("http://\(origin):\(fixture.server.port)/go")
+        let request = try fixture.request("/f.bin") { $0.url = url }
         let proxies = ProxyRules(
           try ProxyRules.Proxy("http://127.0.0.1:\(proxy.port)"),
           exceptions: "127.0.0.1,inner.example,localhost,0.0.0.0,::ffff:127.0.0.1")
-        let outcome = try await bench.run(
+        let outcome = try await fixture.run(
           request,
           configure: { configuration in
             configuration.proxies = proxies
             configuration.addresses = ["inner.example": "127.0.0.1"]
             configuration.refusesPrivateRedirects = refuses
           })
-        try body(bench, outcome)
+        try body(fixture, outcome)
       }
     }
   }
@@ -42,10 +42,10 @@ struct PrivateRedirectTests {
     "is refused by address and by name, before a request is sent",
     arguments: ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "inner.example", "0.0.0.0"])
   func refused(host: String) async throws {
-    try await run(to: { "http://\(host):\($0.server.port)/f.bin" }) { bench, outcome in
+    try await run(to: { "http://\(host):\($0.server.port)/f.bin" }) { fixture, outcome in
       #expect(outcome?.result.error?.code == .redirectRefused)
       #expect(outcome?.result.error?.message.contains("private address") == true)
-      #expect(bench.server.snapshot.requestCount("/f.bin") == 0)
+      #expect(fixture.server.snapshot.requestCount("/f.bin") == 0)
     }
   }
 
@@ -54,8 +54,8 @@ struct PrivateRedirectTests {
     try await run(
       to: { "http://inner.example:\($0.server.port)/f.bin" },
       from: fromPrivate ? "127.0.0.1" : "public.example", refuses: fromPrivate
-    ) { bench, outcome in
-      try bench.expectWhole("go", seed: 53, length: Int(Self.length), outcome)
+    ) { fixture, outcome in
+      try fixture.expectWhole("go", seed: 53, length: Int(Self.length), outcome)
     }
   }
 }

@@ -5,10 +5,10 @@ import Testing
 
 @Suite("haul probe: what a server supports") struct ProbeTests {
   private func probe(
-    _ bench: DownloadFixture, _ path: String, _ change: (inout DownloadRequest) -> Void = { _ in }
+    _ fixture: DownloadFixture, _ path: String, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> ProbeResult {
     let manager = try TransferManager()
-    let request = try bench.request(path) { request in
+    let request = try fixture.request(path) { request in
       request.minimumSplit = 1 << 20
       change(&request)
     }
@@ -28,8 +28,8 @@ import Testing
       "/file.bin", seed: 3, length: 5 << 20, faults: [Fault(.digest())]
     ).with { $0.contentDisposition = #"attachment; filename="server.iso""# }
     try await DownloadFixture.with([file, .redirecting("/start.bin", to: "/file.bin?sig=secret")]) {
-      bench in
-      let result = try await probe(bench, "/start.bin")
+      fixture in
+      let result = try await probe(fixture, "/start.bin")
       #expect(result.length == 5 << 20)
       #expect(result.servesRanges)
       #expect(result.hasStrongValidator)
@@ -41,8 +41,8 @@ import Testing
       #expect(result.digests == rightChecksums(seed: 3, length: 5 << 20))
       #expect(result.plan.connections == 4)
       #expect(result.plan.resumes)
-      #expect(bench.server.snapshot.total.bytes <= 1, "nothing is downloaded")
-      #expect(try bench.names().isEmpty)
+      #expect(fixture.server.snapshot.total.bytes <= 1, "nothing is downloaded")
+      #expect(try fixture.names().isEmpty)
     }
   }
 
@@ -56,15 +56,15 @@ import Testing
       $0.lastModified = nil
     }
     let empty = FaultScript.Resource("/c", seed: 3, length: 0)
-    try await DownloadFixture.with([noRanges, noValidators, empty]) { bench in
-      let first = try await probe(bench, "/a")
+    try await DownloadFixture.with([noRanges, noValidators, empty]) { fixture in
+      let first = try await probe(fixture, "/a")
       #expect(first.length == 5 << 20)
       #expect(!first.servesRanges && !first.plan.resumes && first.plan.connections == 1)
-      let second = try await probe(bench, "/b")
+      let second = try await probe(fixture, "/b")
       #expect(second.servesRanges && !second.plan.resumes && second.plan.connections == 1)
-      let allowed = try await probe(bench, "/b") { $0.allowUnverified = true }
+      let allowed = try await probe(fixture, "/b") { $0.allowUnverified = true }
       #expect(allowed.plan.resumes && allowed.plan.connections == 4)
-      #expect(try await probe(bench, "/c").length == 0)
+      #expect(try await probe(fixture, "/c").length == 0)
     }
   }
 
@@ -73,10 +73,10 @@ import Testing
     let gone = FaultScript.Resource("/gone", seed: 3, length: 9, faults: [Fault(.status(404))])
     let busy = FaultScript.Resource(
       "/busy", seed: 3, length: 9, faults: [Fault(.status(500), when: .request(1))])
-    try await DownloadFixture.with([gone, busy]) { bench in
-      #expect(try await probe(bench, "/busy").length == 9)
+    try await DownloadFixture.with([gone, busy]) { fixture in
+      #expect(try await probe(fixture, "/busy").length == 9)
       do {
-        _ = try await probe(bench, "/gone")
+        _ = try await probe(fixture, "/gone")
         Issue.record("it is not there")
       } catch let error as TransferError {
         #expect(error.code == .notFound)

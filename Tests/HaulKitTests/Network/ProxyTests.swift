@@ -15,10 +15,11 @@ import Testing
   }
 
   /// By name, because the certificate of an IP address cannot be checked through a proxy.
-  private func named(_ bench: DownloadFixture, _ path: String = "/f.bin") throws -> DownloadRequest
+  private func named(_ fixture: DownloadFixture, _ path: String = "/f.bin") throws
+    -> DownloadRequest
   {
-    let url = try ResourceURL(bench.server.url(path, host: "localhost"))
-    return try bench.request(path) { $0.url = url }
+    let url = try ResourceURL(fixture.server.url(path, host: "localhost"))
+    return try fixture.request(path) { $0.url = url }
   }
 
   private static func password() -> ProxyServer.Rules {
@@ -34,24 +35,24 @@ import Testing
   ) async throws {
     let scheme = kind == .http ? "http" : "socks5h"
     for user in ["", "user:hidden@"] {
-      try await DownloadFixture.with([Self.file], tls: tls) { bench in
+      try await DownloadFixture.with([Self.file], tls: tls) { fixture in
         let wanted = user.isEmpty ? ProxyServer.Rules() : Self.password()
         try await ProxyServer.with(kind, wanted) { proxy in
           let through = try rules(scheme, proxy, user: user)
-          let outcome = try await bench.run(
-            try named(bench), configure: { $0.proxies = through })
-          try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+          let outcome = try await fixture.run(
+            try named(fixture), configure: { $0.proxies = through })
+          try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
           #expect(outcome?.attempts == 0)
           let line = try #require(proxy.requests.first?.line)
-          let target = "localhost:\(bench.server.port)"
+          let target = "localhost:\(fixture.server.port)"
           let wanted =
             kind == .socks5
             ? "SOCKS \(target)"
             : tls == .none ? "GET http://\(target)/f.bin" : "CONNECT \(target)"
           #expect(line == wanted)
-          let fields = bench.server.snapshot.requests.flatMap(\.headerLines)
+          let fields = fixture.server.snapshot.requests.flatMap(\.headerLines)
           #expect(!fields.contains { $0.lowercased().hasPrefix("proxy-") }, "\(fields)")
-          #expect(bench.server.snapshot.requests.first?.header("Host") == target)
+          #expect(fixture.server.snapshot.requests.first?.header("Host") == target)
         }
       }
     }
@@ -63,14 +64,14 @@ import Testing
   ) async throws {
     let scheme = kind == .http ? "http" : "socks5"
     for user in ["", "user:wrong-secret@"] {
-      try await DownloadFixture.with([Self.file], tls: tls) { bench in
+      try await DownloadFixture.with([Self.file], tls: tls) { fixture in
         try await ProxyServer.with(kind, Self.password()) { proxy in
           let through = try rules(scheme, proxy, user: user)
-          let outcome = try await bench.run(
-            try named(bench), configure: { $0.proxies = through })
-          try bench.expectFailure(.proxy, outcome, without: "f.bin")
+          let outcome = try await fixture.run(
+            try named(fixture), configure: { $0.proxies = through })
+          try fixture.expectFailure(.proxy, outcome, without: "f.bin")
           #expect(outcome?.attempts == 0)
-          #expect(bench.server.snapshot.requests.isEmpty)
+          #expect(fixture.server.snapshot.requests.isEmpty)
           let message = outcome?.result.error?.message ?? ""
           #expect(!message.contains("wrong-secret"))
           #expect(message.contains("127.0.0.1:\(proxy.port)"), "\(message)")
@@ -85,12 +86,12 @@ import Testing
   {
     var refusing = ProxyServer.Rules()
     refusing.refuses = true
-    try await DownloadFixture.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
       try await ProxyServer.with(kind, refusing) { proxy in
         let through = try rules(kind == .http ? "http" : "socks5", proxy)
-        let request = try named(bench).with { $0.retry.retries = 0 }
-        let outcome = try await bench.run(request, configure: { $0.proxies = through })
-        try bench.expectFailure(.proxy, outcome, without: "f.bin")
+        let request = try named(fixture).with { $0.retry.retries = 0 }
+        let outcome = try await fixture.run(request, configure: { $0.proxies = through })
+        try fixture.expectFailure(.proxy, outcome, without: "f.bin")
       }
     }
   }
@@ -101,35 +102,35 @@ import Testing
   ) async throws {
     // A reserved port without a listener.
     let through = ProxyRules(try ProxyRules.Proxy("\(scheme)://user:hidden@127.0.0.1:1"))
-    try await DownloadFixture.with([Self.file], tls: tls) { bench in
-      let request = try named(bench).with { $0.retry.retries = 0 }
-      let outcome = try await bench.run(request, configure: { $0.proxies = through })
-      try bench.expectFailure(.proxy, outcome, without: "f.bin")
+    try await DownloadFixture.with([Self.file], tls: tls) { fixture in
+      let request = try named(fixture).with { $0.retry.retries = 0 }
+      let outcome = try await fixture.run(request, configure: { $0.proxies = through })
+      try fixture.expectFailure(.proxy, outcome, without: "f.bin")
       #expect(outcome?.result.error?.message.contains("hidden") == false)
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test func `If a proxy strips Range, the whole body is written from the start`() async throws {
     var stripping = ProxyServer.Rules()
     stripping.strips = ["range"]
-    try await DownloadFixture.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { fixture in
       try await ProxyServer.with(.http, stripping) { proxy in
         let through = try rules("http", proxy)
-        let outcome = try await bench.run(try named(bench), configure: { $0.proxies = through })
-        try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
-        #expect(bench.server.snapshot.requests.allSatisfy { $0.range == nil })
+        let outcome = try await fixture.run(try named(fixture), configure: { $0.proxies = through })
+        try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+        #expect(fixture.server.snapshot.requests.allSatisfy { $0.range == nil })
       }
     }
   }
 
   @Test func `A host in the proxy exceptions is reached directly`() async throws {
-    try await DownloadFixture.with([Self.file]) { bench in
+    try await DownloadFixture.with([Self.file]) { fixture in
       try await ProxyServer.with(.http) { proxy in
         let around = try rules(
-          "http", proxy, exceptions: "example.org localhost:\(bench.server.port)")
-        let outcome = try await bench.run(try named(bench), configure: { $0.proxies = around })
-        try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+          "http", proxy, exceptions: "example.org localhost:\(fixture.server.port)")
+        let outcome = try await fixture.run(try named(fixture), configure: { $0.proxies = around })
+        try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
         #expect(proxy.requests.isEmpty)
       }
     }
@@ -137,14 +138,14 @@ import Testing
 
   @Test func `Several ranges and several files work through a proxy`() async throws {
     let large = FaultScript.Resource("/l.bin", seed: 5, length: 8 << 20)
-    try await DownloadFixture.with([Self.file, large]) { bench in
+    try await DownloadFixture.with([Self.file, large]) { fixture in
       try await ProxyServer.with(.http) { proxy in
         let through = try rules("http", proxy)
-        try await bench.withManager({ $0.proxies = through }) { manager in
-          let outcome = try await bench.finish(try named(bench, "/l.bin"), with: manager)
-          try bench.expectWhole("l.bin", seed: 5, length: 8 << 20, outcome)
-          let second = try await bench.finish(try named(bench), with: manager)
-          try bench.expectWhole("f.bin", seed: 53, length: Self.length, second)
+        try await fixture.withManager({ $0.proxies = through }) { manager in
+          let outcome = try await fixture.finish(try named(fixture, "/l.bin"), with: manager)
+          try fixture.expectWhole("l.bin", seed: 5, length: 8 << 20, outcome)
+          let second = try await fixture.finish(try named(fixture), with: manager)
+          try fixture.expectWhole("f.bin", seed: 53, length: Self.length, second)
         }
       }
     }
@@ -154,12 +155,12 @@ import Testing
   func `An https address with an IP host is refused through a proxy`(
     scheme: String
   ) async throws {
-    try await DownloadFixture.with([Self.file], tls: .good) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
       try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
         let through = try rules(scheme, proxy)
-        let outcome = try await bench.run(
-          try bench.request("/f.bin"), configure: { $0.proxies = through })
-        try bench.expectFailure(.tls, outcome, without: "f.bin")
+        let outcome = try await fixture.run(
+          try fixture.request("/f.bin"), configure: { $0.proxies = through })
+        try fixture.expectFailure(.tls, outcome, without: "f.bin")
         #expect(proxy.requests.isEmpty)
       }
     }
@@ -169,29 +170,29 @@ import Testing
   func `The server's certificate is checked through a tunnel`(
     scheme: String, kind: FaultServerTLS
   ) async throws {
-    try await DownloadFixture.with([Self.file], tls: kind) { bench in
+    try await DownloadFixture.with([Self.file], tls: kind) { fixture in
       try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
         let through = try rules(scheme, proxy)
-        let outcome = try await bench.run(try named(bench), configure: { $0.proxies = through })
-        try bench.expectFailure(.tls, outcome, without: "f.bin")
+        let outcome = try await fixture.run(try named(fixture), configure: { $0.proxies = through })
+        try fixture.expectFailure(.tls, outcome, without: "f.bin")
         #expect(outcome?.attempts == 0)
-        #expect(bench.server.snapshot.requests.isEmpty)
+        #expect(fixture.server.snapshot.requests.isEmpty)
       }
     }
   }
 
   @Test func `HTTP-2 works through a tunnel`() async throws {
-    try await DownloadFixture.with([Self.file], tls: .good, http2: true) { bench in
+    try await DownloadFixture.with([Self.file], tls: .good, http2: true) { fixture in
       try await ProxyServer.with(.http) { proxy in
         let through = try rules("http", proxy)
-        let outcome = try await bench.run(
-          try named(bench).with { $0.connections = 1 },
+        let outcome = try await fixture.run(
+          try named(fixture).with { $0.connections = 1 },
           configure: {
             $0.proxies = through
             $0.httpVersion = .http2
           })
-        try bench.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
-        #expect(bench.server.snapshot.requests.map(\.version) == [.http2])
+        try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+        #expect(fixture.server.snapshot.requests.map(\.version) == [.http2])
       }
     }
   }

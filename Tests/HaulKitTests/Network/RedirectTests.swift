@@ -25,45 +25,45 @@ extension FaultScript.Resource {
     status: Int
   ) async throws {
     let start = FaultScript.Resource.redirecting("/given.bin", status: status, to: "/file.bin")
-    try await DownloadFixture.with([start, Self.file]) { bench in
-      let outcome = try await bench.finish(try bench.request("/given.bin"))
-      try bench.expectWhole("given.bin", seed: 43, length: 100_000, outcome)
+    try await DownloadFixture.with([start, Self.file]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/given.bin"))
+      try fixture.expectWhole("given.bin", seed: 43, length: 100_000, outcome)
     }
   }
 
   @Test func `Twenty redirects are followed`() async throws {
-    try await DownloadFixture.with(chain(20)) { bench in
-      let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
-      try bench.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
+    try await DownloadFixture.with(chain(20)) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/0", as: "f.bin"))
+      try fixture.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
     }
   }
 
   @Test func `Twenty-one redirects are too many`() async throws {
-    try await DownloadFixture.with(chain(21)) { bench in
-      let outcome = try await bench.finish(try bench.request("/0", as: "f.bin"))
-      try bench.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
+    try await DownloadFixture.with(chain(21)) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/0", as: "f.bin"))
+      try fixture.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
       #expect(outcome.attempts == 0)
-      #expect(bench.server.snapshot.requestCount("/file.bin") == 0)
+      #expect(fixture.server.snapshot.requestCount("/file.bin") == 0)
     }
   }
 
   @Test func `A redirect cycle is detected when it closes`() async throws {
     try await DownloadFixture.with([.redirecting("/a", to: "/b"), .redirecting("/b", to: "/a")]) {
-      bench in
-      let outcome = try await bench.finish(try bench.request("/a"))
-      try bench.expectFailure(.tooManyRedirects, outcome)
+      fixture in
+      let outcome = try await fixture.finish(try fixture.request("/a"))
+      try fixture.expectFailure(.tooManyRedirects, outcome)
       #expect(outcome.attempts == 0)
-      #expect(bench.server.snapshot.requests.count == 2)
-      #expect(try bench.names().isEmpty)
+      #expect(fixture.server.snapshot.requests.count == 2)
+      #expect(try fixture.names().isEmpty)
     }
   }
 
   @Test func `A redirect from https to http is refused`() async throws {
     try await withFaultServer(FaultScript([Self.file])) { plain in
       let start = FaultScript.Resource.redirecting("/start", to: plain.url("/file.bin"))
-      try await DownloadFixture.with([start], tls: .good) { bench in
-        let outcome = try await bench.finish(try bench.request("/start"))
-        try bench.expectFailure(.redirectRefused, outcome, without: "start")
+      try await DownloadFixture.with([start], tls: .good) { fixture in
+        let outcome = try await fixture.finish(try fixture.request("/start"))
+        try fixture.expectFailure(.redirectRefused, outcome, without: "start")
         #expect(outcome.attempts == 0)
         #expect(plain.snapshot.requests.isEmpty)
       }
@@ -79,11 +79,11 @@ extension FaultScript.Resource {
   func `A redirect to another scheme or with user information is refused`(
     location: String
   ) async throws {
-    try await DownloadFixture.with([.redirecting("/start", to: location), Self.file]) { bench in
-      let outcome = try await bench.finish(try bench.request("/start"))
-      try bench.expectFailure(.redirectRefused, outcome, without: "start")
+    try await DownloadFixture.with([.redirecting("/start", to: location), Self.file]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/start"))
+      try fixture.expectFailure(.redirectRefused, outcome, without: "start")
       #expect(outcome.attempts == 0)
-      #expect(bench.server.snapshot.requests.map(\.path) == ["/start"])
+      #expect(fixture.server.snapshot.requests.map(\.path) == ["/start"])
       #expect(outcome.result.error?.message.contains("secret") == false)
     }
   }
@@ -91,9 +91,9 @@ extension FaultScript.Resource {
   @Test func `A redirect status without Location publishes nothing`() async throws {
     let fault = Fault(.respond(status: 302, headers: [], body: "<html>moved</html>"))
     let resource = FaultScript.Resource("/f.bin", seed: 1, length: 100, faults: [fault])
-    try await DownloadFixture.with([resource]) { bench in
-      let outcome = try await bench.finish(try bench.request("/f.bin"))
-      try bench.expectFailure(.httpStatus, outcome, without: "f.bin")
+    try await DownloadFixture.with([resource]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin"))
+      try fixture.expectFailure(.httpStatus, outcome, without: "f.bin")
     }
   }
 }

@@ -9,15 +9,15 @@ import Testing
   func `A list of n small files needs n requests, one for each`(connections: Int) async throws {
     let paths = (0..<25).map { "/f\($0)" }
     let files = paths.map { FaultScript.Resource($0, seed: 3, length: 20_000) }
-    try await DownloadFixture.with(files) { bench in
-      let outcomes = try await bench.withManager { manager in
-        try await bench.finishAll(
+    try await DownloadFixture.with(files) { fixture in
+      let outcomes = try await fixture.withManager { manager in
+        try await fixture.finishAll(
           try paths.map { path in
-            try bench.request(path) { $0.connections = connections }
+            try fixture.request(path) { $0.connections = connections }
           }, with: manager)
       }
       #expect(outcomes.allSatisfy { $0.result.state == .completed })
-      let requests = bench.server.snapshot.requests
+      let requests = fixture.server.snapshot.requests
       #expect(requests.map(\.path).sorted() == paths.sorted())
       #expect(requests.allSatisfy { $0.method == "GET" && $0.outcome == .completed })
     }
@@ -32,23 +32,23 @@ import Testing
     let length = piece * Int64(connections)
     let file = FaultScript.Resource(
       "/f", seed: 3, length: length, faults: [Fault(.stall(after: 1 << 10))])
-    try await DownloadFixture.with([file]) { bench in
-      let (manager, end) = try bench.manager(clock: ManualClock())
+    try await DownloadFixture.with([file]) { fixture in
+      let (manager, end) = try fixture.manager(clock: ManualClock())
       let transfer = try await manager.add(
-        try bench.request("/f") {
+        try fixture.request("/f") {
           $0.connections = connections
           // Half of a piece does not justify another connection.
           $0.minimumSplit = piece * 3 / 4
         })
-      try await bench.server.waitForHeld("/f", count: connections)
-      bench.server.setFaults("/f", [])
-      bench.server.release("/f")
+      try await fixture.server.waitForHeld("/f", count: connections)
+      fixture.server.setFaults("/f", [])
+      fixture.server.release("/f")
       #expect(try await transfer.result.state == .completed)
       await end()
-      #expect(try bench.isWhole("f", seed: 3, length: Int(length)))
-      let requests = bench.server.snapshot.requests
+      #expect(try fixture.isWhole("f", seed: 3, length: Int(length)))
+      let requests = fixture.server.snapshot.requests
       #expect(requests.count == connections)
-      #expect(bench.server.snapshot.maximumInProgress("/f") == connections)
+      #expect(fixture.server.snapshot.maximumInProgress("/f") == connections)
       let begins = requests.compactMap {
         $0.range?.split(separator: "=").last?.split(separator: "-")
       }

@@ -25,11 +25,11 @@ import Testing
   }
 
   private func withUserInformation(
-    _ request: DownloadRequest, _ path: String, _ bench: DownloadFixture
+    _ request: DownloadRequest, _ path: String, _ fixture: DownloadFixture
   ) throws -> DownloadRequest {
     var copy = request
     copy.url = try ResourceURL(
-      bench.server.url(path).replacing("://", with: "://user:canary-4@"))
+      fixture.server.url(path).replacing("://", with: "://user:canary-4@"))
     return copy
   }
 
@@ -41,17 +41,17 @@ import Testing
   func `No secret is sent to another port`(isInURL: Bool) async throws {
     try await withFaultServer(FaultScript([Self.flaky])) { other in
       try await DownloadFixture.with([.redirecting("/start", to: other.url("/file.bin"))]) {
-        bench in
-        var request = try bench.request("/start", as: "f.bin") { change(&$0) }
+        fixture in
+        var request = try fixture.request("/start", as: "f.bin") { change(&$0) }
         if isInURL {
           request.headers = []
-          request = try withUserInformation(request, "/start", bench)
+          request = try withUserInformation(request, "/start", fixture)
         }
-        let outcome = try await bench.finish(request)
-        try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+        let outcome = try await fixture.finish(request)
+        try fixture.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
         #expect(other.snapshot.requests.count > 4)
         #expect(leaked(other.snapshot.requests).isEmpty)
-        #expect(!leaked(bench.server.snapshot.requests).isEmpty, "the origin got the canaries")
+        #expect(!leaked(fixture.server.snapshot.requests).isEmpty, "the origin got the canaries")
       }
     }
   }
@@ -59,26 +59,26 @@ import Testing
   @Test func `No secret is sent to another host`() async throws {
     try await DownloadFixture.with([
       .redirecting("/start", to: "http://localhost:{port}/file.bin"), Self.flaky,
-    ]) { bench in
-      let request = try bench.request("/start", as: "f.bin") { change(&$0) }
-      let outcome = try await bench.finish(try withUserInformation(request, "/start", bench))
-      try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
-      #expect(leaked(bench.server.snapshot.requests("/file.bin")).isEmpty)
-      #expect(!leaked(bench.server.snapshot.requests("/start")).isEmpty)
+    ]) { fixture in
+      let request = try fixture.request("/start", as: "f.bin") { change(&$0) }
+      let outcome = try await fixture.finish(try withUserInformation(request, "/start", fixture))
+      try fixture.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+      #expect(leaked(fixture.server.snapshot.requests("/file.bin")).isEmpty)
+      #expect(!leaked(fixture.server.snapshot.requests("/start")).isEmpty)
     }
   }
 
   @Test func `No secret is sent to another scheme`() async throws {
     try await withFaultServer(FaultScript([Self.flaky]), tls: .good) { other in
       try await DownloadFixture.with([.redirecting("/start", to: other.url("/file.bin"))]) {
-        bench in
-        let authority = bench.path("other.pem")
+        fixture in
+        let authority = fixture.path("other.pem")
         try other.certificateAuthorityPEM.write(
           toFile: authority, atomically: true, encoding: .utf8)
-        let request = try bench.request("/start", as: "f.bin") { change(&$0) }
-        let outcome = try await bench.run(
+        let request = try fixture.request("/start", as: "f.bin") { change(&$0) }
+        let outcome = try await fixture.run(
           request, configure: { $0.certificateAuthorities = authority })
-        try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+        try fixture.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
         #expect(leaked(other.snapshot.requests).isEmpty)
       }
     }
@@ -87,11 +87,11 @@ import Testing
   @Test func `A redirect out of the origin and back sends no secret outside`() async throws {
     try await withFaultServer(FaultScript()) { other in
       try await DownloadFixture.with([.redirecting("/start", to: other.url("/away")), Self.flaky]) {
-        bench in
-        other.add(.redirecting("/away", to: bench.server.url("/file.bin")))
-        let request = try bench.request("/start", as: "f.bin") { change(&$0) }
-        let outcome = try await bench.finish(request)
-        try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+        fixture in
+        other.add(.redirecting("/away", to: fixture.server.url("/file.bin")))
+        let request = try fixture.request("/start", as: "f.bin") { change(&$0) }
+        let outcome = try await fixture.finish(request)
+        try fixture.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
         #expect(leaked(other.snapshot.requests).isEmpty)
       }
     }
@@ -99,11 +99,12 @@ import Testing
 
   @Test func `Within one origin every request has the secrets, even after a redirect`() async throws
   {
-    try await DownloadFixture.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
-      let request = try bench.request("/start", as: "f.bin") { change(&$0) }
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
-      for record in bench.server.snapshot.requests {
+    try await DownloadFixture.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) {
+      fixture in
+      let request = try fixture.request("/start", as: "f.bin") { change(&$0) }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+      for record in fixture.server.snapshot.requests {
         #expect(leaked([record]).count == 3, "\(record.target) \(record.headerLines)")
       }
     }
@@ -112,24 +113,25 @@ import Testing
   @Test func `User information of the address is sent to its origin, even after a redirect`()
     async throws
   {
-    try await DownloadFixture.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) { bench in
+    try await DownloadFixture.with([.redirecting("/start", to: "/file.bin"), Self.flaky]) {
+      fixture in
       let request = try withUserInformation(
-        try bench.request("/start", as: "f.bin") { $0.connections = 4 }, "/start", bench)
-      let outcome = try await bench.finish(request)
-      try bench.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
-      for record in bench.server.snapshot.requests {
+        try fixture.request("/start", as: "f.bin") { $0.connections = 4 }, "/start", fixture)
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 45, length: 2 << 20, outcome)
+      for record in fixture.server.snapshot.requests {
         #expect(record.headers["Authorization"] == "Basic \(Self.basic)", "\(record.target)")
       }
     }
   }
 
   @Test func `Journals and events contain no secret`() async throws {
-    try await DownloadFixture.with([.stalling("/file.bin", seed: 45)]) { bench in
-      var request = try bench.request("/file.bin?token=canary-5", as: "f.bin") { change(&$0) }
+    try await DownloadFixture.with([.stalling("/file.bin", seed: 45)]) { fixture in
+      var request = try fixture.request("/file.bin?token=canary-5", as: "f.bin") { change(&$0) }
       request.connections = 2
-      request = try withUserInformation(request, "/file.bin?token=canary-5", bench)
-      try await bench.interrupt(request, path: "/file.bin")
-      let journal = String(decoding: try bench.contents("f.bin.haul.journal"), as: UTF8.self)
+      request = try withUserInformation(request, "/file.bin?token=canary-5", fixture)
+      try await fixture.interrupt(request, path: "/file.bin")
+      let journal = String(decoding: try fixture.contents("f.bin.haul.journal"), as: UTF8.self)
       #expect(journal.contains("/file.bin"))
       #expect(!journal.contains("canary") && !journal.contains(Self.basic))
       #expect(!"\(request.url)".contains("canary"))

@@ -14,12 +14,12 @@ struct StragglerTests {
       "/f.bin", seed: 5, length: Self.length,
       faults: [Fault(.stall(after: 64 << 10), when: .request(2))]
     ).with { $0.rate = 1 << 20 }
-    try await DownloadFixture.with([file]) { bench in
-      let outcome = try await bench.finish(
-        try bench.request("/f.bin") { $0.connections = 4 }, idleTimeout: .seconds(120))
-      try bench.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
+    try await DownloadFixture.with([file]) { fixture in
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin") { $0.connections = 4 }, idleTimeout: .seconds(120))
+      try fixture.expectWhole("f.bin", seed: 5, length: Int(Self.length), outcome)
       #expect(outcome.attempts == 0)
-      #expect(bench.server.snapshot.requestCount("/f.bin") > 4)
+      #expect(fixture.server.snapshot.requestCount("/f.bin") > 4)
     }
   }
 
@@ -33,8 +33,8 @@ struct StragglerTests {
         Fault(.reset(after: 768 << 10), when: .request(2)),
       ]
     ).with { $0.rate = 4 << 20 }
-    try await DownloadFixture.with([file]) { bench in
-      let server = bench.server
+    try await DownloadFixture.with([file]) { fixture in
+      let server = fixture.server
       let watcher = Task {
         try await server.waitForRequests(3, path: "/f.bin")
         // The first one may stop after that.
@@ -44,12 +44,12 @@ struct StragglerTests {
         }
       }
       defer { watcher.cancel() }
-      let outcome = try await bench.finish(
-        try bench.request("/f.bin") {
+      let outcome = try await fixture.finish(
+        try fixture.request("/f.bin") {
           $0.connections = 2
           $0.retry.retries = 0
         }, idleTimeout: .seconds(120))
-      try bench.expectWhole("f.bin", seed: 6, length: Int(Self.length), outcome)
+      try fixture.expectWhole("f.bin", seed: 6, length: Int(Self.length), outcome)
       #expect(outcome.attempts == 0)
     }
   }

@@ -15,15 +15,15 @@ import Testing
       let start = FaultScript.Resource.redirecting("/start", to: other.url("/f.bin", host: host))
       let first = try await FaultServer.start(
         FaultScript([start]), tls: .good, authority: authority)
-      let bench = DownloadFixture(server: first, directory: outer.directory)
+      let fixture = DownloadFixture(server: first, directory: outer.directory)
       let address = first.url("/start").replacing("://", with: "://user:secret@")
-      let outcome = try await bench.run(
-        try bench.request("/start", as: "f.bin") {
+      let outcome = try await fixture.run(
+        try fixture.request("/start", as: "f.bin") {
           $0.url = try ResourceURL(address)
           $0.headers = [("X-Key", "value")]
           $0.trustedRedirectHosts = hosts
         })
-      try bench.expectWhole("f.bin", seed: 45, length: 300_000, outcome)
+      try fixture.expectWhole("f.bin", seed: 45, length: 300_000, outcome)
       let record = other.snapshot.requests.first
       try await first.shutdown()
       try await other.shutdown()

@@ -137,7 +137,7 @@ import Testing
         let result = try await transfer.result
         #expect(result.reused == 0 && result.fetched == Int64(QueueFixture.length), "\(result)")
       }
-      #expect(try queue.bench.names() == ["a", "b", "c", "d"])
+      #expect(try queue.base.names() == ["a", "b", "c", "d"])
     }
   }
 

@@ -70,7 +70,7 @@ import Testing
       #expect(await queue.states == [.cancelled, .running, .queued])
       #expect(await code(added[0]) == .cancelled)
       try await queue.log.wait { $0.changes(of: added[0]) == [.added, .cancelled] }
-      let left = try queue.bench.names().filter { $0.hasPrefix("a") }
+      let left = try queue.base.names().filter { $0.hasPrefix("a") }
       #expect(left == (keepsBytes ? ["a.haul.journal", "a.haul.part"] : []))
       try await added[0].retry()
       try await finish(queue, added)
@@ -89,12 +89,12 @@ import Testing
       #expect(await queue.states == [.cancelled, .running, .queued])
       _ = try await queue.manager.cancel(.all)
       #expect(await queue.states == [.cancelled, .cancelled, .cancelled])
-      #expect(try queue.bench.names().isEmpty)
+      #expect(try queue.base.names().isEmpty)
     }
     try await with(connections: connections) { queue, added in
       try await added[0].remove()
       #expect(await added[0].summary == nil)
-      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      #expect(try !queue.base.names().contains { $0.hasPrefix("a") })
       try await finish(queue, added)
       #expect(queue.order == ["a", "b", "c"])
     }

@@ -57,8 +57,8 @@ import Testing
 
   @Test(arguments: Order.allCases)
   func `Nothing starts before a stopped step has returned`(order: Order) async throws {
-    try await StepFixture.with(active: 1) { bench in
-      let (manager, gate) = (bench.manager, bench.gate)
+    try await StepFixture.with(active: 1) { fixture in
+      let (manager, gate) = (fixture.manager, fixture.gate)
       let first = try await manager.add(.step("gate", input: "first"))
       await gate.waitForArrivals(1)
       let behind = try await manager.add([.step("gate", input: "second"), .step("pass")])

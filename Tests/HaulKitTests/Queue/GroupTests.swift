@@ -165,7 +165,7 @@ import Testing
           == [added[0].id: .completed, added[1].id: .cancelled])
       await empty
       #expect(queue.asked == ["a"])
-      #expect(try queue.bench.names() == ["a"])
+      #expect(try queue.base.names() == ["a"])
     }
     #expect(history.changes(of: added[1]) == [.added, .cancelled])
     #expect(history.starts(of: added[1]) == 0)
@@ -209,21 +209,21 @@ import Testing
   }
 
   @Test func `A command to a group applies to all its members`() async throws {
-    try await StepFixture.with(active: 2) { bench in
-      let group = bench.manager.group("g")
+    try await StepFixture.with(active: 2) { fixture in
+      let group = fixture.manager.group("g")
       let requests = (0..<3).map { number in
         var request = TransferRequest.step("spin", input: "\(number)")
         request.group = "g"
         return request
       }
-      try await bench.manager.add(requests + [.step("gate", input: "other")])
-      func states() async -> [TransferState] { await bench.manager.summaries().map(\.state) }
-      await bench.gate.waitForArrivals(2)
+      try await fixture.manager.add(requests + [.step("gate", input: "other")])
+      func states() async -> [TransferState] { await fixture.manager.summaries().map(\.state) }
+      await fixture.gate.waitForArrivals(2)
       _ = try await group.pause()
-      await bench.gate.waitForArrivals(3)
+      await fixture.gate.waitForArrivals(3)
       #expect(await states() == [.paused, .paused, .paused, .running])
       _ = try await group.resume()
-      await bench.gate.waitForArrivals(4)
+      await fixture.gate.waitForArrivals(4)
       _ = try await group.requeue()
       #expect(try await group.start().refused.isEmpty)
       #expect(try await group.cancel().refused.isEmpty)
@@ -238,8 +238,8 @@ import Testing
   }
 
   @Test func `A group can be moved, prioritised and changed as one`() async throws {
-    try await StepFixture.with { bench in
-      let manager = bench.manager
+    try await StepFixture.with { fixture in
+      let manager = fixture.manager
       await manager.suspend()
       let requests = (0..<5).map { number in
         var request = TransferRequest.step("pass")

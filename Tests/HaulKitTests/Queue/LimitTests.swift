@@ -39,31 +39,31 @@ import Testing
   }
 
   @Test func `Whether the list is suspended can be read`() async throws {
-    try await StepFixture.with { bench in
-      #expect(!bench.manager.isSuspended)
-      await bench.manager.suspend()
-      #expect(bench.manager.isSuspended)
-      await bench.manager.unsuspend()
-      #expect(!bench.manager.isSuspended)
+    try await StepFixture.with { fixture in
+      #expect(!fixture.manager.isSuspended)
+      await fixture.manager.suspend()
+      #expect(fixture.manager.isSuspended)
+      await fixture.manager.unsuspend()
+      #expect(!fixture.manager.isSuspended)
     }
   }
 
   @Test func `Connection and rate limits also apply while transfers run`() async throws {
     let length: Int64 = 4 << 20
     let big = FaultScript.Resource("/big", seed: 9, length: length)
-    try await DownloadFixture.with([big]) { bench in
+    try await DownloadFixture.with([big]) { fixture in
       let clock = ManualClock()
-      let (manager, end) = try bench.manager(clock: clock)
+      let (manager, end) = try fixture.manager(clock: clock)
       // So slow that only the first bytes arrive, because no time passes.
       manager.setRateLimit(1)
       await manager.setLimits(connectionsPerHost: 2, maximumConnections: 3)
-      let transfer = try await manager.add(try bench.request("/big", as: "big"))
-      try await until { clock.sleeperCount > 0 && !bench.server.snapshot.requests.isEmpty }
+      let transfer = try await manager.add(try fixture.request("/big", as: "big"))
+      try await until { clock.sleeperCount > 0 && !fixture.server.snapshot.requests.isEmpty }
       #expect(await transfer.summary?.state == .running)
       manager.setRateLimit(nil)
       #expect(try await transfer.result.state == .completed)
-      #expect(try bench.isWhole("big", seed: 9, length: Int(length)))
-      #expect(bench.server.snapshot.total.maximumInProgress <= 2)
+      #expect(try fixture.isWhole("big", seed: 9, length: Int(length)))
+      #expect(fixture.server.snapshot.total.maximumInProgress <= 2)
       await end()
     }
   }
@@ -149,7 +149,7 @@ import Testing
       _ = try await manager.cancel(.all)
       #expect(await manager.counts == [.cancelled: 5])
       await manager.waitUntilEmpty()
-      #expect(try queue.bench.names().isEmpty)
+      #expect(try queue.base.names().isEmpty)
       #expect(queue.server.snapshot.requestCount("/e") == 0)
     }
     #expect(
@@ -174,7 +174,7 @@ import Testing
       #expect(await manager.summaries().map(\.id) == [added[3].id])
       _ = try await manager.remove(.all)
       #expect(await manager.counts.isEmpty)
-      #expect(try queue.bench.names() == ["a"])
+      #expect(try queue.base.names() == ["a"])
     }
   }
 

@@ -75,7 +75,7 @@ import Testing
       _ = try await added[2].result
       #expect(await queue.states == [.cancelled, .cancelled, .completed])
       #expect(queue.asked == ["a", "b", "c"])
-      #expect(try queue.bench.names() == ["c"])
+      #expect(try queue.base.names() == ["c"])
     }
     #expect(history.changes(of: added[0]) == [.added, .paused, .cancelled])
     #expect(history.changes(of: added[1]) == [.added, .paused, .cancelled])
@@ -113,7 +113,7 @@ import Testing
       #expect(report.refused == [done[0].id: .isCompleted])
       #expect(await queue.states == [.completed, .cancelled, .cancelled, .cancelled])
       await queue.manager.waitUntilEmpty()
-      #expect(try queue.bench.names() == ["0"])
+      #expect(try queue.base.names() == ["0"])
       #expect(queue.asked == ["0", "a", "b"])
       for transfer in added { #expect(await code(transfer) == .cancelled) }
     }

@@ -86,11 +86,11 @@ import Testing
   func `The order survives every command and the end of the program`(
     kind: StoreKind
   ) async throws {
-    try await DownloadFixture.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { fixture in
       let stores = Stores(kind)
       defer { stores.remove() }
       var order: [TransferID] = []
-      let history = try await bench.queue(store: stores.open()) { queue in
+      let history = try await fixture.queue(store: stores.open()) { queue in
         let manager = queue.manager
         let added = try await queue.add("a", "b", "c", "d", "e")
         try await queue.hold(added[0])
@@ -111,7 +111,7 @@ import Testing
         #expect(await manager.summaries().map(\.id) == order)
       }
       history.expectSound()
-      _ = try await bench.queue(store: stores.open()) { queue in
+      _ = try await fixture.queue(store: stores.open()) { queue in
         #expect(await queue.manager.summaries().map(\.id) == order)
       }
     }
@@ -119,8 +119,8 @@ import Testing
 
   @Test func `Repeated moves to one position keep the right order`() async throws {
     let store = MemoryStore()
-    try await DownloadFixture.with([]) { bench in
-      _ = try await bench.queue(store: store) { queue in
+    try await DownloadFixture.with([]) { fixture in
+      _ = try await fixture.queue(store: store) { queue in
         let manager = queue.manager
         await manager.suspend()
         let requests = try (0..<100).map { try queue.request("\($0)") }
@@ -136,8 +136,8 @@ import Testing
   }
 
   @Test func `A list is read page by page in its order`() async throws {
-    try await StepFixture.with { bench in
-      let manager = bench.manager
+    try await StepFixture.with { fixture in
+      let manager = fixture.manager
       await manager.suspend()
       let requests = (0..<7).map { number in
         var request = TransferRequest.step("pass")

@@ -19,12 +19,12 @@ import Testing
   @Test func `A stored list has absolute paths, independent of the next working directory`()
     async throws
   {
-    try await DownloadFixture.with([]) { bench in
+    try await DownloadFixture.with([]) { fixture in
       var configuration = TransferManager.Configuration()
       configuration.isSuspended = true
       let here = FileManager.default.currentDirectoryPath
       let manager = try await TransferManager(
-        directory: bench.path("queue"), configuration)
+        directory: fixture.path("queue"), configuration)
       let url = try ResourceURL("http://127.0.0.1:1/f")
       try await manager.add([
         .download(url, to: .file("d/f")), .download(url, to: .directory("d")),
@@ -34,7 +34,7 @@ import Testing
       try await last.set { $0.download?.destination = .file("g") }
       await manager.shutdown()
       let next = try await TransferManager(
-        directory: bench.path("queue"), configuration)
+        directory: fixture.path("queue"), configuration)
       let requests = NIOLockedValueBox<[TransferRequest]>([])
       _ = try await next.set(.all) { request in
         requests.withLockedValue { [request] in $0.append(request) }
@@ -51,11 +51,11 @@ import Testing
   }
 
   @Test func `A NUL is refused in every path`() async throws {
-    try await DownloadFixture.with([.plain("f")]) { bench in
+    try await DownloadFixture.with([.plain("f")]) { fixture in
       let manager = try TransferManager()
-      let file = try bench.request("/f", as: "f")
+      let file = try fixture.request("/f", as: "f")
       var bad = file
-      bad.destination = .file(bench.path("d\0x"))
+      bad.destination = .file(fixture.path("d\0x"))
       let request = bad
       #expect(
         try await code {
@@ -72,18 +72,18 @@ import Testing
         try await code { try await added.set { $0.work = .download(request) } } == .badName)
       #expect(
         try await code {
-          try await FileVerifier.verify(path: bench.path("f\0x"), checksums: [])
+          try await FileVerifier.verify(path: fixture.path("f\0x"), checksums: [])
         } == .badName)
       #expect(
         try await code {
           _ = try await TransferManager(
-            directory: bench.path("q\0x"), TransferManager.Configuration())
+            directory: fixture.path("q\0x"), TransferManager.Configuration())
         } == .badName)
       var configuration = TransferManager.Configuration()
       configuration.certificateAuthorities = "a\0b"
       let rules = configuration
       #expect(try await code { _ = try TransferManager(rules) } == .badName)
-      #expect(try bench.names() == ["f"])
+      #expect(try fixture.names() == ["f"])
       await manager.shutdown()
     }
   }

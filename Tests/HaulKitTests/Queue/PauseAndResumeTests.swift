@@ -112,7 +112,7 @@ struct PauseAndResumeTests {
       }
       held.letGo()
       try queue.expectWhole(transfer)
-      #expect(try queue.bench.names() == ["a"])
+      #expect(try queue.base.names() == ["a"])
       #expect(await queue.manager.counts == [.completed: 1])
     }
     let changes = history.changes(of: try #require(added))

@@ -105,7 +105,7 @@ import Testing
   @Test func `A download, a program and a closure run one after the other`() async throws {
     let size = NIOLockedValueBox<String?>(nil)
     try await QueueFixture.with([.plain("a")], active: 2) { queue in
-      let directory = queue.bench.directory
+      let directory = queue.base.directory
       await queue.manager.register(step: "read") { context in
         let data = FileManager.default.contents(atPath: "\(directory)/size")
         size.withLockedValue { $0 = data.map { String(decoding: $0, as: UTF8.self) } }
@@ -154,7 +154,7 @@ private struct WatchedPrograms: Programs {
   let store: ReplayStore
   /// Whether the store refuses changes from the creation of a process until it is abandoned.
   let refuses: Bool
-  let storedAtBegin = NIOLockedValueBox<[StoredProgram]>([])
+  let storedAtBegin = NIOLockedValueBox<[StoredProcess]>([])
   private let base = LinuxPrograms()
 
   init(store: ReplayStore, refuses: Bool = false) {
@@ -166,8 +166,8 @@ private struct WatchedPrograms: Programs {
     return Process(base: try base.prepare(command), watch: self)
   }
 
-  func send(_ signal: ProgramSignal, to program: StoredProgram) { base.send(signal, to: program) }
-  func isGone(_ program: StoredProgram) -> Bool { base.isGone(program) }
+  func send(_ signal: ProgramSignal, to program: StoredProcess) { base.send(signal, to: program) }
+  func isGone(_ program: StoredProcess) -> Bool { base.isGone(program) }
 
   private struct Process: ProgramProcess {
     let base: any ProgramProcess

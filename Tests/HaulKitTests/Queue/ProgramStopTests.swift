@@ -263,7 +263,7 @@ import Testing
     change.added = [
       TransferRecord(id: id, request: TransferRequest(.step(request)), storedState: storedState)
     ]
-    change.programs = [StoredProgram(id: id, process: process)]
+    change.programs = [StoredProcess(id: id, process: process)]
     try await store.commit(change)
     return store
   }
@@ -288,11 +288,11 @@ private struct UnstoppablePrograms: Programs {
     throw TransferError(.internal, "it runs beside itself")
   }
 
-  func send(_ signal: ProgramSignal, to program: StoredProgram) {
+  func send(_ signal: ProgramSignal, to program: StoredProcess) {
     signals.withLockedValue { $0.append(signal) }
   }
 
-  func isGone(_ program: StoredProgram) -> Bool {
+  func isGone(_ program: StoredProcess) -> Bool {
     clock.advance(by: .seconds(1))
     return false
   }

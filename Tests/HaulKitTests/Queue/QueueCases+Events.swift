@@ -12,10 +12,10 @@ import Testing
     async throws
   {
     let names = (0..<20).map { "f\($0)" }
-    try await DownloadFixture.with(names.map { .plain($0) }) { bench in
+    try await DownloadFixture.with(names.map { .plain($0) }) { fixture in
       var late: [TransferEvent] = []
       var slow: TransferEvents?
-      let history = try await bench.queue(active: 4) { queue in
+      let history = try await fixture.queue(active: 4) { queue in
         slow = queue.manager.events()
         _ = try await queue.manager.add(names.map { try queue.request($0) })
         await queue.manager.waitUntilEmpty()
@@ -30,15 +30,15 @@ import Testing
 
   @Test func `The whole file is published when its completion is reported`() async throws {
     let names = (0..<10).map { "f\($0)" }
-    try await DownloadFixture.with(names.map { .plain($0) }) { bench in
-      _ = try await bench.queue(active: 3) { queue in
+    try await DownloadFixture.with(names.map { .plain($0) }) { fixture in
+      _ = try await fixture.queue(active: 3) { queue in
         let events = queue.manager.events()
         let added = try await queue.manager.add(names.map { try queue.request($0) })
         var completed = 0
         for await event in events {
           guard case .finished(let result) = event.kind else { continue }
           let transfer = try #require(added.first { $0.id == event.id })
-          #expect(result.path == bench.path(queue.name(transfer)))
+          #expect(result.path == fixture.path(queue.name(transfer)))
           try queue.expectWhole(transfer)
           completed += 1
           if completed == names.count { break }
@@ -51,9 +51,9 @@ import Testing
     async throws
   {
     let store = MemoryStore()
-    try await DownloadFixture.with([.held("a")]) { bench in
+    try await DownloadFixture.with([.held("a")]) { fixture in
       var added: Transfer?
-      let before = try await bench.queue(store: store) { queue in
+      let before = try await fixture.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
         added = a
         for round in 1...3 {
@@ -67,7 +67,7 @@ import Testing
       }
       before.expectSound()
       let a = try #require(added)
-      let after = try await bench.queue(store: store) { queue in
+      let after = try await fixture.queue(store: store) { queue in
         // Running transfers continue by themselves.
         try await queue.server.waitUntil { server in
           server.requestCount("/a") > 4 && server.inProgress("/a") == 1 && server.held("/a") == 1
@@ -104,9 +104,9 @@ import Testing
   @Test func `A batch is added completely or not at all, and its key finds it again`() async throws
   {
     let store = ReplayStore()
-    try await DownloadFixture.with([.plain("a"), .plain("b")]) { bench in
+    try await DownloadFixture.with([.plain("a"), .plain("b")]) { fixture in
       var ids: [TransferID] = []
-      let history = try await bench.queue(store: store) { queue in
+      let history = try await fixture.queue(store: store) { queue in
         let requests = try ["a", "b"].map { try queue.request($0) }
         store.refuse(Self.disk)
         let error = await #expect(throws: TransferError.self) {
@@ -125,7 +125,7 @@ import Testing
       // The client never got the result of the first call, because the process died right after the
       // commit.
       let dead = await store.afterCrash(1)
-      _ = try await bench.queue(store: dead) { queue in
+      _ = try await fixture.queue(store: dead) { queue in
         let requests = try ["a", "b"].map { try queue.request($0) }
         #expect(try await queue.manager.add(requests, key: "k").map(\.id) == ids)
         #expect(await queue.manager.summaries().map(\.id) == ids)
@@ -139,8 +139,8 @@ import Testing
     async throws
   {
     let store = ReplayStore()
-    try await DownloadFixture.with([.held("a")]) { bench in
-      _ = try await bench.queue(store: store) { queue in
+    try await DownloadFixture.with([.held("a")]) { fixture in
+      _ = try await fixture.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
         try await queue.hold(a)
         store.refuse(Self.disk, reading: true)
@@ -155,9 +155,9 @@ import Testing
 
   @Test func `A command that cannot be stored throws and changes nothing`() async throws {
     let store = ReplayStore()
-    try await DownloadFixture.with([.held("a"), .plain("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .plain("b")]) { fixture in
       var added: [Transfer] = []
-      let history = try await bench.queue(store: store) { queue in
+      let history = try await fixture.queue(store: store) { queue in
         added = try await queue.add("a", "b")
         try await queue.hold(added[0])
         store.refuse(Self.disk)
@@ -184,9 +184,9 @@ import Testing
   {
     let store = ReplayStore()
     let names = ["a", "b", "c", "d"]
-    try await DownloadFixture.with(names.map { .held($0) }) { bench in
+    try await DownloadFixture.with(names.map { .held($0) }) { fixture in
       var added: [Transfer] = []
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await fixture.queue(store: store) { queue in
         added = try await queue.add("a", "b", "c", "d")
         try await queue.hold(added[0])
         try await added[0].pause()
@@ -201,23 +201,23 @@ import Testing
         await queue.manager.waitUntilEmpty()
         try await added[3].remove()
       }
-      for name in names { bench.server.setFaults("/\(name)", []) }
+      for name in names { fixture.server.setFaults("/\(name)", []) }
       #expect(store.count > 10)
       for count in 1...store.count {
-        for name in try bench.names() {
-          try FileManager.default.removeItem(atPath: bench.path(name))
+        for name in try fixture.names() {
+          try FileManager.default.removeItem(atPath: fixture.path(name))
         }
-        try await expectRecovery(of: store.afterCrash(count), bench, added, "after \(count)")
+        try await expectRecovery(of: store.afterCrash(count), fixture, added, "after \(count)")
       }
     }
   }
 
   private func expectRecovery(
-    of dead: MemoryStore, _ bench: DownloadFixture, _ added: [Transfer], _ moment: Comment
+    of dead: MemoryStore, _ fixture: DownloadFixture, _ added: [Transfer], _ moment: Comment
   ) async throws {
     let before = try await dead.open().members
     let last = try await dead.open().lastEvent
-    let history = try await bench.queue(store: dead) { queue in
+    let history = try await fixture.queue(store: dead) { queue in
       await queue.manager.waitUntilEmpty()
       let after = await queue.manager.summaries()
       let listed = before.filter { $0.storedState.desired != .removed }.map(\.id)

@@ -55,7 +55,7 @@ import Testing
       try await a.pause()
       try await queue.server.waitUntil { $0.connectionsOpen == 0 }
       // Another program may have removed its part file.
-      try FileManager.default.removeItem(atPath: queue.bench.path("a.haul.part"))
+      try FileManager.default.removeItem(atPath: queue.base.path("a.haul.part"))
       queue.release(a)
       try await a.resume()
       _ = try await a.result
@@ -96,7 +96,7 @@ import Testing
     try await QueueFixture.with([resource], hooks: hooks) { queue in
       let a = try await queue.manager.add(
         try queue.request("a") { request in
-          if !isExact { request.destination = .directory(queue.bench.directory) }
+          if !isExact { request.destination = .directory(queue.base.directory) }
         })
       await gate.waitForArrivals(1)
       async let command = a.restart()
@@ -104,8 +104,8 @@ import Testing
       gate.open()
       _ = try await command
       let result = try await a.result
-      #expect(result.path == queue.bench.path("a") && result.reused == 0)
-      #expect(try queue.bench.names() == ["a"])
+      #expect(result.path == queue.base.path("a") && result.reused == 0)
+      #expect(try queue.base.names() == ["a"])
       #expect(queue.requests(a).count == 2)
       try queue.expectWhole(a)
     }
@@ -138,7 +138,7 @@ import Testing
       try await queue.hold(a)
       async let end = code(a)
       try await a.remove()
-      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      #expect(try !queue.base.names().contains { $0.hasPrefix("a") })
       #expect(await a.summary == nil)
       try await a.remove()
       #expect(await refusal { try await a.pause() }?.refusal == .isUnknown)
@@ -194,12 +194,12 @@ import Testing
       $0.faults = [Fault(.retryLater(status: 503, seconds: 3600))]
     }
     let store = MemoryStore()
-    try await DownloadFixture.with([later, .plain("b")]) { bench in
+    try await DownloadFixture.with([later, .plain("b")]) { fixture in
       var added: Transfer?
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await fixture.queue(store: store) { queue in
         let a = try queue.request("a") {
           $0.retry.retries = 3
-          $0.retry.maximumTime = .seconds(7200)
+          $0.retry.maximumTimeWithoutProgress = .seconds(7200)
         }
         let transfer = try await queue.manager.add(a)
         added = transfer
@@ -207,7 +207,7 @@ import Testing
           (try? await store.records([transfer.id]).first?.storedState.hostPause) != nil
         }
       }
-      bench.server.setFaults("/a", [])
+      fixture.server.setFaults("/a", [])
       let a = try #require(added)
       // As if the time were that of its own backoff, which a start ends.
       var storedState = try #require(try await store.records([a.id]).first).storedState
@@ -217,7 +217,7 @@ import Testing
         .init(id: a.id, storedState: storedState, keepsRankAndPriority: true)
       ]
       try await store.commit(change)
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await fixture.queue(store: store) { queue in
         try await queue.log.wait { $0.reasons(of: a).contains { $0.code == "retry" } }
         let b = try await queue.add("b")[0]
         _ = try await b.result
@@ -239,7 +239,7 @@ import Testing
         try queue.request(name) {
           $0.url = try ResourceURL(queue.server.url("/\(name)", host: host))
           $0.retry.retries = 3
-          $0.retry.maximumTime = .seconds(7200)
+          $0.retry.maximumTimeWithoutProgress = .seconds(7200)
         }
       }
       let added = try await queue.manager.add([

@@ -41,7 +41,7 @@ import Testing
       // Also for one that has failed.
       try await added[0].cancel()
       #expect(await queue.states == [.cancelled, .cancelled])
-      #expect(try queue.bench.names().isEmpty)
+      #expect(try queue.base.names().isEmpty)
     }
     #expect(history.changes(of: added[0]) == [.added, .failed, .cancelled])
     #expect(history.changes(of: added[1]) == [.added, .cancelled])
@@ -154,7 +154,7 @@ import Testing
       #expect(await manager.counts == [.running: 2, .queued: 2])
       #expect(try await manager.cancel(.all).refused.isEmpty)
       #expect(await manager.counts == [.cancelled: 4])
-      #expect(try queue.bench.names().isEmpty)
+      #expect(try queue.base.names().isEmpty)
       for transfer in added { queue.release(transfer) }
       #expect(try await manager.restart(.all).refused.isEmpty)
       await manager.waitUntilEmpty()

@@ -31,21 +31,21 @@ import Testing
   func `All records survive the end of the program, in every state`(
     kind: StoreKind
   ) async throws {
-    try await DownloadFixture.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { fixture in
       let stores = Stores(kind)
       defer { stores.remove() }
       var added: [Transfer] = []
-      let before = try await bench.queue(store: stores.open()) { queue in
+      let before = try await fixture.queue(store: stores.open()) { queue in
         added = try await prepare(queue)
       }
       before.expectSound()
       #expect(before.results(of: added[4]).isEmpty)
-      #expect(try bench.names().contains("running.haul.part"))
-      #expect(try !bench.names().contains { $0.hasPrefix("waiting") })
-      for name in ["failed", "paused", "running"] { bench.server.setFaults("/\(name)", []) }
-      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
-      bench.server.resetStatistics()
-      let after = try await bench.queue(store: stores.open()) { queue in
+      #expect(try fixture.names().contains("running.haul.part"))
+      #expect(try !fixture.names().contains { $0.hasPrefix("waiting") })
+      for name in ["failed", "paused", "running"] { fixture.server.setFaults("/\(name)", []) }
+      try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
+      fixture.server.resetStatistics()
+      let after = try await fixture.queue(store: stores.open()) { queue in
         let manager = queue.manager
         #expect(await manager.summaries().map(\.id) == added.map(\.id))
         await manager.waitUntilEmpty()
@@ -61,7 +61,7 @@ import Testing
         for index in [0, 1, 3, 4, 5, 6] { try queue.expectWhole(added[index]) }
       }
       after.expectSound()
-      #expect(bench.server.snapshot.total.maximumInProgress == 1)
+      #expect(fixture.server.snapshot.total.maximumInProgress == 1)
       let last = before.events.compactMap(\.number).last
       #expect(after.events.compactMap(\.number).first == last.map { $0 + 1 })
     }
@@ -69,20 +69,20 @@ import Testing
 
   @Test(arguments: StoreKind.allCases)
   func `Two ends of the program in a row lose nothing`(kind: StoreKind) async throws {
-    try await DownloadFixture.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { fixture in
       let stores = Stores(kind)
       defer { stores.remove() }
       var added: [Transfer] = []
-      _ = try await bench.queue(store: stores.open()) { added = try await prepare($0) }
+      _ = try await fixture.queue(store: stores.open()) { added = try await prepare($0) }
       for _ in 1...2 {
         // The server holds the answer for the former manager until its connection is closed.
-        try await bench.server.waitUntil { $0.connectionsOpen == 0 }
-        _ = try await bench.queue(store: stores.open()) { queue in
+        try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
+        _ = try await fixture.queue(store: stores.open()) { queue in
           try await queue.server.waitForHeld("/running")
         }
       }
-      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
-      _ = try await bench.queue(store: stores.open()) { queue in
+      try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
+      _ = try await fixture.queue(store: stores.open()) { queue in
         #expect(await queue.manager.summaries().map(\.id) == added.map(\.id))
         #expect(await queue.manager.counts[.paused] == 2)
         try await queue.server.waitForHeld("/running")
@@ -96,19 +96,21 @@ import Testing
 
   @Test(arguments: StoreKind.allCases)
   func `The state is never derived from the files`(kind: StoreKind) async throws {
-    try await DownloadFixture.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { fixture in
       let stores = Stores(kind)
       defer { stores.remove() }
       var added: [Transfer] = []
-      _ = try await bench.queue(store: stores.open()) { added = try await prepare($0) }
+      _ = try await fixture.queue(store: stores.open()) { added = try await prepare($0) }
       // Files are removed, and others added.
-      for name in try bench.names() { try FileManager.default.removeItem(atPath: bench.path(name)) }
-      try bench.put([1, 2, 3], as: "cancelled.haul.part")
-      bench.server.setFaults("/paused", [])
-      bench.server.setFaults("/running", [])
-      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
-      bench.server.resetStatistics()
-      _ = try await bench.queue(store: stores.open()) { queue in
+      for name in try fixture.names() {
+        try FileManager.default.removeItem(atPath: fixture.path(name))
+      }
+      try fixture.put([1, 2, 3], as: "cancelled.haul.part")
+      fixture.server.setFaults("/paused", [])
+      fixture.server.setFaults("/running", [])
+      try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
+      fixture.server.resetStatistics()
+      _ = try await fixture.queue(store: stores.open()) { queue in
         await queue.manager.waitUntilEmpty()
         #expect(
           await queue.states
@@ -123,11 +125,11 @@ import Testing
 
   @Test(arguments: StoreKind.allCases)
   func `Stored and live states always agree`(kind: StoreKind) async throws {
-    try await DownloadFixture.with(Self.names) { bench in
+    try await DownloadFixture.with(Self.names) { fixture in
       let stores = Stores(kind)
       defer { stores.remove() }
       let store = try await stores.open()
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await fixture.queue(store: store) { queue in
         func expectAgreement(_ step: String) async throws {
           let live = await queue.manager.summaries()
           let records = try await store.records(live.map(\.id))

@@ -11,7 +11,7 @@ import Testing
       func request(_ token: String) throws -> TransferRequest {
         .init(
           .download(
-            try queue.bench.request("/a?token=\(token)", as: "a") { $0.connections = 1 }))
+            try queue.base.request("/a?token=\(token)", as: "a") { $0.connections = 1 }))
       }
       let a = try await queue.manager.add(request("old"))
       let url = try #require(try request("new").download?.url)
@@ -24,7 +24,7 @@ import Testing
       try await a.resume()
       let result = try await a.result
       #expect(result.reused >= Int64(QueueFixture.stallOffset) / 2)
-      #expect(try queue.bench.isWhole("a", seed: .of("a"), length: QueueFixture.length))
+      #expect(try queue.base.isWhole("a", seed: .of("a"), length: QueueFixture.length))
     }
   }
 
@@ -41,7 +41,7 @@ import Testing
       try await a.pause()
       try await a.set {
         $0.download?.url = url
-        $0.download?.resumesFromAnotherAddress = isSame
+        $0.download?.resumesFromOtherURL = isSame
       }
       try await a.resume()
       let result = try await a.result
@@ -80,7 +80,7 @@ import Testing
       let gone = try await queue.manager.add(queue.request("gone"))
       #expect(await code(gone) == .notFound)
       let url = try ResourceURL(queue.server.url("/a"))
-      let path = queue.bench.path("other")
+      let path = queue.base.path("other")
       try await gone.set {
         $0.download?.url = url
         $0.download?.destination = .file(path)
@@ -99,7 +99,7 @@ import Testing
       let url = try ResourceURL(queue.server.url("/b"))
       try await a.set { $0.download?.url = url }
       try await a.cancel()
-      #expect(try FileManager.default.contentsOfDirectory(atPath: queue.bench.path("")).isEmpty)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: queue.base.path("")).isEmpty)
       queue.release(a)
     }
   }
@@ -107,7 +107,7 @@ import Testing
   /// A download under a name derived from its address, paused with bytes on disk.
   private func paused(in queue: QueueFixture) async throws -> Transfer {
     let a = try await queue.manager.add(
-      queue.request("a") { $0.destination = .directory(queue.bench.path("")) })
+      queue.request("a") { $0.destination = .directory(queue.base.path("")) })
     try await queue.hold(a)
     try await a.pause()
     return a
@@ -138,11 +138,11 @@ import Testing
     try await QueueFixture.with([broken]) { queue in
       let a = try await queue.manager.add(
         queue.request("a") {
-          $0.destination = .directory(queue.bench.path(""))
+          $0.destination = .directory(queue.base.path(""))
           $0.retry.retries = 0
         })
       #expect(await refusal { _ = try await a.result } != nil)
-      #expect(try queue.bench.names().contains("a.haul.part"))
+      #expect(try queue.base.names().contains("a.haul.part"))
       let other = try ResourceURL(queue.server.url("/b"))
       #expect(await refusal { try await a.set { $0.download?.url = other } }?.code == .refused)
       let renewed = try ResourceURL(queue.server.url("/a?x=2"))
@@ -150,12 +150,12 @@ import Testing
       queue.server.setFaults("/a", [])
       if isCancelled {
         try await a.cancel()
-        #expect(try queue.bench.names() == [])
+        #expect(try queue.base.names() == [])
       } else {
         try await a.retry()
         _ = try await a.result
         try queue.expectWhole(a)
-        #expect(try queue.bench.names() == ["a"])
+        #expect(try queue.base.names() == ["a"])
       }
     }
   }
@@ -164,14 +164,14 @@ import Testing
     async throws
   {
     try await QueueFixture.with([.held("a")]) { queue in
-      try "other".write(toFile: queue.bench.path("a"), atomically: true, encoding: .utf8)
+      try "other".write(toFile: queue.base.path("a"), atomically: true, encoding: .utf8)
       let a = try await paused(in: queue)
-      try FileManager.default.removeItem(atPath: queue.bench.path("a"))
+      try FileManager.default.removeItem(atPath: queue.base.path("a"))
       queue.release(a)
       try await a.resume()
       let result = try await a.result
       #expect(result.reused > 0)
-      #expect(try queue.bench.names() == ["a (1)"])
+      #expect(try queue.base.names() == ["a (1)"])
     }
   }
 
@@ -184,22 +184,22 @@ import Testing
       try await a.resume()
       _ = try await a.result
       try queue.expectWhole(a)
-      #expect(try queue.bench.names() == ["a"])
+      #expect(try queue.base.names() == ["a"])
     }
   }
 
   @Test func `A transfer whose failed dependency was removed can be changed`() async throws {
-    try await StepFixture.with(active: 1) { bench in
-      await bench.manager.register(step: "fail") { _ in throw CancellationError() }
+    try await StepFixture.with(active: 1) { fixture in
+      await fixture.manager.register(step: "fail") { _ in throw CancellationError() }
       var first = TransferRequest.step("fail")
       first.identifier = "a"
-      let added = try await bench.manager.add([first, step("b", after: ["a"])])
+      let added = try await fixture.manager.add([first, step("b", after: ["a"])])
       _ = await outcome(added[0])
       try await added[0].remove()
       try await added[1].set { $0.priority = .utility }
       #expect(await added[1].summary?.state == .queued)
       try await added[1].set { $0.after = [] }
-      await bench.gate.waitForArrivals(1)
+      await fixture.gate.waitForArrivals(1)
     }
   }
 
@@ -228,17 +228,17 @@ import Testing
     async throws
   {
     let store = MemoryStore()
-    try await StepFixture.with(active: 1, store: store) { bench in
-      let added = try await bench.manager.add([step("a"), step("b"), step("c", after: ["a"])])
-      await bench.gate.waitForArrivals(1)
+    try await StepFixture.with(active: 1, store: store) { fixture in
+      let added = try await fixture.manager.add([step("a"), step("b"), step("c", after: ["a"])])
+      await fixture.gate.waitForArrivals(1)
       try await added[1].set { $0.after = [.identifier("c")] }
       try await added[2].set { $0.priority = .userInitiated }
       #expect(await added[2].summary?.priority == .userInitiated)
     }
     let gate = StepGate()
     gate.open()
-    try await StepFixture.with(active: 1, store: store, gate: gate) { bench in
-      await bench.manager.waitUntilEmpty()
+    try await StepFixture.with(active: 1, store: store, gate: gate) { fixture in
+      await fixture.manager.waitUntilEmpty()
       // The first may have ended before the first manager stopped it.
       #expect(Array(gate.came.drop { $0 == "a" }) == ["c", "b"])
     }
@@ -246,26 +246,26 @@ import Testing
 
   @Test func `Removing a dependency starts a transfer, and adding one makes it wait`() async throws
   {
-    try await StepFixture.with(active: 2) { bench in
-      let added = try await bench.manager.add([step("a"), step("b", after: ["a"])])
-      await bench.gate.waitForArrivals(1)
-      await bench.manager.suspend()
-      try await bench.manager.add(step("c"))
+    try await StepFixture.with(active: 2) { fixture in
+      let added = try await fixture.manager.add([step("a"), step("b", after: ["a"])])
+      await fixture.gate.waitForArrivals(1)
+      await fixture.manager.suspend()
+      try await fixture.manager.add(step("c"))
       try await added[1].set { $0.after = [.identifier("c")] }
-      await bench.manager.unsuspend()
-      await bench.gate.waitForArrivals(2)
-      #expect(bench.gate.came == ["a", "c"])
+      await fixture.manager.unsuspend()
+      await fixture.gate.waitForArrivals(2)
+      #expect(fixture.gate.came == ["a", "c"])
       try await added[1].set { $0.after = [] }
-      await bench.manager.setLimits(maximumActive: 3, maximumActivePerHost: 3)
-      await bench.gate.waitForArrivals(3)
-      #expect(bench.gate.came == ["a", "c", "b"])
+      await fixture.manager.setLimits(maximumActive: 3, maximumActivePerHost: 3)
+      await fixture.gate.waitForArrivals(3)
+      #expect(fixture.gate.came == ["a", "c", "b"])
     }
   }
 
   @Test func `A change that would close a dependency cycle is refused and reported`() async throws {
-    try await StepFixture.with(active: 1) { bench in
-      await bench.manager.suspend()
-      let added = try await bench.manager.add([
+    try await StepFixture.with(active: 1) { fixture in
+      await fixture.manager.suspend()
+      let added = try await fixture.manager.add([
         step("a"), step("b", after: ["a"]), step("c", after: ["b"]),
       ])
       let error = await #expect(throws: TransferError.self) {
@@ -273,24 +273,24 @@ import Testing
       }
       #expect(error?.code == .dependencyFailed)
       for name in ["a", "b", "c"] { #expect(error?.message.contains(name) == true) }
-      bench.gate.open()
-      await bench.manager.unsuspend()
-      await bench.manager.waitUntilEmpty()
-      #expect(bench.gate.came == ["a", "b", "c"])
+      fixture.gate.open()
+      await fixture.manager.unsuspend()
+      await fixture.manager.waitUntilEmpty()
+      #expect(fixture.gate.came == ["a", "b", "c"])
     }
   }
 
   @Test func `The identifier and group of a transfer cannot be changed`() async throws {
-    try await StepFixture.with { bench in
-      await bench.manager.suspend()
-      let a = try await bench.manager.add(step("a"))
+    try await StepFixture.with { fixture in
+      await fixture.manager.suspend()
+      let a = try await fixture.manager.add(step("a"))
       for change: @Sendable (inout TransferRequest) -> Void in [
         { $0.identifier = "b" }, { $0.group = "g" },
         { $0.after = [.identifier("nobody")] },
       ] {
         await #expect(throws: TransferError.self) { try await a.set(change) }
       }
-      #expect(try await bench.manager.add(step("a")) == a)
+      #expect(try await fixture.manager.add(step("a")) == a)
       try await a.remove()
       #expect(
         await refusal { try await a.set { $0.priority = .background } }?.refusal == .isUnknown)

@@ -13,8 +13,8 @@ import Testing
       _ = try await a.result
       try await a.restart()
       let result = try await a.result
-      #expect(result.path == queue.bench.path("a") && result.fetched == result.bytes)
-      #expect(try queue.bench.names() == ["a"])
+      #expect(result.path == queue.base.path("a") && result.fetched == result.bytes)
+      #expect(try queue.base.names() == ["a"])
       try queue.expectWhole(a)
     }
   }
@@ -27,8 +27,8 @@ import Testing
       try Self.change(queue, isOther: isOther)
       try await a.restart()
       let result = try await a.result
-      #expect(result.path == queue.bench.path("a (1)"))
-      #expect(try queue.bench.contents("a") == Array(Self.text.utf8))
+      #expect(result.path == queue.base.path("a (1)"))
+      #expect(try queue.base.contents("a") == Array(Self.text.utf8))
     }
   }
 
@@ -41,7 +41,7 @@ import Testing
       try Self.change(queue, isOther: true)
       try await a.restart()
       #expect(await refusal { _ = try await a.result }?.code == .nameConflict)
-      #expect(try queue.bench.contents("a") == Array(Self.text.utf8))
+      #expect(try queue.base.contents("a") == Array(Self.text.utf8))
     }
   }
 
@@ -65,9 +65,9 @@ import Testing
       queue.release(a)
       try await a.restart()
       let result = try await a.result
-      #expect(result.path == queue.bench.path("a (1)"))
-      #expect(try queue.bench.names() == ["a", "a (1)"])
-      #expect(try queue.bench.contents("a") == Array(Self.text.utf8))
+      #expect(result.path == queue.base.path("a (1)"))
+      #expect(try queue.base.names() == ["a", "a (1)"])
+      #expect(try queue.base.contents("a") == Array(Self.text.utf8))
     }
   }
 
@@ -77,13 +77,13 @@ import Testing
     _ queue: QueueFixture, _ ifExists: DownloadRequest.IfExists
   ) throws -> TransferRequest {
     try queue.request("a") {
-      $0.destination = .directory(queue.bench.directory)
+      $0.destination = .directory(queue.base.directory)
       $0.ifExists = ifExists
     }
   }
 
   private static func change(_ queue: QueueFixture, isOther: Bool) throws {
-    let path = queue.bench.path("a")
+    let path = queue.base.path("a")
     if isOther { try? FileManager.default.removeItem(atPath: path) }
     try text.write(toFile: path, atomically: isOther, encoding: .utf8)
   }

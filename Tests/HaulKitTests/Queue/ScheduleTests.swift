@@ -364,14 +364,14 @@ import Testing
   @Test func `The schedule of the configuration applies to a manager on the real clock`()
     async throws
   {
-    try await DownloadFixture.with([.plain("a")]) { bench in
+    try await DownloadFixture.with([.plain("a")]) { fixture in
       var configuration = TransferManager.Configuration()
       configuration.schedule = Self.never
       let manager = try TransferManager(configuration)
       do {
-        let transfer = try await manager.add(try bench.request("/a", as: "a"))
+        let transfer = try await manager.add(try fixture.request("/a", as: "a"))
         #expect(await transfer.summary?.state == .queued)
-        #expect(bench.server.snapshot.requests.isEmpty)
+        #expect(fixture.server.snapshot.requests.isEmpty)
         let system = Schedule([.init(.everyDay, from: 0, to: 1440)])
         try await manager.setSchedule(system)
         _ = try await transfer.result

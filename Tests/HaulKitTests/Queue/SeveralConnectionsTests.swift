@@ -50,7 +50,7 @@ import Testing
       try await queue.hold(added[1])
       #expect(await code(added[0]) == .cancelled)
       try await queue.log.wait { $0.changes(of: added[0]) == [.added, .cancelled] }
-      let left = try queue.bench.names().filter { $0.hasPrefix("a") }
+      let left = try queue.base.names().filter { $0.hasPrefix("a") }
       #expect(left == (keepsBytes ? ["a.haul.journal", "a.haul.part"] : []))
       queue.server.setFaults("/a", [])
       try await added[0].retry()
@@ -72,7 +72,7 @@ import Testing
       _ = try await queue.manager.cancel(.all)
       #expect(await queue.states == [.cancelled, .cancelled, .cancelled])
       #expect(queue.order == ["a", "b"])
-      #expect(try queue.bench.names().isEmpty)
+      #expect(try queue.base.names().isEmpty)
     }
   }
 

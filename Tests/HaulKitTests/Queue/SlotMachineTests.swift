@@ -26,14 +26,14 @@ import Testing
   private func with(
     _ clock: ManualClock, _ body: (TransferManager) async throws -> Void
   ) async throws {
-    try await StepFixture.with(active: 3, clock: clock) { bench in
+    try await StepFixture.with(active: 3, clock: clock) { fixture in
       do {
-        try await body(bench.manager)
+        try await body(fixture.manager)
       } catch {
-        _ = try await bench.manager.cancel(.all)
+        _ = try await fixture.manager.cancel(.all)
         throw error
       }
-      _ = try await bench.manager.cancel(.all)
+      _ = try await fixture.manager.cancel(.all)
     }
   }
 

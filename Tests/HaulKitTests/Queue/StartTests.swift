@@ -8,17 +8,17 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct StartTests {
   @Test func `A transfer that starts during the shutdown is stopped at once`() async throws {
     let (clock, store) = (ManualClock(), StartStore())
-    try await StepFixture.with(clock: clock, store: store) { bench in
-      async let added = bench.manager.add(.step("spin", input: "1"))
+    try await StepFixture.with(clock: clock, store: store) { fixture in
+      async let added = fixture.manager.add(.step("spin", input: "1"))
       await store.gate.waitForArrivals(1)
-      async let end: Void = bench.manager.shutdown()
+      async let end: Void = fixture.manager.shutdown()
       // It has ordered all runs to stop, and waits for a commit.
       try await until { clock.wakeUps.contains(.seconds(4)) }
       store.gate.open()
       let step = try await added
       await end
       #expect(clock.now == Instant() && clock.sleeperCount == 0)
-      #expect(bench.gate.inside == 0)
+      #expect(fixture.gate.inside == 0)
       #expect(await step.summary?.state == .queued)
     }
   }
@@ -28,11 +28,11 @@ import Testing
   {
     let (clock, store) = (ManualClock(), StartStore())
     store.gate.open()
-    try await StepFixture.with(clock: clock, store: store) { bench in
-      await bench.manager.suspend()
-      let added = try await bench.manager.add((1...3).map { .step("pass", input: "\($0)") })
+    try await StepFixture.with(clock: clock, store: store) { fixture in
+      await fixture.manager.suspend()
+      let added = try await fixture.manager.add((1...3).map { .step("pass", input: "\($0)") })
       store.unreadable = added[1].id
-      await bench.manager.unsuspend()
+      await fixture.manager.unsuspend()
       for transfer in [added[0], added[2]] {
         try await until { await transfer.summary?.state == .completed }
       }
@@ -45,11 +45,11 @@ import Testing
   }
 
   @Test func `Every state change of a transfer that never ran has its address`() async throws {
-    try await StepFixture.with { bench in
-      let events = bench.manager.events()
-      await bench.manager.suspend()
+    try await StepFixture.with { fixture in
+      let events = fixture.manager.events()
+      await fixture.manager.suspend()
       let url = try ResourceURL("http://host/file")
-      let transfer = try await bench.manager.add(
+      let transfer = try await fixture.manager.add(
         DownloadRequest(url: url, to: .directory("/nowhere")))
       try await transfer.pause()
       try await transfer.resume()

@@ -173,10 +173,10 @@ import Testing
     let (first, second) = (StepGate(), StepGate())
     second.open()
     let store = ReplayStore()
-    try await DownloadFixture.with([]) { bench in
+    try await DownloadFixture.with([]) { fixture in
       var step = StepRequest(.named("s", input: "1"))
       step.isIdempotent = isIdempotent
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await fixture.queue(store: store) { queue in
         await queue.manager.register(step: "s", first.step)
         _ = try await queue.manager.add(TransferRequest(.step(step)))
         await first.waitForArrivals(1)
@@ -185,7 +185,7 @@ import Testing
         let register = { @Sendable (manager: TransferManager) in
           await manager.register(step: "s", second.step)
         }
-        _ = try await bench.queue(store: dead, register: register) { later in
+        _ = try await fixture.queue(store: dead, register: register) { later in
           await later.manager.waitUntilEmpty()
           #expect(await later.states == [isIdempotent ? .completed : .failed])
           #expect(second.came == (isIdempotent ? ["1"] : []))

@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct TargetOwnerTests {
   /// A download of `b` to the file of `a`.
   private func intruder(_ queue: QueueFixture) throws -> TransferRequest {
-    try queue.request("b") { $0.destination = .file(queue.bench.path("./a")) }
+    try queue.request("b") { $0.destination = .file(queue.base.path("./a")) }
   }
 
   @Test(arguments: [TransferState.running, .queued, .paused])
@@ -49,13 +49,13 @@ import Testing
 
   @Test func `A target keeps its owner after a restart`() async throws {
     let store = MemoryStore()
-    try await DownloadFixture.with([.held("a"), .plain("b")]) { bench in
-      _ = try await bench.queue(store: store) { queue in
+    try await DownloadFixture.with([.held("a"), .plain("b")]) { fixture in
+      _ = try await fixture.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
         try await queue.hold(a)
         try await a.pause()
       }
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await fixture.queue(store: store) { queue in
         let a = try #require(try await queue.manager.transfers().first)
         #expect(await refusal { _ = try await queue.manager.add(intruder(queue)) }?.code == .inUse)
         queue.release(a)
@@ -70,7 +70,7 @@ import Testing
     try await QueueFixture.with([.plain("a"), .plain("b")]) { queue in
       await queue.manager.suspend()
       let added = try await queue.add("a", "b")
-      let path = queue.bench.path("a")
+      let path = queue.base.path("a")
       let error = await refusal {
         try await added[1].set { $0.download?.destination = .file(path) }
       }
@@ -101,7 +101,7 @@ import Testing
       try await b.resume()
       let result = try await b.result
       #expect(result.reused > 0, "the other transfer does not delete its bytes")
-      #expect(try queue.bench.isWhole("a", seed: .of("b"), length: QueueFixture.length))
+      #expect(try queue.base.isWhole("a", seed: .of("b"), length: QueueFixture.length))
     }
   }
 
@@ -109,15 +109,15 @@ import Testing
     async throws
   {
     let store = MemoryStore()
-    try await DownloadFixture.with([.held("b")]) { bench in
-      _ = try await bench.queue(store: store) { queue in
+    try await DownloadFixture.with([.held("b")]) { fixture in
+      _ = try await fixture.queue(store: store) { queue in
         let a = try await queue.add("a")[0]
         #expect(await code(a) == .notFound)
         let b = try await queue.manager.add(try intruder(queue))
         try await queue.hold(b)
         try await b.pause()
       }
-      _ = try await bench.queue(store: store) { queue in
+      _ = try await fixture.queue(store: store) { queue in
         let added = try await queue.manager.transfers()
         try await added[0].cancel()
         try await added[0].remove()
@@ -131,19 +131,19 @@ import Testing
   @Test func `Two transfers of one address in one directory keep their own bytes`() async throws {
     let names = ["f", "f (1)"].flatMap { ["\($0).haul.journal", "\($0).haul.part"] }.sorted()
     try await QueueFixture.with([.held("f")]) { queue in
-      let request = try queue.request("f") { $0.destination = .directory(queue.bench.directory) }
+      let request = try queue.request("f") { $0.destination = .directory(queue.base.directory) }
       let added = try await queue.manager.add([request, request])
       for transfer in added {
         try await queue.log.wait { $0.bytes(of: transfer).contains { $0 > 0 } }
         try await transfer.pause()
       }
-      #expect(try queue.bench.names() == names)
+      #expect(try queue.base.names() == names)
       try await added[1].cancel()
-      #expect(try queue.bench.names() == ["f.haul.journal", "f.haul.part"])
+      #expect(try queue.base.names() == ["f.haul.journal", "f.haul.part"])
       queue.release(added[0])
       try await added[0].resume()
       #expect(try await added[0].result.reused > 0)
-      #expect(try queue.bench.names() == ["f"])
+      #expect(try queue.base.names() == ["f"])
     }
   }
 
@@ -151,16 +151,16 @@ import Testing
     async throws
   {
     try await QueueFixture.with([.held("f")]) { queue in
-      let request = try queue.request("f") { $0.destination = .directory(queue.bench.directory) }
+      let request = try queue.request("f") { $0.destination = .directory(queue.base.directory) }
       let first = try await queue.manager.add(request)
       try await queue.hold(first)
       try await first.pause()
       queue.release(first)
       let second = try await queue.manager.add(request)
-      #expect(try await second.result.path == queue.bench.path("f (1)"))
+      #expect(try await second.result.path == queue.base.path("f (1)"))
       #expect(try await second.result.reused == 0)
       try await first.resume()
-      #expect(try await first.result.path == queue.bench.path("f"))
+      #expect(try await first.result.path == queue.base.path("f"))
       #expect(try await first.result.reused > 0)
     }
   }

@@ -12,7 +12,7 @@ import Testing
       await queue.manager.waitUntilEmpty()
       #expect(await queue.manager.counts.isEmpty)
       #expect(queue.asked.isEmpty)
-      #expect(try queue.bench.names().isEmpty)
+      #expect(try queue.base.names().isEmpty)
     }
     #expect(history.events.isEmpty)
   }
@@ -45,7 +45,7 @@ import Testing
       let a = try #require(try await queue.add("a").first)
       added = a
       let result = try await a.result
-      #expect(result.state == .completed && result.path == queue.bench.path("a"))
+      #expect(result.state == .completed && result.path == queue.base.path("a"))
       await queue.manager.waitUntilEmpty()
       #expect(await a.summary?.state == .completed)
       #expect(await queue.manager.counts == [.completed: 1])
@@ -71,7 +71,7 @@ import Testing
       try #require(try await b.result.state == .completed)
       #expect(await a.summary?.state == .paused)
       #expect(queue.requests(a).count == 1)
-      #expect(try queue.bench.names() == ["a.haul.journal", "a.haul.part", "b"])
+      #expect(try queue.base.names() == ["a.haul.journal", "a.haul.part", "b"])
       queue.release(a)
       try await a.resume()
       #expect(try await a.result.reused > 0)
@@ -93,7 +93,7 @@ import Testing
       async let end = code(a)
       try await a.cancel()
       #expect(await a.summary?.state == .cancelled)
-      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      #expect(try !queue.base.names().contains { $0.hasPrefix("a") })
       #expect(await end == .cancelled)
       try #require(try await b.result.state == .completed)
       #expect(await queue.states == [.cancelled, .completed])
@@ -111,7 +111,7 @@ import Testing
       try await queue.hold(a)
       try await a.cancel(keepingBytes: true)
       #expect(await a.summary?.state == .cancelled)
-      #expect(try queue.bench.names() == ["a.haul.journal", "a.haul.part"])
+      #expect(try queue.base.names() == ["a.haul.journal", "a.haul.part"])
       queue.release(a)
       try await a.retry()
       #expect(try await a.result.reused > 0)
@@ -160,7 +160,7 @@ import Testing
       // The only slot is taken, and stays so.
       try await a.cancel()
       #expect(await queue.states == [.cancelled, .running])
-      #expect(try !queue.bench.names().contains { $0.hasPrefix("a") })
+      #expect(try !queue.base.names().contains { $0.hasPrefix("a") })
       #expect(await code(a) == .cancelled)
       #expect(await refusal { try await a.resume() }?.refusal == .isCancelled)
       #expect(await a.summary?.state == .cancelled)
@@ -185,7 +185,7 @@ import Testing
       #expect(await code(a) == .connectionLost)
       await queue.manager.waitUntilEmpty()
       #expect(await queue.states == [.completed, .failed, .completed])
-      #expect(try queue.bench.names() == ["0", "a.haul.journal", "a.haul.part", "b"])
+      #expect(try queue.base.names() == ["0", "a.haul.journal", "a.haul.part", "b"])
       #expect(await refusal { try await a.resume() }?.refusal == .hasFailed)
       queue.server.setFaults("/a", [])
       try await a.retry()

@@ -100,7 +100,7 @@ extension QueueWorld {
     var download = DownloadRequest(
       url: url, to: isExact ? .file("\(Self.directory)/\(name)") : .directory(Self.directory))
     download.createsDirectories = true
-    download.usesServerName = random.oneIn(6)
+    download.usesSuggestedName = random.oneIn(6)
     download.durability = random.oneIn(4) ? .relaxed : .strict
     download.connections = 1 + random.below(3)
     download.minimumSplit = 2 << 10

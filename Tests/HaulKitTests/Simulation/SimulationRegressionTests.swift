@@ -202,7 +202,7 @@ import Testing
 
   @Test func `An answer used only for its file name releases its connection`() throws {
     let scene = SimulatedManager(connections: 1)
-    let request = try scene.download("f", length: 400 << 10) { $0.usesServerName = true }
+    let request = try scene.download("f", length: 400 << 10) { $0.usesSuggestedName = true }
     let transfer = try scene.call { try await $0.add(request) }
     for _ in 0..<10_000 where scene.received("f") < 8 << 10 { scene.pass(.milliseconds(1)) }
     #expect(scene.received("f") > 0)
@@ -221,7 +221,7 @@ import Testing
     let scene = SimulatedManager(active: 2)
     let pausing = try scene.download("a") { $0.retry.retries = 1 }
     scene.servers["a"]?.pause = 5
-    let named = try scene.download("b") { $0.usesServerName = true }
+    let named = try scene.download("b") { $0.usesSuggestedName = true }
     let others = try ["c", "d"].map { name in
       try scene.download(name) { $0.url = try ResourceURL("http://h1/\(name)") }
     }

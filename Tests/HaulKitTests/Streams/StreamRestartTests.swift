@@ -12,12 +12,12 @@ struct StreamRestartTests {
     arguments: [true, false])
   func again(isPause: Bool) async throws {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: 100_000)))
-    try await DownloadFixture.serving(held) { bench in
+    try await DownloadFixture.serving(held) { fixture in
       let manager = try TransferManager()
-      let transfer = try await manager.add(try bench.stream())
+      let transfer = try await manager.add(try fixture.stream())
       let first = try await manager.bytes(of: transfer)
-      try await bench.server.waitForHeld(resourcePath)
-      bench.server.setFaults(resourcePath, [])
+      try await fixture.server.waitForHeld(resourcePath)
+      fixture.server.setFaults(resourcePath, [])
       if isPause {
         try await transfer.pause()
         try await transfer.resume()

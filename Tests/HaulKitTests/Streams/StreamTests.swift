@@ -11,16 +11,16 @@ struct StreamTests {
   func oneIsHeld() async throws {
     let length: Int64 = 16 << 20
     let held = Fault(.stall(after: 10_000), when: .init(times: 1, offsetAtLeast: 1 << 20))
-    try await DownloadFixture.serving(.file(length, held)) { bench in
-      let run = try await StreamRun(try bench.stream(connections: 8), window: Self.window)
+    try await DownloadFixture.serving(.file(length, held)) { fixture in
+      let run = try await StreamRun(try fixture.stream(connections: 8), window: Self.window)
       let reader = Task { try await run.finish() }
-      try await bench.server.waitForHeld(resourcePath)
+      try await fixture.server.waitForHeld(resourcePath)
       try await until { run.bytes.bufferedBytes >= 2 << 20 }
-      bench.server.setFaults(resourcePath, [])
-      bench.server.release(resourcePath)
-      try bench.expectWhole(try await reader.value, length: length)
+      fixture.server.setFaults(resourcePath, [])
+      fixture.server.release(resourcePath)
+      try fixture.expectWhole(try await reader.value, length: length)
       #expect(run.bytes.peakBuffered <= Self.window)
-      #expect(bench.server.snapshot.maximumInProgress(resourcePath) > 1)
+      #expect(fixture.server.snapshot.maximumInProgress(resourcePath) > 1)
     }
   }
 
@@ -30,21 +30,21 @@ struct StreamTests {
     let resource = FaultScript.Resource.file(length)
     let silent = FaultScript.Resource(
       "/silent", seed: 1, length: 100, faults: [Fault(.stallBeforeHead)])
-    try await DownloadFixture.with([resource, silent]) { bench in
+    try await DownloadFixture.with([resource, silent]) { fixture in
       let run = try await StreamRun(
-        try bench.stream(retries: 8), window: 1 << 20, idleTimeout: .milliseconds(200))
+        try fixture.stream(retries: 8), window: 1 << 20, idleTimeout: .milliseconds(200))
       let ends = run.manager.events()
       try await until { run.bytes.waiting > 0 }
-      let requests = bench.requests.count
+      let requests = fixture.requests.count
       // Another transfer shows when the idle timeout of a server is over.
       let other = try await run.manager.add(
-        try bench.request("/silent") { $0.retry.retries = 0 })
+        try fixture.request("/silent") { $0.retry.retries = 0 })
       for await event in ends where event.id == other.id {
         if case .finished = event.kind { break }
       }
-      #expect(bench.requests.count == requests)
+      #expect(fixture.requests.count == requests)
       // If the machine paused, there was more than one request before the window was full.
-      #expect(bench.server.snapshot.bytesSent(resourcePath) < length * Int64(requests))
+      #expect(fixture.server.snapshot.bytesSent(resourcePath) < length * Int64(requests))
       let outcome = try await run.finish()
       #expect(outcome.isBeginning(seed: 7, count: length))
       #expect(run.bytes.peakBuffered <= 1 << 20)
@@ -55,9 +55,9 @@ struct StreamTests {
     "A body without an announced length, and an empty one, end correctly",
     arguments: [0, 1, 300_000] as [Int64])
   func unknownLength(length: Int64) async throws {
-    try await DownloadFixture.serving(.file(length, Fault(.ignoreRange, .chunked()))) { bench in
-      let run = try await StreamRun(try bench.stream(connections: 4))
-      try bench.expectWhole(try await run.finish(), length: length)
+    try await DownloadFixture.serving(.file(length, Fault(.ignoreRange, .chunked()))) { fixture in
+      let run = try await StreamRun(try fixture.stream(connections: 4))
+      try fixture.expectWhole(try await run.finish(), length: length)
     }
   }
 
@@ -65,21 +65,21 @@ struct StreamTests {
   func retries(connections: Int) async throws {
     let length: Int64 = 6 << 20
     let breaks = Fault(.reset(after: 150_000), when: .init(times: 4))
-    try await DownloadFixture.serving(.file(length, breaks)) { bench in
-      let request = try bench.stream(connections: connections, retries: 8)
+    try await DownloadFixture.serving(.file(length, breaks)) { fixture in
+      let request = try fixture.stream(connections: connections, retries: 8)
       let run = try await StreamRun(request, window: 2 << 20)
       let outcome = try await run.finish()
-      try bench.expectWhole(outcome, length: length)
+      try fixture.expectWhole(outcome, length: length)
       #expect(outcome.attempts > 0)
     }
   }
 
   @Test("A reader that stops reading cancels the transfer")
   func abandoned() async throws {
-    try await DownloadFixture.serving(.file(8 << 20)) { bench in
+    try await DownloadFixture.serving(.file(8 << 20)) { fixture in
       let manager = try TransferManager()
       let events = manager.events()
-      let transfer = try await manager.add(try bench.stream())
+      let transfer = try await manager.add(try fixture.stream())
       for try await chunk in try await manager.bytes(of: transfer) where chunk.count > 0 { break }
       var state: TransferResult.State?
       for await event in events {
@@ -94,12 +94,12 @@ struct StreamTests {
 
   @Test("A stream has one reader, and a file has none")
   func oneReader() async throws {
-    try await DownloadFixture.serving(.file()) { bench in
+    try await DownloadFixture.serving(.file()) { fixture in
       let manager = try TransferManager()
-      let stream = try await manager.add(try bench.stream())
+      let stream = try await manager.add(try fixture.stream())
       let bytes = try await manager.bytes(of: stream)
       await #expect(throws: TransferError.self) { _ = try await manager.bytes(of: stream) }
-      let file = try await manager.add(try bench.file())
+      let file = try await manager.add(try fixture.file())
       await #expect(throws: TransferError.self) { _ = try await manager.bytes(of: file) }
       #expect(bytes.bufferedBytes >= 0)
       await manager.shutdown()
@@ -109,9 +109,9 @@ struct StreamTests {
   @Test("A pause ends a stream, and its reader gets the reason")
   func paused() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.stall(after: 100 * kibi)))) {
-      bench in
+      fixture in
       let manager = try TransferManager()
-      let bytes = try await manager.bytes(of: try await manager.add(try bench.stream()))
+      let bytes = try await manager.bytes(of: try await manager.add(try fixture.stream()))
       var (count, error): (Int64, TransferError?) = (0, nil)
       do {
         for try await chunk in bytes {
@@ -129,9 +129,9 @@ struct StreamTests {
 
   @Test("A stream paused before it began can be read after a resume", arguments: [true, false])
   func pausedBefore(isRead: Bool) async throws {
-    try await DownloadFixture.serving(.file(300_000)) { bench in
-      try await bench.withManager({ $0.isSuspended = true }) { manager in
-        let transfer = try await manager.add(try bench.stream())
+    try await DownloadFixture.serving(.file(300_000)) { fixture in
+      try await fixture.withManager({ $0.isSuspended = true }) { manager in
+        let transfer = try await manager.add(try fixture.stream())
         let early = isRead ? try await manager.bytes(of: transfer) : nil
         try await transfer.pause()
         try await transfer.resume()
@@ -147,9 +147,9 @@ struct StreamTests {
 
   @Test("A stream cancelled before it began throws that, and can be read anew after a retry")
   func cancelledBefore() async throws {
-    try await DownloadFixture.serving(.file(300_000)) { bench in
-      try await bench.withManager({ $0.isSuspended = true }) { manager in
-        let transfer = try await manager.add(try bench.stream())
+    try await DownloadFixture.serving(.file(300_000)) { fixture in
+      try await fixture.withManager({ $0.isSuspended = true }) { manager in
+        let transfer = try await manager.add(try fixture.stream())
         let early = try await manager.bytes(of: transfer)
         try await transfer.cancel()
         let error = await #expect(throws: TransferError.self) { for try await _ in early {} }

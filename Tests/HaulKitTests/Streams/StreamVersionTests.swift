@@ -10,22 +10,22 @@ struct StreamVersionTests {
   /// Reads until the server holds the answer at 200 KiB, lets `steer` change it, and continues to
   /// read.
   private func finish(
-    _ bench: DownloadFixture, _ request: DownloadRequest, steer: (FaultServer) -> Void
+    _ fixture: DownloadFixture, _ request: DownloadRequest, steer: (FaultServer) -> Void
   ) async throws -> StreamRun.Outcome {
     let run = try await StreamRun(request)
     return try await run.finish { count in
       guard count == 200 * kibi else { return }
-      try await bench.server.waitForHeld(resourcePath)
-      bench.server.setFaults(resourcePath, [])
-      steer(bench.server)
-      bench.server.dropConnections()
+      try await fixture.server.waitForHeld(resourcePath)
+      fixture.server.setFaults(resourcePath, [])
+      steer(fixture.server)
+      fixture.server.dropConnections()
     }
   }
 
   @Test("Another version after the first bytes fails at once; the output stays")
   func changes() async throws {
-    try await DownloadFixture.serving(.file(512 * kibi, Self.held)) { bench in
-      let outcome = try await finish(bench, try bench.stream()) {
+    try await DownloadFixture.serving(.file(512 * kibi, Self.held)) { fixture in
+      let outcome = try await finish(fixture, try fixture.stream()) {
         $0.replaceContent(resourcePath, seed: 8)
       }
       #expect(outcome.error?.code == .changedOnServer)
@@ -38,9 +38,9 @@ struct StreamVersionTests {
   @Test("Without ranges, a new answer skips the bytes that are out, if the strong tag is the same")
   func repeats() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Self.held) { $0.acceptRanges = .none }
-    try await DownloadFixture.serving(resource) { bench in
-      let outcome = try await finish(bench, try bench.stream()) { _ in }
-      try bench.expectWhole(outcome)
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await finish(fixture, try fixture.stream()) { _ in }
+      try fixture.expectWhole(outcome)
       #expect(outcome.attempts == 1)
     }
   }
@@ -54,20 +54,20 @@ struct StreamVersionTests {
       resource.entityTag = nil
       resource.lastModified = nil
     }
-    try await DownloadFixture.serving(resource) { bench in
-      let request = try bench.stream(connections: 4) { $0.checksums = rightChecksums() }
-      let outcome = try await finish(bench, request) { _ in }
+    try await DownloadFixture.serving(resource) { fixture in
+      let request = try fixture.stream(connections: 4) { $0.checksums = rightChecksums() }
+      let outcome = try await finish(fixture, request) { _ in }
       #expect(outcome.error?.code == .connectionLost)
       #expect(outcome.isBeginning(seed: 7, count: 200 * kibi))
-      #expect(bench.requests.count == 1)
+      #expect(fixture.requests.count == 1)
     }
   }
 
   @Test("The digest covers the passed bytes; a wrong one is reported last", arguments: [1, 4])
   func checksum(connections: Int) async throws {
-    try await DownloadFixture.serving(.file(2 << 20)) { bench in
+    try await DownloadFixture.serving(.file(2 << 20)) { fixture in
       for isRight in [true, false] {
-        let request = try bench.stream(connections: connections) {
+        let request = try fixture.stream(connections: connections) {
           $0.checksums = rightChecksums(seed: isRight ? 7 : 8, length: 2 << 20)
         }
         let outcome = try await StreamRun(request, window: 512 << 10).finish()
@@ -81,8 +81,8 @@ struct StreamVersionTests {
   @Test("A digest that the server announces is checked too")
   func announced() async throws {
     let wrong = Fault(.digest(field: .repr, wrong: true))
-    try await DownloadFixture.serving(.file(512 * kibi, wrong)) { bench in
-      let outcome = try await StreamRun(try bench.stream(connections: 4)).finish()
+    try await DownloadFixture.serving(.file(512 * kibi, wrong)) { fixture in
+      let outcome = try await StreamRun(try fixture.stream(connections: 4)).finish()
       #expect(outcome.error?.code == .checksumMismatch)
       #expect(outcome.isBeginning(seed: 7, count: 512 * kibi))
     }

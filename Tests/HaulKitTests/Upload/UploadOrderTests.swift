@@ -51,7 +51,7 @@ import Testing
       let url = try ResourceURL(fixture.server.url("/f"))
       _ = try await fixture.queue(store: store) { queue in
         let transfer = try await queue.manager.add(
-          .upload(source, to: url) { $0.retry.maximumTime = .seconds(7200) })
+          .upload(source, to: url) { $0.retry.maximumTimeWithoutProgress = .seconds(7200) })
         try await until {
           (try? await store.records([transfer.id]).first?.storedState.waitReason) != nil
         }

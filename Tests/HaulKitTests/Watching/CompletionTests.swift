@@ -45,9 +45,9 @@ import Testing
   @Test func `A completion handler runs off the main actor, unless it is isolated to it`()
     async throws
   {
-    try await StepFixture.with { bench in
-      let step = try await bench.manager.add(.step("gate", input: "1"))
-      await bench.gate.waitForArrivals(1)
+    try await StepFixture.with { fixture in
+      let step = try await fixture.manager.add(.step("gate", input: "1"))
+      await fixture.gate.waitForArrivals(1)
       let came = DispatchSemaphore(value: 0)
       let off = step.onEnd { _ in came.signal() }
       var isOnMain = false
@@ -55,7 +55,7 @@ import Testing
         MainActor.assertIsolated()
         isOnMain = true
       }
-      bench.gate.open()
+      fixture.gate.open()
       // The main actor does nothing else meanwhile.
       #expect(came.wait(timeout: .now() + 60) == .success)
       #expect(!isOnMain)
@@ -71,9 +71,9 @@ import Testing
   {
     let ends = Ends()
     var tasks: [Task<Void, Never>] = []
-    try await StepFixture.with { bench in
-      let step = try await bench.manager.add(.step("spin", input: "1"))
-      await bench.gate.waitForArrivals(1)
+    try await StepFixture.with { fixture in
+      let step = try await fixture.manager.add(.step("spin", input: "1"))
+      await fixture.gate.waitForArrivals(1)
       tasks = [step.onEnd { ends.add($0) }, step.onEnd { ends.add($0) }]
       tasks[0].cancel()
       await tasks[0].value
@@ -85,8 +85,8 @@ import Testing
   @Test func `A group's completion is reported although a member is retried at that moment`()
     async throws
   {
-    try await StepFixture.with(active: 2) { bench in
-      let manager = bench.manager
+    try await StepFixture.with(active: 2) { fixture in
+      let manager = fixture.manager
       let isFirst = NIOLockedValueBox(true)
       await manager.register(step: "once") { context in
         let fails = isFirst.withLockedValue { first in
@@ -94,7 +94,7 @@ import Testing
           return first
         }
         if fails { throw TransferError(.io, "the first time") }
-        await bench.gate.pass("again")
+        await fixture.gate.pass("again")
       }
       let events = manager.events()
       var request = TransferRequest.step("once")
@@ -111,21 +111,21 @@ import Testing
       }()
       await manager.unsuspend()
       try await retried
-      await bench.gate.waitForArrivals(1)
+      await fixture.gate.waitForArrivals(1)
       // It runs again, but its end was reported.
       #expect(try await outcomes.count == 1)
-      bench.gate.open()
+      fixture.gate.open()
       #expect(try await step.result.state == .completed)
     }
   }
 
   @Test func `An empty queue is reported although a transfer is added at that moment`() async throws
   {
-    try await StepFixture.with { bench in
-      let manager = bench.manager
+    try await StepFixture.with { fixture in
+      let manager = fixture.manager
       let events = manager.events()
       try await manager.add(.step("gate", input: "1"))
-      await bench.gate.waitForArrivals(1)
+      await fixture.gate.waitForArrivals(1)
       async let empty: Void = manager.waitUntilEmpty()
       async let next: Transfer? = {
         for await event in events {
@@ -133,9 +133,9 @@ import Testing
         }
         return nil
       }()
-      bench.gate.open()
+      fixture.gate.open()
       let second = try await next
-      await bench.gate.waitForArrivals(2)
+      await fixture.gate.waitForArrivals(2)
       // The second runs until it is stopped.
       await empty
       try await second?.cancel()
@@ -144,9 +144,9 @@ import Testing
 
   @Test func `Every end is stored when the empty queue is reported`() async throws {
     let store = MemoryStore()
-    try await StepFixture.with(store: store) { bench in
+    try await StepFixture.with(store: store) { fixture in
       for count in 1...50 {
-        try await bench.run(2)
+        try await fixture.run(2)
         let members = try await store.open().members
         #expect(members.count == 2 * count)
         #expect(members.allSatisfy { $0.storedState.status == .completed })

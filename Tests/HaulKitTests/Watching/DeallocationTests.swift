@@ -36,14 +36,14 @@ import Testing
 
   /// Uses all parts of a manager, in every state of a transfer.
   private func use(
-    _ bench: DownloadFixture, _ transport: HTTPTransport
+    _ fixture: DownloadFixture, _ transport: HTTPTransport
   ) async throws -> (WeakReferences, Watchers) {
     let engine = engine(transport)
     let manager = TransferManager(engine: engine)
     let gate = StepGate()
     await manager.register(step: "spin", gate.spin())
     let log = EventLog(of: manager)
-    let queue = QueueFixture(bench: bench, manager: manager, log: log)
+    let queue = QueueFixture(base: fixture, manager: manager, log: log)
     var requests = try ["done", "failed", "held", "paused"].map { name in
       var request = try queue.request(name)
       request.group = "g"
@@ -76,9 +76,9 @@ import Testing
     let names: [FaultScript.Resource] = [
       .plain("done"), .broken("failed"), .held("held"), .held("paused"),
     ]
-    try await DownloadFixture.with(names) { bench in
+    try await DownloadFixture.with(names) { fixture in
       let transport = try HTTPTransport(HTTPTransport.Settings())
-      let (remains, watchers) = try await use(bench, transport)
+      let (remains, watchers) = try await use(fixture, transport)
       await transport.shutdown()
       try await until { remains.manager == nil && remains.engine == nil }
       // Subscribers get the earlier events, and the end.
@@ -91,9 +91,9 @@ import Testing
 
   @Test func `A manager without references ends its streams, even without a shutdown`() async throws
   {
-    try await DownloadFixture.with([.plain("a")]) { bench in
+    try await DownloadFixture.with([.plain("a")]) { fixture in
       let transport = try HTTPTransport(HTTPTransport.Settings())
-      let (remains, events) = try await drop(bench, transport)
+      let (remains, events) = try await drop(fixture, transport)
       try await until { remains.manager == nil }
       var told: [TransferEvent] = []
       for await event in events { told.append(event) }
@@ -104,12 +104,12 @@ import Testing
   }
 
   private func drop(
-    _ bench: DownloadFixture, _ transport: HTTPTransport
+    _ fixture: DownloadFixture, _ transport: HTTPTransport
   ) async throws -> (WeakReferences, TransferEvents) {
     let engine = engine(transport)
     let manager = TransferManager(engine: engine)
     let events = manager.events()
-    let transfer = try await manager.add(try bench.request("/a", as: "a"))
+    let transfer = try await manager.add(try fixture.request("/a", as: "a"))
     _ = try await transfer.result
     await manager.waitUntilEmpty()
     return (WeakReferences(manager, engine), events)
@@ -118,9 +118,9 @@ import Testing
   @MainActor
   @Test func `A list without references is released, and uses no timer`() async throws {
     let clock = ManualClock()
-    try await StepFixture.with(clock: clock) { bench in
-      try await bench.run(10)
-      var list: TransferList? = TransferList(bench.manager)
+    try await StepFixture.with(clock: clock) { fixture in
+      try await fixture.run(10)
+      var list: TransferList? = TransferList(fixture.manager)
       weak let gone = list
       try await until { list?.rows.count == 10 }
       list = nil

@@ -54,25 +54,25 @@ import Testing
     await manager.shutdown()
   }
 
-  @Test func `A caller gets the handle before the first event`() throws {
-    let scene = SimulatedManager()
-    try scene.call { await $0.suspend() }
-    scene.process.store.habits.isSlow = true
+  /// On one actor, what is resumed first runs first.
+  @Test @MainActor func `A caller gets the handle before the first event`() async throws {
+    let manager = try TransferManager()
+    await manager.suspend()
     let order = NIOLockedValueBox<[String]>([])
-    scene.begin { manager in
-      for await event in manager.events() { order.withLockedValue { $0.append("\(event.id)") } }
+    let events = manager.events()
+    let reader = Task { @MainActor in
+      for await event in events {
+        order.withLockedValue { $0.append("event of \(event.id)") }
+        break
+      }
     }
-    let request = scene.step("a", turns: 1)
-    scene.begin { manager in
-      guard let transfer = try? await manager.add(request) else { return }
-      order.withLockedValue { $0.append("handle of \(transfer.id)") }
-    }
-    scene.pass(.seconds(5))
-    let found = order.withLockedValue { $0 }
-    #expect(found.count > 1 && found[0] == "handle of \(found[1])", "\(found)")
-    try scene.call { await $0.unsuspend() }
-    try scene.runOut()
-    try scene.end()
+    // The reader waits.
+    await Task.yield()
+    let transfer = try await manager.add(try Self.request("a"))
+    order.withLockedValue { $0.append("handle of \(transfer.id)") }
+    await reader.value
+    #expect(order.withLockedValue { $0 } == ["handle", "event"].map { "\($0) of \(transfer.id)" })
+    await manager.shutdown()
   }
 
   @Test func `A refused addition holds back no events of other transfers`() async throws {

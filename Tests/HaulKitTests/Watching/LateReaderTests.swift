@@ -66,12 +66,12 @@ import Testing
 
   @Test func `A subscriber gets 100 % also if it was reported before its call`() async throws {
     let gate = StepGate()
-    try await StepFixture.with { bench in
-      await bench.manager.register(step: "tell") { context in
+    try await StepFixture.with { fixture in
+      await fixture.manager.register(step: "tell") { context in
         context.progress(3, of: 3)
         try await gate.step(context)
       }
-      let step = try await bench.manager.add(.step("tell"))
+      let step = try await fixture.manager.add(.step("tell"))
       try await until { await step.progress?.percent == 100 }
       let (early, late) = (step.events(), step.events())
       async let told = kinds(early)
@@ -87,20 +87,20 @@ import Testing
     async throws
   {
     let gate = StepGate()
-    try await StepFixture.with { bench in
-      await bench.manager.register(step: "tell") { context in
+    try await StepFixture.with { fixture in
+      await fixture.manager.register(step: "tell") { context in
         context.progress(3, of: 3)
         try await gate.spin(times: 1)(context)
       }
-      let step = try await bench.manager.add(.step("tell"))
+      let step = try await fixture.manager.add(.step("tell"))
       let events = step.events()
       try await until { await step.progress?.percent == 100 }
-      await bench.manager.suspend()
+      await fixture.manager.suspend()
       for _ in 1...40 {
         try await step.pause()
         try await step.resume()
       }
-      await bench.manager.unsuspend()
+      await fixture.manager.unsuspend()
       _ = try await step.result
       let told = await kinds(events)
       expectWholeBeforeEnd(told)
@@ -109,10 +109,10 @@ import Testing
   }
 
   @Test func `A reset is the list at the call, and all later changes follow it`() async throws {
-    try await StepFixture.with { bench in
-      try await bench.run(3)
-      let events = bench.manager.events(after: nil)
-      let added = try await bench.run(2)
+    try await StepFixture.with { fixture in
+      try await fixture.run(3)
+      let events = fixture.manager.events(after: nil)
+      let added = try await fixture.run(2)
       let told = await stateChanges(5, of: events)
       let snapshot = try #require(told.first?.snapshot)
       #expect(snapshot.number == 6 && snapshot.transfers.count == 3)
@@ -131,13 +131,13 @@ import Testing
   func `A subscriber by number gets progress since its call, also if it reads late`(
     number: Int?
   ) async throws {
-    try await StepFixture.with { bench in
-      try await bench.run(2)
-      await bench.manager.register(step: "tell") { $0.progress(3, of: 3) }
-      let events = bench.manager.events(after: number)
-      let step = try await bench.manager.add(.step("tell"))
+    try await StepFixture.with { fixture in
+      try await fixture.run(2)
+      await fixture.manager.register(step: "tell") { $0.progress(3, of: 3) }
+      let events = fixture.manager.events(after: number)
+      let step = try await fixture.manager.add(.step("tell"))
       _ = try await step.result
-      await bench.manager.shutdown()
+      await fixture.manager.shutdown()
       var kinds: [TransferEvent.Kind] = []
       for await case .transfer(let event) in events where event.id == step.id {
         kinds.append(event.kind)
@@ -147,9 +147,9 @@ import Testing
   }
 
   @Test func `A cancelled task gets no events`() async throws {
-    try await StepFixture.with { bench in
-      let step = try await bench.run(1)[0]
-      let (own, all) = (step.events(), bench.manager.events(after: nil))
+    try await StepFixture.with { fixture in
+      let step = try await fixture.run(1)[0]
+      let (own, all) = (step.events(), fixture.manager.events(after: nil))
       let reader = Task {
         while !Task.isCancelled { await Task.yield() }
         var count = 0

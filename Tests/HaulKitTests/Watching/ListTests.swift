@@ -34,7 +34,7 @@ import Testing
       #expect(!"\(list.rows)".contains("canary"))
       #expect(list[a]?.address?.contains("key=***") == true)
       #expect(list[a]?.fraction == 1 && list[a]?.bytes == Int64(QueueFixture.length))
-      #expect(list[a]?.path == queue.bench.path("a"))
+      #expect(list[a]?.path == queue.base.path("a"))
       #expect(list[b]?.error?.code == .connectionLost)
       #expect(list[c]?.total == Int64(QueueFixture.length))
       #expect(list[c]?.bytes ?? 0 > 0 && list[c]?.fraction ?? 1 < 1)
@@ -55,21 +55,21 @@ import Testing
   }
 
   @Test func `The rows follow the order of the list, also after moves`() async throws {
-    try await StepFixture.with { bench in
-      await bench.manager.suspend()
-      let list = TransferList(bench.manager)
-      let ids = try await bench.manager.add((0..<5).map { _ in .step("pass") }).map(\.id)
+    try await StepFixture.with { fixture in
+      await fixture.manager.suspend()
+      let list = TransferList(fixture.manager)
+      let ids = try await fixture.manager.add((0..<5).map { _ in .step("pass") }).map(\.id)
       try await until { list.rows.map(\.id) == ids }
-      _ = try await bench.manager.move([ids[4], ids[0]], to: .before(ids[2]))
+      _ = try await fixture.manager.move([ids[4], ids[0]], to: .before(ids[2]))
       let order = [ids[1], ids[4], ids[0], ids[2], ids[3]]
-      #expect(await bench.manager.summaries().map(\.id) == order)
+      #expect(await fixture.manager.summaries().map(\.id) == order)
       try await until { list.rows.map(\.id) == order }
       #expect(list[ids[4]]?.id == ids[4] && list[ids[3]]?.id == ids[3])
-      let last = try await bench.manager.add(.step("pass"))
+      let last = try await fixture.manager.add(.step("pass"))
       try await last.move(to: .first)
       try await until { list.rows.map(\.id) == [last.id] + order }
       // A late list gets the present order.
-      let late = TransferList(bench.manager)
+      let late = TransferList(fixture.manager)
       try await until { late.rows.map(\.id) == [last.id] + order }
     }
   }
@@ -93,12 +93,12 @@ import Testing
 
   @Test func `The list updates at most once per tick, with all changes`() async throws {
     let clock = ManualClock()
-    try await StepFixture.with(active: 4, clock: clock) { bench in
-      let list = TransferList(bench.manager)
+    try await StepFixture.with(active: 4, clock: clock) { fixture in
+      let list = TransferList(fixture.manager)
       try await until { list.updates == 1 && clock.sleeperCount > 0 }
-      let events = bench.manager.events()
-      let added = try await bench.run(200)
-      let late = try await bench.manager.add(.step("pass"))
+      let events = fixture.manager.events()
+      let added = try await fixture.run(200)
+      let late = try await fixture.manager.add(.step("pass"))
       _ = try await late.result
       #expect(await stateChanges(402, of: events).count == 402)
       // No time has passed, so it has no update.
@@ -122,15 +122,15 @@ import Testing
   @Test func `The list starts with the existing transfers, and ends with its manager`() async throws
   {
     var list: TransferList?
-    try await StepFixture.with(kept: 8) { bench in
-      let added = try await bench.run(1200)
-      let shown = TransferList(bench.manager)
+    try await StepFixture.with(kept: 8) { fixture in
+      let added = try await fixture.run(1200)
+      let shown = TransferList(fixture.manager)
       list = shown
       try await until { shown.rows.count == 1200 }
       #expect(shown.rows.map(\.id) == added.map(\.id))
       #expect(shown.rows.allSatisfy { $0.state == .completed && $0.name == "pass" })
       #expect(!shown.hasEnded)
-      _ = try await bench.manager.remove(.ids(added.prefix(1199).map(\.id)))
+      _ = try await fixture.manager.remove(.ids(added.prefix(1199).map(\.id)))
       try await until { shown.rows.count == 1 }
       #expect(shown[added[1199].id] == shown.rows[0])
     }
@@ -140,15 +140,15 @@ import Testing
   }
 
   @Test func `A view of the list is notified of changes`() async throws {
-    try await StepFixture.with { bench in
-      let list = TransferList(bench.manager)
+    try await StepFixture.with { fixture in
+      let list = TransferList(fixture.manager)
       let changes = NIOLockedValueBox(0)
       withObservationTracking {
         _ = list.rows
       } onChange: {
         changes.withLockedValue { $0 += 1 }
       }
-      try await bench.run(1)
+      try await fixture.run(1)
       try await until { list.rows.first?.state == .completed }
       #expect(changes.withLockedValue { $0 } == 1)
     }

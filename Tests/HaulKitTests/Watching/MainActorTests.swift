@@ -50,9 +50,9 @@ import Testing
   @Test func `A reader of all events with a backlog lets other tasks of its actor run`()
     async throws
   {
-    try await StepFixture.with(kept: .max) { bench in
-      let events = bench.manager.events()
-      try await bench.run(1000)
+    try await StepFixture.with(kept: .max) { fixture in
+      let events = fixture.manager.events()
+      try await fixture.run(1000)
       let turns = MainActorCounter()
       await turns.count {
         for await event in events {
@@ -71,9 +71,9 @@ import Testing
   }
 
   @Test func `A late reader of a list lets other tasks of its actor run`() async throws {
-    try await StepFixture.with { bench in
-      try await bench.run(1000)
-      let missed = bench.manager.events(after: 0)
+    try await StepFixture.with { fixture in
+      try await fixture.run(1000)
+      let missed = fixture.manager.events(after: 0)
       let turns = MainActorCounter()
       await turns.count {
         for await event in missed {
@@ -93,8 +93,8 @@ import Testing
   @Test func `A reader of bytes with a backlog lets other tasks of its actor run`() async throws {
     let length: Int64 = 16 << 20
     let file = FaultScript.Resource("/file.bin", seed: 7, length: length)
-    try await DownloadFixture.with([file]) { bench in
-      let run = try await StreamRun(try bench.request("/file.bin") { $0.destination = .stream })
+    try await DownloadFixture.with([file]) { fixture in
+      let run = try await StreamRun(try fixture.request("/file.bin") { $0.destination = .stream })
       try await until { run.bytes.bufferedBytes == length }
       let turns = MainActorCounter()
       try await turns.count {
@@ -109,10 +109,10 @@ import Testing
   @Test func `A list is opened off the main actor, even if it waits for a certificate file`()
     async throws
   {
-    try await DownloadFixture.with([]) { bench in
-      let (path, directory) = (bench.path("authorities.pem"), bench.path("list"))
+    try await DownloadFixture.with([]) { fixture in
+      let (path, directory) = (fixture.path("authorities.pem"), fixture.path("list"))
       try #require(mkfifo(path, 0o600) == 0)
-      async let hadTurn = fill(path, with: bench.server.certificateAuthorityPEM)
+      async let hadTurn = fill(path, with: fixture.server.certificateAuthorityPEM)
       var configuration = TransferManager.Configuration()
       configuration.certificateAuthorities = path
       let manager = try await TransferManager(directory: directory, configuration)
@@ -126,14 +126,14 @@ import Testing
   {
     let record = MainActorRecord()
     let names = (0..<40).map { "f\($0)" }
-    try await DownloadFixture.with(names.map { .plain($0) }) { bench in
+    try await DownloadFixture.with(names.map { .plain($0) }) { fixture in
       var hooks = Hooks()
       hooks.reached = { record.note("\($0)") }
       var options = SQLiteStore.Options()
       options.reached = { record.note("storing") }
       let (clock, transport) = (SystemClock(), try HTTPTransport(HTTPTransport.Settings()))
       let store = try await SQLiteStore(
-        directory: bench.path("list"), clock: clock, options: options)
+        directory: fixture.path("list"), clock: clock, options: options)
       let disk = CountingDisk(POSIXDisk(), willCall: { record.note("disk") })
       let engine = Engine(
         transport: WatchedTransport(base: transport, record: record), disk: disk,
@@ -146,7 +146,7 @@ import Testing
       let events = manager.events()
       let list = TransferList(manager)
       var requests = try names.map { name in
-        var request = TransferRequest(.download(try bench.request("/\(name)", as: name)))
+        var request = TransferRequest(.download(try fixture.request("/\(name)", as: name)))
         request.group = "all"
         return request
       }
@@ -160,10 +160,10 @@ import Testing
       _ = try await manager.retry([added[1].id])
       _ = try await manager.group("all").completion()
       await manager.waitUntilEmpty()
-      try await FileVerifier.verify(path: bench.path("f2"), checksums: [])
-      _ = try await manager.probe(try bench.request("/f3", as: "probed"))
+      try await FileVerifier.verify(path: fixture.path("f2"), checksums: [])
+      _ = try await manager.probe(try fixture.request("/f3", as: "probed"))
       let stream = try await manager.add(
-        try bench.request("/f4") { $0.destination = .stream })
+        try fixture.request("/f4") { $0.destination = .stream })
       for try await _ in try await manager.bytes(of: stream) {}
       _ = try await manager.remove(.ids([added[2].id]))
       await manager.shutdown()

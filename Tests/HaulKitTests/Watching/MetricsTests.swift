@@ -14,7 +14,7 @@ import Testing
       let metrics = try #require(try await a.result.metrics)
       #expect(metrics.requests == 3 && metrics.requests == queue.requests(a).count)
       #expect(metrics.retries == 2)
-      #expect(try #require(metrics.firstAnswer) > .zero)
+      #expect(try #require(metrics.timeToFirstResponse) > .zero)
     }
   }
 
@@ -22,24 +22,24 @@ import Testing
     let resource = FaultScript.Resource.plain("a").with {
       $0.faults = [Fault(.stallBeforeHead, when: .request(1))]
     }
-    try await DownloadFixture.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { fixture in
       let clock = ManualClock()
-      try await bench.withManager(clock: clock) { manager in
+      try await fixture.withManager(clock: clock) { manager in
         let transfer = try await manager.add(
-          try bench.request("/a", as: "a") { $0.connections = 1 })
-        try await bench.server.waitForHeld("/a")
+          try fixture.request("/a", as: "a") { $0.connections = 1 })
+        try await fixture.server.waitForHeld("/a")
         clock.advance(by: .seconds(3))
-        bench.server.release()
+        fixture.server.release()
         let metrics = try await transfer.result.metrics
-        #expect(metrics?.firstAnswer == .seconds(3))
+        #expect(metrics?.timeToFirstResponse == .seconds(3))
         #expect(metrics?.requests == 1 && metrics?.retries == 0)
       }
     }
   }
 
   @Test func `A transfer without requests has no metrics`() async throws {
-    try await StepFixture.with { bench in
-      let step = try await bench.manager.add(.step("pass"))
+    try await StepFixture.with { fixture in
+      let step = try await fixture.manager.add(.step("pass"))
       #expect(try await step.result.metrics == nil)
     }
   }
@@ -54,7 +54,7 @@ import Testing
         Issue.record("\(String(describing: told))")
         return
       }
-      #expect(snapshot.result?.metrics?.firstAnswer == nil)
+      #expect(snapshot.result?.metrics?.timeToFirstResponse == nil)
       #expect(snapshot.result?.metrics?.requests == queue.requests(a).count)
     }
   }

@@ -65,9 +65,9 @@ import Testing
   }
 
   @Test func `An unknown transfer has no events, and a removal ends the stream`() async throws {
-    try await StepFixture.with(active: 1) { bench in
-      let added = try await bench.manager.add((0..<3).map { .step("gate", input: "\($0)") })
-      await bench.gate.waitForArrivals(1)
+    try await StepFixture.with(active: 1) { fixture in
+      let added = try await fixture.manager.add((0..<3).map { .step("gate", input: "\($0)") })
+      await fixture.gate.waitForArrivals(1)
       var reader = added[1].events().makeAsyncIterator()
       guard case .snapshot(let snapshot) = await reader.next()?.kind else {
         Issue.record("no snapshot")
@@ -100,9 +100,9 @@ import Testing
   @Test func `Unread events of a transfer are bounded, and replaced by a new snapshot`()
     async throws
   {
-    try await StepFixture.with(active: 1) { bench in
-      await bench.manager.suspend()
-      let transfer = try await bench.manager.add(.step("pass"))
+    try await StepFixture.with(active: 1) { fixture in
+      await fixture.manager.suspend()
+      let transfer = try await fixture.manager.add(.step("pass"))
       let events = transfer.events()
       var reader = events.makeAsyncIterator()
       guard case .snapshot(let first) = await reader.next()?.kind else {
@@ -114,7 +114,7 @@ import Testing
         try await transfer.pause()
         try await transfer.resume()
       }
-      #expect(bench.manager.bufferedEvents <= 64)
+      #expect(fixture.manager.bufferedEvents <= 64)
       try await transfer.pause()
       guard case .snapshot(let second) = await reader.next()?.kind else {
         Issue.record("no second snapshot")
@@ -123,7 +123,7 @@ import Testing
       #expect(second.state == .paused)
       try await transfer.resume()
       #expect(await reader.next()?.kind == .resumed(by: .user))
-      await bench.manager.unsuspend()
+      await fixture.manager.unsuspend()
       var last: TransferEvent?
       while let event = await reader.next() { last = event }
       guard case .finished = last?.kind else {
@@ -134,8 +134,8 @@ import Testing
   }
 
   @Test func `Thousands of subscribers each get only the events of their transfer`() async throws {
-    try await StepFixture.with(active: 4) { bench in
-      let added = try await bench.manager.add((0..<2000).map { .step("gate", input: "\($0)") })
+    try await StepFixture.with(active: 4) { fixture in
+      let added = try await fixture.manager.add((0..<2000).map { .step("gate", input: "\($0)") })
       let ends = await withTaskGroup(of: Bool.self) { group in
         for transfer in added {
           group.addTask {
@@ -147,7 +147,7 @@ import Testing
             return told.allSatisfy { $0.id == transfer.id }
           }
         }
-        bench.gate.open()
+        fixture.gate.open()
         return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
       }
       #expect(ends == 2000)

@@ -69,7 +69,7 @@ import Testing
     var added: [Transfer] = []
     let history = try await QueueFixture.with([.plain("a")]) { queue in
       for _ in 1...2 {
-        let request = try queue.request("a") { $0.destination = .directory(queue.bench.directory) }
+        let request = try queue.request("a") { $0.destination = .directory(queue.base.directory) }
         let transfer = try await queue.manager.add(request)
         _ = try await transfer.result
         added.append(transfer)
@@ -145,19 +145,19 @@ import Testing
     async throws
   {
     let leak = Leak()
-    try await StepFixture.with { bench in
-      await bench.manager.register(step: "tell") { context in
+    try await StepFixture.with { fixture in
+      await fixture.manager.register(step: "tell") { context in
         context.progress(1, of: 3)
         context.progress(3, of: 3)
         context.progress(3, of: 3)
         await leak.keep(context)
       }
-      let events = bench.manager.events()
-      let step = try await bench.manager.add(.step("tell"))
+      let events = fixture.manager.events()
+      let step = try await fixture.manager.add(.step("tell"))
       _ = try await step.result
       await leak.context?.progress(2, of: 3)
-      try await bench.run(1)
-      await bench.manager.shutdown()
+      try await fixture.run(1)
+      await fixture.manager.shutdown()
       var kinds: [TransferEvent.Kind] = []
       for await event in events where event.id == step.id { kinds.append(event.kind) }
       expectWholeOnce(kinds, length: 3)

@@ -8,11 +8,11 @@ import Testing
   func `A subscriber that resumes by number gets all later events once`(
     number: Int
   ) async throws {
-    try await StepFixture.with(kept: 16) { bench in
-      try await bench.run(100)
-      let events = bench.manager.events(after: number)
+    try await StepFixture.with(kept: 16) { fixture in
+      try await fixture.run(100)
+      let events = fixture.manager.events(after: number)
       async let told = stateChanges(300 - number, of: events)
-      try await bench.run(50)
+      try await fixture.run(50)
       #expect(await told.map(\.number) == Array(number + 1...300))
     }
   }
@@ -20,16 +20,16 @@ import Testing
   @Test func `A subscriber that resumes during many changes gets no gaps and no repeats`()
     async throws
   {
-    try await StepFixture.with(kept: 64) { bench in
-      try await bench.run(20)
+    try await StepFixture.with(kept: 64) { fixture in
+      try await fixture.run(20)
       let last = 40 + 20 * 100
       async let work: Void = {
-        for _ in 1...20 { try await bench.run(50) }
+        for _ in 1...20 { try await fixture.run(50) }
       }()
       let told = await withTaskGroup(of: (Int, [Int?]).self) { group in
         for number in stride(from: 0, through: 40, by: 4) {
           group.addTask {
-            let events = bench.manager.events(after: number)
+            let events = fixture.manager.events(after: number)
             return (number, await stateChanges(last - number, of: events).map(\.number))
           }
         }
@@ -45,9 +45,9 @@ import Testing
   {
     let store = MemoryStore()
     try await StepFixture.with(store: store) { try await $0.run(10) }
-    try await StepFixture.with(store: store) { bench in
-      let events = bench.manager.events(after: 5)
-      try await bench.run(3)
+    try await StepFixture.with(store: store) { fixture in
+      let events = fixture.manager.events(after: 5)
+      try await fixture.run(3)
       #expect(await stateChanges(21, of: events).map(\.number) == Array(6...26))
     }
   }
@@ -56,30 +56,30 @@ import Testing
   func `A number outside the log begins with a reset`(
     number: Int?
   ) async throws {
-    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { bench in
-      let added = try await bench.run(100)
-      let events = bench.manager.events(after: number)
+    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { fixture in
+      let added = try await fixture.run(100)
+      let events = fixture.manager.events(after: number)
       let first = try #require(await stateChanges(1, of: events).first)
       let snapshot = try #require(first.snapshot, "\(first)")
       #expect(snapshot.number == 200)
       #expect(snapshot.transfers.map(\.id) == added.map(\.id))
       #expect(snapshot.transfers.allSatisfy { $0.state == .completed })
-      try await bench.run(2)
+      try await fixture.run(2)
       #expect(await stateChanges(4, of: events).map(\.number) == Array(201...204))
     }
   }
 
   @Test func `The oldest number in the log needs no reset`() async throws {
-    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { bench in
-      try await bench.run(100)
-      let events = bench.manager.events(after: 180)
+    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { fixture in
+      try await fixture.run(100)
+      let events = fixture.manager.events(after: 180)
       #expect(await stateChanges(20, of: events).map(\.number) == Array(181...200))
     }
   }
 
   @Test func `A copy built from snapshot and events always equals the list`() async throws {
-    try await StepFixture.with(kept: 8, active: 3, store: MemoryStore(keptEvents: 64)) { bench in
-      let (manager, copy) = (bench.manager, Copy())
+    try await StepFixture.with(kept: 8, active: 3, store: MemoryStore(keptEvents: 64)) { fixture in
+      let (manager, copy) = (fixture.manager, Copy())
       let reader = Task { await copy.follow(manager.events(after: nil)) }
       for round in 0..<30 {
         let added = try await manager.add((0..<8).map { .step("spin", input: "\($0)") })
@@ -106,10 +106,10 @@ import Testing
     var kept: TransferManager?
     var all: TransferEvents?
     var transfer: Transfer?
-    try await StepFixture.with(kept: 16) { bench in
-      kept = bench.manager
-      all = bench.manager.events()
-      transfer = try await bench.run(50)[0]
+    try await StepFixture.with(kept: 16) { fixture in
+      kept = fixture.manager
+      all = fixture.manager.events()
+      transfer = try await fixture.run(50)[0]
     }
     let manager = try #require(kept)
     #expect(await stateChanges(.max, of: try #require(all)).map(\.number) == Array(1...100))

@@ -25,17 +25,17 @@ import Testing
     wait: Wait
   ) async throws {
     let resource = FaultScript.Resource("/a", seed: 1, length: 1 << 20, faults: wait.faults)
-    try await DownloadFixture.with([resource]) { bench in
+    try await DownloadFixture.with([resource]) { fixture in
       // No time passes.
       let clock = ManualClock()
-      let (manager, end) = try bench.manager(clock: clock)
+      let (manager, end) = try fixture.manager(clock: clock)
       let log = EventLog(of: manager)
       let added = try await manager.add([
-        try bench.request("/a", as: "a") { $0.retry.retries = 8 },
-        try bench.request("/a", as: "b"),
+        try fixture.request("/a", as: "a") { $0.retry.retries = 8 },
+        try fixture.request("/a", as: "b"),
       ])
       switch wait {
-      case .body, .head, .slot: try await bench.server.waitForHeld("/a")
+      case .body, .head, .slot: try await fixture.server.waitForHeld("/a")
       case .retry, .host:
         try await log.wait { history in
           history.kinds(of: added[0]).contains { if case .attempt = $0 { true } else { false } }
@@ -48,7 +48,7 @@ import Testing
       let history = await log.whole()
       #expect(added.allSatisfy { history.results(of: $0).isEmpty })
       await end()
-      try await bench.server.waitUntil { $0.connectionsOpen == 0 }
+      try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
     }
   }
 
@@ -56,32 +56,32 @@ import Testing
   {
     let resource = FaultScript.Resource.plain("a").with { $0.faults = [Fault(.close(after: 0))] }
     let (clock, store) = (ManualClock(), MemoryStore())
-    try await DownloadFixture.with([resource]) { bench in
-      let (first, endFirst) = try bench.manager(clock: clock, store: store)
-      try await first.add(try bench.request("/a", as: "a") { $0.retry.retries = 8 })
+    try await DownloadFixture.with([resource]) { fixture in
+      let (first, endFirst) = try fixture.manager(clock: clock, store: store)
+      try await first.add(try fixture.request("/a", as: "a") { $0.retry.retries = 8 })
       try await until {
         try await store.open().members.contains { $0.storedState.retryAt != nil }
       }
       await endFirst()
       #expect(clock.sleeperCount == 0)
-      let count = bench.server.snapshot.requests.count
-      let (second, endSecond) = try bench.manager(clock: clock, store: store)
+      let count = fixture.server.snapshot.requests.count
+      let (second, endSecond) = try fixture.manager(clock: clock, store: store)
       try await second.open()
       try await until { clock.sleeperCount == 1 }
       await endSecond()
       #expect(clock.sleeperCount == 0)
-      #expect(bench.server.snapshot.requests.count == count)
+      #expect(fixture.server.snapshot.requests.count == count)
     }
   }
 
   @Test func `A shutdown makes a checkpoint, and the next program reuses the bytes`() async throws {
     let store = MemoryStore()
-    try await DownloadFixture.with([.held("a"), .held("b")]) { bench in
-      _ = try await bench.queue(active: 2, store: store) { queue in
+    try await DownloadFixture.with([.held("a"), .held("b")]) { fixture in
+      _ = try await fixture.queue(active: 2, store: store) { queue in
         for transfer in try await queue.add("a", "b") { try await queue.hold(transfer) }
       }
-      for name in ["a", "b"] { bench.server.setFaults("/\(name)", []) }
-      _ = try await bench.queue(active: 2, store: store) { queue in
+      for name in ["a", "b"] { fixture.server.setFaults("/\(name)", []) }
+      _ = try await fixture.queue(active: 2, store: store) { queue in
         await queue.manager.waitUntilEmpty()
         let ids = await queue.manager.summaries().map(\.id)
         for record in try await store.records(ids) {
@@ -94,10 +94,10 @@ import Testing
 
   @Test func `A shutdown awaits a step that pauses, without waiting for a timer`() async throws {
     let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
-    try await StepFixture.with(clock: clock, store: store, gate: gate) { bench in
-      let step = try await bench.manager.add(.step("spin", input: "1"))
+    try await StepFixture.with(clock: clock, store: store, gate: gate) { fixture in
+      let step = try await fixture.manager.add(.step("spin", input: "1"))
       await gate.waitForArrivals(1)
-      await bench.manager.shutdown()
+      await fixture.manager.shutdown()
       #expect(clock.now == Instant() && clock.sleeperCount == 0)
       #expect(gate.inside == 0)
       #expect(await step.summary?.state == .queued)
@@ -112,15 +112,15 @@ import Testing
     let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
     var request = StepRequest(.named("deaf", input: nil))
     request.isIdempotent = isIdempotent
-    try await StepFixture.with(clock: clock, store: store) { bench in
-      await bench.manager.register(step: "deaf") { _ in
+    try await StepFixture.with(clock: clock, store: store) { fixture in
+      await fixture.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
         while !Task.isCancelled { await Task.yield() }
         throw CancellationError()
       }
-      try await bench.manager.add(TransferRequest(.step(request)))
+      try await fixture.manager.add(TransferRequest(.step(request)))
       try await until { runs.withLockedValue { $0 } == 1 }
-      async let end: Void = bench.manager.shutdown()
+      async let end: Void = fixture.manager.shutdown()
       try await until { clock.wakeUps == [.seconds(4)] }
       clock.advance(by: .seconds(4))
       await end
@@ -130,9 +130,9 @@ import Testing
     let register = { @Sendable (manager: TransferManager) in
       await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
-    try await StepFixture.with(store: store, register: register) { bench in
-      await bench.manager.waitUntilEmpty()
-      let result = try await store.records(bench.manager.summaries().map(\.id)).first?.result
+    try await StepFixture.with(store: store, register: register) { fixture in
+      await fixture.manager.waitUntilEmpty()
+      let result = try await store.records(fixture.manager.summaries().map(\.id)).first?.result
       #expect(result?.error?.code == (isIdempotent ? nil : .interrupted))
       #expect(runs.withLockedValue { $0 } == (isIdempotent ? 2 : 1))
     }
@@ -142,17 +142,17 @@ import Testing
     async throws
   {
     let (clock, store, runs) = (ManualClock(), MemoryStore(), NIOLockedValueBox(0))
-    try await StepFixture.with(clock: clock, store: store) { bench in
-      await bench.manager.register(step: "deaf") { _ in
+    try await StepFixture.with(clock: clock, store: store) { fixture in
+      await fixture.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
         while !Task.isCancelled { await Task.yield() }
         throw CancellationError()
       }
-      let step = try await bench.manager.add(.step("deaf"))
+      let step = try await fixture.manager.add(.step("deaf"))
       try await until { runs.withLockedValue { $0 } == 1 }
       async let pause = step.pause()
       try await until { await step.summary?.state != .running }
-      async let end: Void = bench.manager.shutdown()
+      async let end: Void = fixture.manager.shutdown()
       try await until { clock.wakeUps == [.seconds(4)] }
       clock.advance(by: .seconds(4))
       await end
@@ -161,10 +161,10 @@ import Testing
     let register = { @Sendable (manager: TransferManager) in
       await manager.register(step: "deaf") { _ in runs.withLockedValue { $0 += 1 } }
     }
-    try await StepFixture.with(store: store, register: register) { bench in
-      _ = try await bench.manager.resume(.all)
-      await bench.manager.waitUntilEmpty()
-      let step = try #require(try await bench.manager.transfers().first)
+    try await StepFixture.with(store: store, register: register) { fixture in
+      _ = try await fixture.manager.resume(.all)
+      await fixture.manager.waitUntilEmpty()
+      let step = try #require(try await fixture.manager.transfers().first)
       #expect(await code(step) == .interrupted)
       #expect(runs.withLockedValue { $0 } == 1)
     }
@@ -173,15 +173,15 @@ import Testing
   @Test func `A shutdown abandons a download that does not stop within five seconds`() async throws
   {
     let (clock, gate) = (ManualClock(), StepGate())
-    try await DownloadFixture.with([.plain("a")]) { bench in
-      let (manager, end) = try bench.manager(clock: clock) { configuration in
+    try await DownloadFixture.with([.plain("a")]) { fixture in
+      let (manager, end) = try fixture.manager(clock: clock) { configuration in
         // A hook that signs requests, and ignores cancellation.
         configuration.prepare = { _ in
           await gate.pass("sign")
           return []
         }
       }
-      let a = try await manager.add(try bench.request("/a", as: "a"))
+      let a = try await manager.add(try fixture.request("/a", as: "a"))
       await gate.waitForArrivals(1)
       async let shutdown: Void = manager.shutdown()
       try await until { clock.wakeUps.contains(.seconds(4)) }
@@ -194,17 +194,17 @@ import Testing
       await end()
       gate.open()
       try await until { gate.inside == 0 }
-      #expect(bench.server.snapshot.requests.isEmpty)
+      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 
   @Test func `A shutdown abandons a step that ignores everything after five seconds`() async throws
   {
     let (clock, gate, store) = (ManualClock(), StepGate(), MemoryStore())
-    try await StepFixture.with(clock: clock, store: store, gate: gate) { bench in
-      let step = try await bench.manager.add(.step("gate", input: "1"))
+    try await StepFixture.with(clock: clock, store: store, gate: gate) { fixture in
+      let step = try await fixture.manager.add(.step("gate", input: "1"))
       await gate.waitForArrivals(1)
-      async let end: Void = bench.manager.shutdown()
+      async let end: Void = fixture.manager.shutdown()
       // A pending call of `pause` does not wait any longer.
       async let pause = step.pause()
       try await until { clock.wakeUps == [.seconds(4)] }
@@ -223,13 +223,13 @@ import Testing
 
   @Test func `An end that cannot be stored does not delay the shutdown`() async throws {
     let (clock, store) = (ManualClock(), ReplayStore())
-    try await StepFixture.with(clock: clock, store: store) { bench in
-      let step = try await bench.manager.add(.step("gate", input: "1"))
-      await bench.gate.waitForArrivals(1)
+    try await StepFixture.with(clock: clock, store: store) { fixture in
+      let step = try await fixture.manager.add(.step("gate", input: "1"))
+      await fixture.gate.waitForArrivals(1)
       store.refuse(TransferError(.diskFull, "no space is left"))
-      bench.gate.open()
+      fixture.gate.open()
       try await until { clock.wakeUps == [.seconds(1)] }
-      await bench.manager.shutdown()
+      await fixture.manager.shutdown()
       #expect(clock.now == Instant() && clock.sleeperCount == 0)
       #expect(await step.summary?.state != .completed)
     }

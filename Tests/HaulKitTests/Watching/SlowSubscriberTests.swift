@@ -7,43 +7,43 @@ import Testing
   @Test func `A subscriber that never reads delays nothing, and few events are kept for it`()
     async throws
   {
-    try await StepFixture.with(kept: 32) { bench in
-      let idle = [bench.manager.events(), bench.manager.events()]
-      let resumed = bench.manager.events(after: nil)
+    try await StepFixture.with(kept: 32) { fixture in
+      let idle = [fixture.manager.events(), fixture.manager.events()]
+      let resumed = fixture.manager.events(after: nil)
       for _ in 1...20 {
-        try await bench.run(50)
-        #expect(bench.manager.bufferedEvents <= 32)
+        try await fixture.run(50)
+        #expect(fixture.manager.bufferedEvents <= 32)
       }
-      #expect(await bench.manager.counts == [.completed: 1000])
+      #expect(await fixture.manager.counts == [.completed: 1000])
       withExtendedLifetime((idle, resumed)) {}
     }
   }
 
   @Test func `Without a limit, all unread events are kept`() async throws {
-    try await StepFixture.with(kept: .max) { bench in
-      let idle = bench.manager.events()
-      try await bench.run(500)
-      #expect(bench.manager.bufferedEvents >= 1000)
+    try await StepFixture.with(kept: .max) { fixture in
+      let idle = fixture.manager.events()
+      try await fixture.run(500)
+      #expect(fixture.manager.bufferedEvents >= 1000)
       withExtendedLifetime(idle) {}
     }
   }
 
   @Test func `Events without a remaining reader are not kept`() async throws {
-    try await StepFixture.with(kept: 1 << 20) { bench in
-      var idle: TransferEvents? = bench.manager.events()
-      try await bench.run(500)
-      #expect(bench.manager.bufferedEvents >= 1000)
+    try await StepFixture.with(kept: 1 << 20) { fixture in
+      var idle: TransferEvents? = fixture.manager.events()
+      try await fixture.run(500)
+      #expect(fixture.manager.bufferedEvents >= 1000)
       withExtendedLifetime(idle) {}
       idle = nil
-      try await bench.run(1)
-      #expect(bench.manager.bufferedEvents < 300)
+      try await fixture.run(1)
+      #expect(fixture.manager.bufferedEvents < 300)
     }
   }
 
   @Test func `A subscriber far behind gets every state change from the store`() async throws {
-    try await StepFixture.with(kept: 16) { bench in
-      let slow = bench.manager.events()
-      let added = try await bench.run(700)
+    try await StepFixture.with(kept: 16) { fixture in
+      let slow = fixture.manager.events()
+      let added = try await fixture.run(700)
       let told = await stateChanges(1400, of: slow)
       #expect(told.compactMap(\.number) == Array(1...1400))
       for transfer in added {
@@ -51,26 +51,26 @@ import Testing
         #expect(kinds.count == 2 && kinds.first == .added(target: nil))
       }
       // Then it continues with new events.
-      try await bench.run(1)
+      try await fixture.run(1)
       #expect(await stateChanges(2, of: slow).compactMap(\.number) == [1401, 1402])
     }
   }
 
   @Test func `A subscriber that catches up misses no events that happen meanwhile`() async throws {
-    try await StepFixture.with(kept: 8) { bench in
-      let slow = bench.manager.events()
-      try await bench.run(300)
+    try await StepFixture.with(kept: 8) { fixture in
+      let slow = fixture.manager.events()
+      try await fixture.run(300)
       async let told = stateChanges(3000, of: slow)
-      for _ in 1...12 { try await bench.run(100) }
+      for _ in 1...12 { try await fixture.run(100) }
       #expect(await told.compactMap(\.number) == Array(1...3000))
     }
   }
 
   @Test func `These tests detect a store that loses an event`() async throws {
     let store = LossyStore(lost: 40)
-    try await StepFixture.with(kept: 8, store: store) { bench in
-      let slow = bench.manager.events()
-      try await bench.run(100)
+    try await StepFixture.with(kept: 8, store: store) { fixture in
+      let slow = fixture.manager.events()
+      try await fixture.run(100)
       let told = await stateChanges(199, of: slow).compactMap(\.number)
       #expect(told == Array(1...39) + Array(41...200))
     }
@@ -79,9 +79,9 @@ import Testing
   @Test func `A subscriber behind the log gets snapshots of all transfers, then new events`()
     async throws
   {
-    try await StepFixture.with(kept: 8, store: MemoryStore(keptEvents: 20)) { bench in
-      let slow = bench.manager.events()
-      let added = try await bench.run(300)
+    try await StepFixture.with(kept: 8, store: MemoryStore(keptEvents: 20)) { fixture in
+      let slow = fixture.manager.events()
+      let added = try await fixture.run(300)
       var standing: [TransferEvent] = []
       for await event in slow {
         standing.append(event)
@@ -95,16 +95,16 @@ import Testing
         }
         #expect(snapshot.state == .completed && snapshot.result?.state == .completed)
       }
-      try await bench.run(1)
+      try await fixture.run(1)
       #expect(await stateChanges(2, of: slow).compactMap(\.number) == [601, 602])
     }
   }
 
   @Test func `Fast and slow subscribers get the same events`() async throws {
-    try await StepFixture.with(kept: 64) { bench in
-      let (prompt, slow) = (bench.manager.events(), bench.manager.events())
+    try await StepFixture.with(kept: 64) { fixture in
+      let (prompt, slow) = (fixture.manager.events(), fixture.manager.events())
       async let first = stateChanges(400, of: prompt)
-      try await bench.run(200)
+      try await fixture.run(200)
       let late = await stateChanges(400, of: slow)
       #expect(await first.map(\.number) == late.map(\.number))
       #expect(await first.map(\.id) == late.map(\.id))

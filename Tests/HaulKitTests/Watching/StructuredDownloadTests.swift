@@ -26,7 +26,7 @@ import Testing
         if progress.bytes > 0 { tell.yield() }
       }
       try await release.value
-      #expect(result.state == .completed && result.path == queue.bench.path("a"))
+      #expect(result.state == .completed && result.path == queue.base.path("a"))
       #expect(percents == percents.sorted() && percents.count > 1)
       #expect(percents.count { $0 == 100 } == 1 && percents.last == 100)
     }
@@ -44,7 +44,7 @@ import Testing
       call.cancel()
       let error = await #expect(throws: TransferError.self) { try await call.value }
       let states = await queue.states
-      let names = try queue.bench.names()
+      let names = try queue.base.names()
       switch behavior {
       case .pause:
         #expect(error?.code == .interrupted && states == [.paused])
@@ -96,9 +96,9 @@ import Testing
   @Test func `A download waits while another caller has paused it, and ends with the manager`()
     async throws
   {
-    try await DownloadFixture.with([.held("a"), .held("b")]) { bench in
+    try await DownloadFixture.with([.held("a"), .held("b")]) { fixture in
       var call: Task<TransferResult, any Error>?
-      _ = try await bench.queue(active: 2) { queue in
+      _ = try await fixture.queue(active: 2) { queue in
         let (a, b) = (try queue.request("a"), try queue.request("b"))
         let first = Task { try await queue.manager.download(a) }
         call = Task { try await queue.manager.download(b) }

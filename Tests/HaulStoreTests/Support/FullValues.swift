@@ -36,16 +36,16 @@ func fullDownload() throws -> DownloadRequest {
   download.minimumSplit = 1 << 40
   download.rateLimit = 12_345
   download.maximumSize = .max
-  download.usesServerName = true
+  download.usesSuggestedName = true
   download.startOver = true
   download.allowUnverified = true
-  download.resumesFromAnotherAddress = true
+  download.resumesFromOtherURL = true
   download.decodesContent = true
   download.allowInsecure = true
   download.creationMask = 0o027
   download.trustedRedirectHosts = ["b.example", "a.example"]
   download.retry.retries = 0
-  download.retry.maximumTime = .seconds(5) + .nanoseconds(1)
+  download.retry.maximumTimeWithoutProgress = .seconds(5) + .nanoseconds(1)
   return download
 }
 
@@ -73,7 +73,7 @@ func fullResult() throws -> TransferResult {
     state: .failed, path: "/p", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
     checksums: [try digest("md5=00112233445566778899aabbccddeeff")], verified: .framing,
     coding: "gzip", error: fullError(),
-    metrics: TransferMetrics(firstAnswer: .microseconds(1234), requests: 9, retries: 2))
+    metrics: TransferMetrics(timeToFirstResponse: .microseconds(1234), requests: 9, retries: 2))
 }
 
 /// One event of each stored kind, in all its forms.

@@ -19,7 +19,7 @@ struct Ids: RandomNumberGenerator {
 }
 
 func record(
-  _ id: TransferID, rank: Int64 = 0, status: DurableState = .queued,
+  _ id: TransferID, rank: Int64 = 0, status: StoredStatus = .queued,
   _ change: (inout TransferRequest) throws -> Void = { _ in }
 ) throws -> TransferRecord {
   var request = TransferRequest.download(

@@ -13,13 +13,13 @@ struct QueueFixture: Sendable {
   /// Where a held answer stops.
   static let stallOffset = 200 << 10
 
-  let bench: DownloadFixture
+  let base: DownloadFixture
   let manager: TransferManager
   let log: EventLog
   /// The connections of each transfer, by default.
   var connections = 1
 
-  var server: FaultServer { bench.server }
+  var server: FaultServer { base.server }
 
   /// Runs `body` with a manager that is shut down afterwards, and returns all its events.
   /// - Parameters:
@@ -37,16 +37,16 @@ struct QueueFixture: Sendable {
     _ body: (QueueFixture) async throws -> Void
   ) async throws -> History {
     let limit = most ?? active
-    return try await DownloadFixture.with(resources) { bench in
-      let concurrentSets = ConcurrencyMonitor(bench.server, limit: limit)
-      let transport = try ClosingTransport(bench.server, gate: gate)
+    return try await DownloadFixture.with(resources) { fixture in
+      let concurrentSets = ConcurrencyMonitor(fixture.server, limit: limit)
+      let transport = try ClosingTransport(fixture.server, gate: gate)
       let history = try await concurrentSets.watch {
-        try await bench.queue(
+        try await fixture.queue(
           active: active, connections: connections, hooks: hooks, transport: transport,
           disk: disk, body)
       }
       history.expectSound(sourceLocation: sourceLocation)
-      let snapshot = bench.server.snapshot
+      let snapshot = fixture.server.snapshot
       let requests = snapshot.requests.map {
         "\($0.path) on \($0.connection): \($0.bodyBytesSent) \($0.outcome?.rawValue ?? "-")"
       }
@@ -69,7 +69,7 @@ struct QueueFixture: Sendable {
   ) throws -> TransferRequest {
     TransferRequest(
       .download(
-        try bench.request("/\(name)", as: name) {
+        try base.request("/\(name)", as: name) {
           $0.connections = connections
           $0.retry.retries = 0
           try change(&$0)
@@ -117,7 +117,7 @@ struct QueueFixture: Sendable {
   ) throws {
     let name = name(transfer)
     #expect(
-      try bench.isWhole(name, seed: .of(name), length: Self.length), "\(name) is another",
+      try base.isWhole(name, seed: .of(name), length: Self.length), "\(name) is another",
       sourceLocation: sourceLocation)
   }
 
@@ -156,7 +156,7 @@ extension DownloadFixture {
       await register(manager)
       if store != nil { try await manager.open() }
       try await body(
-        QueueFixture(bench: self, manager: manager, log: log, connections: connections))
+        QueueFixture(base: self, manager: manager, log: log, connections: connections))
     } catch {
       await end()
       throw error

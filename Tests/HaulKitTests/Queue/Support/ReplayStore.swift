@@ -21,7 +21,7 @@ struct ReplayStore: Store {
   var count: Int { state.withLockedValue { $0.changes.count } }
 
   /// The stored processes, in order.
-  var programs: [StoredProgram] { state.withLockedValue { $0.changes.flatMap(\.programs) } }
+  var programs: [StoredProcess] { state.withLockedValue { $0.changes.flatMap(\.programs) } }
 
   /// The contents if the process dies after so many changes, by default after all.
   func afterCrash(_ count: Int? = nil) async -> MemoryStore {
