@@ -26,8 +26,11 @@ struct UploadBody: AsyncSequence, Sendable {
     mutating func next() async throws -> (any ByteChunk)? {
       let rest = body.range.upperBound - offset
       guard rest > 0 else { return nil }
-      let bytes = try await body.read(upTo: rest, at: offset)
-      offset += Int64(bytes.count)
+      body.progress.busy()
+      let count = try await body.takeRate(upTo: Int(Swift.min(rest, Int64(UploadBody.chunkSize))))
+      let bytes = try await body.read(count, at: offset)
+      offset += Int64(count)
+      body.progress.take(count)
       return bytes
     }
 
@@ -38,15 +41,15 @@ struct UploadBody: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-  private func read(upTo rest: Int64, at offset: Int64) async throws -> [UInt8] {
-    progress.busy()
-    let engine = context.engine
-    var count = try await context.take(upTo: Int(Swift.min(rest, Int64(Self.chunkSize))))
-    count = try await engine.take(upTo: count, for: context.id)
-    let bytes = try await engine.io.run { [source, count] () throws(TransferError) in
+  /// How many bytes the rate limits allow, at least one; returns when they may be sent.
+  private func takeRate(upTo count: Int) async throws -> Int {
+    let count = try await context.take(upTo: count)
+    return try await context.engine.take(upTo: count, for: context.id)
+  }
+
+  private func read(_ count: Int, at offset: Int64) async throws(TransferError) -> [UInt8] {
+    try await context.engine.io.run { [source] () throws(TransferError) in
       try source.read(count, at: offset)
     }
-    progress.take(bytes.count)
-    return bytes
   }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import HaulCore
 import HaulKit
 import HaulTesting
@@ -54,24 +55,50 @@ import Testing
     await manager.shutdown()
   }
 
-  /// On one actor, what is resumed first runs first.
-  @Test @MainActor func `A caller gets the handle before the first event`() async throws {
+  /// Adds a transfer, and then stands still before it gets the handle.
+  private actor LateCaller {
+    private final class Executor: SerialExecutor {
+      let queue = DispatchQueue(label: "late caller")
+
+      func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+      }
+    }
+
+    private let executor = Executor()
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    func add(_ request: TransferRequest, to manager: TransferManager) async throws -> Transfer {
+      executor.queue.suspend()
+      return try await manager.add(request)
+    }
+
+    nonisolated func resume() { executor.queue.resume() }
+  }
+
+  @Test func `No event comes before the caller has the handle`() async throws {
     let manager = try TransferManager()
     await manager.suspend()
-    let order = NIOLockedValueBox<[String]>([])
+    let received = NIOLockedValueBox<[TransferID]>([])
     let events = manager.events()
-    let reader = Task { @MainActor in
+    let reader = Task {
       for await event in events {
-        order.withLockedValue { $0.append("event of \(event.id)") }
+        received.withLockedValue { $0.append(event.id) }
         break
       }
     }
-    // The reader waits.
-    await Task.yield()
-    let transfer = try await manager.add(try Self.request("a"))
-    order.withLockedValue { $0.append("handle of \(transfer.id)") }
+    let caller = LateCaller()
+    let adding = Task { try await caller.add(try Self.request("a"), to: manager) }
+    try await until { await manager.counts[.queued] == 1 }
+    // All that was ready before has run after a few turns: also the reader, if it had an event.
+    for _ in 0..<100 { await Task.yield() }
+    #expect(received.withLockedValue { $0 } == [])
+    caller.resume()
+    let transfer = try await adding.value
     await reader.value
-    #expect(order.withLockedValue { $0 } == ["handle", "event"].map { "\($0) of \(transfer.id)" })
+    #expect(received.withLockedValue { $0 } == [transfer.id])
     await manager.shutdown()
   }
 
