@@ -11,8 +11,8 @@ struct HostState: Sendable {
   var connections = 0
   /// Active transfers that receive bytes.
   var delivering = 0
-  /// The connection limit learned from the refusals of the host.
-  var learnedLimit: Int?
+  /// The connection limit learned from the refusals of the host, until it is forgotten.
+  var learnedLimit: (connections: Int, until: Instant)?
   /// The number of connections that the last transfer chose.
   var chosenConnections: Int?
   /// The end of the pause that the host asked for.
@@ -44,7 +44,7 @@ struct HostState: Sendable {
   }
 
   func connectionLimit(_ limits: Scheduler.Limits) -> Int {
-    min(limits.connectionsPerHost, learnedLimit ?? .max)
+    min(limits.connectionsPerHost, learnedLimit?.connections ?? .max)
   }
 
   /// Whether one more transfer would get a connection.
@@ -59,14 +59,19 @@ struct HostState: Sendable {
 
   /// The time at which the host opens without another event.
   var wakeUpTime: Instant? {
-    guard let until = outage?.until else { return pausedUntil }
-    return min(until, pausedUntil ?? until)
+    Self.earlier(learnedLimit?.until, Self.earlier(outage?.until, pausedUntil))
   }
 
-  /// Ends pauses whose time is over.
+  private static func earlier(_ left: Instant?, _ right: Instant?) -> Instant? {
+    guard let left, let right else { return left ?? right }
+    return min(left, right)
+  }
+
+  /// Ends pauses whose time is over, and forgets an old limit.
   mutating func wake(at now: Instant) {
     if let until = pausedUntil, until <= now { pausedUntil = nil }
     if let until = outage?.until, until <= now { outage?.until = nil }
+    if let limit = learnedLimit, limit.until <= now { learnedLimit = nil }
   }
 
   /// Whether the host allows the first member of a level to start.

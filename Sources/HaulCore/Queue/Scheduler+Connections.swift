@@ -40,26 +40,30 @@ extension Scheduler {
   }
 
   /// Notes that a host refused a connection while `alive` others stayed open. Its limit becomes
-  /// that number, but at least one. Running transfers continue. The limit is kept for the
-  /// scheduler's life and never rises.
+  /// that number, but at least one. Running transfers continue. It never rises, and is forgotten
+  /// ten minutes after the last refusal.
   /// - Returns: the new limit, if it is lower than the old one.
   @discardableResult
-  package mutating func lowerLimit(_ host: String, to alive: Int) -> Int? {
-    lowerLimit(hosts.number(for: host), to: alive)
+  package mutating func lowerLimit(_ host: String, to alive: Int, at now: Instant) -> Int? {
+    lowerLimit(hosts.number(for: host), to: alive, at: now)
   }
 
   /// Notes that the host refused a connection of this transfer while others stayed open. The
   /// refused connection still counts.
   /// - Returns: the host's new limit, if it is lower than the old one.
-  package mutating func connectionRefused(for id: TransferID) -> Int? {
+  package mutating func connectionRefused(for id: TransferID, at now: Instant) -> Int? {
     guard let member = members.member(id), member.host != HostTable.local else { return nil }
-    return lowerLimit(member.host, to: hosts.states[member.host].connections - 1)
+    return lowerLimit(member.host, to: hosts.states[member.host].connections - 1, at: now)
   }
 
-  private mutating func lowerLimit(_ host: Int, to alive: Int) -> Int? {
+  /// How long a learned limit holds after a refusal. A server with a fixed limit then refuses about
+  /// one request in that time, and one that was only busy does not slow a daemon down for days.
+  package static let learnedLimitLifetime: Duration = .seconds(600)
+
+  private mutating func lowerLimit(_ host: Int, to alive: Int, at now: Instant) -> Int? {
     let former = hosts.states[host].connectionLimit(limits)
-    let cap = max(1, min(alive, hosts.states[host].learnedLimit ?? alive))
-    hosts.states[host].learnedLimit = cap
+    let cap = max(1, min(alive, hosts.states[host].learnedLimit?.connections ?? alive))
+    hosts.states[host].learnedLimit = (cap, now + Self.learnedLimitLifetime)
     refresh(host)
     return cap < former ? cap : nil
   }

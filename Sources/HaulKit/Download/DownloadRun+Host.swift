@@ -37,9 +37,10 @@ extension DownloadRun {
 
   /// Notes that the host refused a connection while others stay open, and emits its lower limit.
   func limitHost(_ error: TransferError) async {
-    if let limit = engine.slots.update({ $0.connectionRefused(for: id) }) {
+    let now = engine.clock.now
+    if let limit = engine.slots.update({ $0.connectionRefused(for: id, at: now) }) {
       engine.logger.info(
-        "\(host) is limited to \(limit) connection\(limit == 1 ? "" : "s") from now on: \(error.message)",
+        "\(host) is limited to \(limit) connection\(limit == 1 ? "" : "s") for now: \(error.message)",
         metadata: ["transfer": "\(id)"])
       engine.hub.emit(.limited(connections: limit, error: error), of: id, context.identity)
     }

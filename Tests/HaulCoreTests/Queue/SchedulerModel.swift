@@ -21,7 +21,7 @@ struct SchedulerModel {
   var limits: Scheduler.Limits
   var isSuspended = false
   var members: [Member] = []
-  var caps: [String: Int] = [:]
+  var caps: [String: LearnedCap] = [:]
   var pauses: [String: Instant] = [:]
   private var marks: [TransferRequest.Priority: Int] = [:]
   private var lastStartTag = 0
@@ -77,7 +77,7 @@ struct SchedulerModel {
     }
   }
 
-  func cap(_ host: String) -> Int { min(limits.connectionsPerHost, caps[host] ?? .max) }
+  func cap(_ host: String) -> Int { min(limits.connectionsPerHost, caps[host]?.count ?? .max) }
 
   func fits(_ member: Member) -> Bool {
     guard let host = member.host else { return true }
@@ -88,7 +88,7 @@ struct SchedulerModel {
   // MARK: Decisions
 
   mutating func next(at now: Instant) -> [TransferID] {
-    pauses = pauses.filter { $0.value > now }
+    wake(at: now)
     var started: [TransferID] = []
     while let index = pick() {
       members[index].phase = .active
@@ -97,6 +97,14 @@ struct SchedulerModel {
     }
     return started
   }
+
+  /// Ends pauses and limits whose time is over.
+  mutating func wake(at now: Instant) {
+    pauses = pauses.filter { $0.value > now }
+    caps = caps.filter { $0.value.until > now }
+  }
+
+  var wakeUpTime: Instant? { (pauses.values + caps.values.map(\.until)).min() }
 
   private mutating func pick() -> Int? {
     let waiting = members.indices.filter { members[$0].phase == .queued && fits(members[$0]) }
@@ -135,6 +143,17 @@ struct SchedulerModel {
       if taken() >= limits.connections { return .slot }
     }
     return isForced || activeCount < limits.active ? nil : .slot
+  }
+}
+
+/// A limit of connections that a host's refusals showed, for ten minutes after the last.
+struct LearnedCap {
+  var count: Int
+  var until: Instant
+
+  init(_ alive: Int, after former: LearnedCap?, at now: Instant) {
+    count = max(1, min(alive, former?.count ?? alive))
+    until = now + .seconds(600)
   }
 }
 

@@ -14,7 +14,7 @@ private struct NaiveScheduler {
   var limits: Scheduler.Limits
   /// In the order of adding.
   var members: [Member] = []
-  var caps: [String: Int] = [:]
+  var caps: [String: LearnedCap] = [:]
   var pauses: [String: Instant] = [:]
 
   func active(_ host: String? = nil) -> [Member] {
@@ -26,7 +26,7 @@ private struct NaiveScheduler {
     active(host).reduce(0) { $0 + max($1.connections, 1) }
   }
 
-  func cap(_ host: String) -> Int { min(limits.connectionsPerHost, caps[host] ?? .max) }
+  func cap(_ host: String) -> Int { min(limits.connectionsPerHost, caps[host]?.count ?? .max) }
 
   func fits(_ member: Member) -> Bool {
     member.phase == .queued && pauses[member.host] == nil && active().count < limits.active
@@ -36,6 +36,7 @@ private struct NaiveScheduler {
 
   mutating func next(at now: Instant) -> [TransferID] {
     pauses = pauses.filter { $0.value > now }
+    caps = caps.filter { $0.value.until > now }
     var started: [TransferID] = []
     for index in members.indices where fits(members[index]) {
       members[index].phase = .active
@@ -109,7 +110,9 @@ private struct Walk {
     case 14: changeHost(host)
     default: changeLimits()
     }
-    now = now + .milliseconds(Int64(generator.next() % 300))
+    // Sometimes long enough for a host's limit to be forgotten.
+    let isLong = generator.next().isMultiple(of: 40)
+    now = now + .milliseconds(Int64(generator.next() % (isLong ? 600_000 : 300)))
     return startsAgree() && countsAgree()
   }
 
@@ -166,8 +169,8 @@ private struct Walk {
   private mutating func changeHost(_ host: String) {
     if generator.next().isMultiple(of: 4) {
       let alive = Int.random(in: 0...4, using: &generator)
-      queue.lowerLimit(host, to: alive)
-      model.caps[host] = max(1, min(alive, model.caps[host] ?? alive))
+      queue.lowerLimit(host, to: alive, at: now)
+      model.caps[host] = LearnedCap(alive, after: model.caps[host], at: now)
     } else {
       let until = now + .milliseconds(Int64(generator.next() % 2000))
       queue.pauseHost(host, until: until)
@@ -182,7 +185,7 @@ private struct Walk {
 
   private mutating func startsAgree() -> Bool {
     guard queue.next(at: now) == model.next(at: now),
-      queue.nextWakeUp() == model.pauses.values.min()
+      queue.nextWakeUp() == (model.pauses.values + model.caps.values.map(\.until)).min()
     else { return false }
     return model.members.allSatisfy { reasonAgrees(for: $0) }
   }

@@ -228,22 +228,41 @@ import Testing
     check(queue.chosenConnections(of: "a"), is: nil)
   }
 
-  @Test func `A learned limit never rises, and applies to later transfers`() {
+  @Test func `A learned limit does not rise, and applies to later transfers`() {
     var queue = scheduler()
     queue.add(ids[0], host: "a")
     _ = queue.next(at: at(0))
     for _ in 0..<3 { check(queue.grantConnection(for: ids[0]), is: true) }
-    queue.lowerLimit("a", to: 2)
-    queue.lowerLimit("a", to: 9)
+    queue.lowerLimit("a", to: 2, at: at(0))
+    queue.lowerLimit("a", to: 9, at: at(0))
     #expect(queue.connections(of: ids[0]) == 3)
     queue.releaseConnection(for: ids[0])
     check(queue.grantConnection(for: ids[0]), is: false)
     queue.releaseConnection(for: ids[0])
     check(queue.grantConnection(for: ids[0]), is: true)
     queue.finished(ids[0])
-    queue.lowerLimit("a", to: 0)
+    queue.lowerLimit("a", to: 0, at: at(0))
     queue.add(ids[1], host: "a")
     queue.add(ids[2], host: "a")
     check(queue.next(at: at(0)), is: [ids[1]])
+  }
+
+  @Test func `A learned limit is forgotten ten minutes after the last refusal`() {
+    var queue = scheduler()
+    for id in ids[0...2] { queue.add(id, host: "a") }
+    queue.lowerLimit("a", to: 1, at: at(0))
+    check(queue.next(at: at(0)), is: [ids[0]])
+    check(queue.grantConnection(for: ids[0]), is: true)
+    // A higher number does not raise it, but shows that the server still refuses.
+    queue.lowerLimit("a", to: 2, at: at(300))
+    check(queue.nextWakeUp(), is: at(900))
+    check(queue.next(at: at(899)).isEmpty, is: true)
+    #expect(queue.reason(for: ids[1], at: at(899)) == .hostLimit)
+    check(queue.mayStart(at: at(900)), is: true)
+    check(queue.next(at: at(900)), is: [ids[1], ids[2]])
+    check(queue.nextWakeUp(), is: nil)
+    // The server has another limit now.
+    check(queue.grantConnection(for: ids[1]), is: true)
+    #expect(queue.connectionRefused(for: ids[1], at: at(901)) == 1)
   }
 }
