@@ -38,6 +38,8 @@ package struct ConnectionTuner: Sendable, Hashable {
   package enum Event: Sendable, Hashable {
     /// Bytes were delivered, or time has passed.
     case measured(Sample)
+    /// A rate limit holds bytes back: what was measured so far is void, and the number stays.
+    case heldBack
     /// No connection is left: start again with one.
     case lost
   }
@@ -106,6 +108,12 @@ package struct ConnectionTuner: Sendable, Hashable {
       target = 1
       step = nil
       phase = .growing(nil)
+    case .heldBack:
+      switch phase {
+      case .growing: (phase, step) = (.growing(nil), nil)
+      case .opening(let trial, _, _), .measuring(let trial, _): begin(trial, at: now)
+      case .resting: break
+      }
     case .measured(let sample):
       keepLimit(sample)
       switch phase {

@@ -11,9 +11,7 @@ extension DownloadMachine {
         ? yieldSlot() : keepConnections(max(fetches.count, 1))
     }
     var commands: [Command] = []
-    while fetches.count < min(grantedConnections, most),
-      let id = plan.assign(minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate)
-    {
+    while fetches.count < min(grantedConnections, most), let id = assign(&plan) {
       commands.append(open(id, plan))
       if pending != nil || version == nil { break }
     }
@@ -22,8 +20,16 @@ extension DownloadMachine {
 
   private func hasWork(_ plan: SegmentPlan) -> Bool {
     var trial = plan
-    return trial.assign(minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate)
-      != nil
+    return assign(&trial) != nil
+  }
+
+  /// Assigns a segment to an idle connection. While the rate limit holds bytes back, only bytes that
+  /// no other fetches: to divide or repeat a segment would bring nothing, and what its connection
+  /// has already received beyond the new end would be fetched twice.
+  private func assign(_ plan: inout SegmentPlan) -> SegmentID? {
+    guard heldBack.isEmpty || !plan.unassigned.isEmpty else { return nil }
+    return plan.assign(
+      minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate)
   }
 
   /// No request may be sent for a while: gives the slot to another transfer and requests a new one.
@@ -40,11 +46,7 @@ extension DownloadMachine {
     }
     var trial = plan
     var count = 0
-    while grantedConnections + count < most,
-      trial.assign(minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate) != nil
-    {
-      count += 1
-    }
+    while grantedConnections + count < most, assign(&trial) != nil { count += 1 }
     return Array(repeating: .requestConnection, count: count)
   }
 
@@ -111,7 +113,8 @@ extension DownloadMachine {
     lastDeliveringAttempt = attemptNumber
     noteLatency(of: id)
     peakDelivering = max(peakDelivering, fetches.values.count { $0.hasDelivered })
-    return tune(&plan)
+    // Whether the limit holds bytes back is known at the next measurement.
+    return rules.isRateLimited ? [] : tune(&plan)
   }
 
   mutating func ended(
@@ -286,7 +289,7 @@ extension DownloadMachine {
 
   /// Drops connections under 1 KiB/s for 60 s.
   mutating func stopSlowFetches(plan: inout SegmentPlan, at now: Instant) -> [Command] {
-    guard rules.givesUpSlowConnections, goal == .transfer, !isFinishing else { return [] }
+    guard !rules.isRateLimited, goal == .transfer, !isFinishing else { return [] }
     var commands: [Command] = []
     for id in fetches.keys.sorted() {
       guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }

@@ -29,6 +29,10 @@ extension DownloadMachine {
 
   /// Passes a sample to the tuner, and follows its target.
   mutating func tune(_ plan: inout SegmentPlan) -> [Command] {
+    guard heldBack.isEmpty else {
+      tuner.handle(.heldBack, at: now)
+      return []
+    }
     let before = tuner.target
     tuner.handle(.measured(sample(plan)), at: now)
     let told = reportChoice()
@@ -95,11 +99,15 @@ extension DownloadMachine {
   }
 
   /// Measures the rate of each segment, once it covers 300 ms. A connection without bytes gets rate
-  /// 0 after 1 s, or four latencies if that is longer.
+  /// 0 after 1 s, or four latencies if that is longer. One that waits for the rate limit has none.
   private mutating func watch(_ plan: SegmentPlan) {
     throughputEstimate.rates = [:]
     for (id, fetch) in fetches where !fetch.isUnneeded && fetch.slowness == nil {
       guard let position = plan.segments[id]?.next else { continue }
+      if heldBack.contains(id) {
+        fetches[id]?.pace = nil
+        continue
+      }
       if !fetch.hasDelivered {
         if (now - fetch.openedAt) / .seconds(1) > max(1, 4 * throughputEstimate.latency) {
           throughputEstimate.rates[id] = 0
@@ -117,7 +125,7 @@ extension DownloadMachine {
 
   /// Replaces a connection that is far slower than the others: a new one may be faster.
   private mutating func replaceSlowest(_ plan: SegmentPlan) -> [Command] {
-    guard rules.givesUpSlowConnections, replacements.isDue(at: now),
+    guard !rules.isRateLimited, replacements.isDue(at: now),
       throughputEstimate.rates.count > 2,
       let medianRate = throughputEstimate.medianRate,
       let (id, rate) = throughputEstimate.rates.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }

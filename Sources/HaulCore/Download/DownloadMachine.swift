@@ -27,9 +27,9 @@ package struct DownloadMachine: Sendable {
     package var learnsName = false
     /// Whether a person waits for it: then it fails soon if its host does not answer.
     package var isAttended = false
-    /// Whether a connection under 1 KiB/s for 60 s is dropped; false if a rate limit may be the
-    /// cause.
-    package var givesUpSlowConnections = true
+    /// Whether a rate limit may make it slower than the network. Then no connection is dropped for
+    /// its speed.
+    package var isRateLimited = false
     /// Whether a reader gets the bytes as they come, so that they cannot be replaced later.
     package var isStream = false
     /// The number of connections that an earlier transfer of the host ended with.
@@ -257,6 +257,8 @@ package struct DownloadMachine: Sendable {
   var hasResolvedAgain = false
   /// Whether other transfers of the host receive bytes now; set before each answer.
   package var hostServesOthers = false
+  /// The fetches whose bytes have come and wait for the rate limit; set before each measurement.
+  package var heldBack: Set<SegmentID> = []
   /// Whether the host asked for a pause; set before each end of a fetch and each tick.
   package var isHostPaused = false
   /// The health of the host; set before each end of a fetch.

@@ -20,8 +20,15 @@ extension DownloadRun {
       if !isReadingBack, target.digestLag >= Self.readBackThreshold { readBack(target) }
     }
     // The limits may have changed.
-    machine.rules.givesUpSlowConnections = !isRateLimited
+    machine.rules.isRateLimited = isRateLimited
+    machine.heldBack = heldBack
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured)
+  }
+
+  /// Segments whose bytes wait for the rate limit: their connections do not wait for the network.
+  private var heldBack: Set<SegmentID> {
+    guard isRateLimited else { return [] }
+    return Set(connections.lazy.filter { $0.isActive && $0.idleSince.start == nil }.map(\.id))
   }
 
   /// Bytes per second from the network since the run began.

@@ -53,7 +53,6 @@ struct DownloadRun: ~Copyable {
     started = engine.clock.now
     var rules = driver.rules(of: engine)
     let host = driver.request.url.origin.authority
-    rules.givesUpSlowConnections = !engine.throttle.isLimited && !context.isRateLimited
     rules.rememberedConnections = engine.slots.update { $0.chosenConnections(of: host) }
     machine = DownloadMachine(rules: rules, now: started)
     let window = driver.stream.map {
@@ -61,6 +60,7 @@ struct DownloadRun: ~Copyable {
     }
     plan = LockedSegmentPlan(SegmentPlan(window: window))
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
+    machine.rules.isRateLimited = isRateLimited
   }
 
   /// Returns when the download has ended or is paused: every connection is closed and every written

@@ -146,6 +146,69 @@ struct DownloadMachineTuningTests {
     #expect(later == ["settled 1 no-gain"])
   }
 
+  /// Like `two`, and under a rate limit from now on.
+  private func limited(
+    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    var script = try two(change)
+    script.machine.rules.isRateLimited = true
+    return script
+  }
+
+  private func holdBack(_ ids: [Int], _ script: inout MachineScript) {
+    script.machine.heldBack = Set(ids.map { SegmentID(number: $0) })
+  }
+
+  @Test("While the rate limit holds bytes back, no connection is opened, stopped or judged")
+  func heldBack() throws {
+    var script = try limited { $0.minimumSplit = 10 }
+    holdBack([1, 2], &script)
+    let said = pass(60, &script, writing: [1: 10_000, 2: 10])
+    #expect(said.isEmpty, "\(said)")
+    // One ends: the other keeps its rest, of which much may have arrived already.
+    script.write(1, 1_400_000)
+    check(script.end(1), is: ["release"])
+    holdBack([2], &script)
+    let later = pass(20, &script, writing: [2: 10_000])
+    #expect(later.isEmpty, "\(later)")
+  }
+
+  @Test(
+    "The first bytes under a rate limit open no more connections; a network slower than it does")
+  func slowerThanLimit() throws {
+    var script = try MachineScript {
+      ($0.connections, $0.isRateLimited) = (2, true)
+    }
+    _ = script.start()
+    _ = try script.range(1, 0, 999_999, of: 1_000_000)
+    check(script.deliver(1), is: [])
+    holdBack([1], &script)
+    check(script.send(.measured), is: [])
+    holdBack([], &script)
+    #expect(script.send(.measured).contains("request"))
+  }
+
+  @Test("A connection that is silent under a rate limit delays nothing")
+  func silentUnderLimit() throws {
+    var script = try limited()
+    holdBack([1], &script)
+    let said = pass(20, &script, writing: [1: 10_000])
+    #expect(said.isEmpty, "\(said)")
+    script.write(1, 1_800_000)
+    check(script.end(1), is: ["release"])
+    holdBack([], &script)
+    check(script.send(.measured), is: ["request"])
+    check(script.send(.connectionGranted), is: ["open 3 2000002-3999999 if"])
+  }
+
+  @Test("Bytes that nobody fetches are fetched, whatever the limit holds back")
+  func lostUnderLimit() throws {
+    var script = try limited()
+    holdBack([1], &script)
+    script.write(2, 300_000)
+    check(script.lose(2), is: ["resume", "open 3 2300002-3999999 if"])
+  }
+
   @Test("The remembered number of the host is used from the first bytes on")
   func remembered() throws {
     var script = try MachineScript { $0.rememberedConnections = 3 }

@@ -98,6 +98,22 @@ import Testing
     try scene.end()
   }
 
+  @Test(arguments: [true, false])
+  func `A download that its limit slows down asks for every byte once`(isOwn: Bool) throws {
+    let scene = SimulatedManager(rateLimit: isOwn ? nil : Self.rate)
+    scene.servers.habits.pauses = false
+    let request = try scene.download("f", length: 2 << 20) {
+      ($0.rateLimit, $0.connections, $0.minimumSplit) = (isOwn ? Self.rate : nil, 4, 1 << 10)
+    }
+    let transfer = try scene.call { try await $0.add(request) }
+    try scene.runOut()
+    let result = try scene.call { _ in try await transfer.result }
+    #expect(result.state == .completed)
+    #expect(result.metrics?.requests == 1)
+    #expect(result.fetched == 2 << 20)
+    try scene.end()
+  }
+
   @Test func `The smaller of its own limit and that of all transfers holds`() throws {
     let scene = SimulatedManager(rateLimit: Self.rate)
     scene.servers.habits.pauses = false
