@@ -60,7 +60,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
   }
 
   /// A place in the list: exactly one of these.
-  package struct Place: Codable, Hashable, Sendable {
+  package struct Position: Codable, Hashable, Sendable {
     package var first: Bool?
     package var last: Bool?
     /// An id, a unique beginning of one, or an identifier.
@@ -89,7 +89,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
   /// For `start`: above the limits.
   package var force: Bool?
   /// For `move`.
-  package var to: Place?
+  package var to: Position?
   /// For `prioritize`.
   package var priority: String?
 
@@ -110,7 +110,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
     keepsPart = try object.decodeIfPresent(Bool.self, forKey: .keepsPart)
     deletesFiles = try object.decodeIfPresent(Bool.self, forKey: .deletesFiles)
     force = try object.decodeIfPresent(Bool.self, forKey: .force)
-    to = try object.decodeIfPresent(Place.self, forKey: .to)
+    to = try object.decodeIfPresent(Position.self, forKey: .to)
     priority = try object.decodeIfPresent(String.self, forKey: .priority)
     try refuseForeignKeys(object.allKeys)
   }

@@ -43,58 +43,58 @@ struct ControlAPI: Sendable {
   func addRoutes(to router: Router<BasicRequestContext>) {
     router.get("/metrics") { _, _ in await metrics() }
     let v1 = router.group("/api/v1").add(middleware: QueryCheck())
-    v1.get("/status") { _, _ in try Answer.json(await status()) }
+    v1.get("/status") { _, _ in try APIResponse.json(await status()) }
     v1.post("/shutdown") { request, _ in
       _ = try await request.body(NoKeys.self)
       stop()
       return Response(status: .accepted)
     }
     v1.get("/queue") { _, _ in
-      try Answer.json(QueueDocument(isSuspended: manager.isSuspended))
+      try APIResponse.json(QueueDocument(isSuspended: manager.isSuspended))
     }
     v1.patch("/queue") { request, _ in
       let change = try await request.body(QueueDocument.self)
       try suspension.set(change.isSuspended)
       if change.isSuspended { await manager.suspend() } else { await manager.unsuspend() }
-      return try Answer.json(QueueDocument(isSuspended: manager.isSuspended))
+      return try APIResponse.json(QueueDocument(isSuspended: manager.isSuspended))
     }
-    v1.get("/transfers") { request, _ in try Answer.json(await list(request)) }
+    v1.get("/transfers") { request, _ in try APIResponse.json(await list(request)) }
     v1.post("/transfers") { request, _ in
-      try Answer.json(await add(request), status: .created)
+      try APIResponse.json(await add(request), status: .created)
     }
     v1.get("/transfers/:id") { _, context in
       let id = try await id(in: context)
       guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
-      return try Answer.json(document)
+      return try APIResponse.json(document)
     }
     v1.patch("/transfers/:id") { request, context in
       let change = try await request.body(ChangeBody.self)
       let id = try await id(in: context)
       try await apply(change, to: id)
       guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
-      return try Answer.json(document)
+      return try APIResponse.json(document)
     }
     v1.post("/commands") { request, _ in
-      try Answer.json(await perform(try await request.body(CommandBody.self)))
+      try APIResponse.json(await perform(try await request.body(CommandBody.self)))
     }
     v1.post("/wait") { request, _ in
-      try Answer.json(await wait(for: try await request.body(Selection.self)))
+      try APIResponse.json(await wait(for: try await request.body(Selection.self)))
     }
     addNoticeRoutes(to: v1)
     v1.get("/transfers/:id/details") { _, context in
-      try Answer.json(await details(of: try await id(in: context)))
+      try APIResponse.json(await details(of: try await id(in: context)))
     }
     v1.get("/order") { _, _ in
-      try Answer.json(OrderDocument(ids: await manager.ids(of: .all)))
+      try APIResponse.json(OrderDocument(ids: await manager.ids(of: .all)))
     }
-    v1.get("/limits") { _, _ in try Answer.json(await limits.document) }
+    v1.get("/limits") { _, _ in try APIResponse.json(await limits.document) }
     v1.patch("/limits") { request, _ in
       try await limits.apply(try await request.body(LimitsDocument.self))
-      return try Answer.json(await limits.document)
+      return try APIResponse.json(await limits.document)
     }
-    v1.post("/ui") { request, _ in try Answer.json(await address(for: request)) }
-    v1.post("/session") { request, _ in try Answer.json(await session(for: request)) }
-    v1.get("/openapi.yaml") { _, _ in Answer.document }
+    v1.post("/ui") { request, _ in try APIResponse.json(await address(for: request)) }
+    v1.post("/session") { request, _ in try APIResponse.json(await session(for: request)) }
+    v1.get("/openapi.yaml") { _, _ in APIResponse.document }
     v1.get("/events") { request, _ in try events(for: request) }
   }
 
@@ -130,7 +130,7 @@ struct ControlAPI: Sendable {
   }
 
   private func list(_ request: Request) async throws -> TransferPage {
-    let query = try PageQuery(request.uri.queryParameters)
+    let query = try TransferListQuery(request.uri.queryParameters)
     let after = try await query.after.asyncMap { try await id(named: $0) }
     // One more row shows whether there is a next page.
     var page = try await manager.summaries(
@@ -229,8 +229,8 @@ extension ControlAPI {
     return try NewTransfer.priority(name)
   }
 
-  private func position(_ place: CommandBody.Place?) async throws -> QueuePosition {
-    switch (place?.first, place?.last, place?.before) {
+  private func position(_ position: CommandBody.Position?) async throws -> QueuePosition {
+    switch (position?.first, position?.last, position?.before) {
     case (true, nil, nil): .first
     case (nil, true, nil): .last
     case (nil, nil, let name?): .before(try await id(named: name))

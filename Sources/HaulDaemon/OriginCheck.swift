@@ -60,7 +60,7 @@ struct TokenCheck: RouterMiddleware {
     next: @concurrent (Request, Context) async throws -> Response
   ) async throws -> Response {
     guard Self.isOpen(request) || isAuthorized(request.headers) else {
-      var response = Answer.problem(
+      var response = APIResponse.problem(
         Problem(
           401, "Unauthorized", "send 'Authorization: Bearer TOKEN', with the token of the daemon"))
       response.headers[.wwwAuthenticate] = "Bearer"

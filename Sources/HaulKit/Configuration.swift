@@ -40,7 +40,7 @@ extension TransferManager {
     /// The most bytes of a stream that are buffered for its reader.
     package var streamWindow: Int64 = 32 << 20
     /// The most events that are kept in memory for the slowest subscriber.
-    package var keptEvents = 10_000
+    package var eventLogLimit = 10_000
     /// Test hooks.
     package var hooks = Hooks()
     /// A PEM file of certificate authorities to trust instead of the system's.

@@ -13,7 +13,7 @@ package struct SQLiteStore: Store {
     /// What happens to a damaged database.
     package var ifDamaged = DamagedStorePolicy.refuse
     /// The most events that the log keeps.
-    package var keptEvents = 100_000
+    package var eventLogLimit = 100_000
     /// The largest database, in bytes; a change that would exceed it fails with `disk-full`. Nil
     /// for no limit.
     package var maximumSize: Int64?
@@ -29,8 +29,8 @@ package struct SQLiteStore: Store {
   package let damage: TransferError?
   private let database: StoreDatabase
   private let rows = RowNumbers()
-  private let lastForm = LastRequestCoding(RowCodingMemo())
-  private let keptEvents: Int
+  private let requestMemo = RequestMemo(RowCodingMemo())
+  private let eventLogLimit: Int
   private let reached: @Sendable () -> Void
 
   package var isDurable: Bool { true }
@@ -42,10 +42,10 @@ package struct SQLiteStore: Store {
   package init(
     directory: String, clock: any TransferClock, options: Options = Options()
   ) async throws(TransferError) {
-    let opening = Opening(
+    let opener = StoreOpener(
       directory: StoreDirectory(path: directory), clock: clock, options: options)
-    (database, damage) = try await opening.perform()
-    keptEvents = max(options.keptEvents, 0)
+    (database, damage) = try await opener.perform()
+    eventLogLimit = max(options.eventLogLimit, 0)
     reached = options.reached
   }
 
@@ -58,9 +58,10 @@ package struct SQLiteStore: Store {
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
     try await database.write("store a change of the queue") {
-      [rows, lastForm, keptEvents, reached] db in
+      [rows, requestMemo, eventLogLimit, reached] db in
       var writer = ChangeWriter(
-        db: db, rows: rows, lastForm: lastForm, keptEvents: keptEvents, reached: reached)
+        db: db, rows: rows, requestMemo: requestMemo, eventLogLimit: eventLogLimit, reached: reached
+      )
       try writer.write(change)
     }
   }

@@ -37,7 +37,7 @@ package struct ChildProcess: Sendable {
 
   /// Waits for the end. Returns the exit status, or 128 plus the number of the signal that ended
   /// it. Call it once.
-  package func end() async throws -> Int32 {
+  package func waitForExit() async throws -> Int32 {
     let thread = NIOThreadPool(numberOfThreads: 1)
     thread.start()
     let status = try await thread.runIfActive { [pid] in

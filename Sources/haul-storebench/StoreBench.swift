@@ -8,7 +8,7 @@ import HaulStore
 /// Each stage runs in its own process, in the order of these cases.
 @main
 struct StoreBench: AsyncParsableCommand {
-  enum ModelState: String, CaseIterable, ExpressibleByArgument {
+  enum Stage: String, CaseIterable, ExpressibleByArgument {
     case add, open, page, update, cancel, remove
     /// The same through a manager that starts nothing.
     case queue, reopen, pick, cancelAll
@@ -20,7 +20,7 @@ struct StoreBench: AsyncParsableCommand {
 
   @Argument(help: "the directory of the store") var directory: String
   @Argument(help: "add, open, page, update, cancel, remove; queue, reopen, pick, cancelAll; calls")
-  var stage: ModelState
+  var stage: Stage
   @Option(help: "members in all") var members = 1_000_000
   @Option(help: "members in one change") var batch = 10_000
   @Option(help: "different hosts") var hosts = 100

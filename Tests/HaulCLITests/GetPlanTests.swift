@@ -77,7 +77,7 @@ import Testing
     let plan = try getPlan("https://h/a", "http://h/b")
     let urls = [try ResourceURL("https://h/a"), try ResourceURL("http://h/b")]
     #expect(plan.requests == urls.map { DownloadRequest(url: $0, to: .directory(".")) })
-    #expect(plan.limits == ManagerOptions())
+    #expect(plan.managerOptions == ManagerOptions())
     #expect(plan.output == OutputOptions())
   }
 
@@ -123,7 +123,7 @@ import Testing
     }
     var wanted = ManagerOptions()
     example.change(&wanted)
-    #expect(plan.limits == wanted)
+    #expect(plan.managerOptions == wanted)
   }
 
   @Test("output options are used")

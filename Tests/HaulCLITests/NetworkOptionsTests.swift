@@ -8,7 +8,7 @@ import Testing
     guard case .get(let plan) = try invocation(["get", "https://h/x"] + arguments) else {
       throw UsageError("that is not a get")
     }
-    return plan.limits
+    return plan.managerOptions
   }
 
   @Test("each option reaches the engine")

@@ -64,18 +64,18 @@ import Testing
   @Test("in the background, lines are written and the prompt is not overwritten")
   func background() {
     let place = NIOLockedValueBox<(width: Int, height: Int)?>((80, 24))
-    var screen = GetScreen(hasBars: true, style: FrameStyle()) { place.withLockedValue { $0 } }
-    let board = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
-    #expect(screen.redraw(board).contains("connecting"))
+    var screen = ProgressScreen(hasBars: true, style: FrameStyle()) { place.withLockedValue { $0 } }
+    let model = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
+    #expect(screen.redraw(model).contains("connecting"))
     place.withLockedValue { $0 = nil }
     _ = screen.add(["x: complete"])
-    #expect(screen.redraw(board) == "x: complete\n")
-    #expect(screen.redraw(board) == "")
+    #expect(screen.redraw(model) == "x: complete\n")
+    #expect(screen.redraw(model) == "")
     place.withLockedValue { $0 = (80, 24) }
-    #expect(screen.redraw(board).contains("connecting"))
+    #expect(screen.redraw(model).contains("connecting"))
     var context = Self.context(size: (100, 30))
-    #expect(context.room?.width == 100)
+    #expect(context.drawableSize?.width == 100)
     context.isForeground = { false }
-    #expect(context.room == nil)
+    #expect(context.drawableSize == nil)
   }
 }

@@ -57,10 +57,10 @@ import Testing
   func retrying() throws {
     var file = FileProgress(name: "x.iso")
     file.retry = .init(end: .seconds(10), reason: ", as the server asked")
-    var board = ProgressModel([file], expected: 1)
+    var model = ProgressModel([file], expected: 1)
     func text(_ elapsed: Duration, width: Int = 80) -> String? {
-      board.elapsed = elapsed
-      return ProgressFrame(board, width: width, height: 24, style: FrameStyle()).lines.first?.text
+      model.elapsed = elapsed
+      return ProgressFrame(model, width: width, height: 24, style: FrameStyle()).lines.first?.text
     }
     #expect(text(.seconds(3)) == "x.iso  retrying in 7 s, as the server asked")
     #expect(text(.milliseconds(9_100)) == "x.iso  retrying in 1 s, as the server asked")
@@ -70,13 +70,13 @@ import Testing
 
   @Test("a total with unknown lengths counts files, and has a time left")
   func totalOfFiles() throws {
-    var board = ProgressModel(
+    var model = ProgressModel(
       [
         Self.file("a", 9, of: 9, hasEnded: true), Self.file("b", 1, of: nil),
         Self.file("c", 1, of: 2),
       ], expected: 10)
-    board.elapsed = .seconds(3)
-    let frame = ProgressFrame(board, width: 80, height: 24, style: FrameStyle())
+    model.elapsed = .seconds(3)
+    let frame = ProgressFrame(model, width: 80, height: 24, style: FrameStyle())
     let line = try #require(frame.lines.last?.text)
     // One and a half of ten files in 3 s: 17 s remain.
     #expect(line.contains("1 of 10 files") && line.contains(" 15%") && line.contains("0:17"))
@@ -170,10 +170,10 @@ import Testing
     let files =
       (0..<50).map { Self.file("f\($0)", 1, of: 2) }
       + (0..<9_950).map { FileProgress(name: "w\($0)") }
-    let board = ProgressModel(files, expected: 10_000)
+    let model = ProgressModel(files, expected: 10_000)
     func rest(width: Int, height: Int, unicode: Bool = true) -> String? {
       let style = FrameStyle(unicode: unicode)
-      let frame = ProgressFrame(board, width: width, height: height, style: style)
+      let frame = ProgressFrame(model, width: width, height: height, style: style)
       #expect(frame.lines.count == min(height - 1, 52))
       return frame.lines.dropLast().last?.text
     }
@@ -190,21 +190,21 @@ import Testing
   func sums() {
     var generator = SimulationRandom(seed: 11)
     let phases: [TransferEvent.Phase?] = [nil, .connecting, .transferring, .publishing]
-    var board = ProgressModel(expected: 40)
+    var model = ProgressModel(expected: 40)
     for step in 0..<2000 {
       var file = Self.file("f", .random(in: -5...9, using: &generator), of: 9)
       file.phase = phases[.random(in: 0..<4, using: &generator)]
       file.hasEnded = Int.random(in: 0..<4, using: &generator) == 0
       if Int.random(in: 0..<3, using: &generator) == 0 { file.progress = nil }
-      if board.files.count < 40, step.isMultiple(of: 9) {
-        board.append(file)
+      if model.files.count < 40, step.isMultiple(of: 9) {
+        model.append(file)
       } else {
-        board[.random(in: 0..<board.files.count, using: &generator)] = file
+        model[.random(in: 0..<model.files.count, using: &generator)] = file
       }
-      let anew = ProgressModel(board.files, expected: 40)
+      let anew = ProgressModel(model.files, expected: 40)
       for height in [6, 60] {
         #expect(
-          ProgressFrame(board, width: 90, height: height, style: FrameStyle())
+          ProgressFrame(model, width: 90, height: height, style: FrameStyle())
             == ProgressFrame(anew, width: 90, height: height, style: FrameStyle()),
           "seed 11, step \(step)")
       }

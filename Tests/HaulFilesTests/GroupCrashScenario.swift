@@ -30,9 +30,9 @@ struct GroupCrashScenario {
   static func violations(
     seed: UInt64, telling: ReportTime = .afterTheSyncs, wrap: @escaping Wrap = { $0 }
   ) -> [String] {
-    var schedule = GroupCrashScenario(seed: seed, telling: telling, wrap: wrap)
-    schedule.run()
-    return schedule.violations
+    var scenario = GroupCrashScenario(seed: seed, telling: telling, wrap: wrap)
+    scenario.run()
+    return scenario.violations
   }
 
   private init(seed: UInt64, telling: ReportTime, wrap: @escaping Wrap) {
@@ -47,7 +47,7 @@ struct GroupCrashScenario {
       let path = Self.paths[random.below(Self.paths.count)]
       let start = random.below(50_000)
       contents[File(path: path, name: "\(number).bin")] = Array(
-        Schedule.pool[start..<(start + 1 + random.below(5_000))])
+        CrashScenario.pool[start..<(start + 1 + random.below(5_000))])
     }
   }
 

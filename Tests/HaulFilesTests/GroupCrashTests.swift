@@ -6,9 +6,9 @@ import Testing
 struct GroupCrashTests {
   @Test("A file that was reported complete is whole after a power cut, in any group")
   func invariantsHold() async {
-    let base = ScheduleTests.firstSeed ?? 70_000
-    print("group schedules: \(ScheduleTests.count) from seed \(base)")
-    for seed in base..<(base + ScheduleTests.count) {
+    let base = CrashScenarioTests.firstSeed ?? 70_000
+    print("group schedules: \(CrashScenarioTests.count) from seed \(base)")
+    for seed in base..<(base + CrashScenarioTests.count) {
       await Task.yield()
       let violations = GroupCrashScenario.violations(seed: seed)
       if violations.isEmpty { continue }

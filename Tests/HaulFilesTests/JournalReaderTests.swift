@@ -33,7 +33,7 @@ struct JournalReaderTests {
       ],
       environment: [:], output: output.fileHandleForWriting.fileDescriptor, errors: 2)
     // Its output fits into a pipe.
-    let status = try await process.end()
+    let status = try await process.waitForExit()
     try output.fileHandleForWriting.close()
     let text = try output.fileHandleForReading.readToEnd() ?? Data()
     return (status, try JSONDecoder().decode(Answer.self, from: text))

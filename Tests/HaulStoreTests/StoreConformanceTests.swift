@@ -128,7 +128,7 @@ struct StoreConformanceTests {
     try await subject.use { store in
       var (one, two) = (try records(2)[0], try records(2)[1])
       try await store.commit(adding([one, two]))
-      one.storedState = sampleStanding(rank: 7)
+      one.storedState = sampleStoredState(rank: 7)
       one.result = TransferResult(state: .failed, error: TransferError(.dns, "no such host"))
       try await store.commit(
         updating([.init(id: one.id, storedState: one.storedState, result: one.result)]))
@@ -159,7 +159,7 @@ struct StoreConformanceTests {
       try await store.commit(
         updating([
           .init(
-            id: stranger.id, storedState: sampleStanding(rank: 1),
+            id: stranger.id, storedState: sampleStoredState(rank: 1),
             result: TransferResult(state: .cancelled), request: try fullRequest(after: []))
         ]))
       try await store.commit(removing([stranger.id]))
@@ -261,7 +261,7 @@ struct StoreConformanceTests {
     try await subject.use { store in
       let added = try records(3)
       var change = adding(added)
-      change.updated = [.init(id: added[0].id, storedState: sampleStanding(rank: 50))]
+      change.updated = [.init(id: added[0].id, storedState: sampleStoredState(rank: 50))]
       change.removed = [added[1].id]
       try await store.commit(change)
       #expect(try await store.open().members.map(\.id) == [added[2].id, added[0].id])

@@ -13,7 +13,7 @@ struct StoreCrashTests {
       try (0..<5).map { try record(ids.id(), rank: Int64(number * 10 + $0)) })
     change.updated = last.map { id in
       StoreChange.Update(
-        id: id, storedState: sampleStanding(rank: Int64(number * 10 + 9)),
+        id: id, storedState: sampleStoredState(rank: Int64(number * 10 + 9)),
         result: TransferResult(state: .completed, path: "p\(number)"))
     }
     change.removed = last.prefix(2).map { $0 }

@@ -124,7 +124,7 @@ struct StoreDamageTests {
     try await store.commit(adding(first))
     let before = try await store.contents()
     var change = adding(try records(20_000, from: 100, seed: 2))
-    change.updated = first.map { .init(id: $0.id, storedState: sampleStanding(rank: 1)) }
+    change.updated = first.map { .init(id: $0.id, storedState: sampleStoredState(rank: 1)) }
     change.removed = [first[0].id]
     change.batch = .init(key: "k", ids: [])
     change.events = [StoredEvent(number: 1, id: first[0].id, kind: .added(target: nil))]

@@ -90,7 +90,7 @@ struct StorePageTests {
     try await subject.use { store in
       var ids = Ids()
       let id = ids.id()
-      let kept = subject.keptEvents
+      let kept = subject.eventLogLimit
       let first = telling(1...5, id)
       try await store.commit(first)
       #expect(try await store.open().lastEvent == 5)

@@ -34,10 +34,10 @@ struct StoredFormTests {
     // Set only by the command line, whose list is not stored.
     #expect(same(RetryPolicy(), try fullDownload().retry) == ["isShortAtFirstContact"])
     #expect(same(TransferRequest(.download(plain)), try fullRequest(after: [])) == ["isBackground"])
-    #expect(same(StoredState(), sampleStanding(rank: 9)) == [])
+    #expect(same(StoredState(), sampleStoredState(rank: 9)) == [])
     let full = TransferRecord(
       id: ids.id(), request: try fullRequest(after: [ids.id(), ids.id()]),
-      storedState: sampleStanding(rank: .min), result: try fullResult())
+      storedState: sampleStoredState(rank: .min), result: try fullResult())
     #expect(try await roundTrip(full) == full)
     let bare = TransferRecord(id: ids.id(), request: TransferRequest(.download(plain)))
     #expect(try await roundTrip(bare) == bare)

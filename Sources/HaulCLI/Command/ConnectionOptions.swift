@@ -90,34 +90,34 @@ struct ConnectionOptions: ParsableArguments {
   var idleTimeout: Duration?
 
   /// - Throws: when options contradict each other.
-  func apply(to limits: inout ManagerOptions) throws(UsageError) {
-    limits.certificateAuthorities = certificateAuthorities
-    if let connectTimeout { limits.connectTimeout = connectTimeout }
-    if let idleTimeout { limits.idleTimeout = idleTimeout }
+  func apply(to managerOptions: inout ManagerOptions) throws(UsageError) {
+    managerOptions.certificateAuthorities = certificateAuthorities
+    if let connectTimeout { managerOptions.connectTimeout = connectTimeout }
+    if let idleTimeout { managerOptions.idleTimeout = idleTimeout }
     if let certificate {
-      limits.clientCertificate = ClientCertificate(
+      managerOptions.clientCertificate = ClientCertificate(
         certificateFile: certificate, keyFile: key ?? certificate)
     } else if key != nil {
       throw UsageError("--key is the key of a certificate; give --cert too")
     }
-    if let minimumTLS { limits.minimumTLS = minimumTLS }
+    if let minimumTLS { managerOptions.minimumTLS = minimumTLS }
     if http1 == true, http2 == true {
       throw UsageError("--http1.1 and --http2 contradict each other")
     }
-    if http1 == true { limits.httpVersion = .http1 }
-    if http2 == true { limits.httpVersion = .http2 }
+    if http1 == true { managerOptions.httpVersion = .http1 }
+    if http2 == true { managerOptions.httpVersion = .http2 }
     // Not checked while parsing: the parser's error repeats the text, which may contain a
     // password.
-    limits.proxy = try proxy.map(NetworkArgument.proxy)
-    limits.noProxy = try noproxy.map(NetworkArgument.exceptions)
-    try applyAddresses(to: &limits)
-    if let userAgent { limits.userAgent = userAgent }
+    managerOptions.proxy = try proxy.map(NetworkArgument.proxy)
+    managerOptions.noProxy = try noproxy.map(NetworkArgument.exceptions)
+    try applyAddresses(to: &managerOptions)
+    if let userAgent { managerOptions.userAgent = userAgent }
   }
 
-  private func applyAddresses(to limits: inout ManagerOptions) throws(UsageError) {
+  private func applyAddresses(to managerOptions: inout ManagerOptions) throws(UsageError) {
     if ipv4, ipv6 { throw UsageError("-4 and -6 contradict each other") }
-    if ipv4 { limits.addressFamily = .ipv4 }
-    if ipv6 { limits.addressFamily = .ipv6 }
+    if ipv4 { managerOptions.addressFamily = .ipv4 }
+    if ipv6 { managerOptions.addressFamily = .ipv6 }
     let families = [interface].compactMap { $0 } + resolve.map(\.address)
     for address in families where ipv4 || ipv6 {
       guard IPAddress(address)?.isIPv6 == ipv6 else {
@@ -125,9 +125,9 @@ struct ConnectionOptions: ParsableArguments {
         throw UsageError("\(address) is not an \(family) address, but \(flag) is given")
       }
     }
-    limits.localAddress = interface
+    managerOptions.localAddress = interface
     for rule in resolve {
-      if let other = limits.addresses.updateValue(rule.address, forKey: rule.host),
+      if let other = managerOptions.addresses.updateValue(rule.address, forKey: rule.host),
         other != rule.address
       {
         throw UsageError("--resolve gives \(rule.host) two addresses")

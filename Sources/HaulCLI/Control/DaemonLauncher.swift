@@ -39,11 +39,11 @@ struct DaemonLauncher {
       if let status = try await status(client) { return (status, true) }
       try await clock.sleep(until: clock.now + .milliseconds(20))
     }
-    throw UsageError("the daemon does not answer; \(lastWords)")
+    throw UsageError("the daemon does not answer; \(logTail)")
   }
 
   /// What its log ends with: mostly why it could not start.
-  private var lastWords: String {
+  private var logTail: String {
     let text = try? String(contentsOfFile: location.log, encoding: .utf8)
     guard let line = text?.split(separator: "\n").last else { return "its log is \(location.log)" }
     return "its log \(location.log) ends with: \(TerminalText.escaped(String(line)))"

@@ -106,11 +106,11 @@ extension WatchReport {
   }
 
   /// What the bars show.
-  package var board: ProgressModel {
-    var board = ProgressModel(
+  package var model: ProgressModel {
+    var model = ProgressModel(
       transfers.map(file), expected: transfers.count)
-    board.elapsed = elapsed
-    return board
+    model.elapsed = elapsed
+    return model
   }
 
   /// Whether a bar changes as time passes.

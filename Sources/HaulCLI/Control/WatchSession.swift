@@ -48,8 +48,8 @@ struct WatchSession {
 /// Owns the report and the screen; all output goes through it, in one order.
 private actor WatchConsole {
   private var report: WatchReport
-  private var screen: GetScreen
-  private let view: GetReport.ProgressView
+  private var screen: ProgressScreen
+  private let view: ForegroundReport.ProgressView
   private let json: Bool
   private let clock: any TransferClock
   private let start: Instant
@@ -61,8 +61,8 @@ private actor WatchConsole {
     options.json = json
     view = context.view(for: options)
     report = WatchReport(scope, json: json)
-    screen = GetScreen(
-      hasBars: view == .bar, style: context.style, size: { context.room })
+    screen = ProgressScreen(
+      hasBars: view == .bar, style: context.style, size: { context.drawableSize })
     (self.json, clock) = (json, context.clock)
     (start, lastPlain) = (clock.now, clock.now)
   }
@@ -88,7 +88,7 @@ private actor WatchConsole {
     }
     guard view == .bar, hasChanged || report.isCountingDown else { return }
     hasChanged = false
-    await OutputStream.standardError.write(screen.redraw(report.board))
+    await OutputStream.standardError.write(screen.redraw(report.model))
   }
 
   func close() async {

@@ -82,16 +82,16 @@ struct GetItem {
 
 extension GetItem {
   /// Where it comes from, in words; nil for the command line.
-  var origin: String? { entry.map { "\($0.list): line \($0.line)" } }
+  var listEntry: String? { entry.map { "\($0.list): line \($0.line)" } }
 
   /// Whether it has its own destination, different from the command line's.
   var hasOwnDestination: Bool { out != nil || dir != nil }
 
   /// The options of the command line, with the item's own `out` and `dir`.
   private func options(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
-    guard let origin, hasOwnDestination else { return common }
+    guard let listEntry, hasOwnDestination else { return common }
     if out != nil, common.output != nil {
-      throw UsageError("\(origin): out and -o contradict each other")
+      throw UsageError("\(listEntry): out and -o contradict each other")
     }
     var options = common
     options.output = out ?? options.output
@@ -109,8 +109,8 @@ extension GetItem {
       let createsDirectories = options.output != nil && options.directory != nil
       return (try GetPlan.destination(options), createsDirectories)
     } catch {
-      guard let origin, hasOwnDestination else { throw error }
-      throw UsageError("\(origin): \(error.message)")
+      guard let listEntry, hasOwnDestination else { throw error }
+      throw UsageError("\(listEntry): \(error.message)")
     }
   }
 

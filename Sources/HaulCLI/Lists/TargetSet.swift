@@ -7,10 +7,10 @@ struct TargetSet {
     let isExact: Bool
     let request: DownloadRequest
     /// Further addresses for the same path, with their requests and origins.
-    var others: [ResourceURL: (request: DownloadRequest, origin: String?)] = [:]
+    var others: [ResourceURL: (request: DownloadRequest, listEntry: String?)] = [:]
 
-    func earlier(_ url: ResourceURL) -> (request: DownloadRequest, origin: String?)? {
-      url == first.url ? (request, first.origin) : others[url]
+    func earlier(_ url: ResourceURL) -> (request: DownloadRequest, listEntry: String?)? {
+      url == first.url ? (request, first.listEntry) : others[url]
     }
   }
 
@@ -34,26 +34,26 @@ struct TargetSet {
     }
     places[key] = place
     let target = targets[place]
-    let start = item.origin.map { "\($0): " } ?? ""
+    let start = item.listEntry.map { "\($0): " } ?? ""
     let mayBeNumbered = !isExact && !target.isExact
     if mayBeNumbered, request.ifExists == .rename { return nil }
     if let earlier = target.earlier(item.url) {
       guard earlier.request != request else {
         return
-          "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)) and is downloaded "
+          "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.listEntry)) and is downloaded "
           + "once; use --if-exists rename to get two files"
       }
       throw UsageError(
-        "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.origin)), for one file, "
+        "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.listEntry)), for one file, "
           + "\(path), with different options; leave one out, or give --if-exists rename to have both"
       )
     }
     guard mayBeNumbered, request.ifExists == .update else {
       throw UsageError(
         "\(start)the target \(path) also belongs to another address, "
-          + "\(target.first.url.redacted)\(Self.place(target.first.origin))")
+          + "\(target.first.url.redacted)\(Self.place(target.first.listEntry))")
     }
-    targets[place].others[item.url] = (request, item.origin)
+    targets[place].others[item.url] = (request, item.listEntry)
     return nil
   }
 
@@ -79,5 +79,5 @@ struct TargetSet {
     return path
   }
 
-  private static func place(_ origin: String?) -> String { origin.map { " (\($0))" } ?? "" }
+  private static func place(_ listEntry: String?) -> String { listEntry.map { " (\($0))" } ?? "" }
 }

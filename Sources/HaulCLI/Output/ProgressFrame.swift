@@ -28,21 +28,21 @@ package struct ProgressFrame: Hashable, Sendable {
   /// - Parameters:
   ///   - width: the terminal's width in cells; the last cell stays free, so that no line wraps.
   ///   - height: the terminal's lines; at least one stays free.
-  package init(_ board: ProgressModel, width: Int, height: Int, style: FrameStyle) {
+  package init(_ model: ProgressModel, width: Int, height: Int, style: FrameStyle) {
     let room = max(1, width - 1)
-    let hasTotal = board.expected > 1
+    let hasTotal = model.expected > 1
     let available = max(1, height - 1) - (hasTotal ? 1 : 0)
-    let isMore = board.active.count > available || (hasTotal && board.waiting > 0)
+    let isMore = model.active.count > available || (hasTotal && model.waiting > 0)
     let hasRest = isMore && available > 1
-    let shown = board.active.prefix(hasRest ? available - 1 : available)
+    let shown = model.active.prefix(hasRest ? available - 1 : available)
     lines = shown.map {
-      ProgressRow(board.files[$0], at: board.elapsed).line(room: room, style: style)
+      ProgressRow(model.files[$0], at: model.elapsed).line(room: room, style: style)
     }
     if hasRest {
-      let rest = OverflowLine(running: board.active.count - shown.count, waiting: board.waiting)
+      let rest = OverflowLine(running: model.active.count - shown.count, waiting: model.waiting)
       if let text = rest.text(room: room, style: style) { lines.append(Self.line(text)) }
     }
-    if hasTotal { lines.append(ProgressRow(totalOf: board).line(room: room, style: style)) }
+    if hasTotal { lines.append(ProgressRow(totalOf: model).line(room: room, style: style)) }
   }
 
   private static func line(_ text: String) -> Line {

@@ -34,14 +34,14 @@ struct ProgressRow {
   }
 
   /// The total of all files.
-  init(totalOf board: ProgressModel) {
-    let sum = board.total
-    name = "\(Units.count(board.ended)) of \(Units.count(board.expected)) files"
-    shortName = "\(board.ended)/\(board.expected)"
-    percent = board.percent
+  init(totalOf model: ProgressModel) {
+    let sum = model.total
+    name = "\(Units.count(model.ended)) of \(Units.count(model.expected)) files"
+    shortName = "\(model.ended)/\(model.expected)"
+    percent = model.percent
     bytes = Self.bytes(sum)
     speed = Units.rate(sum.rate)
-    timeLeft = board.secondsLeft.map(Units.clock) ?? ""
+    timeLeft = model.secondsLeft.map(Units.clock) ?? ""
     connections = Self.connections(sum.connections)
     note = nil
   }

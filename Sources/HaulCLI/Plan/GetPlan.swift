@@ -4,7 +4,7 @@ package import HaulCore
 /// Everything that `haul get` will do, made from the options without side effects.
 package struct GetPlan: Hashable, Sendable {
   package var requests: [DownloadRequest]
-  package var limits: ManagerOptions
+  package var managerOptions: ManagerOptions
   package var output: OutputOptions
   /// For each request, the number of its address in the arguments, from 1.
   package var indices: [Int] = []
@@ -57,10 +57,12 @@ extension GetPlan {
       requests.append(request)
       indices.append(number + 1)
     }
-    limits = try ManagerOptions(
+    managerOptions = try ManagerOptions(
       command.speed.limits, connections: command.speed.ranges.connections,
       command.network.connections)
-    if let hint = Self.hint(onHostsOf: requests, command.speed, limits) { notes.append(hint) }
+    if let hint = Self.hint(onHostsOf: requests, command.speed, managerOptions) {
+      notes.append(hint)
+    }
     output = command.output.values
     output.discards = command.destination.output == Self.nowhere
     output.streams = try Self.streams(requests, output)
@@ -68,9 +70,9 @@ extension GetPlan {
 
   /// Explains that fewer files run at once than requested, because of the limit of one host.
   private static func hint(
-    onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ limits: ManagerOptions
+    onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ managerOptions: ManagerOptions
   ) -> String? {
-    let most = limits.maximumActivePerHost
+    let most = managerOptions.maximumActivePerHost
     guard let wanted = speed.limits.maximumActive, wanted > most,
       speed.limits.maximumPerHost == nil
     else {
@@ -149,18 +151,18 @@ extension GetPlan {
     return checksums
   }
 
-  /// - Parameter origin: the source to name in an error.
+  /// - Parameter option: the source to name in an error.
   static func add(
-    _ text: String, to checksums: inout [Checksum], from origin: String
+    _ text: String, to checksums: inout [Checksum], from option: String
   ) throws(UsageError) {
-    let checksum = try checksum(text, origin)
+    let checksum = try checksum(text, option)
     guard !checksums.contains(where: { $0.algorithm == checksum.algorithm }) else {
-      throw UsageError("\(origin): \(checksum.algorithm.rawValue) is given twice")
+      throw UsageError("\(option): \(checksum.algorithm.rawValue) is given twice")
     }
     checksums.append(checksum)
   }
 
-  private static func checksum(_ text: String, _ origin: String) throws(UsageError) -> Checksum {
+  private static func checksum(_ text: String, _ option: String) throws(UsageError) -> Checksum {
     if let checksum = Checksum(text) { return checksum }
     let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
     let name = text.prefix { $0 != "=" }
@@ -171,10 +173,10 @@ extension GetPlan {
         $0.byteCount * 2 == digest.count && $0 != .crc32c
       }
       let hint = meant.map { "; did you mean \($0.rawValue)=\(digest) ?" } ?? ""
-      throw UsageError("\(origin) is written ALG=HEX, where ALG is one of \(names)\(hint)")
+      throw UsageError("\(option) is written ALG=HEX, where ALG is one of \(names)\(hint)")
     }
     throw UsageError(
-      "\(origin): \(algorithm.rawValue) needs \(algorithm.byteCount * 2) hexadecimal digits, not "
+      "\(option): \(algorithm.rawValue) needs \(algorithm.byteCount * 2) hexadecimal digits, not "
         + "\(text.count - name.count - 1)")
   }
 }

@@ -19,20 +19,20 @@ package enum HeaderArgument {
   }
 
   /// One field (RFC 9110, section 5); messages never repeat values, which may be secrets.
-  package static func field(_ text: String, from origin: String) throws(UsageError) -> Field {
+  package static func field(_ text: String, from option: String) throws(UsageError) -> Field {
     guard let colon = text.firstIndex(of: ":") else {
-      throw UsageError("\(origin): a header is written 'Name: value'")
+      throw UsageError("\(option): a header is written 'Name: value'")
     }
     let name = String(text[..<colon])
     guard HeaderFields.isName(name) else {
-      throw UsageError("\(origin): the header's name is empty or has a forbidden character")
+      throw UsageError("\(option): the header's name is empty or has a forbidden character")
     }
     let value = trimmed(text[text.index(after: colon)...])
     guard HeaderFields.isValue(value) else {
-      throw UsageError("\(origin): the value of \(name) has a line break or a control character")
+      throw UsageError("\(option): the value of \(name) has a line break or a control character")
     }
     guard !HeaderFields.isReserved(name) else {
-      throw UsageError("\(origin): \(name) is set by haul itself and cannot be given")
+      throw UsageError("\(option): \(name) is set by haul itself and cannot be given")
     }
     return (name, value)
   }

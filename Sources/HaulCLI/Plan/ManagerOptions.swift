@@ -87,7 +87,7 @@ package struct ManagerOptions: Hashable, Sendable {
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
     // The only subscriber reads all the time, and must get every event of a long list.
-    configuration.keptEvents = .max
+    configuration.eventLogLimit = .max
     return configuration
   }
 }

@@ -3,7 +3,7 @@ package import HaulCore
 /// What `haul probe` requests.
 package struct ProbePlan: Hashable, Sendable {
   package var request: DownloadRequest
-  package var limits: ManagerOptions
+  package var managerOptions: ManagerOptions
   package var json: Bool
   /// Whether to print the engine's log too.
   package var verbose: Bool
@@ -26,8 +26,8 @@ extension ProbePlan {
     request.retry.retries = 2
     command.network.requests.apply(to: &request)
     command.plan.apply(to: &request)
-    limits = ManagerOptions()
-    try command.network.connections.apply(to: &limits)
+    managerOptions = ManagerOptions()
+    try command.network.connections.apply(to: &managerOptions)
     json = command.json ?? false
     verbose = command.verbose ?? false
   }

@@ -3,7 +3,7 @@ package import HaulCore
 /// Everything that `haul put` will do, made from the options without side effects.
 package struct PutPlan: Hashable, Sendable {
   package var requests: [UploadRequest]
-  package var limits: ManagerOptions
+  package var managerOptions: ManagerOptions
   package var output: OutputOptions
 }
 
@@ -37,7 +37,7 @@ extension PutPlan {
     guard Set(requests.map(\.url)).count == requests.count || method != .put else {
       throw UsageError("two files have the same name; upload them to different addresses")
     }
-    limits = try ManagerOptions(
+    managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.network.connections)
     output = command.output.values
     output.resumes = isTus

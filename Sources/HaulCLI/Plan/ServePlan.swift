@@ -2,7 +2,7 @@ package import HaulControl
 
 /// What `haul serve` runs with.
 package struct ServePlan: Hashable, Sendable {
-  package var limits: ManagerOptions
+  package var managerOptions: ManagerOptions
   package var remote: RemoteAccess
   /// Whether a public host may redirect to a private address.
   package var allowsPrivateRedirects: Bool
@@ -13,7 +13,7 @@ package struct ServePlan: Hashable, Sendable {
 extension ServePlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(_ command: ServeCommand, _ sources: CommandSources) throws(UsageError) {
-    limits = try ManagerOptions(command.speed, command.network)
+    managerOptions = try ManagerOptions(command.speed, command.network)
     (verbose, allowsPrivateRedirects) = (
       command.verbose ?? false, command.privateRedirects ?? false
     )

@@ -55,17 +55,19 @@ extension ProcessLimits {
 
   /// Lowers the concurrency to fit the limits.
   /// - Returns: a line that reports it; nil if nothing was lowered.
-  package func apply(to limits: inout ManagerOptions) -> String? {
+  package func apply(to managerOptions: inout ManagerOptions) -> String? {
     guard let openFiles else { return nil }
     let room = max(openFiles - Self.others, Self.ofTransfer + Self.ofConnection)
-    let active = min(limits.maximumActive, room / (Self.ofTransfer + Self.ofConnection))
+    let active = min(managerOptions.maximumActive, room / (Self.ofTransfer + Self.ofConnection))
     let connections = min(
-      limits.maximumConnections, max(1, (room - active * Self.ofTransfer) / Self.ofConnection))
-    guard active < limits.maximumActive || connections < limits.maximumConnections else {
+      managerOptions.maximumConnections,
+      max(1, (room - active * Self.ofTransfer) / Self.ofConnection))
+    guard active < managerOptions.maximumActive || connections < managerOptions.maximumConnections
+    else {
       return nil
     }
-    limits.maximumActive = active
-    limits.maximumConnections = connections
+    managerOptions.maximumActive = active
+    managerOptions.maximumConnections = connections
     return "haul: \(openFiles) open files allow at most \(Self.count(active, "transfer")) and "
       + "\(Self.count(connections, "connection")) at once; raise the limit with ulimit -n"
   }

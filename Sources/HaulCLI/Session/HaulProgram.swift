@@ -55,23 +55,25 @@ package enum HaulProgram {
       // The terminal that started it may be closed.
       signal(SIGHUP, SIG_IGN)
       signal(SIGPIPE, SIG_IGN)
-      if let lowered = process.apply(to: &plan.limits) {
+      if let lowered = process.apply(to: &plan.managerOptions) {
         await OutputStream.standardError.write(lowered + "\n")
       }
       return await ServeSession(plan: plan, environment: context.environment)
         .run(serve).rawValue
-    case .get(let plan): return await run(GetSession(plan, context), within: process).rawValue
-    case .put(let plan): return await run(GetSession(plan, context), within: process).rawValue
+    case .get(let plan):
+      return await run(ForegroundSession(plan, context), within: process).rawValue
+    case .put(let plan):
+      return await run(ForegroundSession(plan, context), within: process).rawValue
     }
   }
 
   private static func run(
-    _ session: GetSession, within process: ProcessLimits
+    _ session: ForegroundSession, within process: ProcessLimits
   ) async -> ExitStatus {
     if let refusal = process.refusal { return await refuse(refusal) }
     var session = session
     let signals = Signals.takeOver()
-    if let lowered = process.apply(to: &session.limits), !session.output.quiet {
+    if let lowered = process.apply(to: &session.managerOptions), !session.output.quiet {
       await OutputStream.standardError.write(lowered + "\n")
     }
     return await session.run(until: signals.interruptions)

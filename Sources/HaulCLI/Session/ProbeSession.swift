@@ -12,7 +12,7 @@ struct ProbeSession {
     let manager: TransferManager
     do {
       manager = try TransferManager(
-        plan.limits.configuration(
+        plan.managerOptions.configuration(
           logger: plan.verbose ? StandardErrorLog.logger(to: lines) : nil, environment: environment)
       )
     } catch {

@@ -26,7 +26,7 @@ package struct ProcessContext: Sendable {
 
   /// How progress is shown. `auto` shows no bars when JSON lines, the file or the log share the
   /// terminal.
-  package func view(for options: OutputOptions) -> GetReport.ProgressView {
+  package func view(for options: OutputOptions) -> ForegroundReport.ProgressView {
     if options.quiet { return .none }
     switch options.progress {
     case .bar: return .bar
@@ -55,7 +55,7 @@ package struct ProcessContext: Sendable {
   }
 
   /// The size for the bars; nil while another process is in the terminal's foreground.
-  package var room: (width: Int, height: Int)? { isForeground() ? size : nil }
+  package var drawableSize: (width: Int, height: Int)? { isForeground() ? size : nil }
 
   package var size: (width: Int, height: Int) {
     if let size = terminalSize() { return size }

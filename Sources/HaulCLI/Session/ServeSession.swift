@@ -12,7 +12,7 @@ struct ServeSession {
     do {
       var logger = Logger(label: "haul") { StreamLogHandler.standardError(label: $0) }
       logger.logLevel = plan.verbose ? .debug : .info
-      var configuration = try plan.limits.configuration(
+      var configuration = try plan.managerOptions.configuration(
         logger: logger, environment: environment, isAttended: false)
       configuration.refusesPrivateRedirects = !plan.allowsPrivateRedirects
       try await serve(

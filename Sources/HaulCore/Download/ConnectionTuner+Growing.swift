@@ -59,7 +59,7 @@ extension ConnectionTuner {
     at baseline: Baseline, _ secondsLeft: Double, since seen: Instant, _ now: Instant
   ) -> Bool {
     guard now - baseline.instant < Self.shortMeasurement else { return false }
-    return now - seen < Self.shortestMeasurement
+    return now - seen < Self.burstMeasurement
       || (Self.minimumSecondsLeft..<Double.infinity).contains(secondsLeft)
   }
 
@@ -67,15 +67,18 @@ extension ConnectionTuner {
   /// brought enough, or was too short to decide.
   private mutating func better(_ sample: Sample, since baseline: Baseline, at now: Instant) -> Int?
   {
-    let shortest = isNear(sample) ? Self.shortMeasurement : max(Self.shortest, sample.latency)
+    let shortest =
+      isNear(sample) ? Self.shortMeasurement : max(Self.minimumMeasurement, sample.latency)
     guard !sample.isLimitedElsewhere, now - baseline.instant >= shortest else { return nil }
     let level = Level(count: baseline.count, rate: baseline.rate(sample, at: now))
-    defer { step = level }
-    guard let step, step.rate > 0, level.count > step.count else { return nil }
-    let share = Double(level.count - step.count) / Double(step.count)
-    guard level.rate < step.rate * (1 + Self.minimumGain * share) else { return nil }
-    reason = level.rate < step.rate * 0.9 ? .slower : .noGain
-    return level.rate < step.rate * 1.1 ? step.count : level.count
+    defer { lastDoubling = level }
+    guard let lastDoubling, lastDoubling.rate > 0, level.count > lastDoubling.count else {
+      return nil
+    }
+    let share = Double(level.count - lastDoubling.count) / Double(lastDoubling.count)
+    guard level.rate < lastDoubling.rate * (1 + Self.minimumGain * share) else { return nil }
+    reason = level.rate < lastDoubling.rate * 0.9 ? .slower : .noGain
+    return level.rate < lastDoubling.rate * 1.1 ? lastDoubling.count : level.count
   }
 
   private mutating func fallBack(to count: Int, at now: Instant) {
@@ -86,6 +89,6 @@ extension ConnectionTuner {
   private mutating func keep(_ why: ConnectionChoice.Reason, at now: Instant) {
     reason = why
     choice = ConnectionChoice(target, why)
-    phase = .resting(until: now + Self.doubt)
+    phase = .resting(until: now + Self.rememberedPeriod)
   }
 }

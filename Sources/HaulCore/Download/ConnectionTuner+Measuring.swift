@@ -16,8 +16,8 @@ extension ConnectionTuner {
     // Nothing can be measured while no bytes come.
     guard let rest = sample.rest, base.rate > 0 else { return false }
     let trial =
-      max(Self.shortest, sample.latency)
-      + max(Self.measurement, min(sample.latency * 2, Self.longest))
+      max(Self.minimumMeasurement, sample.latency)
+      + max(Self.measurement, min(sample.latency * 2, Self.maximumMeasurement))
     return Double(rest) / max(base.rate, 1)
       >= max(Self.minimumSecondsLeft, 10 * (trial / .seconds(1)))
   }
@@ -27,15 +27,15 @@ extension ConnectionTuner {
     _ sample: Sample, _ trial: Trial, since begun: Instant, _ reached: Instant?, at now: Instant
   ) {
     guard !sample.isLimitedElsewhere, sample.delivering > 0 else { return }
-    let isThere = sample.open == target && sample.delivering == sample.open
+    let isReached = sample.open == target && sample.delivering == sample.open
     // If that takes long, other transfers have the connections: measures the open ones.
-    guard isThere || now - begun >= Self.connectionWait else {
+    guard isReached || now - begun >= Self.connectionWait else {
       phase = .opening(trial, begun: begun, reached: nil)
       return
     }
     let since = reached ?? now
     phase = .opening(trial, begun: begun, reached: since)
-    guard now - since >= max(Self.shortest, sample.latency) else { return }
+    guard now - since >= max(Self.minimumMeasurement, sample.latency) else { return }
     phase = .measuring(trial, Baseline(sample, at: now))
   }
 
@@ -46,8 +46,8 @@ extension ConnectionTuner {
     let time = now - baseline.instant
     let isEnough =
       sample.bytes - baseline.bytes >= Self.bytesPerMeasurement * Int64(min(baseline.count, 4))
-    guard time >= max(Self.measurement, min(sample.latency * 2, Self.longest)),
-      isEnough || time >= Self.longest
+    guard time >= max(Self.measurement, min(sample.latency * 2, Self.maximumMeasurement)),
+      isEnough || time >= Self.maximumMeasurement
     else { return }
     let level = Level(count: baseline.count, rate: baseline.rate(sample, at: now))
     switch trial {

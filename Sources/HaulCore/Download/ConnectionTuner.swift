@@ -83,7 +83,7 @@ package struct ConnectionTuner: Sendable, Hashable {
   package internal(set) var choice: ConnectionChoice?
   var phase = Phase.growing(nil)
   /// The last doubling that was measured for long enough.
-  var step: Level?
+  var lastDoubling: Level?
   var base = Level(count: 1, rate: 0)
   var best = 0.0
   var hasTriedFewer = false
@@ -106,7 +106,7 @@ package struct ConnectionTuner: Sendable, Hashable {
     case .lost:
       if let choice, choice.reason != .limit { remembered = choice.connections }
       target = 1
-      step = nil
+      lastDoubling = nil
       phase = .growing(nil)
     case .heldBack:
       switch phase {
@@ -137,15 +137,15 @@ package struct ConnectionTuner: Sendable, Hashable {
 /// Constants.
 extension ConnectionTuner {
   /// The shortest measurement.
-  static let shortest: Duration = .milliseconds(100)
+  static let minimumMeasurement: Duration = .milliseconds(100)
   static let measurement: Duration = .milliseconds(200)
-  /// Long enough to judge a doubling; `shortestMeasurement` is too short for that.
+  /// Long enough to judge a doubling; `burstMeasurement` is too short for that.
   static let shortMeasurement: Duration = .milliseconds(50)
-  static let shortestMeasurement: Duration = .milliseconds(20)
-  static let longest: Duration = .seconds(2)
+  static let burstMeasurement: Duration = .milliseconds(20)
+  static let maximumMeasurement: Duration = .seconds(2)
   static let connectionWait: Duration = .seconds(1)
   /// How long a remembered number is used without measuring.
-  static let doubt: Duration = .seconds(2)
+  static let rememberedPeriod: Duration = .seconds(2)
   static let firstPause: Duration = .seconds(5)
   static let maximumPause: Duration = .seconds(60)
   /// A measurement needs this many bytes for each connection, for at most four.

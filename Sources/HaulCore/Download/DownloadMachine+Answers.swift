@@ -119,7 +119,7 @@ extension DownloadMachine {
       }
       isProved = join == .sameVersion
     } else {
-      switch sameness(of: body, answer.digest, to: version) {
+      switch comparison(of: body, answer.digest, to: version) {
       case .different: return changed(id, "the file changed on the server", plan: &plan)
       case .unknown where !joinsMixedVersions:
         return changed(id, "the server no longer sends a validator", plan: &plan)
@@ -143,7 +143,7 @@ extension DownloadMachine {
     return notes + (isWhole ? receiveWholeBody(id, body, plan: &plan) : receive(id, body))
   }
 
-  func sameness(
+  func comparison(
     of body: ResponseBody, _ digest: Checksum? = nil, to version: Version
   ) -> Validator.Comparison {
     if let total = body.total, let length = version.length, total != length { return .different }
@@ -156,7 +156,7 @@ extension DownloadMachine {
 
   private mutating func receive(_ id: SegmentID, _ body: ResponseBody) -> [Command] {
     change(id) { $0.body = body }
-    let command = Command.receive(id, body, begin: hasBegun ? nil : version)
+    let command = Command.receive(id, body, newVersion: hasBegun ? nil : version)
     if isTransferring { return [command] }
     isTransferring = true
     return [.phase(.transferring, reason: nil), command]
@@ -179,7 +179,7 @@ extension DownloadMachine {
     if let length = version.length { plan.learn(length: length) }
     hasBegun = false
     sendsRange = !isWhole
-    cap = !isWhole && version.length != nil && mayResume ? rules.connections : 1
+    maximumConnections = !isWhole && version.length != nil && mayResume ? rules.connections : 1
     framing = body.framing
     return receive(id, body)
   }
@@ -232,7 +232,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ body: ResponseBody, plan: inout SegmentPlan
   ) -> [Command] {
     sendsRange = false
-    cap = 1
+    maximumConnections = 1
     guard fetches.count == 1 else { return closeSurplus(id, &plan) }
     plan.receiveWholeBody(id)
     return receive(id, body)
@@ -242,7 +242,7 @@ extension DownloadMachine {
   private mutating func closeSurplus(_ id: SegmentID, _ plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
-    cap = max(1, fetches.count)
+    maximumConnections = max(1, fetches.count)
     return [.drop(id)] + openMore(&plan)
   }
 
@@ -263,7 +263,7 @@ extension DownloadMachine {
       return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
     }
     sendsRange = false
-    cap = 1
+    maximumConnections = 1
     guard fetches.count == 1 else { return closeSurplus(id, &plan) }
     return [.drop(id), open(id, plan)]
   }
@@ -306,7 +306,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ range: ByteRange, _ verdict: ResponseVerdict, plan: inout SegmentPlan
   ) -> [Command] {
     if case .range(let body) = verdict, let version, body.end == range.upperBound,
-      sameness(of: body, to: version) != .different
+      comparison(of: body, to: version) != .different
     {
       fetches[id]?.body = body
       return [.compare(id, range)]

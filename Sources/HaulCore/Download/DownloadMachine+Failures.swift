@@ -23,7 +23,7 @@ extension DownloadMachine {
   ) -> [Command] {
     _ = close(id)
     plan.release(id)
-    cap = max(1, fetches.count)
+    maximumConnections = max(1, fetches.count)
     return limit(error) + openMore(&plan)
   }
 
@@ -56,7 +56,7 @@ extension DownloadMachine {
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isConnectionRefused = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // A failure shows a limit only if fewer connections delivered before, or a limit is known.
-    let isTooMany = fetches.count > max(peakDelivering, 1) || cap < rules.connections
+    let isTooMany = fetches.count > max(peakDelivering, 1) || maximumConnections < rules.connections
     if fetches.count > 1, lastDeliveringAttempt == attemptNumber, isTooMany, isConnectionRefused {
       return learnLimit(id, error, plan: &plan)
     }
@@ -75,7 +75,7 @@ extension DownloadMachine {
     }
     if let loss = streamFailure(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     attemptNumber += 1
-    if isUnanswered, host.isTrialOfAnotherTransfer { return waitForHost(&plan) }
+    if isUnanswered, hostHealth.isTrialOfAnotherTransfer { return waitForHost(&plan) }
     return countAttempt(error, isUnanswered: isUnanswered, plan: &plan, at: now, using: &rng)
   }
 
@@ -120,23 +120,23 @@ extension DownloadMachine {
   ) -> [Command] {
     let received = plan.receivedCount
     var failure = RetryState.Failure(
-      error, silentHost: isUnanswered ? host : nil, hasAnswered: hasAnswered,
+      error, unresponsiveHost: isUnanswered ? hostHealth : nil, hasAnswered: hasAnswered,
       isAttended: rules.isAttended)
     // Bytes that must be fetched again are no progress; otherwise the retries would never end.
-    failure.progressed = mayResume ? received - receivedAtLastFailure : 0
+    failure.progressBytes = mayResume ? received - receivedAtLastFailure : 0
     failure.remaining = plan.length.map { $0 - receivedAtLastFailure } ?? .max
     let decision = retry.failed(failure, at: now, using: &rng)
     receivedAtLastFailure = max(receivedAtLastFailure, received)
     switch decision {
     case .giveUp:
-      let pause = rules.isAttended ? nil : RetryPolicy.ceiling(ofAttempt: host.failures + 1)
-      return (isUnanswered ? [.hostFailed(askAgain: pause)] : [])
+      let pause = rules.isAttended ? nil : RetryPolicy.ceiling(ofAttempt: hostHealth.failures + 1)
+      return (isUnanswered ? [.hostFailed(nextTrial: pause)] : [])
         + stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
     case .retry(let delay, let attempt):
       isWaitingToRetry = true
       let pauses =
         (error.retryAfter.map { [Command.pauseHost($0)] } ?? [])
-        + (isUnanswered ? [.hostFailed(askAgain: delay)] : [])
+        + (isUnanswered ? [.hostFailed(nextTrial: delay)] : [])
       // The timer comes first: a test may advance its manual clock when the attempt is reported.
       return pauses + forgetUnresumable(&plan)
         + [.wake(.retry, after: delay), .attempt(attempt, error, delay: delay)]
@@ -156,7 +156,7 @@ extension DownloadMachine {
     mayMixVersions = false
     hasBegun = false
     isTransferring = false
-    cap = 1
+    maximumConnections = 1
     tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
     let reason = "the connection broke, and the server sends no strong validator to resume with"

@@ -11,7 +11,7 @@ extension DownloadMachine {
         ? yieldSlot() : keepConnections(max(fetches.count, 1))
     }
     var commands: [Command] = []
-    while fetches.count < min(grantedConnections, most), let id = assign(&plan) {
+    while fetches.count < min(grantedConnections, targetConnections), let id = assign(&plan) {
       commands.append(open(id, plan))
       if pending != nil || version == nil { break }
     }
@@ -39,19 +39,20 @@ extension DownloadMachine {
 
   /// Gives back connections without work; requests more while there is work for them.
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
-    guard grantedConnections > 0, fetches.count == grantedConnections, grantedConnections < most,
+    guard grantedConnections > 0, fetches.count == grantedConnections,
+      grantedConnections < targetConnections,
       !isWaitingToRetry
     else {
       return keepConnections(max(fetches.count, 1))
     }
     var trial = plan
     var count = 0
-    while grantedConnections + count < most, assign(&trial) != nil { count += 1 }
+    while grantedConnections + count < targetConnections, assign(&trial) != nil { count += 1 }
     return Array(repeating: .requestConnection, count: count)
   }
 
   /// The most connections there should be.
-  var most: Int { min(tuner.target, cap) }
+  var targetConnections: Int { min(tuner.target, maximumConnections) }
 
   private mutating func keepConnections(_ count: Int) -> [Command] {
     let idle = grantedConnections - count
@@ -261,7 +262,7 @@ extension DownloadMachine {
     toCompare = []
     mayMixVersions = false
     isTransferring = false
-    cap = 1
+    maximumConnections = 1
     tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
     receivedAtLastFailure = 0

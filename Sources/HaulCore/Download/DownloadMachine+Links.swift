@@ -40,7 +40,7 @@ extension DownloadMachine {
     if another, head.status == 403 { return learnLimit(id, error, plan: &plan) }
     _ = close(id)
     plan.release(id)
-    if another { cap = max(1, fetches.count) }
+    if another { maximumConnections = max(1, fetches.count) }
     return releaseFailedConnection()
   }
 

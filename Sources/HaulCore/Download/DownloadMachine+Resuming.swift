@@ -13,7 +13,7 @@ extension DownloadMachine {
     /// them.
     package var mayMixVersions: Bool
     /// Ranges to compare with the server's bytes; empty if a comparison is not needed or possible.
-    package var places: [ByteRange]
+    package var comparisonRanges: [ByteRange]
     /// Where redirects led at that time, if known.
     package var location: ResourceURL?
     /// The bytes on disk.
@@ -22,14 +22,14 @@ extension DownloadMachine {
     package init(
       version: Version, isSameAddress: Bool = true, hasSameTokens: Bool = true,
       mayMixVersions: Bool = false,
-      places: [ByteRange] = [], location: ResourceURL? = nil,
+      comparisonRanges: [ByteRange] = [], location: ResourceURL? = nil,
       received: ByteRangeSet = ByteRangeSet()
     ) {
       self.version = version
       self.isSameAddress = isSameAddress
       self.hasSameTokens = hasSameTokens
       self.mayMixVersions = mayMixVersions
-      self.places = places
+      self.comparisonRanges = comparisonRanges
       self.location = location
       self.received = received
     }
@@ -63,7 +63,7 @@ extension DownloadMachine {
       return !plan.isComplete && (isAnnounced || (isVersion && rules.resumesFromOtherURL))
     }
     guard !isDoubtful(recovered) else {
-      return !plan.isComplete && !recovered.places.isEmpty && (isVersion || isAnnounced)
+      return !plan.isComplete && !recovered.comparisonRanges.isEmpty && (isVersion || isAnnounced)
     }
     return isVersion || isAnnounced || isCompared(recovered, plan)
   }
@@ -74,7 +74,7 @@ extension DownloadMachine {
   }
 
   private func isCompared(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
-    rules.allowUnverified && (!recovered.places.isEmpty || plan.isComplete)
+    rules.allowUnverified && (!recovered.comparisonRanges.isEmpty || plan.isComplete)
   }
 
   mutating func adoptRecovered(_ recovered: Recovered) {
@@ -86,9 +86,9 @@ extension DownloadMachine {
     if recovered.isSameAddress, rules.checksums.isEmpty,
       isDoubtful(recovered) || (!isVersion && rules.allowUnverified)
     {
-      toCompare = recovered.places
+      toCompare = recovered.comparisonRanges
     }
-    cap = mayResume ? rules.connections : 1
+    maximumConnections = mayResume ? rules.connections : 1
     if let location = recovered.location, recovered.isSameAddress,
       location.origin.scheme == "https" || rules.url.origin.scheme == "http"
     {
@@ -105,7 +105,7 @@ extension DownloadMachine {
   /// Whether bytes of an earlier run have not been confirmed by an answer yet.
   package var hasPending: Bool { pending != nil }
   /// Whether the part file holds bytes of this run.
-  package var hasReplaced: Bool { hasBegun && pending == nil }
+  package var hasBytesOfThisRun: Bool { hasBegun && pending == nil }
 
   /// The source of bytes of an earlier run that an answer has not confirmed yet.
   enum Pending: Sendable, Hashable { case sameAddress, otherAddress }
@@ -152,7 +152,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ body: ResponseBody, _ plan: SegmentPlan
   ) -> [Command]? {
     guard pending == .sameAddress, let previousAddress, let version,
-      sameness(of: body, to: version) == .same
+      comparison(of: body, to: version) == .same
     else { return nil }
     self.previousAddress = nil
     isTryingPreviousAddress = true

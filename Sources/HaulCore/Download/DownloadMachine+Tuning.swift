@@ -44,7 +44,7 @@ extension DownloadMachine {
     let bytes = plan.receivedCount
     return ConnectionTuner.Sample(
       open: fetches.count, delivering: fetches.values.count { !$0.isUnneeded && $0.hasDelivered },
-      bytes: bytes, rest: plan.length.map { $0 - bytes }, limit: cap,
+      bytes: bytes, rest: plan.length.map { $0 - bytes }, limit: maximumConnections,
       latency: .milliseconds(Int64(throughputEstimate.latency * 1000)),
       isLimitedElsewhere: plan.window != nil)
   }
@@ -59,14 +59,16 @@ extension DownloadMachine {
 
   /// Stops the slowest of the surplus connections.
   private mutating func stopSurplus(_ plan: SegmentPlan) -> [Command] {
-    guard goal == .transfer, plan.window == nil, fetches.count > most else { return [] }
+    guard goal == .transfer, plan.window == nil, fetches.count > targetConnections else {
+      return []
+    }
     let active = fetches.filter { !$0.value.isUnneeded && $0.value.slowness == nil }
-    guard active.count > most else { return [] }
+    guard active.count > targetConnections else { return [] }
     let slowest = active.keys.map {
       (id: $0, rate: throughputEstimate.rates[$0] ?? throughputEstimate.medianRate ?? 0)
     }
     .sorted { ($0.rate, $1.id) < ($1.rate, $0.id) }
-    return slowest.prefix(active.count - most).map { stopUnneeded($0.id) }
+    return slowest.prefix(active.count - targetConnections).map { stopUnneeded($0.id) }
   }
 
   private mutating func stopUnneeded(_ id: SegmentID) -> Command {

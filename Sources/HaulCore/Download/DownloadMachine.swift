@@ -137,9 +137,9 @@ package struct DownloadMachine: Sendable {
     case open(SegmentID, FetchRequest)
     /// Find the file by the name in this response; `bound` follows, before anything else.
     case bind(SegmentID)
-    /// Write the body of this response; `begin` starts a new journal generation with its first
+    /// Write the body of this response; `newVersion` starts a new journal generation with its first
     /// byte.
-    case receive(SegmentID, ResponseBody, begin: Version?)
+    case receive(SegmentID, ResponseBody, newVersion: Version?)
     /// Compare the body of this response with the bytes on disk.
     case compare(SegmentID, ByteRange)
     /// Record that nothing proves later bytes to be of the same version as earlier ones.
@@ -164,7 +164,7 @@ package struct DownloadMachine: Sendable {
     case pauseHost(Duration)
     /// The host did not answer: no transfer asks it for this long, then one at a time; nil if its
     /// transfers do not wait for each other.
-    case hostFailed(askAgain: Duration?)
+    case hostFailed(nextTrial: Duration?)
     case verify([Checksum])
     case publish(Version)
     case phase(TransferEvent.Phase, reason: String?)
@@ -234,7 +234,7 @@ package struct DownloadMachine: Sendable {
   /// Connections that it may open (0 while it waits for a slot), and the most that the rules and
   /// the server allow.
   var grantedConnections = 0
-  var cap = 1
+  var maximumConnections = 1
   /// Finds the best number of connections.
   var tuner: ConnectionTuner
   /// The choice that was reported.
@@ -262,7 +262,7 @@ package struct DownloadMachine: Sendable {
   /// Whether the host asked for a pause; set before each end of a fetch and each tick.
   package var isHostPaused = false
   /// The health of the host; set before each end of a fetch.
-  package var host = HostHealth()
+  package var hostHealth = HostHealth()
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
   /// The fetch that asks. Answers to fetches that were sent before it confirm nothing.

@@ -211,7 +211,7 @@ package struct SegmentPlan: Sendable, Hashable {
   }
 
   /// Notes that everything reserved so far was written.
-  package mutating func wrote(_ id: SegmentID) {
+  package mutating func noteWritten(_ id: SegmentID) {
     guard let segment = segments[id], segment.written < segment.next else { return }
     if segment.isShared {
       for piece in segment.writing { received.insert(contentsOf: piece) }
@@ -285,7 +285,7 @@ extension SegmentPlan {
   }
 
   /// Notes that the reader is done with everything before `position`.
-  package mutating func read(upTo position: Int64) { window?.position = position }
+  package mutating func noteRead(upTo position: Int64) { window?.position = position }
 
   /// Commits to a version before the reader gets its bytes; false if that version was discarded.
   package mutating func commitToReader(generation: Int) -> Bool {

@@ -11,7 +11,7 @@ package struct RetryState: Hashable, Sendable {
   private let policy: RetryPolicy
   /// When there was progress that counted, or the start.
   private var lastProgress: Instant
-  private var progressed: Int64 = 0
+  private var progressBytes: Int64 = 0
   private var firstContactFailure: Instant?
 
   package init(_ policy: RetryPolicy, startedAt start: Instant) {
@@ -23,13 +23,13 @@ package struct RetryState: Hashable, Sendable {
   package struct Failure: Sendable {
     /// Bytes that it received. The bytes of several attempts add up: a server that cuts every
     /// answer off at 100 KiB is slow, not broken.
-    package var progressed: Int64 = 0
+    package var progressBytes: Int64 = 0
     /// Bytes that were missing when it began; a quarter of them counts as progress, however few.
     package var remaining = Int64.max
     /// The wait that the server asked for; it replaces the backoff.
     package var retryAfter: Duration?
     /// The health of a host that did not answer; nil if it answered.
-    package var silentHost: HostHealth?
+    package var unresponsiveHost: HostHealth?
     /// Whether a person waits for it: then attempts of all transfers of a silent host count, so
     /// that it fails soon.
     package var isAttended = false
@@ -46,23 +46,23 @@ package struct RetryState: Hashable, Sendable {
     _ failure: Failure, at now: Instant, using generator: inout some RandomNumberGenerator
   ) -> Decision {
     guard failure.isRetryable else { return .giveUp }
-    noteProgress(failure.progressed, of: failure.remaining, at: now)
+    noteProgress(failure.progressBytes, of: failure.remaining, at: now)
     var limit = policy.retries
     var deadline = lastProgress + policy.maximumTimeWithoutProgress
     if failure.isFirstContact, policy.isShortAtFirstContact {
-      let first = failure.silentHost?.since ?? firstContactFailure ?? now
+      let first = failure.unresponsiveHost?.since ?? firstContactFailure ?? now
       firstContactFailure = first
       limit = min(limit, RetryPolicy.firstContactRetries)
       deadline = min(deadline, first + RetryPolicy.firstContactTime)
     }
     let attempt = attempts + 1
-    let attemptOfHost = (failure.silentHost?.failures ?? 0) + 1
+    let attemptOfHost = (failure.unresponsiveHost?.failures ?? 0) + 1
     guard (failure.isAttended ? max(attempt, attemptOfHost) : attempt) <= limit else {
       return .giveUp
     }
     let ceiling = RetryPolicy.ceiling(ofAttempt: max(attempt, attemptOfHost))
     // Transfers of a silent host already try one at a time, so half of the delay is not random.
-    let least = failure.silentHost == nil ? .zero : ceiling / 2
+    let least = failure.unresponsiveHost == nil ? .zero : ceiling / 2
     let delay = failure.retryAfter ?? least + Self.jitter(ceiling - least, &generator)
     // Waiting past the deadline would only delay the failure.
     guard now + delay <= deadline else { return .giveUp }
@@ -72,10 +72,10 @@ package struct RetryState: Hashable, Sendable {
 
   private mutating func noteProgress(_ bytes: Int64, of remaining: Int64, at now: Instant) {
     guard bytes > 0 else { return }
-    progressed = min(progressed, RetryPolicy.progressThatCounts) + bytes
-    guard progressed >= RetryPolicy.progressThatCounts || bytes >= remaining / 4 else { return }
+    progressBytes = min(progressBytes, RetryPolicy.progressThatCounts) + bytes
+    guard progressBytes >= RetryPolicy.progressThatCounts || bytes >= remaining / 4 else { return }
     attempts = 0
-    progressed = 0
+    progressBytes = 0
     lastProgress = now
   }
 
@@ -93,22 +93,22 @@ package struct RetryState: Hashable, Sendable {
 
 extension RetryState.Failure {
   /// - Parameters:
-  ///   - silentHost: the health of the host, if the error is that it did not answer.
+  ///   - unresponsiveHost: the health of the host, if the error is that it did not answer.
   ///   - hasAnswered: whether the transfer has had an answer.
-  ///   - progressed: the bytes that the attempt transferred.
+  ///   - progressBytes: the bytes that the attempt transferred.
   ///   - remaining: those that were missing when it began.
   package init(
-    _ error: TransferError, silentHost: HostHealth?, hasAnswered: Bool, isAttended: Bool,
-    progressed: Int64 = 0, remaining: Int64 = .max
+    _ error: TransferError, unresponsiveHost: HostHealth?, hasAnswered: Bool, isAttended: Bool,
+    progressBytes: Int64 = 0, remaining: Int64 = .max
   ) {
-    self.progressed = progressed
+    self.progressBytes = progressBytes
     self.remaining = remaining
     retryAfter = error.retryAfter
     isRetryable = error.isRetryable
-    self.silentHost = silentHost
+    self.unresponsiveHost = unresponsiveHost
     self.isAttended = isAttended
     let isUnreachable = [.dns, .connect, .proxy].contains(error.code)
     isFirstContact =
-      isAttended && isUnreachable && !hasAnswered && silentHost?.hasAnswered != true
+      isAttended && isUnreachable && !hasAnswered && unresponsiveHost?.hasAnswered != true
   }
 }

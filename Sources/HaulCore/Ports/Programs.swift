@@ -67,8 +67,8 @@ package struct ProgramEnd: Sendable, Hashable {
   }
 }
 
-/// Runs programs on this machine. Calls except `ProgramProcess.end()` may block their thread for a
-/// moment.
+/// Runs programs on this machine. Calls except `ProgramProcess.waitForExit()` may block their
+/// thread for a moment.
 package protocol Programs: Sendable {
   /// Creates the process of a program, in its own group, which waits for `begin` before the first
   /// instruction of the program. If this process dies before that, it ends by itself.
@@ -80,7 +80,7 @@ package protocol Programs: Sendable {
   func isGone(_ program: StoredProcess) -> Bool
 }
 
-/// A prepared process. Either `abandon`, or `begin` and then `end` is called, once.
+/// A prepared process. Either `abandon`, or `begin` and then `waitForExit` is called, once.
 package protocol ProgramProcess: Sendable {
   var identity: ProcessIdentity { get }
   /// Runs the program.
@@ -91,5 +91,5 @@ package protocol ProgramProcess: Sendable {
   /// Signals the whole group; has no effect after its end.
   func send(_ signal: ProgramSignal)
   /// Waits for its end, and ends the processes of its group that remain.
-  func end() async -> ProgramEnd
+  func waitForExit() async -> ProgramEnd
 }

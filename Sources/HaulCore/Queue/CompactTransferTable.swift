@@ -74,13 +74,13 @@ package struct CompactTransferTable: Sendable {
   /// Passes what a queue counts, for each member.
   func forEachSummary(
     _ body: (
-      _ facts: (rank: Int64, group: String?), _ end: TransferResult.State?, _ isBusy: Bool
+      _ facts: (rank: Int64, group: String?), _ end: TransferResult.State?, _ isOutstanding: Bool
     ) -> Void
   ) {
     for row in rows {
-      let isBusy = QueueMachine.Member.isBusy(
-        row.machine.state, isAwaited: !row.flags.isDisjoint(with: [.isScheduled, .isPostponed]))
-      body((row.rank, names.name(row.group)), row.end, isBusy)
+      let isOutstanding = QueueMachine.Member.isOutstanding(
+        row.machine.state, willStart: !row.flags.isDisjoint(with: [.isScheduled, .isPostponed]))
+      body((row.rank, names.name(row.group)), row.end, isOutstanding)
     }
   }
 
@@ -158,8 +158,8 @@ package struct CompactTransferTable: Sendable {
   ///   - index: its probable index: lists are usually in the order of adding.
   ///   - isReady: whether it waits for no other member.
   mutating func open(_ id: TransferID, near index: Int, isReady: Bool) -> Opened {
-    let isThere = index < rows.count && rows[index].id == id
-    guard let number = isThere ? index : numbers[id].map(Int.init) else { return .nothing }
+    let exists = index < rows.count && rows[index].id == id
+    guard let number = exists ? index : numbers[id].map(Int.init) else { return .nothing }
     let row = rows[number]
     switch row.machine.state {
     case .queued:

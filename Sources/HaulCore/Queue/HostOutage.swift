@@ -9,10 +9,10 @@ struct HostOutage: Sendable {
   /// The only transfer that is trying.
   var trialTransfer: TransferID?
   /// Whether its transfers try without waiting for each other.
-  var isGivenUp = false
+  var allowsAllTransfers = false
 
   /// Whether another transfer may start to try.
-  var isOpen: Bool { isGivenUp || (until == nil && trialTransfer == nil) }
+  var allowsTrial: Bool { allowsAllTransfers || (until == nil && trialTransfer == nil) }
 }
 
 /// What the transfers of a host know about its answers.

@@ -7,7 +7,7 @@ struct HostState: Sendable {
   var waiting = 0
   var active = 0
   /// Active transfers without a connection; each has a reserved one.
-  var unconnected = 0
+  var reservedConnections = 0
   var connections = 0
   /// Active transfers that receive bytes.
   var delivering = 0
@@ -49,7 +49,7 @@ struct HostState: Sendable {
 
   /// Whether one more transfer would get a connection.
   func hasConnection(_ limits: Scheduler.Limits) -> Bool {
-    connections + unconnected < connectionLimit(limits)
+    connections + reservedConnections < connectionLimit(limits)
   }
 
   /// Whether one more transfer, with one connection, fits.
@@ -76,7 +76,7 @@ struct HostState: Sendable {
 
   /// Whether the host allows the first member of a level to start.
   func isOpen(_ level: PriorityLevel, _ limits: Scheduler.Limits) -> Bool {
-    guard pausedUntil == nil, outage?.isOpen ?? true else { return false }
+    guard pausedUntil == nil, outage?.allowsTrial ?? true else { return false }
     return level == .forced ? hasConnection(limits) : hasRoom(limits)
   }
 }

@@ -14,9 +14,9 @@ package struct PathReservations: Sendable {
   package typealias IsLive = (TransferID) -> Bool?
 
   /// The owner, if it has not ended; nil if the path is free for this transfer.
-  package func holder(
+  package func owner(
     of target: TargetPath, otherThan id: TransferID?, _ isLive: IsLive
-  ) -> TransferID? { holder(of: target.hashValue, otherThan: id, isLive) }
+  ) -> TransferID? { owner(of: target.hashValue, otherThan: id, isLive) }
 
   /// Gives a target to a transfer, unless a live one owns it.
   package mutating func take(_ target: TargetPath, for id: TransferID, _ isLive: IsLive) {
@@ -36,7 +36,7 @@ package struct PathReservations: Sendable {
   /// The present owner of the target that this transfer had before it ended; nil if the path is
   /// free.
   package func successor(of id: TransferID, _ isLive: IsLive) -> TransferID? {
-    displaced[id].flatMap { holder(of: $0, otherThan: id, isLive) }
+    displaced[id].flatMap { owner(of: $0, otherThan: id, isLive) }
   }
 
   /// Gives its former target to a transfer again, after its end.
@@ -47,7 +47,7 @@ package struct PathReservations: Sendable {
   /// Forgets a transfer that is no longer in the list.
   package mutating func removed(_ id: TransferID) { displaced[id] = nil }
 
-  private func holder(
+  private func owner(
     of hash: Int, otherThan id: TransferID?, _ isLive: IsLive
   ) -> TransferID? {
     guard let owner = owners[hash], owner != id, isLive(owner) == true else { return nil }
@@ -55,7 +55,7 @@ package struct PathReservations: Sendable {
   }
 
   private mutating func take(_ hash: Int, for id: TransferID, _ isLive: IsLive) {
-    guard holder(of: hash, otherThan: id, isLive) == nil else {
+    guard owner(of: hash, otherThan: id, isLive) == nil else {
       displaced[id] = hash
       return
     }

@@ -9,7 +9,7 @@ struct QueueChanges: Sendable {
 
   /// State that is small enough to copy.
   struct CopiedState: Sendable {
-    let busy: Int
+    let outstandingCount: Int
     let ranks: RankRange
     let toRecheck: [TransferID]
     let lastEvent: Int
@@ -49,7 +49,8 @@ extension QueueMachine {
       members: members.changes, groups: groups.groups.changes, graph: graph.changes,
       identifiers: identifiers.changes, targets: targets.changes,
       rest: .init(
-        busy: busy, ranks: ranks, toRecheck: toRecheck, lastEvent: lastEvent,
+        outstandingCount: outstandingCount, ranks: ranks, toRecheck: toRecheck,
+        lastEvent: lastEvent,
         lastStartRequest: lastStartRequest))
   }
 }

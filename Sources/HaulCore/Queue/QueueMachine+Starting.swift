@@ -8,19 +8,20 @@ package struct StartPermission: Sendable {
   let scheduler: any SharedScheduler
   let now: Instant
   let isWithinSchedule: Bool
-  let picked: [TransferID]
+  let pendingStarts: [TransferID]
   let isDurable: Bool
 
   /// - Parameters:
   ///   - isWithinSchedule: whether the schedule is open.
-  ///   - picked: transfers that have a slot, and whose starts the store refused.
+  ///   - pendingStarts: transfers that have a slot, and whose starts the store refused.
   ///   - isDurable: whether the store outlives the process.
   package init(
-    scheduler: any SharedScheduler, now: Instant, isWithinSchedule: Bool, picked: [TransferID],
+    scheduler: any SharedScheduler, now: Instant, isWithinSchedule: Bool,
+    pendingStarts: [TransferID],
     isDurable: Bool
   ) {
     (self.scheduler, self.now, self.isWithinSchedule) = (scheduler, now, isWithinSchedule)
-    (self.picked, self.isDurable) = (picked, isDurable)
+    (self.pendingStarts, self.isDurable) = (pendingStarts, isDurable)
   }
 }
 
@@ -48,15 +49,15 @@ extension QueueMachine {
       scheduler.update { scheduler in for facts in ready { scheduler.add(facts) } }
       starts.scheduled = ready.map(\.id)
     }
-    var picked = permission.picked
+    var pendingStarts = permission.pendingStarts
     for id in scheduler.update({ $0.next(at: permission.now) }) {
       if members.state(of: id)?.isLive == true {
         starts.resumed.append(id)
       } else {
-        picked.append(id)
+        pendingStarts.append(id)
       }
     }
-    for id in picked {
+    for id in pendingStarts {
       if let grant = granted(id, isDurable: permission.isDurable, &decision) {
         starts.granted.append((id, grant.restartsFromZero))
       } else {

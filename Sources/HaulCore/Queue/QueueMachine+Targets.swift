@@ -20,7 +20,7 @@ extension QueueMachine {
     of request: TransferRequest, for id: TransferID
   ) throws(TransferError) {
     guard let target = request.exactTarget,
-      let other = targets.holder(of: target, otherThan: id, members.isLive)
+      let other = targets.owner(of: target, otherThan: id, members.isLive)
     else { return }
     throw Self.targetTakenError(target, of: request, by: other)
   }

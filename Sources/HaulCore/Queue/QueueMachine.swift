@@ -26,10 +26,10 @@ package struct QueueMachine: Sendable {
     }
 
     /// Whether it runs, or will run by itself.
-    var isBusy: Bool { Self.isBusy(state, isAwaited: isScheduled || isPostponed) }
+    var isOutstanding: Bool { Self.isOutstanding(state, willStart: isScheduled || isPostponed) }
 
     /// Whether a requested start still counts.
-    var mayStart: Bool {
+    var keepsStartRequest: Bool {
       switch state {
       case .queued, .running, .stopping(.requeue): true
       case .stopping, .paused, .failed, .completed, .cancelled, .removed: false
@@ -42,10 +42,10 @@ package struct QueueMachine: Sendable {
       if facts.storedState.hostPause == nil { facts.storedState.waitReason = nil }
     }
 
-    /// - Parameter isAwaited: whether it starts by itself, with a slot or at some time.
-    static func isBusy(_ state: TransferMachine.State, isAwaited: Bool) -> Bool {
+    /// - Parameter willStart: whether it starts by itself, with a slot or at some time.
+    static func isOutstanding(_ state: TransferMachine.State, willStart: Bool) -> Bool {
       switch state {
-      case .queued: isAwaited
+      case .queued: willStart
       case .running, .stopping: true
       case .paused, .failed, .completed, .cancelled, .removed: false
       }
@@ -56,7 +56,7 @@ package struct QueueMachine: Sendable {
   package var groups = GroupProgress()
   /// Members that run, are being stopped, or wait for a slot. Paused members and those with unmet
   /// dependencies do not count.
-  package private(set) var busy = 0
+  package private(set) var outstandingCount = 0
   var graph = DependencyGraph()
   var identifiers = OverlayDictionary<String, TransferID>()
   var targets = PathReservations()
@@ -79,8 +79,8 @@ package struct QueueMachine: Sendable {
     memberTable.index()
     lastStartRequest = memberTable.lastStartRequest
     members = MemberList(memberTable)
-    memberTable.forEachSummary { facts, end, isBusy in
-      busy += isBusy ? 1 : 0
+    memberTable.forEachSummary { facts, end, isOutstanding in
+      outstandingCount += isOutstanding ? 1 : 0
       ranks.note(facts.rank)
       guard let group = facts.group else { return }
       groups.added(group)
@@ -207,29 +207,29 @@ package struct QueueMachine: Sendable {
     _ members: MemberList.Layer, _ rest: QueueChanges.CopiedState
   ) {
     self.members.apply(members)
-    (busy, ranks, toRecheck, lastEvent) = (
-      rest.busy, rest.ranks, rest.toRecheck, rest.lastEvent
+    (outstandingCount, ranks, toRecheck, lastEvent) = (
+      rest.outstandingCount, rest.ranks, rest.toRecheck, rest.lastEvent
     )
     lastStartRequest = rest.lastStartRequest
   }
 
-  /// Changes one member; the only place that updates `busy` and withdraws a requested start.
+  /// Changes one member. Only this updates `outstandingCount` and withdraws a requested start.
   @discardableResult
   mutating func change<Result>(
     _ id: TransferID, _ body: (inout Member) -> Result
   ) -> Result? {
     var more = 0
     let result = members.change(id) { member in
-      more -= member.isBusy ? 1 : 0
+      more -= member.isOutstanding ? 1 : 0
       defer {
-        more += member.isBusy ? 1 : 0
-        if member.facts.storedState.startRequest != nil, !member.mayStart {
+        more += member.isOutstanding ? 1 : 0
+        if member.facts.storedState.startRequest != nil, !member.keepsStartRequest {
           member.facts.storedState.startRequest = nil
         }
       }
       return body(&member)
     }
-    busy += more
+    outstandingCount += more
     return result
   }
 
@@ -239,19 +239,19 @@ package struct QueueMachine: Sendable {
   /// Counts a stored member as scheduled, if it waits only for a slot.
   mutating func open(_ id: TransferID, near place: Int) -> CompactTransferTable.Opened {
     let opened = members.open(id, near: place, isReady: graph.readiness(of: id) == .ready)
-    if case .slot = opened { busy += 1 }
+    if case .slot = opened { outstandingCount += 1 }
     return opened
   }
 
   mutating func insert(_ member: Member) {
-    busy += member.isBusy ? 1 : 0
+    outstandingCount += member.isOutstanding ? 1 : 0
     members.put(member)
   }
 
   /// Removes it, and returns it.
   mutating func removeMember(_ id: TransferID) -> Member? {
     guard let member = members.remove(id) else { return nil }
-    busy -= member.isBusy ? 1 : 0
+    outstandingCount -= member.isOutstanding ? 1 : 0
     return member
   }
 }

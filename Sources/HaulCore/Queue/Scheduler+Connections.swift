@@ -14,14 +14,14 @@ extension Scheduler {
       host.pausedUntil == nil, member.connections < limits.connectionsPerTransfer
     else { return false }
     let isFirst = member.connections == 0
-    let reservedByHost = isFirst ? 0 : host.unconnected
-    let reserved = isFirst ? 0 : unconnected
+    let reservedByHost = isFirst ? 0 : host.reservedConnections
+    let reserved = isFirst ? 0 : reservedConnections
     guard host.connections + reservedByHost < host.connectionLimit(limits),
       connections + reserved < limits.connections,
       isFirst || !isStartBlocked(on: host)
     else { return false }
     members[number].connections += 1
-    use(1, unconnected: isFirst ? -1 : 0, on: member.host)
+    use(1, reservedConnections: isFirst ? -1 : 0, on: member.host)
     refresh(member.host)
     return true
   }
@@ -34,7 +34,7 @@ extension Scheduler {
     guard let number = members.number(of: id), members[number].connections > 0 else { return false }
     members[number].connections -= 1
     let member = members[number]
-    use(-1, unconnected: member.connections == 0 ? 1 : 0, on: member.host)
+    use(-1, reservedConnections: member.connections == 0 ? 1 : 0, on: member.host)
     refresh(member.host)
     return true
   }

@@ -1,18 +1,18 @@
 extension Scheduler {
-  /// Notes that a transfer got no answer from its host. No transfer tries until `askAgain`; then
+  /// Notes that a transfer got no answer from its host. No transfer tries until `nextTrial`; then
   /// one at a time does, those with the fewest attempts first, until there is an answer.
   ///
-  /// - Parameter askAgain: nil to let its transfers try without waiting for each other.
-  package mutating func hostFailed(for id: TransferID, at now: Instant, askAgain: Instant?) {
+  /// - Parameter nextTrial: nil to let its transfers try without waiting for each other.
+  package mutating func hostFailed(for id: TransferID, at now: Instant, nextTrial: Instant?) {
     guard let number = members.number(of: id), members[number].host != HostTable.local else {
       return
     }
     let host = members[number].host
     var outage = hosts.states[host].outage ?? HostOutage(since: now)
     outage.failures += 1
-    outage.until = askAgain
+    outage.until = nextTrial
     outage.trialTransfer = nil
-    outage.isGivenUp = askAgain == nil
+    outage.allowsAllTransfers = nextTrial == nil
     hosts.states[host].outage = outage
     setHostAttempts(of: number, to: members.hostAttempts(of: number) + 1)
     refresh(host)
@@ -41,7 +41,7 @@ extension Scheduler {
     guard let outage = hosts.states[member.host].outage else { return health }
     health.failures = outage.failures
     health.since = outage.since
-    health.isTrialOfAnotherTransfer = !outage.isGivenUp && outage.trialTransfer != id
+    health.isTrialOfAnotherTransfer = !outage.allowsAllTransfers && outage.trialTransfer != id
     return health
   }
 

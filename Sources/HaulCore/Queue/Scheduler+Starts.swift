@@ -41,7 +41,7 @@ extension Scheduler {
     guard member.host != HostTable.local else { return hasSlot ? nil : .slot }
     let host = hosts.states[member.host]
     if let until = host.pausedUntil, until > now { return .hostBackOff(until: wall(until)) }
-    if let outage = host.outage, !outage.isGivenUp {
+    if let outage = host.outage, !outage.allowsAllTransfers {
       if let until = outage.until, until > now { return .hostOutage(until: wall(until)) }
       if outage.trialTransfer != nil { return .hostOutage(until: nil) }
     }
@@ -60,16 +60,16 @@ extension Scheduler {
   }
 
   /// Whether one more transfer would get a connection, counting all hosts.
-  private var hasConnection: Bool { connections + unconnected < limits.connections }
+  private var hasConnection: Bool { connections + reservedConnections < limits.connections }
 
   /// The next transfer within the limits; takes its priority's turn. A requested start takes no
   /// turn.
   private mutating func pick() -> Int32? {
     if let number = front(of: .startNow) { return number }
-    guard let priority = share.next(among: { front(of: PriorityLevel($0)) != nil }) else {
+    guard let priority = fairQueue.next(among: { front(of: PriorityLevel($0)) != nil }) else {
       return nil
     }
-    share.took(priority)
+    fairQueue.took(priority)
     return front(of: PriorityLevel(priority))
   }
 
@@ -90,7 +90,7 @@ extension Scheduler {
     active += 1
     hosts.states[member.host].active += 1
     hosts.states[member.host].outage?.trialTransfer = member.id
-    if member.host != HostTable.local { use(0, unconnected: 1, on: member.host) }
+    if member.host != HostTable.local { use(0, reservedConnections: 1, on: member.host) }
     refresh(member.host)
     return member.id
   }

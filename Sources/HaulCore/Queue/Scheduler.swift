@@ -19,14 +19,15 @@ package struct Scheduler: Sendable {
   /// Connections in use.
   package internal(set) var connections = 0
   /// Active transfers without a connection; each has a reserved one.
-  var unconnected = 0
+  var reservedConnections = 0
   var members = ScheduledTransferTable()
   var hosts = HostTable()
   /// For each level, the hosts whose first member may start, ordered by its key.
-  var ready = [RankedSet<QueueKey>](repeating: RankedSet(), count: PriorityLevel.allCases.count)
+  var ready = [IndexedPriorityQueue<QueueKey>](
+    repeating: IndexedPriorityQueue(), count: PriorityLevel.allCases.count)
   /// The ends of the hosts' pauses.
-  var wakeUpTimes = RankedSet<Instant>()
-  var share = SlotFairQueue()
+  var wakeUpTimes = IndexedPriorityQueue<Instant>()
+  var fairQueue = SlotFairQueue()
   private var lastSequence: UInt64 = 0
   /// The highest rank so far.
   var lastRank: Int64 = 0
@@ -180,7 +181,7 @@ extension Scheduler {
       hosts.states[member.host].active -= 1
       hosts.states[member.host].delivering -= member.isDelivering ? 1 : 0
       let idle = member.connections == 0 && member.host != HostTable.local ? 1 : 0
-      use(-Int(member.connections), unconnected: -idle, on: member.host)
+      use(-Int(member.connections), reservedConnections: -idle, on: member.host)
     }
     members[number].connections = 0
     members[number].isDelivering = false
@@ -190,11 +191,11 @@ extension Scheduler {
   }
 
   /// Counts used and reserved connections, for a host and in total.
-  mutating func use(_ count: Int, unconnected idle: Int, on host: Int) {
+  mutating func use(_ count: Int, reservedConnections idle: Int, on host: Int) {
     connections += count
-    unconnected += idle
+    reservedConnections += idle
     hosts.states[host].connections += count
-    hosts.states[host].unconnected += idle
+    hosts.states[host].reservedConnections += idle
   }
 
   /// Updates everything that depends on a host, after any change of it. Forgets a host without

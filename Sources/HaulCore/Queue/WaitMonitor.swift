@@ -1,7 +1,7 @@
 import OrderedCollections
 
 /// Which transfers wait for a disk, a directory or the network. It does no I/O: it returns what to
-/// check and when, takes the answers, and returns which transfers may resume.
+/// check and when, takes the results, and returns which transfers may resume.
 package struct WaitMonitor: Sendable {
   /// Bytes that must stay free on a file system that was full, for journals and other programs,
   /// before several transfers resume. One may use them: a small file system never has so many.
@@ -12,14 +12,14 @@ package struct WaitMonitor: Sendable {
   package static let tryPeriod: Duration = .seconds(60)
 
   /// What to check.
-  package enum Question: Hashable, Sendable {
+  package enum Check: Hashable, Sendable {
     /// How many bytes are free on a file system, seen from a directory on it.
     case room(device: UInt64, directory: String)
     case directory(String)
     case network
   }
 
-  package enum Answer: Hashable, Sendable {
+  package enum CheckResult: Hashable, Sendable {
     /// Nil if the file system does not report it.
     case room(free: Int64?)
     /// The directory exists, on this device.
@@ -33,7 +33,7 @@ package struct WaitMonitor: Sendable {
     case suspended(TransferID, WaitReason)
     /// It no longer waits: it was paused, has ended, or a command starts it.
     case left(TransferID)
-    case checked([Question: Answer])
+    case checked([Check: CheckResult])
   }
 
   private struct Waiter: Sendable {
@@ -56,20 +56,20 @@ package struct WaitMonitor: Sendable {
   package var ids: some Collection<TransferID> & Sendable { waiters.keys }
 
   /// What to check; each file system once. O(waiting transfers).
-  package var questions: [Question] {
+  package var checks: [Check] {
     var devices: Set<UInt64> = []
-    var questions: OrderedSet<Question> = []
+    var checks: OrderedSet<Check> = []
     for waiter in waiters.values {
       switch waiter.reason {
       case .diskFull(let shortage):
         guard devices.insert(shortage.device).inserted else { continue }
-        questions.append(.room(device: shortage.device, directory: shortage.directory))
-      case .directoryMissing(let path, _): questions.append(.directory(path))
-      case .offline: questions.append(.network)
+        checks.append(.room(device: shortage.device, directory: shortage.directory))
+      case .directoryMissing(let path, _): checks.append(.directory(path))
+      case .offline: checks.append(.network)
       default: continue
       }
     }
-    return Array(questions)
+    return Array(checks)
   }
 
   /// A reason with the free bytes that the last check found; unchanged if they do not explain it.
@@ -94,9 +94,9 @@ package struct WaitMonitor: Sendable {
       waiters[id] = nil
       forgetDevices()
       return []
-    case .checked(let answers):
+    case .checked(let results):
       nextCheck = now + Self.period
-      return release(answers, at: now)
+      return release(results, at: now)
     }
   }
 
@@ -109,10 +109,10 @@ package struct WaitMonitor: Sendable {
     nextCheck = nextCheck ?? now + Self.period
   }
 
-  private mutating func release(_ answers: [Question: Answer], at now: Instant) -> [TransferID] {
-    var rooms = FreeSpace(answers)
+  private mutating func release(_ results: [Check: CheckResult], at now: Instant) -> [TransferID] {
+    var rooms = FreeSpace(results)
     freeBytes = rooms.free
-    let free = waiters.filter { canResume($0.value, answers, &rooms, at: now) }.keys
+    let free = waiters.filter { canResume($0.value, results, &rooms, at: now) }.keys
     fullDevices.subtract(rooms.devicesWithRoom)
     for id in free { waiters[id] = nil }
     forgetDevices()
@@ -120,12 +120,12 @@ package struct WaitMonitor: Sendable {
   }
 
   private func canResume(
-    _ waiter: Waiter, _ answers: [Question: Answer], _ rooms: inout FreeSpace, at now: Instant
+    _ waiter: Waiter, _ results: [Check: CheckResult], _ rooms: inout FreeSpace, at now: Instant
   ) -> Bool {
     switch waiter.reason {
-    case .offline: return answers[.network] == .network(isUp: true)
+    case .offline: return results[.network] == .network(isUp: true)
     case .directoryMissing(let path, let seen):
-      guard case .directory(let device) = answers[.directory(path)] else { return false }
+      guard case .directory(let device) = results[.directory(path)] else { return false }
       return device != seen
     case .diskFull(let shortage):
       let isDue = now >= waiter.tryAt
@@ -154,15 +154,15 @@ private struct FreeSpace {
   /// File systems on which a transfer may use the reserve.
   private var belowReserve: Set<UInt64> = []
 
-  init(_ answers: [WaitMonitor.Question: WaitMonitor.Answer]) {
-    for case (.room(let device, _), let answer) in answers {
-      switch answer {
+  init(_ results: [WaitMonitor.Check: WaitMonitor.CheckResult]) {
+    for case (.room(let device, _), let result) in results {
+      switch result {
       case .room(free: .some(let bytes)):
         free[device] = bytes
         if bytes >= WaitMonitor.reserve { devicesWithRoom.insert(device) }
       default:
         unknown.insert(device)
-        if answer == .missing { devicesWithRoom.insert(device) }
+        if result == .missing { devicesWithRoom.insert(device) }
       }
     }
   }

@@ -3,13 +3,13 @@
 ///
 /// Such an upload cannot resume: each attempt sends the whole file.
 package struct PutMachine: UploadMachine {
-  private enum Step: Sendable { case waiting, asking, sending, checking, done }
+  private enum State: Sendable { case waiting, asking, sending, checking, done }
 
   private let request: UploadRequest
   /// In bytes.
   private let length: Int64
   private let isAttended: Bool
-  private var step = Step.waiting
+  private var state = State.waiting
   private var url: ResourceURL
   private var redirects = 0
   private var retry: RetryState
@@ -17,7 +17,7 @@ package struct PutMachine: UploadMachine {
   /// Whether an attempt without an answer may have succeeded.
   private var mayHaveArrived: Bool
   /// The health of the host; set before each failure.
-  package var host = HostHealth()
+  package var hostHealth = HostHealth()
 
   /// - Parameters:
   ///   - length: of the file, in bytes.
@@ -37,14 +37,14 @@ package struct PutMachine: UploadMachine {
   package mutating func handle(
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch (step, event) {
+    switch (state, event) {
     case (.waiting, .start): return begin()
     case (.asking, .answered(let head, _, let wallSeconds)):
       hasAnswered = true
       return found(head, wallSeconds, at: now, using: &rng)
     case (.sending, .answered(let head, let sent, let wallSeconds)):
       hasAnswered = true
-      return judge(head, isWhole: sent >= length, wallSeconds, at: now, using: &rng)
+      return judge(head, isFullySent: sent >= length, wallSeconds, at: now, using: &rng)
     case (.asking, .failed(let error, _)): return failed(error, at: now, using: &rng)
     case (.sending, .failed(let error, let sent)):
       return lost(error, sent: sent, at: now, using: &rng)
@@ -56,12 +56,12 @@ package struct PutMachine: UploadMachine {
 
   private mutating func begin() -> [UploadCommand] {
     guard request.precondition == .absent else { return send(to: request.url) }
-    step = .asking
+    state = .asking
     return [.send(UploadMessage("HEAD", request.url, fields: request.fields))]
   }
 
   private mutating func send(to url: ResourceURL) -> [UploadCommand] {
-    (step, self.url) = (.sending, url)
+    (state, self.url) = (.sending, url)
     var fields = request.fields
     switch request.precondition {
     case .none: break
@@ -80,7 +80,7 @@ package struct PutMachine: UploadMachine {
     switch head.status {
     case 404, 410, 403, 405, 501: return send(to: request.url)
     case 200..<300: return finish(.failed(conflict(status: head.status)))
-    default: return judge(head, isWhole: false, wallSeconds, at: now, using: &rng)
+    default: return judge(head, isFullySent: false, wallSeconds, at: now, using: &rng)
     }
   }
 
@@ -92,15 +92,15 @@ package struct PutMachine: UploadMachine {
   }
 
   private mutating func judge(
-    _ head: ResponseHead, isWhole: Bool, _ wallSeconds: Double, at now: Instant,
+    _ head: ResponseHead, isFullySent: Bool, _ wallSeconds: Double, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     var asked = request
     asked.url = url
     let judge = UploadJudge(wallSeconds: wallSeconds)
-    switch judge.verdict(on: head, to: asked, isWhole: isWhole) {
+    switch judge.verdict(on: head, to: asked, isFullySent: isFullySent) {
     case .accepted:
-      step = .checking
+      state = .checking
       return [.checkSource]
     case .early:
       return finish(
@@ -147,18 +147,19 @@ package struct PutMachine: UploadMachine {
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     let failure = RetryState.Failure(
-      error, silentHost: error.isSilence && !hasAnswered ? host : nil, hasAnswered: hasAnswered,
+      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
+      hasAnswered: hasAnswered,
       isAttended: isAttended)
     switch retry.failed(failure, at: now, using: &rng) {
     case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
     case .retry(let delay, let attempt):
-      (step, url, redirects) = (.waiting, request.url, 0)
+      (state, url, redirects) = (.waiting, request.url, 0)
       return [.retry(after: delay, attempt: attempt, error)]
     }
   }
 
   private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
-    step = .done
+    state = .done
     return [.finish(end)]
   }
 }

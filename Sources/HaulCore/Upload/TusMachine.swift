@@ -3,14 +3,14 @@ import FoundationEssentials
 /// Decides everything about one upload by the tus protocol, version 1.0.0. The server says how many
 /// bytes it has, and the upload continues there: after a lost connection, a pause or a crash.
 package struct TusMachine: UploadMachine {
-  private enum Step: Sendable {
+  private enum State: Sendable {
     case waiting, discovering, creating, storing, asking, appending, checking, done
   }
 
   private let request: UploadRequest
   private let source: SourceIdentity
   private let isAttended: Bool
-  private var step = Step.waiting
+  private var state = State.waiting
   /// The upload on the server; nil before it is created.
   private var record: UploadRecord?
   private var url: ResourceURL
@@ -23,7 +23,7 @@ package struct TusMachine: UploadMachine {
   private var hasAnswered = false
   /// Whether an upload that the server no longer had was replaced by a new one.
   private var hasStartedOver = false
-  package var host = HostHealth()
+  package var hostHealth = HostHealth()
 
   package init(
     _ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant
@@ -40,12 +40,12 @@ package struct TusMachine: UploadMachine {
   package mutating func handle(
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch (step, event) {
+    switch (state, event) {
     case (.waiting, .start(let stored)): return start(stored)
     case (.storing, .stored(nil)): return append()
     case (.storing, .stored(let error?)): return finish(.failed(error))
     case (.checking, .sourceChecked(let error)):
-      return [.forget] + finish(error.map { .failed($0) } ?? .completed)
+      return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
     case (_, .answered(let head, let sent, let wallSeconds)):
       hasAnswered = true
       mostSent = max(mostSent, offset + sent)
@@ -96,12 +96,12 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func discover() -> [UploadCommand] {
-    step = .discovering
+    state = .discovering
     return send("OPTIONS", request.url)
   }
 
   private mutating func create() -> [UploadCommand] {
-    step = .creating
+    state = .creating
     // Some servers refuse an upload without a type.
     let metadata = [
       ("filename", request.source.pathParts.name),
@@ -113,13 +113,13 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func ask() -> [UploadCommand] {
-    step = .asking
+    state = .asking
     return send("HEAD", url)
   }
 
   private mutating func append() -> [UploadCommand] {
     guard offset < source.size else { return complete() }
-    step = .appending
+    state = .appending
     let fields = [
       ("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream"),
     ]
@@ -127,7 +127,7 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func complete() -> [UploadCommand] {
-    step = .checking
+    state = .checking
     return [.checkSource]
   }
 
@@ -136,7 +136,7 @@ package struct TusMachine: UploadMachine {
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     let isSuccess = (200..<300).contains(head.status)
-    switch (step, head.status) {
+    switch (state, head.status) {
     case (.discovering, _) where isSuccess: return discovered(head)
     // A server without OPTIONS may still speak the protocol.
     case (.discovering, 404), (.discovering, 405), (.discovering, 501): return create()
@@ -183,8 +183,8 @@ package struct TusMachine: UploadMachine {
     }
     url = target.adoptingCredentials(of: request.url)
     let record = UploadRecord(address: target.absoluteString, source: source)
-    (self.record, offset, mostSent, step) = (record, 0, 0, .storing)
-    return [.store(record)]
+    (self.record, offset, mostSent, state) = (record, 0, 0, .storing)
+    return [.storeRecord(record)]
   }
 
   /// The offset that the server reports is the truth, if it is possible.
@@ -198,7 +198,7 @@ package struct TusMachine: UploadMachine {
       return fail(.protocolViolation, "the server's upload has the length \(length)")
     }
     offset = position
-    return [.acknowledged(offset)] + append()
+    return [.reportAcknowledged(offset)] + append()
   }
 
   private mutating func appended(
@@ -216,7 +216,7 @@ package struct TusMachine: UploadMachine {
         using: &rng)
     }
     offset = position
-    return [.acknowledged(offset)] + append()
+    return [.reportAcknowledged(offset)] + append()
   }
 
   /// The server no longer has the upload: a new one begins, once in a run.
@@ -228,21 +228,22 @@ package struct TusMachine: UploadMachine {
       return failed(judge.failure(of: head, to: request), at: now, using: &rng)
     }
     (hasStartedOver, record, offset, mostSent) = (true, nil, 0, 0)
-    return [.forget, .acknowledged(0)] + discover()
+    return [.deleteRecord, .reportAcknowledged(0)] + discover()
   }
 
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     let failure = RetryState.Failure(
-      error, silentHost: error.isSilence && !hasAnswered ? host : nil, hasAnswered: hasAnswered,
-      isAttended: isAttended, progressed: max(0, offset - offsetAtLastFailure),
+      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
+      hasAnswered: hasAnswered,
+      isAttended: isAttended, progressBytes: max(0, offset - offsetAtLastFailure),
       remaining: source.size - offsetAtLastFailure)
     offsetAtLastFailure = offset
     switch retry.failed(failure, at: now, using: &rng) {
     case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
     case .retry(let delay, let attempt):
-      step = .waiting
+      state = .waiting
       return [.retry(after: delay, attempt: attempt, error)]
     }
   }
@@ -252,7 +253,7 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
-    step = .done
+    state = .done
     return [.finish(end)]
   }
 }

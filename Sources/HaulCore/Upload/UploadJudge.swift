@@ -18,12 +18,12 @@ package struct UploadJudge: Sendable {
 
   /// - Parameters:
   ///   - request: the upload, with the address that was asked.
-  ///   - isWhole: whether all bytes were sent before the answer came.
+  ///   - isFullySent: whether all bytes were sent before the answer came.
   package func verdict(
-    on head: ResponseHead, to request: UploadRequest, isWhole: Bool
+    on head: ResponseHead, to request: UploadRequest, isFullySent: Bool
   ) -> UploadVerdict {
     switch head.status {
-    case 200, 201, 202, 204: return isWhole ? .accepted : .early
+    case 200, 201, 202, 204: return isFullySent ? .accepted : .early
     case 301, 302, 303, 307, 308: return redirect(head, from: request.url)
     default: return .failure(failure(of: head, to: request))
     }
@@ -87,7 +87,7 @@ package struct UploadJudge: Sendable {
 
 extension TransferError {
   /// Whether the host did not answer.
-  var isSilence: Bool {
+  var isHostUnresponsive: Bool {
     [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost].contains(code)
   }
 }

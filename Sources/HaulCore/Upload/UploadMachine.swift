@@ -1,7 +1,7 @@
 /// Decides about one upload. It takes events and returns commands, and has no side effects.
 package protocol UploadMachine: Sendable {
   /// The health of the host; set before each failure.
-  var host: HostHealth { get set }
+  var hostHealth: HostHealth { get set }
 
   /// Handles one event, and returns what to do, in order.
   mutating func handle(
@@ -24,11 +24,11 @@ package enum UploadEvent: Sendable {
 package enum UploadCommand: Sendable, Hashable {
   case send(UploadMessage)
   /// Store what a later run needs, before anything else is sent.
-  case store(UploadRecord)
+  case storeRecord(UploadRecord)
   /// Delete what is stored.
-  case forget
+  case deleteRecord
   /// The server has so many bytes of the file.
-  case acknowledged(Int64)
+  case reportAcknowledged(Int64)
   case checkSource
   /// Give the slot back, and `start` again after the delay.
   case retry(after: Duration, attempt: Int, TransferError)

@@ -69,7 +69,7 @@ package struct NoticeProgram: Sendable {
       return true
     }
     let end = await withTaskCancellationHandler {
-      await process.end()
+      await process.waitForExit()
     } onCancel: {
       process.send(.kill)
     }

@@ -27,7 +27,7 @@ final class TransferHistory: Sendable {
 
   init(clock: any TransferClock) { self.clock = clock }
 
-  func take(_ event: TransferEvent) {
+  func apply(_ event: TransferEvent) {
     switch event.kind {
     case .added: change(event.id) { $0.added = $1 }
     case .phase(.connecting, _), .phase(.running, _):

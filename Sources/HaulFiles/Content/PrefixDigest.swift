@@ -18,7 +18,7 @@ final class PrefixDigest: Sendable {
   let algorithms: [Checksum.Algorithm]
   private let state: NIOLockedValueBox<State>
   /// Held by the one thread that reads.
-  private let reading = NIOLock()
+  private let readLock = NIOLock()
 
   init(_ algorithms: [Checksum.Algorithm]) {
     self.algorithms = algorithms
@@ -39,7 +39,7 @@ final class PrefixDigest: Sendable {
   func read(
     upTo end: Int64, of file: any DiskFile, isCancelled: () -> Bool
   ) throws(TransferError) {
-    try reading.withLock {
+    try readLock.withLock {
       Result { () throws(TransferError) in try hashFromDisk(upTo: end, of: file, isCancelled) }
     }.get()
   }

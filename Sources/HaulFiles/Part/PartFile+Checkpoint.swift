@@ -27,7 +27,7 @@ extension PartFile {
   func serialized<Value>(_ body: (inout Bool) throws(TransferError) -> Value)
     throws(TransferError) -> Value
   {
-    try syncing.withLockedValue { namesAreDurable in
+    try syncLock.withLockedValue { namesAreDurable in
       Result { () throws(TransferError) in try body(&namesAreDurable) }
     }.get()
   }
@@ -109,13 +109,13 @@ extension PartFile {
       if hasPart { return }
       throw removed("part file")
     }
-    let (isThere, isOurs) = try mapping("check the journal") { () throws(DiskError) in
+    let (exists, isOurs) = try mapping("check the journal") { () throws(DiskError) in
       (
         try directory.status(of: names.journal) != nil,
         try directory.has(journalIdentity, as: names.journal)
       )
     }
-    guard isThere else { throw removed("journal") }
+    guard exists else { throw removed("journal") }
     guard isOurs else { throw .takenOverError }
     guard hasPart else { throw removed("part file") }
     guard let record = state.runRecord,

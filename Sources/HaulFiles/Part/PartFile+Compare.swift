@@ -8,30 +8,30 @@ extension PartFile {
   package func comparisonRanges() throws(TransferError) -> [ByteRange] {
     let part = try locked { state throws(TransferError) in try state.openPart() }
     let received = recovery.received
-    let candidates = ComparisonOffsets.candidates(
+    let candidates = ComparisonRanges.candidates(
       in: received, segmentStarts: recovery.segmentStarts)
-    var places: [ByteRange] = []
+    var ranges: [ByteRange] = []
     var hasNonZeroBytes = false
     for (number, candidate) in candidates.enumerated() {
       let next = number + 1 < candidates.count ? candidates[number + 1].lowerBound : .max
       let found = try firstNonZero(candidate, before: next, received, in: part)
       hasNonZeroBytes = hasNonZeroBytes || found != nil
-      places.append(found ?? candidate)
+      ranges.append(found ?? candidate)
     }
-    return hasNonZeroBytes ? places : []
+    return hasNonZeroBytes ? ranges : []
   }
 
   /// The first offset from there on with a byte other than zero.
   private func firstNonZero(
-    _ place: ByteRange, before next: Int64, _ received: ByteRangeSet, in part: any DiskFile
+    _ first: ByteRange, before next: Int64, _ received: ByteRangeSet, in part: any DiskFile
   ) throws(TransferError) -> ByteRange? {
-    guard let range = received.ranges.first(where: { $0.contains(place.lowerBound) }) else {
+    guard let range = received.ranges.first(where: { $0.contains(first.lowerBound) }) else {
       return nil
     }
-    let end = min(range.upperBound, max(next, place.upperBound), place.lowerBound + (4 << 20))
-    var start = place.lowerBound
+    let end = min(range.upperBound, max(next, first.upperBound), first.lowerBound + (4 << 20))
+    var start = first.lowerBound
     while start < end {
-      let candidate = start..<min(start + place.length, end)
+      let candidate = start..<min(start + first.length, end)
       var isZero = true
       try FileReader.forEachBlock(of: part, in: candidate) { block in
         isZero = isZero && block.allSatisfy { $0 == 0 }

@@ -15,7 +15,7 @@ package final class PartFile: Sendable {
   let state: NIOLockedValueBox<PartState>
   /// One sync at a time, because an error is reported to one caller only. True once the names are
   /// durable.
-  let syncing = NIOLockedValueBox(false)
+  let syncLock = NIOLockedValueBox(false)
 
   /// The files of earlier runs.
   package let recovery: Recovery

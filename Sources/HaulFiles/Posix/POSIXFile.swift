@@ -12,7 +12,7 @@ final class POSIXFile: DiskFile {
   private let descriptor: DescriptorBox
   /// Held for large writes: the kernel also allows only one writer at a time, but lets the others
   /// spin.
-  private let writing = NIOLock()
+  private let writeLock = NIOLock()
   /// A shorter write ends before a waiting thread is asleep.
   private static let lockThreshold = 128 << 10
 
@@ -26,8 +26,8 @@ final class POSIXFile: DiskFile {
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     guard bytes.count >= Self.lockThreshold else { return try put(bytes, at: offset) }
-    writing.lock()
-    defer { writing.unlock() }
+    writeLock.lock()
+    defer { writeLock.unlock() }
     return try put(bytes, at: offset)
   }
 

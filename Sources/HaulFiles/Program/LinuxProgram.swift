@@ -87,7 +87,7 @@
       }
     }
 
-    func end() async -> ProgramEnd {
+    func waitForExit() async -> ProgramEnd {
       let thread = NIOThreadPool(numberOfThreads: 1)
       thread.start()
       let end = await OneShot.wait { oneShot in

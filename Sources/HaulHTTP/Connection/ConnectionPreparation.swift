@@ -23,7 +23,7 @@ struct ConnectionPreparation: Sendable {
     let readied = Self.widenReads(channel).flatMapThrowing {
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
-      try pipeline.addHandler(ReusedConnectionWatch(), position: .before(decoder))
+      try pipeline.addHandler(ReusedConnectionHandler(), position: .before(decoder))
       try pipeline.addHandler(StatusCheckHandler(), position: .after(decoder))
       if case .forwarded(let proxy) = route {
         try pipeline.addHandler(AbsoluteFormHandler(proxy), position: .before(decoder))
@@ -41,7 +41,7 @@ struct ConnectionPreparation: Sendable {
     Self.widenReads(channel).flatMapThrowing {
       let pipeline = channel.pipeline.syncOperations
       let frames = try pipeline.handler(type: NIOHTTP2Handler.self)
-      try pipeline.addHandler(HTTP2ConnectionWatch(), position: .after(frames))
+      try pipeline.addHandler(HTTP2ConnectionHandler(), position: .after(frames))
     }.flatMap { checkName(channel) }
   }
 
@@ -50,7 +50,7 @@ struct ConnectionPreparation: Sendable {
     channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
       let codec = try pipeline.handler(type: HTTP2FramePayloadToHTTP1ClientCodec.self)
-      try pipeline.addHandler(StreamStatusGuard(), position: .before(codec))
+      try pipeline.addHandler(StreamStatusHandler(), position: .before(codec))
     }
   }
 

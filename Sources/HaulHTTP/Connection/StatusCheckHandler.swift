@@ -23,7 +23,7 @@ final class StatusCheckHandler: ChannelInboundHandler, Sendable {
 }
 
 /// The same for an HTTP/2 stream, before a status that is not a number crashes the program.
-final class StreamStatusGuard: ChannelInboundHandler, Sendable {
+final class StreamStatusHandler: ChannelInboundHandler, Sendable {
   typealias InboundIn = HTTP2Frame.FramePayload
   typealias InboundOut = HTTP2Frame.FramePayload
 

@@ -201,7 +201,7 @@ extension PlainHTTPClient {
       if isShutDown { throw ClientCache.shutDownError }
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHandlers([
-        HTTPRequestEncoder(), ReusedConnectionWatch(),
+        HTTPRequestEncoder(), ReusedConnectionHandler(),
         ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes)),
         NIOHTTPRequestHeadersValidator(), PlainHTTPConnection(of: self, to: origin),
       ])

@@ -35,7 +35,7 @@ extension QueueCoordinator {
     try refuseAfterShutdown()
     let mine = PendingAdd(try checked(requests), ifKnown, key)
     waitingAdds.append(mine)
-    await turn.run {
+    await mutex.run {
       guard mine.outcome == nil else { return }
       await storeAdds(takeAdds())
     }
@@ -56,7 +56,7 @@ extension QueueCoordinator {
     var count = 0
     let together = waitingAdds.prefix { add in
       count += add.requests.count
-      return add.key == nil && count <= portion
+      return add.key == nil && count <= portionSize
     }
     let adds = together.isEmpty ? Array(waitingAdds.prefix(1)) : Array(together)
     waitingAdds.removeFirst(adds.count)
@@ -248,7 +248,7 @@ extension QueueCoordinator {
   func set(
     _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandRefusal? {
-    let refusal = try await turn.run { () async throws(TransferError) -> CommandRefusal? in
+    let refusal = try await mutex.run { () async throws(TransferError) -> CommandRefusal? in
       guard var record = try await store.records([id]).first, let member = queue.members[id]
       else { return .isUnknown }
       var request = record.request

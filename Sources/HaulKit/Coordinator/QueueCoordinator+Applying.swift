@@ -22,7 +22,7 @@ extension QueueCoordinator {
       for id in decision.updated where !runs.isRunning(id) { waiters.stopped.resume(id, ()) }
       for id in ends { waiters.stopped.resume(id, ()) }
     }
-    waiters.resume(busy: queue.busy)
+    waiters.resume(outstanding: queue.outstandingCount)
   }
 
   private func begin(_ starts: QueueStarts) {
@@ -67,7 +67,7 @@ extension QueueCoordinator {
     case .limitRate(let id, let rate): runs.run(of: id)?.context.limitRate(to: rate)
     case .requestStart(let id, let request):
       endWait(id)
-      engine.slots.update { $0.requestStart(id, request) }
+      engine.scheduler.update { $0.requestStart(id, request) }
     case .stop(let id, let deletes): stop(id, deletingBytes: deletes)
     case .discard(let id): discard(id)
     case .waits: break
@@ -86,8 +86,8 @@ extension QueueCoordinator {
 
   /// Releases its slot and its reserved name.
   private func forget(_ id: TransferID) {
-    releasePicked(id)
-    engine.slots.update { _ = $0.finished(id) }
+    releasePendingStarts(id)
+    engine.scheduler.update { _ = $0.finished(id) }
     engine.targets.forget(id)
   }
 
@@ -95,13 +95,13 @@ extension QueueCoordinator {
   /// wait runs again without it.
   private func endWait(_ id: TransferID) {
     if let run = runs.run(of: id), run.end != nil { run.isStartedAgain = true }
-    guard runs.isWaitingForSlot(id), engine.slots.update({ $0.isPaused(id) }) else { return }
+    guard runs.isWaitingForSlot(id), engine.scheduler.update({ $0.isPaused(id) }) else { return }
     addToScheduler(id)
   }
 
   private func releaseSlot(of id: TransferID) {
-    releasePicked(id)
-    engine.slots.update { _ = $0.paused(id) }
+    releasePendingStarts(id)
+    engine.scheduler.update { _ = $0.paused(id) }
   }
 
   /// A step has no bytes to keep: it is cancelled instead of paused.
@@ -113,12 +113,12 @@ extension QueueCoordinator {
   }
 
   func addToScheduler(_ id: TransferID) {
-    if let facts = queue.members[id]?.facts { engine.slots.update { $0.add(facts) } }
+    if let facts = queue.members[id]?.facts { engine.scheduler.update { $0.add(facts) } }
   }
 
   private func rearrange(_ id: TransferID) {
     guard let storedState = queue.members[id]?.facts.storedState else { return }
-    engine.slots.update {
+    engine.scheduler.update {
       $0.move(id, to: storedState.rank)
       $0.setPriority(id, storedState.priority)
     }

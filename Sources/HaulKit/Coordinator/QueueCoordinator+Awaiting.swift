@@ -5,7 +5,7 @@ extension QueueCoordinator {
   func result(of id: TransferID) async throws(TransferError) -> TransferResult {
     guard CurrentTransfer.id != id else { throw CurrentTransfer.error }
     guard let end = try await end(of: id, orBlocked: true) else {
-      throw notAwaited("the transfer")
+      throw waitInterruptedError("the transfer")
     }
     return try end.orThrowError
   }
@@ -43,7 +43,7 @@ extension QueueCoordinator {
   }
 
   /// Why a wait ended before what it waited for.
-  func notAwaited(_ what: String) -> TransferError {
+  func waitInterruptedError(_ what: String) -> TransferError {
     let reason =
       if Task.isCancelled {
         "the task that waited for the end of \(what) was cancelled"
@@ -57,7 +57,7 @@ extension QueueCoordinator {
 
   func waitUntilEmpty() async {
     let own = CurrentTransfer.id.flatMap { queue.members[$0] } == nil ? 0 : 1
-    while queue.busy > own, !isShutDown, !Task.isCancelled {
+    while queue.outstandingCount > own, !isShutDown, !Task.isCancelled {
       // The list was empty once; what is added later does not count.
       if await waiters.empty.valueUnlessCancelled(for: own) != nil { return }
     }
@@ -77,7 +77,7 @@ extension QueueCoordinator {
     while true {
       if isOver(group) { return try await outcomes(of: group) }
       guard !isShutDown, !Task.isCancelled else {
-        throw notAwaited("the group")
+        throw waitInterruptedError("the group")
       }
       // The group may have new members by now.
       if await waiters.groups.valueUnlessCancelled(for: group) == true {

@@ -79,12 +79,12 @@ extension QueueCoordinator {
   }
 
   func setSuspended(_ isSuspended: Bool) async {
-    engine.slots.update { $0.isSuspended = isSuspended }
+    engine.scheduler.update { $0.isSuspended = isSuspended }
     await startReady()
   }
 
   func setLimits(_ change: @Sendable (inout Scheduler.Limits) -> Void) async {
-    engine.slots.update { scheduler in
+    engine.scheduler.update { scheduler in
       var limits = scheduler.limits
       change(&limits)
       scheduler.setLimits(limits)

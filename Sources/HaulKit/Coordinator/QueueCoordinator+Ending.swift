@@ -10,7 +10,7 @@ extension QueueCoordinator {
   func handle(_ report: RunReport, of id: TransferID) async -> TransferError? {
     switch report {
     case .slotReleased(let instant):
-      engine.slots.update { _ = $0.paused(id) }
+      engine.scheduler.update { _ = $0.paused(id) }
       runs.run(of: id)?.retryAt = instant
       await startReady()
       if let instant { return await storeWait(of: id, until: instant) { .retry(at: $0) } }
@@ -68,7 +68,7 @@ extension QueueCoordinator {
   /// stored, are stored together.
   func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
     engine.hooks.reached(.ended)
-    engine.slots.update { _ = $0.paused(id) }
+    engine.scheduler.update { _ = $0.paused(id) }
     guard runs.ended(id, end) else { return forgetRun(of: id) }
     // After shutdown there may be little time left.
     guard !isShutDown else { return await storeEndsAndStart() }
@@ -89,7 +89,7 @@ extension QueueCoordinator {
   /// - Returns: the transfers whose ends were stored.
   @discardableResult
   func storeEnds() async -> [IdentifiedTransfer] {
-    await turn.run {
+    await mutex.run {
       willStoreEnds = false
       let ids = runs.ended
       // The store may have refused other ends while this waited for the mutex.

@@ -68,7 +68,7 @@ extension QueueCoordinator {
     while let id = runs.running.first { await waiters.stopped.value(for: id) }
     deadlines.stop()
     await engine.heartbeat.stop()
-    await turn.run {}
+    await mutex.run {}
     await store.close()
     steps = [:]
     waiters.endAll()

@@ -12,7 +12,7 @@ extension QueueCoordinator {
     guard member.state == .running, runs.isWaitingForSlot(member.facts.id) else {
       return TransferState(member)
     }
-    return engine.slots.update { scheduler in
+    return engine.scheduler.update { scheduler in
       if scheduler.isActive(member.facts.id) { return .running }
       return scheduler.isWaitingForDisk(member.facts.id) ? .publishing : .queued
     }
@@ -23,7 +23,7 @@ extension QueueCoordinator {
     guard let run = runs.run(of: id) else { return false }
     // It has ended with a wait that is not stored yet.
     if let end = run.end { return end.suspension != nil }
-    return engine.slots.update { !$0.isActive(id) && !$0.isWaitingForDisk(id) }
+    return engine.scheduler.update { !$0.isActive(id) && !$0.isWaitingForDisk(id) }
   }
 
   func id(of identifier: String) -> TransferID? { queue.id(of: identifier) }
@@ -106,7 +106,7 @@ extension QueueCoordinator {
   /// What keeps the whole list from starting, if it waits for its start time.
   private func nextWaitReason(of summary: TransferSummary) -> WaitReason? {
     guard case .startTime? = summary.waitReason else { return nil }
-    return engine.slots.update { $0.isSuspended ? .suspended : $0.closedReason }
+    return engine.scheduler.update { $0.isSuspended ? .suspended : $0.closedReason }
   }
 
   /// Nil unless it is a download that runs.

@@ -9,7 +9,7 @@ extension QueueCoordinator {
     guard !isShutDown, !isStoreRefusing else { return }
     let now = engine.clock.now
     while !queue.toRecheck.isEmpty || isPickingOrMayPick(at: now), !isShutDown, !isStoreRefusing {
-      await turn.run {
+      await mutex.run {
         guard !isStoreRefusing else { return }
         do throws(TransferError) {
           try await commit { (queue, decision) throws(TransferError) in queue.recheck(&decision) }
@@ -19,28 +19,28 @@ extension QueueCoordinator {
       }
     }
     if hasSchedule { await enforceSchedule() }
-    deadlines.set(.hosts, to: engine.slots.update { $0.nextWakeUp() })
+    deadlines.set(.hosts, to: engine.scheduler.update { $0.nextWakeUp() })
   }
 
   private var hasSchedule: Bool { scheduleMonitor.isNeeded || !stoppingForSchedule.isEmpty }
 
   private func isPickingOrMayPick(at now: Instant) -> Bool {
-    !picked.isEmpty || engine.slots.update { $0.mayStart(at: now) }
+    !pendingStarts.isEmpty || engine.scheduler.update { $0.mayStart(at: now) }
   }
 
   /// Lets a decision start what has a slot; nil if nothing may start.
   func startPermission() -> StartPermission? {
     guard !isShutDown else { return nil }
     updateSchedule()
-    if arePickedWithinSchedule, !scheduleMonitor.isOpen { releasePicked() }
+    if arePendingStartsWithinSchedule, !scheduleMonitor.isOpen { releasePendingStarts() }
     return StartPermission(
-      scheduler: engine.slots, now: engine.clock.now, isWithinSchedule: scheduleMonitor.isOpen,
-      picked: picked, isDurable: store.isDurable)
+      scheduler: engine.scheduler, now: engine.clock.now, isWithinSchedule: scheduleMonitor.isOpen,
+      pendingStarts: pendingStarts, isDurable: store.isDurable)
   }
 
   /// Takes note of what a decision starts, before it is stored.
   func note(_ starts: QueueStarts) {
-    picked = starts.granted.map(\.id)
+    pendingStarts = starts.granted.map(\.id)
     resume(starts.resumed)
   }
 
@@ -50,33 +50,33 @@ extension QueueCoordinator {
       if runs.isWaitingForSlot(id) {
         runs.send(.slotGranted, to: id)
       } else {
-        engine.slots.update { _ = $0.paused(id) }
+        engine.scheduler.update { _ = $0.paused(id) }
       }
     }
   }
 
   /// Releases slots whose starts the store refused and whose schedule window has closed since.
-  private func releasePicked() {
-    for id in picked {
-      engine.slots.update { _ = $0.paused(id) }
+  private func releasePendingStarts() {
+    for id in pendingStarts {
+      engine.scheduler.update { _ = $0.paused(id) }
       addToScheduler(id)
     }
-    picked = []
+    pendingStarts = []
   }
 
-  func releasePicked(_ id: TransferID) {
+  func releasePendingStarts(_ id: TransferID) {
     // Usually there are none.
-    if !picked.isEmpty { picked.removeAll { $0 == id } }
+    if !pendingStarts.isEmpty { pendingStarts.removeAll { $0 == id } }
   }
 
   /// The decision was not stored: releases the slots of what it scheduled.
   func releaseStarts(of decision: QueueDecision) {
     guard let starts = decision.starts else { return }
-    if !starts.granted.isEmpty { arePickedWithinSchedule = starts.isWithinSchedule }
+    if !starts.granted.isEmpty { arePendingStartsWithinSchedule = starts.isWithinSchedule }
     guard !starts.scheduled.isEmpty else { return }
     let scheduled = Set(starts.scheduled)
-    picked.removeAll { scheduled.contains($0) }
-    engine.slots.update { scheduler in
+    pendingStarts.removeAll { scheduled.contains($0) }
+    engine.scheduler.update { scheduler in
       for id in starts.scheduled { scheduler.paused(id) }
       for record in decision.added { scheduler.finished(record.id) }
     }
@@ -84,7 +84,7 @@ extension QueueCoordinator {
 
   /// Registers its run once its start is stored: it receives commands from now on.
   func beginRun(of id: TransferID) {
-    releasePicked(id)
+    releasePendingStarts(id)
     runs[id].run = RunSupervisor.Run(
       context: RunContext(id: id, engine: engine, coordinator: self))
   }

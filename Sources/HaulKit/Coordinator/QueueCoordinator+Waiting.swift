@@ -43,7 +43,7 @@ extension QueueCoordinator {
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void
   ) async -> Bool {
     do throws(TransferError) {
-      try await turn.run { () async throws(TransferError) in
+      try await mutex.run { () async throws(TransferError) in
         try await commit(starting: false) { (queue, decision) throws(TransferError) in
           decide(&queue, &decision)
         }
@@ -60,7 +60,7 @@ extension QueueCoordinator {
     switch reason {
     case .retry(let time): return postpone(id, until: time)
     case .diskFull, .directoryMissing, .offline:
-      _ = waits.handle(.suspended(id, reason), at: engine.clock.now)
+      _ = waitMonitor.handle(.suspended(id, reason), at: engine.clock.now)
       waitsChanged()
     default: return
     }
@@ -103,10 +103,10 @@ extension QueueCoordinator {
   /// Checks the wait reasons, and releases the transfers whose reason is gone.
   private func checkWaits() async {
     forgetReleased()
-    let answers = await answers(to: waits.questions)
+    let results = await results(of: waitMonitor.checks)
     guard !isShutDown else { return }
     forgetReleased()
-    let released = waits.handle(.checked(answers), at: engine.clock.now)
+    let released = waitMonitor.handle(.checked(results), at: engine.clock.now)
     waitsChanged()
     await release(released)
     for id in released where queue.members.state(of: id) == .queued {
@@ -116,27 +116,27 @@ extension QueueCoordinator {
 
   /// Forgets transfers that a command has released meanwhile.
   private func forgetReleased() {
-    for id in Array(waits.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
-      _ = waits.handle(.left(id), at: engine.clock.now)
+    for id in Array(waitMonitor.ids) where queue.members[id]?.waiting.map({ $0 == .slot }) ?? true {
+      _ = waitMonitor.handle(.left(id), at: engine.clock.now)
     }
   }
 
   private func waitsChanged() {
-    engine.fullDevices.withLockedValue { $0 = waits.fullDevices }
-    deadlines.set(.waits, to: waits.nextCheck)
+    engine.fullDevices.withLockedValue { $0 = waitMonitor.fullDevices }
+    deadlines.set(.waits, to: waitMonitor.nextCheck)
   }
 
-  private func answers(
-    to questions: [WaitMonitor.Question]
-  ) async -> [WaitMonitor.Question: WaitMonitor.Answer] {
-    var answers: [WaitMonitor.Question: WaitMonitor.Answer] = [:]
-    for question in questions { answers[question] = await answer(to: question) }
-    return answers
+  private func results(
+    of checks: [WaitMonitor.Check]
+  ) async -> [WaitMonitor.Check: WaitMonitor.CheckResult] {
+    var results: [WaitMonitor.Check: WaitMonitor.CheckResult] = [:]
+    for check in checks { results[check] = await result(of: check) }
+    return results
   }
 
   /// Nil when the file threads have been stopped.
-  private func answer(to question: WaitMonitor.Question) async -> WaitMonitor.Answer? {
-    switch question {
+  private func result(of check: WaitMonitor.Check) async -> WaitMonitor.CheckResult? {
+    switch check {
     case .network: .network(isUp: engine.network.isUp)
     case .directory(let path):
       try? await engine.io.run { [disk = engine.disk] in
@@ -168,13 +168,13 @@ extension QueueCoordinator {
     guard !isShutDown, scheduleMonitor.isNeeded else { return }
     let wasOpen = scheduleMonitor.isOpen
     scheduleMonitor.check(at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
-    engine.slots.update { $0.closedReason = scheduleMonitor.closedReason }
+    engine.scheduler.update { $0.closedReason = scheduleMonitor.closedReason }
     // No timer is needed when nothing runs or waits for a slot: the next `add` checks the schedule.
-    deadlines.set(.schedule, to: queue.busy > 0 ? scheduleMonitor.nextCheck : nil)
+    deadlines.set(.schedule, to: queue.outstandingCount > 0 ? scheduleMonitor.nextCheck : nil)
     guard wasOpen != scheduleMonitor.isOpen else { return }
     guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }
     // A decision that starts nothing may have noticed the open window.
-    if queue.busy > 0 { deadlines.set(.hosts, to: engine.clock.now) }
+    if queue.outstandingCount > 0 { deadlines.set(.hosts, to: engine.clock.now) }
   }
 
   /// Stops the transfers that can resume: not steps, which would begin again, and not streams.
@@ -233,7 +233,7 @@ extension QueueCoordinator {
   private func slotReason(
     of id: TransferID, at now: (instant: Instant, wallSeconds: Double)
   ) -> WaitReason? {
-    engine.slots.update { $0.reason(for: id, at: now.instant, wallSeconds: now.wallSeconds) }
+    engine.scheduler.update { $0.reason(for: id, at: now.instant, wallSeconds: now.wallSeconds) }
   }
 
   /// The state of a member, with its wait reason.
@@ -250,10 +250,10 @@ extension QueueCoordinator {
     if reason == nil, let retryAt = runs.run(of: id)?.retryAt {
       reason = .retry(at: now.1 + max(.zero, retryAt - now.0) / .seconds(1))
     }
-    reason = reason.map(waits.updated)
+    reason = reason.map(waitMonitor.updated)
     // A start would not end this wait.
     if let time = reason?.attemptTime,
-      let pause = engine.slots.update({ $0.hostPause(for: id, at: now.0, wallSeconds: now.1) })
+      let pause = engine.scheduler.update({ $0.hostPause(for: id, at: now.0, wallSeconds: now.1) })
     {
       reason = .hostBackOff(until: max(pause, time))
     }

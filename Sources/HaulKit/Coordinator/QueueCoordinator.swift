@@ -20,19 +20,19 @@ package actor QueueCoordinator {
   }
 
   /// A decision of this size needs a few megabytes; the cost of a transaction is then negligible.
-  package static let portion = 8192
+  package static let portionSize = 8192
 
   let engine: Engine
   let store: any Store
   private(set) var queue = QueueMachine()
   var runs = RunSupervisor()
-  let turn = AsyncMutex()
+  let mutex = AsyncMutex()
   /// Calls of `add` that wait for the mutex, in order.
   var waitingAdds: [PendingAdd] = []
   let waiters = Waiters()
   let deadlines: DeadlineQueue<Deadline>
   /// Transfers with a wait reason that must be checked.
-  var waits = WaitMonitor()
+  var waitMonitor = WaitMonitor()
   /// Whether the schedule allows starts.
   var scheduleMonitor: ScheduleMonitor
   /// Transfers that the schedule stops or has stopped.
@@ -40,9 +40,9 @@ package actor QueueCoordinator {
   var stoppedBySchedule: Set<TransferID> = []
   var steps: [String: StepClosure] = [:]
   /// Transfers that have a slot, and whose start is not stored yet.
-  var picked: [TransferID] = []
+  var pendingStarts: [TransferID] = []
   /// Whether the schedule allowed those starts.
-  var arePickedWithinSchedule = false
+  var arePendingStartsWithinSchedule = false
   /// Whether a task is about to store ends, with all that arrive until then.
   var willStoreEnds = false
   /// Whether the store refused the last change that no caller asked for.
@@ -51,12 +51,12 @@ package actor QueueCoordinator {
   /// Whether a run did not stop in time and was abandoned.
   var hasAbandonedRuns = false
   /// The most members that one change of a command stores.
-  let portion: Int
+  let portionSize: Int
 
-  init(engine: Engine, store: any Store, portion: Int) {
+  init(engine: Engine, store: any Store, portionSize: Int) {
     self.engine = engine
     self.store = store
-    self.portion = max(portion, 1)
+    self.portionSize = max(portionSize, 1)
     scheduleMonitor = ScheduleMonitor(engine.localSchedule)
     deadlines = DeadlineQueue(clock: engine.clock, executor: engine.soleExecutor)
     deadlines.begin { [weak self] in await self?.due($0) }
@@ -74,7 +74,7 @@ package actor QueueCoordinator {
   /// hosts asked for.
   func scheduleStored() -> [TransferID] {
     let (now, wall) = (engine.clock.now, engine.clock.wallSeconds)
-    engine.slots.update { scheduler in
+    engine.scheduler.update { scheduler in
       for (host, until) in queue.hostPauses where until > wall {
         // The wall clock may have been set back.
         let left = min(.seconds(until - wall), RetryAfter.maximum)
@@ -99,7 +99,7 @@ extension QueueCoordinator {
   /// - Throws: what `decide` throws, and `io` or `disk-full` when it could not be stored; nothing
   ///   has changed then.
   func performDecision<Result>(_ decide: Decide<Result>) async throws(TransferError) -> Result {
-    try await turn.run { () async throws(TransferError) in try await commit(decide) }
+    try await mutex.run { () async throws(TransferError) in try await commit(decide) }
   }
 
   /// Carries out a decision about many members in portions, with less memory. Each portion is
@@ -113,11 +113,11 @@ extension QueueCoordinator {
       Void
   ) async throws(TransferError) {
     do throws(TransferError) {
-      try await turn.run { () async throws(TransferError) in
+      try await mutex.run { () async throws(TransferError) in
         var rest = ids[...]
         repeat {
-          let some = rest.prefix(portion)
-          rest = rest.dropFirst(portion)
+          let some = rest.prefix(portionSize)
+          rest = rest.dropFirst(portionSize)
           try await commit(starting: rest.isEmpty) { (queue, decision) throws(TransferError) in
             decide(some, rest.isEmpty, &queue, &decision)
           }
@@ -125,7 +125,7 @@ extension QueueCoordinator {
       }
     } catch {
       // Starts what the earlier portions allow.
-      if ids.count > portion { await startReady() }
+      if ids.count > portionSize { await startReady() }
       throw error
     }
   }

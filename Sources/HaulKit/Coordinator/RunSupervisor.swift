@@ -95,14 +95,14 @@ package struct RunSupervisor {
     }
   }
 
-  package func send(_ order: RunSignal, to id: TransferID) { run(of: id)?.context.send(order) }
+  package func send(_ order: RunOrder, to id: TransferID) { run(of: id)?.context.send(order) }
 
   /// Notes that its run has ended; the record of the run stays until the end is stored.
   /// - Returns: whether the end counts; false after `forget`.
   package mutating func ended(_ id: TransferID, _ end: RunEnd) -> Bool {
     guard let run = run(of: id), !run.isForceStopped else { return false }
     run.end = end
-    if end.isOver, !end.hasFailed { self[id].location = nil }
+    if end.isFinal, !end.hasFailed { self[id].location = nil }
     ended.append(id)
     return true
   }

@@ -12,8 +12,8 @@ struct Waiters: Sendable {
   let empty = ContinuationList<Int, Void>()
 
   /// Resumes the callers that wait until at most this many run or wait for a slot.
-  func resume(busy: Int) {
-    for number in 0...1 where busy <= number { empty.resume(number, ()) }
+  func resume(outstanding: Int) {
+    for number in 0...1 where outstanding <= number { empty.resume(number, ()) }
   }
 
   func endAll() {

@@ -8,7 +8,7 @@ final class DownloadInbox: HeartbeatReceiver {
     case event(DownloadMachine.Event)
     /// A request was answered: take the answer with `takeAnswer(to:)`.
     case answered(SegmentID)
-    case order(RunSignal)
+    case order(RunOrder)
     /// The timer that was set to this instant has fired.
     case timer(DownloadMachine.Timer, Instant)
     case tick

@@ -48,7 +48,8 @@ extension DownloadRun {
     if let old = driver.previous.location { await removeUnlessContinued(old) }
     await engine.hooks.recovered(id)
     let target = FileTarget(
-      claim: claim, url: request.url, io: engine.io, commits: engine.commits, clock: engine.clock)
+      claim: claim, url: request.url, io: engine.io, groupPublisher: engine.groupPublisher,
+      clock: engine.clock)
     self.target = target
     (machine.rules.existing, machine.rules.needsExisting) = (claim.existing, claim.needsExisting)
     if target.recovery.published {
@@ -130,7 +131,7 @@ extension DownloadRun {
   /// Releases the target now, or after the end of the transfer is stored.
   mutating func releaseTarget(_ end: RunEnd) async {
     guard let claim else { return }
-    guard end.isOver else { return engine.targets.keep(claim.key) }
+    guard end.isFinal else { return engine.targets.keep(claim.key) }
     guard driver.isStored, end.hasFile else { return engine.targets.release(claim.key) }
     let (part, key, targets) = (claim.part, claim.key, engine.targets)
     await context.report(

@@ -7,7 +7,7 @@ extension DownloadRun {
     switch command {
     case .open(let id, let fetch): open(id, fetch)
     case .bind(let id): await bind(toAnswerOf: id)
-    case .receive(let id, let body, let version): await receive(id, body, begin: version)
+    case .receive(let id, let body, let version): await receive(id, body, newVersion: version)
     case .compare(let id, let range): compare(id, range)
     case .noteMixedVersions: await noteMixedVersions()
     case .drop(let id): drop(id)
@@ -15,7 +15,7 @@ extension DownloadRun {
     case .begin(let version): await begin(version)
     case .requestConnection: requestConnection()
     case .releaseConnection:
-      engine.slots.update { _ = $0.releaseConnection(for: id) }
+      engine.scheduler.update { _ = $0.releaseConnection(for: id) }
       await context.report(.slotsChanged)
     case .wake(let timer, let delay): wake(timer, at: now + delay)
     case .releaseSlot: await context.report(.slotReleased(until: retryAt))
@@ -23,7 +23,7 @@ extension DownloadRun {
     case .limitHost(let error): await limitHost(error)
     case .pauseHost(let delay):
       await pauseHost(until: now + delay)
-    case .hostFailed(let delay): await hostFailed(askAgain: delay)
+    case .hostFailed(let delay): await hostFailed(nextTrial: delay)
     case .verify(let checksums): verify(checksums)
     case .publish(let version): await publish(version)
     case .phase(let phase, let reason):
@@ -51,15 +51,15 @@ extension DownloadRun {
     let host = host
     switch choice.reason {
     case .noGain, .slower:
-      engine.slots.update { $0.noteChosenConnections(choice.connections, of: host) }
+      engine.scheduler.update { $0.noteChosenConnections(choice.connections, of: host) }
     case .limit where choice.rate != nil:
-      engine.slots.update { $0.noteChosenConnections(nil, of: host) }
+      engine.scheduler.update { $0.noteChosenConnections(nil, of: host) }
     case .limit, .refused, .remembered: break
     }
   }
 
   private func requestConnection() {
-    if engine.slots.update({ $0.grantConnection(for: id) }) {
+    if engine.scheduler.update({ $0.grantConnection(for: id) }) {
       inbox.post(.event(.connectionGranted))
     }
   }
@@ -73,7 +73,7 @@ extension DownloadRun {
   }
 
   private func pauseHost(until instant: Instant) async {
-    engine.slots.update { $0.pauseHost(host, until: instant) }
+    engine.scheduler.update { $0.pauseHost(host, until: instant) }
     await context.report(.hostPaused(until: instant))
   }
 }

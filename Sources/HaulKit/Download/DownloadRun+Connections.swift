@@ -31,7 +31,7 @@ extension DownloadRun {
   private func mayBeginAtOnce(_ fetch: FetchRequest) -> Bool {
     guard !fetch.isAdditional, engine.prepare == nil else { return false }
     let host = host
-    return engine.slots.update { $0.transfers(of: host) > 1 && $0.pauseEnd(of: host) == nil }
+    return engine.scheduler.update { $0.transfers(of: host) > 1 && $0.pauseEnd(of: host) == nil }
   }
 
   private func answerHandler(
@@ -47,13 +47,13 @@ extension DownloadRun {
 
   /// Receives the body of an answer; returns with its end if all of it has arrived.
   mutating func receive(
-    _ id: SegmentID, _ body: ResponseBody, begin version: DownloadMachine.Version?
+    _ id: SegmentID, _ body: ResponseBody, newVersion version: DownloadMachine.Version?
   ) async {
     guard let response = takeResponse(id), let target else { return }
     // The new version has no bytes of an earlier run.
     if version != nil { reused = 0 }
     let receiver = SegmentReceiver(
-      id: id, context: context, response: response, body: body, begin: version,
+      id: id, context: context, response: response, body: body, newVersion: version,
       checksums: machine.checksums(of: version), target: target, plan: plan,
       maximumSize: request.maximumSize, inbox: inbox)
     if response.collected != nil, !isRateLimited {

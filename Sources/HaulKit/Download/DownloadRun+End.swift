@@ -125,7 +125,7 @@ extension DownloadRun {
 
   /// Releases its connection to another transfer, unless too many transfers wait for the disk.
   private func waitForDiskWithoutSlot() async {
-    guard engine.slots.update({ $0.yieldSlotForDisk(id) }) else { return }
+    guard engine.scheduler.update({ $0.yieldSlotForDisk(id) }) else { return }
     await context.report(.slotsChanged)
   }
 

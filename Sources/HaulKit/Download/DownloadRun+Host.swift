@@ -8,7 +8,7 @@ extension DownloadRun {
 
   /// Notes an answer, and informs the machine whether other transfers of the host are served.
   mutating func noteAnswer() async {
-    let (isOutageOver, servesOthers) = engine.slots.update {
+    let (isOutageOver, servesOthers) = engine.scheduler.update {
       ($0.hostAnswered(for: id), $0.hostServesOthers(than: id))
     }
     machine.hostServesOthers = servesOthers
@@ -24,21 +24,21 @@ extension DownloadRun {
     default: return
     }
     let (id, host) = (id, host)
-    (machine.host, machine.isHostPaused) = engine.slots.update {
+    (machine.hostHealth, machine.isHostPaused) = engine.scheduler.update {
       ($0.hostHealth(for: id), $0.pauseEnd(of: host).map { $0 > now } ?? false)
     }
   }
 
-  func hostFailed(askAgain delay: Duration?) async {
+  func hostFailed(nextTrial delay: Duration?) async {
     let now = engine.clock.now
-    engine.slots.update { $0.hostFailed(for: id, at: now, askAgain: delay.map { now + $0 }) }
+    engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: delay.map { now + $0 }) }
     await context.report(.slotsChanged)
   }
 
   /// Notes that the host refused a connection while others stay open, and emits its lower limit.
   func limitHost(_ error: TransferError) async {
     let now = engine.clock.now
-    if let limit = engine.slots.update({ $0.connectionRefused(for: id, at: now) }) {
+    if let limit = engine.scheduler.update({ $0.connectionRefused(for: id, at: now) }) {
       engine.logger.info(
         "\(host) is limited to \(limit) connection\(limit == 1 ? "" : "s") for now: \(error.message)",
         metadata: ["transfer": "\(id)"])

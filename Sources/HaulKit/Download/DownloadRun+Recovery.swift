@@ -29,7 +29,7 @@ extension DownloadRun {
       received: recovery.received)
     if request.allowUnverified || !recovered.hasSameTokens, recovered.isSameAddress {
       // Without readable bytes there is nothing to compare.
-      recovered.places = (try? await target.comparisonRanges()) ?? []
+      recovered.comparisonRanges = (try? await target.comparisonRanges()) ?? []
     }
     return recovered
   }
@@ -42,7 +42,7 @@ extension DownloadRun {
 
   /// Whether a cancel deletes the bytes on disk. It does not if all of them are of another address.
   var mayDiscard: Bool {
-    guard let head = target?.recovery.head, !machine.hasReplaced else { return true }
+    guard let head = target?.recovery.head, !machine.hasBytesOfThisRun else { return true }
     return head.matches(request.url) || driver.previous.location != nil
   }
 }

@@ -53,7 +53,7 @@ struct DownloadRun: ~Copyable {
     started = engine.clock.now
     var rules = driver.rules(of: engine)
     let host = driver.request.url.origin.authority
-    rules.rememberedConnections = engine.slots.update { $0.chosenConnections(of: host) }
+    rules.rememberedConnections = engine.scheduler.update { $0.chosenConnections(of: host) }
     machine = DownloadMachine(rules: rules, now: started)
     let window = driver.stream.map {
       StreamWindow(size: $0.size, connections: max(driver.request.connections, 1))
@@ -74,7 +74,7 @@ struct DownloadRun: ~Copyable {
     if let reason = await waitReason(behind: end) { end = .suspended(reason) }
     await releaseTarget(end)
     driver.stream?.finish(end.outcome)
-    if let location, !end.isOver || (end.hasFailed && received > 0) {
+    if let location, !end.isFinal || (end.hasFailed && received > 0) {
       await context.report(.bytesLocated(location))
     }
     return end
@@ -141,7 +141,7 @@ struct DownloadRun: ~Copyable {
     }
   }
 
-  private mutating func follow(_ order: RunSignal) async {
+  private mutating func follow(_ order: RunOrder) async {
     switch order {
     case .slotGranted:
       // The wait is over, perhaps early.
@@ -156,7 +156,7 @@ struct DownloadRun: ~Copyable {
   }
 
   private mutating func delivered() async {
-    engine.slots.update { $0.noteDelivering(id) }
+    engine.scheduler.update { $0.noteDelivering(id) }
     guard request.startOver, !hasReportedStart else { return }
     hasReportedStart = true
     await context.report(.startedOver)
@@ -165,7 +165,7 @@ struct DownloadRun: ~Copyable {
   /// Starts the machine if the connection of its slot is still available. If the host now has a
   /// pause or a lower limit, it releases the slot and waits in its old position.
   private mutating func begin(_ event: DownloadMachine.Event) async {
-    if engine.slots.update({ $0.grantConnection(for: id) }) {
+    if engine.scheduler.update({ $0.grantConnection(for: id) }) {
       waitingStart = nil
       await handle(event)
       if case .start = event { expectDigests() }

@@ -25,7 +25,7 @@ struct FileSegmentWriter: SegmentWriter {
     let (part, now, beginning, extent) = (part, clock.now, beginning, extent)
     self.beginning = nil
     self.extent = try await io.run { () throws(TransferError) in
-      if let beginning { try part.begin(beginning, isAllThere: isLast) }
+      if let beginning { try part.begin(beginning, hasWholeBody: isLast) }
       var writer = extent
       for (bytes, offset) in pieces {
         var next: ExtentWriter
@@ -54,12 +54,12 @@ struct FileSegmentWriter: SegmentWriter {
 }
 
 extension PartFile {
-  /// - Parameter isAllThere: whether the whole body has arrived. If so, no space is reserved, but
+  /// - Parameter hasWholeBody: whether the whole body has arrived. If so, no space is reserved, but
   ///   it is refused when there is none.
   fileprivate func begin(
-    _ beginning: FileSegmentWriter.Beginning, isAllThere: Bool
+    _ beginning: FileSegmentWriter.Beginning, hasWholeBody: Bool
   ) throws(TransferError) {
-    if isAllThere, let length = beginning.head.length { try ensureRoom(for: length) }
-    try begin(beginning.head, digesting: beginning.digests, reserving: !isAllThere)
+    if hasWholeBody, let length = beginning.head.length { try ensureRoom(for: length) }
+    try begin(beginning.head, digesting: beginning.digests, reserving: !hasWholeBody)
   }
 }

@@ -6,7 +6,7 @@ struct FileTarget: DownloadTarget {
   let claim: TargetClaim
   let url: ResourceURL
   let io: BlockingIO
-  let commits: GroupPublish
+  let groupPublisher: GroupPublisher
   let clock: any TransferClock
 
   private var part: PartFile { claim.part }
@@ -92,12 +92,12 @@ struct FileTarget: DownloadTarget {
     _ completionHandler: @escaping @Sendable (Result<String?, TransferError>) -> Void
   ) {
     if part.isDeferred {
-      return commits.publish(claim, length: length, modified: modified, completionHandler)
+      return groupPublisher.publish(claim, length: length, modified: modified, completionHandler)
     }
     io.start { [claim] isStopped in
       completionHandler(
         Result { () throws(TransferError) in
-          guard !isStopped else { throw GroupPublish.threadsStoppedError }
+          guard !isStopped else { throw GroupPublisher.threadsStoppedError }
           return try claim.publishAndRelease(length: length, modified: modified)
         })
     }

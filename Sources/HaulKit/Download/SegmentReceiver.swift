@@ -7,7 +7,7 @@ struct SegmentReceiver: Sendable {
   let response: FetchResponse
   let body: ResponseBody
   /// A version to begin with the first byte.
-  let begin: DownloadMachine.Version?
+  let newVersion: DownloadMachine.Version?
   /// The digests that the version must have.
   let checksums: [Checksum]
   let target: any DownloadTarget
@@ -26,7 +26,7 @@ struct SegmentReceiver: Sendable {
     var state = State(
       position: body.start,
       writer: target.writer(
-        for: id, beginning: begin.map { ($0, checksums) },
+        for: id, beginning: newVersion.map { ($0, checksums) },
         onOwnThread: response.executor != nil))
     var failure: TransferError?
     do {
@@ -60,7 +60,7 @@ struct SegmentReceiver: Sendable {
       for chunk in chunks { if try await take(chunk, &state) { return } }
       return try await ended(state)
     }
-    if let length = begin?.length { try await target.ensureRoom(for: length) }
+    if let length = newVersion?.length { try await target.ensureRoom(for: length) }
     var chunks = response.body.makeAsyncIterator()
     while true {
       idleTimer?.begin(at: engine.clock.now)
@@ -119,7 +119,7 @@ struct SegmentReceiver: Sendable {
     }
     try await state.writer.write(pieces, isLast: grant.isLast)
     let isWhole = plan.update { state in
-      state.plan.wrote(id)
+      state.plan.noteWritten(id)
       return state.plan.isComplete
     }
     if !state.hasDelivered {
@@ -136,8 +136,8 @@ struct SegmentReceiver: Sendable {
       throw TransferError(.connectionLost, "the body ended early", isRetryable: true)
     }
     // An empty body of unknown length also begins a version.
-    if let begin, state.position == body.start {
-      try await target.begin(begin, checksums: checksums)
+    if let newVersion, state.position == body.start {
+      try await target.begin(newVersion, checksums: checksums)
     }
   }
 

@@ -12,9 +12,9 @@ package final class StreamBuffer: Sendable {
     /// By the offset of their first byte; without overlaps.
     var chunks: [Int64: ChunkSlice] = [:]
     /// The end of what the reader was given.
-    var given: Int64 = 0
+    var givenEnd: Int64 = 0
     /// The end of what the reader has finished with.
-    var read: Int64 = 0
+    var readEnd: Int64 = 0
     var bufferedBytes: Int64 = 0
     var peakBuffered: Int64 = 0
     var digest: IncrementalDigest?
@@ -88,7 +88,7 @@ extension StreamBuffer {
       guard Self.fits(first, end, state, size) else { return false }
       for piece in pieces {
         state.chunks[piece.offset] =
-          piece.offset == state.given ? piece.bytes : piece.bytes.compact
+          piece.offset == state.givenEnd ? piece.bytes : piece.bytes.compact
         state.bufferedBytes += Int64(piece.bytes.count)
       }
       state.peakBuffered = max(state.peakBuffered, state.bufferedBytes)
@@ -113,19 +113,21 @@ extension StreamBuffer {
   private static func fits(
     _ first: Int64, _ end: Int64, _ state: borrowing State, _ size: Int64
   ) -> Bool {
-    first <= state.read || end <= state.read + size
+    first <= state.readEnd || end <= state.readEnd + size
   }
 
   /// Calls `completionHandler` once everything before `length` has been read.
   func whenRead(_ length: Int64, _ completionHandler: @escaping @Sendable () -> Void) {
     let number = state.withLockedValue { $0.number() }
-    change { $0.waiters[number] = Waiter(holds: { $0.read >= length }, resume: completionHandler) }
+    change {
+      $0.waiters[number] = Waiter(holds: { $0.readEnd >= length }, resume: completionHandler)
+    }
   }
 
   /// Returns when everything before `length` has been read.
   /// - Throws: `interrupted`.
   func waitUntilRead(_ length: Int64) async throws(TransferError) {
-    await wait { $0.read >= length }
+    await wait { $0.readEnd >= length }
     if Task.isCancelled { throw TransferError(.interrupted, "stopped", isRetryable: true) }
   }
 
@@ -151,37 +153,37 @@ extension StreamBuffer {
         try end.get()
         return nil
       }
-      await wait { $0.chunks[$0.given] != nil || $0.end != nil }
+      await wait { $0.chunks[$0.givenEnd] != nil || $0.end != nil }
       if Task.isCancelled { throw TransferError(.cancelled, "the stream no longer has a reader") }
     }
   }
 
   private func releaseRead() {
     let moved = change { state -> (@Sendable () -> Void)? in
-      guard state.read < state.given, let plan = state.plan else { return nil }
-      let before = state.read
-      state.bufferedBytes -= state.given - state.read
-      state.read = state.given
+      guard state.readEnd < state.givenEnd, let plan = state.plan else { return nil }
+      let before = state.readEnd
+      state.bufferedBytes -= state.givenEnd - state.readEnd
+      state.readEnd = state.givenEnd
       let piece = plan.update { shared in
-        shared.plan.read(upTo: state.given)
+        shared.plan.noteRead(upTo: state.givenEnd)
         return shared.plan.window?.piece ?? .max
       }
-      return before / piece < state.read / piece ? state.moved : nil
+      return before / piece < state.readEnd / piece ? state.moved : nil
     }
     moved?()
   }
 
   private func give() -> ChunkSlice? {
     change { state in
-      guard let plan = state.plan, let chunk = state.chunks[state.given] else { return nil }
+      guard let plan = state.plan, let chunk = state.chunks[state.givenEnd] else { return nil }
       // The version may have been discarded at this moment.
       guard plan.update({ $0.plan.commitToReader(generation: state.generation) }) else {
         state.chunks = [:]
         state.bufferedBytes = 0
         return nil
       }
-      state.chunks[state.given] = nil
-      state.given += Int64(chunk.count)
+      state.chunks[state.givenEnd] = nil
+      state.givenEnd += Int64(chunk.count)
       return chunk
     }
   }

@@ -27,7 +27,7 @@ final class TargetReservations: Sendable {
   }
 
   private let state = NIOLockedValueBox(State())
-  private let searching = NIOLock()
+  private let searchLock = NIOLock()
 
   /// Reserves a target for a running transfer; false when another has it.
   func hold(_ key: Key, for id: TransferID, _ url: ResourceURL) -> Bool {
@@ -73,12 +73,12 @@ final class TargetReservations: Sendable {
   }
 
   /// The address that a target is reserved for.
-  func holder(of key: Key) -> ResourceURL? { state.withLockedValue { $0.holders[key]?.url } }
+  func reservedURL(of key: Key) -> ResourceURL? { state.withLockedValue { $0.holders[key]?.url } }
 
   /// Runs one search for a name at a time: otherwise one search would see a name as reserved that
   /// another only checks.
   func search<Value>(_ body: () throws(TransferError) -> Value) throws(TransferError) -> Value {
-    try searching.withLock {
+    try searchLock.withLock {
       Result { () throws(TransferError) in try body() }
     }.get()
   }

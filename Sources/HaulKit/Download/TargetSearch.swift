@@ -208,7 +208,8 @@ struct TargetSearch {
   }
 
   private var inUse: TransferError {
-    let other = reservations.holder(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
+    let other =
+      reservations.reservedURL(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
     return TransferError(
       .inUse,
       "\(other) already using the target \(name.text); leave one out, or give it another name"

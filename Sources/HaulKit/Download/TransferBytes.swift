@@ -26,12 +26,12 @@ public struct TransferBytes: AsyncSequence, Sendable {
   /// Reads the bytes of one transfer.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let reading: Reading
-    var turns = PeriodicYield()
+    var periodicYield = PeriodicYield()
 
     /// The next bytes; nil when the transfer has completed and everything was read.
     /// - Throws: why it failed; `interrupted` when it was paused; `cancelled`.
     public mutating func next() async throws(TransferError) -> Chunk? {
-      await turns.next()
+      await periodicYield.next()
       return try await reading.buffer.next().map { Chunk(slice: $0) }
     }
 
@@ -39,7 +39,7 @@ public struct TransferBytes: AsyncSequence, Sendable {
     public mutating func next(
       isolation actor: isolated (any Actor)?
     ) async throws(TransferError) -> Chunk? {
-      await turns.next()
+      await periodicYield.next()
       return try await reading.buffer.next().map { Chunk(slice: $0) }
     }
   }

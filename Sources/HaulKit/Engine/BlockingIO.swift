@@ -6,18 +6,18 @@ package import NIOPosix
 /// block.
 package struct BlockingIO: Sendable {
   private let pool: NIOThreadPool?
-  private let pace: DiskLatency?
+  private let diskLatency: DiskLatency?
   private var waitsInPlace = false
 
   /// Runs calls on the threads of a started pool. Without a `clock`, no call runs in place.
   package init(pool: NIOThreadPool = .singleton, clock: (any TransferClock)? = nil) {
     self.pool = pool
-    pace = clock.map { DiskLatency(clock: $0) }
+    diskLatency = clock.map { DiskLatency(clock: $0) }
   }
 
   private init(withoutPool: Void) {
     pool = nil
-    pace = nil
+    diskLatency = nil
   }
 
   /// Runs calls on the calling thread; for simulations, where no disk blocks.
@@ -27,7 +27,7 @@ package struct BlockingIO: Sendable {
   /// without urgent work. A change of threads takes longer than a write into the page cache.
   package var inPlace: BlockingIO {
     var other = self
-    other.waitsInPlace = pace != nil
+    other.waitsInPlace = diskLatency != nil
     return other
   }
 
@@ -87,8 +87,8 @@ extension BlockingIO {
   package func runHere<Value>(
     _ body: () throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {
-    guard waitsInPlace, let pace, let began = pace.nowIfFast else { return nil }
-    return try pace.timing(body, since: began)
+    guard waitsInPlace, let diskLatency, let began = diskLatency.nowIfFast else { return nil }
+    return try diskLatency.timing(body, since: began)
   }
 }
 

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 /// Whether the disk was fast lately. A write into the page cache takes microseconds, unless there
 /// are too many dirty pages or the file server is far away.
 final class DiskLatency: Sendable {
-  private static let slow: Duration = .milliseconds(50)
+  private static let slowThreshold: Duration = .milliseconds(50)
   /// How long no call runs in place after a slow one.
   private static let slowPeriod: Duration = .seconds(1)
 
@@ -28,7 +28,7 @@ final class DiskLatency: Sendable {
   ) throws(TransferError) -> Value {
     defer {
       let now = clock.now
-      if now - began >= Self.slow {
+      if now - began >= Self.slowThreshold {
         slowUntil.withLockedValue { $0 = now + Self.slowPeriod }
       }
     }

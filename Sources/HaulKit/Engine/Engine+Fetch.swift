@@ -9,7 +9,7 @@ extension Engine {
     _ request: FetchRequest, of host: String, _ idleTimer: IdleTimer? = nil
   ) async throws -> FetchResponse {
     idleTimer?.end()
-    while let end = slots.update({ $0.pauseEnd(of: host) }), end > clock.now {
+    while let end = scheduler.update({ $0.pauseEnd(of: host) }), end > clock.now {
       try await clock.sleep(until: end)
     }
     idleTimer?.begin(at: clock.now)

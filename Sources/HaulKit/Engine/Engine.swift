@@ -23,10 +23,10 @@ package final class Engine: Sendable {
   package let hooks: Hooks
   /// Runs programs; nil where programs are not supported.
   let programs: (any Programs)?
-  /// Where the addresses of unfinished uploads are stored; nil for only in `uploads`.
+  /// Where the addresses of unfinished uploads are stored; nil for only in `uploadRecords`.
   let uploadDirectory: String?
   /// Unfinished uploads that are not stored.
-  let uploads = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
+  let uploadRecords = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
   /// The most bytes of a stream that are buffered for its reader.
   let streamWindow: Int64
   let httpVersion: TransferManager.Configuration.HTTPVersion
@@ -34,14 +34,14 @@ package final class Engine: Sendable {
   let prepare: RequestPreparation?
   let hub: EventHub
   let heartbeat: Heartbeat
-  let commits: GroupPublish
-  private let sharing: HTTP2Origins
+  let groupPublisher: GroupPublisher
+  private let http2Origins: HTTP2Origins
   /// The threads of transfers; empty for the global executor.
   package let executors: [any TaskExecutor]
   /// The thread of everything else, so that one thread decides the order; nil for the global
   /// executor.
   let soleExecutor: (any TaskExecutor)?
-  let slots: LockedScheduler
+  let scheduler: LockedScheduler
   let targets = TargetReservations()
   let random: SharedRandom
   let logger: Logger
@@ -72,11 +72,11 @@ package final class Engine: Sendable {
     prepare = configuration.prepare
     streamWindow = configuration.streamWindow
     uploadDirectory = configuration.uploadDirectory
-    hub = EventHub(limit: configuration.keptEvents)
+    hub = EventHub(limit: configuration.eventLogLimit)
     heartbeat = Heartbeat(clock: clock, executor: soleExecutor)
-    commits = GroupPublish(io: io)
-    sharing = HTTP2Origins()
-    slots = LockedScheduler(configuration)
+    groupPublisher = GroupPublisher(io: io)
+    http2Origins = HTTP2Origins()
+    scheduler = LockedScheduler(configuration)
     random = SharedRandom(seed: seed)
     logger = configuration.logger
   }
@@ -86,7 +86,7 @@ package final class Engine: Sendable {
   /// - Throws: `CancellationError`.
   func take(upTo bytes: Int, for id: TransferID) async throws -> Int {
     guard throttle.isLimited else { return bytes }
-    let priority = slots.update { $0.priority(of: id) }
+    let priority = scheduler.update { $0.priority(of: id) }
     return try await throttle.take(upTo: bytes, for: id, priority: priority ?? .default)
   }
 
@@ -97,14 +97,14 @@ package final class Engine: Sendable {
     case .http1: false
     case .http2: true
     case .automatic:
-      slots.update { $0.transfers(of: origin.authority) } > 1
-        || sharing.isOpen(to: origin, at: clock.now)
+      scheduler.update { $0.transfers(of: origin.authority) } > 1
+        || http2Origins.isOpen(to: origin, at: clock.now)
     }
   }
 
   /// Notes the answer of an origin.
   func note(_ head: ResponseHead) {
-    if head.version == "HTTP/2" { sharing.answered(head.url.origin, at: clock.now) }
+    if head.version == "HTTP/2" { http2Origins.answered(head.url.origin, at: clock.now) }
   }
 
   /// The executor of a transfer. Transfers that may share a connection share a thread; others are

@@ -17,11 +17,11 @@ package struct MemoryStore: Store {
     var lastEvent = 0
   }
 
-  private let keptEvents: Int
+  private let eventLogLimit: Int
   private let state = NIOLockedValueBox(State())
 
-  /// - Parameter keptEvents: how many state changes the log keeps.
-  package init(keptEvents: Int = 10_000) { self.keptEvents = keptEvents }
+  /// - Parameter eventLogLimit: how many state changes the log keeps.
+  package init(eventLogLimit: Int = 10_000) { self.eventLogLimit = eventLogLimit }
 
   package var isDurable: Bool { false }
 
@@ -55,7 +55,7 @@ package struct MemoryStore: Store {
       if let batch = change.batch { state.batches[batch.key] = batch.ids }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
-      while state.events.count > keptEvents { state.events.removeFirst() }
+      while state.events.count > eventLogLimit { state.events.removeFirst() }
       return true
     }
     guard isDone else { throw TransferError(.io, "an id or an identifier was added twice") }

@@ -24,18 +24,18 @@ struct ThrottleQueue: Sendable {
     }
   }
 
-  private var share: RateFairQueue
+  private var fairQueue: RateFairQueue
   private var followers: [Ticket: CheckedContinuation<Role, Never>] = [:]
   /// What was granted to tasks that have not suspended yet.
   private var granted: [Ticket: Int] = [:]
   private var leader: (ticket: Ticket, until: Instant)?
 
-  init(_ share: RateFairQueue) { self.share = share }
+  init(_ fairQueue: RateFairQueue) { self.fairQueue = fairQueue }
 
   mutating func ask(
     upTo bytes: Int, for id: TransferID?, weight: Int, at now: Instant
   ) -> (Ticket, Role, Continuations) {
-    let ticket = share.ask(upTo: bytes, for: id, weight: weight, at: now)
+    let ticket = fairQueue.ask(upTo: bytes, for: id, weight: weight, at: now)
     var wakes = Continuations()
     grantDue(at: now, &wakes)
     let role = role(of: ticket, at: now)
@@ -58,7 +58,7 @@ struct ThrottleQueue: Sendable {
   mutating func serve(as sleeper: Ticket, at now: Instant) -> (Instant?, Continuations) {
     var wakes = Continuations()
     grantDue(at: now, &wakes)
-    if leader?.ticket == sleeper, let next = share.nextDue(at: now) {
+    if leader?.ticket == sleeper, let next = fairQueue.nextDue(at: now) {
       leader = (sleeper, next.instant)
       return (next.instant, wakes)
     }
@@ -67,7 +67,7 @@ struct ThrottleQueue: Sendable {
   }
 
   mutating func setRate(_ rate: Int64?, at now: Instant) -> Continuations {
-    share.setRate(rate, at: now)
+    fairQueue.setRate(rate, at: now)
     var wakes = Continuations()
     grantDue(at: now, &wakes)
     chooseLeader(at: now, &wakes)
@@ -76,7 +76,7 @@ struct ThrottleQueue: Sendable {
 
   /// Removes a cancelled task, and appoints another leader if it led.
   mutating func withdraw(_ ticket: Ticket, at now: Instant) -> Continuations {
-    share.withdraw(ticket)
+    fairQueue.withdraw(ticket)
     granted[ticket] = nil
     var wakes = Continuations()
     wake(ticket, .withdrawn, &wakes)
@@ -87,7 +87,7 @@ struct ThrottleQueue: Sendable {
 
 extension ThrottleQueue {
   private mutating func grantDue(at now: Instant, _ wakes: inout Continuations) {
-    for grant in share.due(at: now) {
+    for grant in fairQueue.due(at: now) {
       if !wake(grant.ticket, .granted(grant.bytes), &wakes) {
         granted[grant.ticket] = grant.bytes
       }
@@ -106,7 +106,9 @@ extension ThrottleQueue {
   /// What a task that has not suspended must do.
   private mutating func role(of ticket: Ticket, at now: Instant) -> Role {
     if let bytes = granted.removeValue(forKey: ticket) { return .granted(bytes) }
-    guard share.isWaiting(ticket), let next = share.nextDue(at: now) else { return .withdrawn }
+    guard fairQueue.isWaiting(ticket), let next = fairQueue.nextDue(at: now) else {
+      return .withdrawn
+    }
     guard needsLeader(from: next.instant) else { return .follow }
     leader = (ticket, next.instant)
     return .lead(from: next.instant)
@@ -119,7 +121,7 @@ extension ThrottleQueue {
 
   /// Makes a suspended task the leader if none leads in time; other tasks check that themselves.
   private mutating func chooseLeader(at now: Instant, _ wakes: inout Continuations) {
-    guard let next = share.nextDue(at: now), needsLeader(from: next.instant),
+    guard let next = fairQueue.nextDue(at: now), needsLeader(from: next.instant),
       let ticket = followers[next.ticket] == nil ? followers.keys.first : next.ticket
     else { return }
     wake(ticket, .lead(from: next.instant), &wakes)

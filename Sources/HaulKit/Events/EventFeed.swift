@@ -92,7 +92,7 @@ final class EventFeed: Sendable {
         switch await hub.next(key, atMost: most) {
         case .events(let events): return .fromHub(await store.identified(events))
         case .missed(let numbers): guard await recover(numbers) else { return .fromHub([]) }
-        case .lost, .end: return .fromHub([])
+        case .needsSnapshot, .end: return .fromHub([])
         }
       }
     }

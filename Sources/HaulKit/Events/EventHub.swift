@@ -27,7 +27,7 @@ final class EventHub: Sendable {
     /// State changes with these numbers must be read from the store.
     case missed(ClosedRange<Int>)
     /// The present state of the transfer must be read.
-    case lost
+    case needsSnapshot
     case end
   }
 
@@ -199,7 +199,7 @@ extension HubState {
   ) -> EventHub.Waiter? {
     guard let transfer = key.transfer else {
       defer {
-        isAwaited = true
+        mayHaveWaiters = true
         subscribers[key.number]?.waiter = waiter
         subscribers[key.number]?.most = most
       }

@@ -10,7 +10,7 @@ extension HubState {
   mutating func addSubscriber(_ number: UInt64, to id: TransferID) {
     var subscriber = TransferSubscriber()
     if let known = live[id], known.isWhole, let progress = known.progress {
-      subscriber.whole = TransferEvent(
+      subscriber.completeProgress = TransferEvent(
         number: nil, id: id, identity: nil, kind: .progress(progress))
     }
     transferSubscribers[id, default: [:]][number] = subscriber
@@ -20,11 +20,11 @@ extension HubState {
   /// - Returns: the progress of 100 % that it has not received, unless a restart made it obsolete.
   mutating func continueSubscriber(_ number: UInt64, to id: TransferID) -> TransferEvent? {
     defer {
-      transferSubscribers[id]?[number]?.isLost = false
-      transferSubscribers[id]?[number]?.whole = nil
+      transferSubscribers[id]?[number]?.needsSnapshot = false
+      transferSubscribers[id]?[number]?.completeProgress = nil
     }
     if let known = live[id], !known.isWhole { return nil }
-    return transferSubscribers[id]?[number]?.whole
+    return transferSubscribers[id]?[number]?.completeProgress
   }
 
   /// Delivers an event to the subscribers of its transfer.
@@ -35,8 +35,8 @@ extension HubState {
 
   private mutating func deliver(_ event: TransferEvent, at index: Int) {
     guard var subscriber = transferSubscribers[event.id]?.values[index] else { return }
-    if subscriber.isLost {
-      if event.isWhole { transferSubscribers[event.id]?.values[index].whole = event }
+    if subscriber.needsSnapshot {
+      if event.isWhole { transferSubscribers[event.id]?.values[index].completeProgress = event }
       return
     }
     if let waiter = subscriber.waiter {
@@ -46,8 +46,8 @@ extension HubState {
       subscriber.events.append(event)
     } else {
       // Too many unread events: the present state replaces them.
-      let whole = event.isWhole ? event : subscriber.events.last { $0.isWhole }
-      subscriber = TransferSubscriber(whole: whole)
+      let completeProgress = event.isWhole ? event : subscriber.events.last { $0.isWhole }
+      subscriber = TransferSubscriber(completeProgress: completeProgress)
     }
     transferSubscribers[event.id]?.values[index] = subscriber
   }
@@ -56,7 +56,8 @@ extension HubState {
   mutating func deliverToSubscribers(progress event: TransferEvent) {
     guard let count = transferSubscribers[event.id]?.count else { return }
     for index in 0..<count {
-      guard let subscriber = transferSubscribers[event.id]?.values[index], !subscriber.isLost else {
+      guard let subscriber = transferSubscribers[event.id]?.values[index], !subscriber.needsSnapshot
+      else {
         continue
       }
       if subscriber.waiter != nil {
@@ -72,7 +73,7 @@ extension HubState {
     _ number: UInt64, of id: TransferID, atMost most: Int
   ) -> EventHub.Delivery? {
     guard var subscriber = transferSubscribers[id]?[number] else { return .end }
-    if subscriber.isLost { return .lost }
+    if subscriber.needsSnapshot { return .needsSnapshot }
     if !subscriber.events.isEmpty {
       let events = Array(subscriber.events.prefix(most))
       subscriber.events.removeFirst(events.count)

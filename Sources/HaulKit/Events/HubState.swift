@@ -21,9 +21,9 @@ struct HubState {
     var events: Deque<TransferEvent> = []
     var progress: TransferEvent?
     /// Whether it must read the transfer's present state first.
-    var isLost = true
+    var needsSnapshot = true
     /// While it is lost: the progress of 100 % that it has not received, which no state replaces.
-    var whole: TransferEvent?
+    var completeProgress: TransferEvent?
     var waiter: EventHub.Waiter?
   }
 
@@ -38,7 +38,7 @@ struct HubState {
 
     /// The progress event that shows a completed transfer as 100 %; nil if one was emitted already.
     /// For a step it uses the total that the step reported, because a step does not count bytes.
-    func whole(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
+    func completeProgress(_ result: TransferResult, of event: TransferEvent) -> TransferEvent? {
       guard result.state == .completed, reportsProgress, !isWhole,
         let all = event.url == nil ? progress?.total : result.bytes
       else { return nil }
@@ -52,7 +52,7 @@ struct HubState {
   }
 
   /// False only if certainly no subscriber waits.
-  var isAwaited = false
+  var mayHaveWaiters = false
   private(set) var log: Deque<TransferEvent> = []
   /// The position of the first event in the log; positions increase by one.
   private(set) var first = 1
@@ -118,8 +118,10 @@ struct HubState {
     let id = event.id
     switch event.kind {
     case .finished(let result):
-      if let known = live.remove(id), let whole = known.whole(result, of: event) {
-        append(whole)
+      if let known = live.remove(id),
+        let completeProgress = known.completeProgress(result, of: event)
+      {
+        append(completeProgress)
       }
       forgetProgress(of: id)
     case .removed: live.remove(id)
@@ -191,12 +193,12 @@ extension HubState {
 
   mutating func wakeSubscribers() {
     // Usually no subscriber waits: events arrive faster than they are read.
-    guard isAwaited else { return }
-    isAwaited = false
+    guard mayHaveWaiters else { return }
+    mayHaveWaiters = false
     for index in subscribers.values.indices {
       guard let waiter = subscribers.values[index].waiter else { continue }
       guard let delivery = pop(at: index, atMost: subscribers.values[index].most) else {
-        isAwaited = true
+        mayHaveWaiters = true
         continue
       }
       subscribers.values[index].waiter = nil

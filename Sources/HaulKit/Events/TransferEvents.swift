@@ -16,11 +16,11 @@ public struct TransferEvents: AsyncSequence, Sendable {
   /// Reads the events of one subscriber.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let events: TransferEvents
-    var turns = PeriodicYield()
+    var periodicYield = PeriodicYield()
 
     /// The next event; nil at the end, or when the task was cancelled.
     public mutating func next() async -> TransferEvent? {
-      await turns.next()
+      await periodicYield.next()
       return await events.next(atMost: 1).first
     }
   }
@@ -48,11 +48,11 @@ public struct QueueEvents: AsyncSequence, Sendable {
   /// Reads the events of one subscriber.
   public struct AsyncIterator: AsyncIteratorProtocol {
     let feed: EventFeed
-    var turns = PeriodicYield()
+    var periodicYield = PeriodicYield()
 
     /// The next event; nil when the manager has shut down, or the task was cancelled.
     public mutating func next() async -> QueueEvent? {
-      await turns.next()
+      await periodicYield.next()
       return await feed.next(atMost: 1).first
     }
   }

@@ -43,7 +43,7 @@ final class TransferFeed: Sendable {
       }
       switch await hub.next(key, atMost: most) {
       case .events(let events): add(events)
-      case .lost: add(await coordinator?.snapshot(of: id, for: key) ?? [])
+      case .needsSnapshot: add(await coordinator?.snapshot(of: id, for: key) ?? [])
       case .missed, .end: return []
       }
     }

@@ -10,15 +10,15 @@ final class ListFeed: Sendable {
     let feed = EventFeed(of: coordinator, from: .nothing)
     let (store, clock) = (coordinator.store, coordinator.engine.clock)
     task = Task { [weak coordinator] in
-      var board = ListModel()
+      var model = ListModel()
       while true {
         let events = await feed.next(atMost: .max)
         guard !Task.isCancelled else { return }
-        guard !events.isEmpty else { return await deliver(board.takeUpdate(isLast: true)) }
-        await board.take(events, store)
+        guard !events.isEmpty else { return await deliver(model.takeUpdate(isLast: true)) }
+        await model.apply(events, store)
         let until = clock.now + Self.tick
-        let order = board.isMoved ? await coordinator?.ids(of: .all) : nil
-        await deliver(board.takeUpdate(order: order))
+        let order = model.mayHaveNewOrder ? await coordinator?.ids(of: .all) : nil
+        await deliver(model.takeUpdate(order: order))
         // The sleep ends early when the list is released: then there are no further events.
         try? await clock.sleep(until: until)
       }
@@ -31,7 +31,7 @@ final class ListFeed: Sendable {
 /// A change of the list for the main actor.
 struct ListUpdate: Sendable {
   /// Whether it replaces everything known before.
-  var isWhole = false
+  var isReset = false
   var isLast = false
   /// New and changed rows, in order.
   var changed: [TransferList.Row] = []

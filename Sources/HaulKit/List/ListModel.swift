@@ -9,21 +9,21 @@ struct ListModel: Sendable {
   private var rows: [TransferID: Row] = [:]
   private var changed: OrderedSet<TransferID> = []
   private var removed: Set<TransferID> = []
-  private var isWhole = false
+  private var isReset = false
   /// Whether the order of the rows may have changed.
-  private(set) var isMoved = false
+  private(set) var mayHaveNewOrder = false
 
-  mutating func take(_ events: [QueueEvent], _ store: any Store) async {
+  mutating func apply(_ events: [QueueEvent], _ store: any Store) async {
     for event in events {
       switch event {
       case .reset(let snapshot): await reset(snapshot, store)
       case .transfer(let event):
         switch event.kind {
         case .removed: remove(event.id)
-        case .moved: isMoved = true
+        case .moved: mayHaveNewOrder = true
         default:
           if rows[event.id] == nil || event.kind.isSnapshot { await add(event, store) }
-          rows[event.id]?.take(event.kind)
+          rows[event.id]?.apply(event.kind)
           changed.append(event.id)
         }
       }
@@ -33,14 +33,14 @@ struct ListModel: Sendable {
   /// What has changed since the last call.
   /// - Parameter order: the order of the whole list, if it may have changed.
   mutating func takeUpdate(isLast: Bool = false, order: [TransferID]? = nil) -> ListUpdate {
-    defer { (changed, removed, isWhole, isMoved) = ([], [], false, false) }
+    defer { (changed, removed, isReset, mayHaveNewOrder) = ([], [], false, false) }
     return ListUpdate(
-      isWhole: isWhole, isLast: isLast, changed: changed.compactMap { rows[$0] },
+      isReset: isReset, isLast: isLast, changed: changed.compactMap { rows[$0] },
       removed: removed, order: order)
   }
 
   private mutating func reset(_ snapshot: QueueSnapshot, _ store: any Store) async {
-    (rows, changed, removed, isWhole) = ([:], [], [], true)
+    (rows, changed, removed, isReset) = ([:], [], [], true)
     var rest = snapshot.transfers[...]
     while !rest.isEmpty {
       let page = rest.prefix(Self.pageSize)
@@ -50,7 +50,7 @@ struct ListModel: Sendable {
       let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
       for summary in page {
         var row = Row(id: summary.id, name: "\(summary.id)", state: summary.state)
-        if let record = known[summary.id] { row.take(record) }
+        if let record = known[summary.id] { row.apply(record) }
         (row.state, row.waitReason) = (summary.state, summary.waitReason)
         rows[summary.id] = row
         changed.append(summary.id)
@@ -61,7 +61,7 @@ struct ListModel: Sendable {
   private mutating func add(_ event: TransferEvent, _ store: any Store) async {
     var row = Row(id: event.id, name: "\(event.id)", state: .queued)
     // A row without its address is better than none.
-    if let record = (try? await store.records([event.id]))?.first { row.take(record) }
+    if let record = (try? await store.records([event.id]))?.first { row.apply(record) }
     row.state = .queued
     rows[event.id] = row
   }
@@ -81,51 +81,51 @@ extension TransferEvent.Kind {
 extension TransferList.Row {
   init(_ record: TransferRecord, _ snapshot: TransferSnapshot) {
     self.init(id: record.id, name: "\(record.id)")
-    take(record)
-    take(.snapshot(snapshot))
+    apply(record)
+    apply(.snapshot(snapshot))
     if state == .running { phase = snapshot.phase }
   }
 
-  fileprivate mutating func take(_ record: TransferRecord) {
+  fileprivate mutating func apply(_ record: TransferRecord) {
     (identifier, group) = (record.request.identifier, record.request.group)
     switch record.request.work {
     case .download(let download):
       address = download.url.redacted
       name = FileName(download.url).text
-      if case .file(let path) = download.destination { take(path: path) }
+      if case .file(let path) = download.destination { apply(path: path) }
     case .upload(let upload):
       address = upload.url.redacted
-      take(path: upload.source)
+      apply(path: upload.source)
     case .step(let step):
       switch step.action {
       case .named(let text, _): name = text
-      case .program(let words, _): take(path: words.first ?? name)
+      case .program(let words, _): apply(path: words.first ?? name)
       }
     }
-    if let result = record.result, record.storedState.status.end != nil { take(result) }
+    if let result = record.result, record.storedState.status.end != nil { apply(result) }
   }
 
-  fileprivate mutating func take(_ kind: TransferEvent.Kind) {
+  fileprivate mutating func apply(_ kind: TransferEvent.Kind) {
     switch kind {
-    case .added(let target): if let target { take(path: target) }
-    case .target(let path, _): take(path: path)
-    case .phase(let phase, _): take(phase)
+    case .added(let target): if let target { apply(path: target) }
+    case .target(let path, _): apply(path: path)
+    case .phase(let phase, _): apply(phase)
     case .waiting(let reason): wait(reason)
     case .paused: stop(.paused)
     case .resumed:
       stop(.queued)
       (error, path) = (nil, nil)
-    case .progress(let progress): take(progress)
+    case .progress(let progress): apply(progress)
     case .attempt: rate = 0
-    case .finished(let result): take(result)
+    case .finished(let result): apply(result)
     case .snapshot(let snapshot):
       (state, waitReason) = (snapshot.state, snapshot.summary.waitReason)
-      if let progress = snapshot.progress { take(progress) }
+      if let progress = snapshot.progress { apply(progress) }
     case .limited, .connections, .moved, .removed: break
     }
   }
 
-  private mutating func take(_ phase: TransferEvent.Phase) {
+  private mutating func apply(_ phase: TransferEvent.Phase) {
     guard state == .queued || state == .running else { return }
     if phase == .restarted { (bytes, fraction) = (0, nil) }
     (state, self.phase, waitReason) = (.running, phase, nil)
@@ -137,12 +137,12 @@ extension TransferList.Row {
     waitReason = reason
   }
 
-  private mutating func take(_ progress: TransferProgress) {
+  private mutating func apply(_ progress: TransferProgress) {
     (bytes, total, fraction, rate) =
       (progress.bytes, progress.total, progress.fraction, progress.rate)
   }
 
-  private mutating func take(_ result: TransferResult) {
+  private mutating func apply(_ result: TransferResult) {
     let end: TransferState =
       switch result.state {
       case .completed: .completed
@@ -154,7 +154,7 @@ extension TransferList.Row {
     guard result.state == .completed else { return }
     if let path = result.path {
       self.path = path
-      take(path: path)
+      apply(path: path)
     }
     if address != nil { (bytes, total) = (result.bytes, result.bytes) }
     fraction = 1
@@ -165,7 +165,7 @@ extension TransferList.Row {
   }
 
   /// Takes the last component of a path as the name.
-  private mutating func take(path: String) {
+  private mutating func apply(path: String) {
     if let last = path.split(separator: "/").last { name = String(last) }
   }
 }

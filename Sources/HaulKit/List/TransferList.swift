@@ -76,7 +76,7 @@ public final class TransferList {
 
   private func apply(_ update: ListUpdate) {
     updates += 1
-    if update.isWhole { (rows, indices) = ([], [:]) }
+    if update.isReset { (rows, indices) = ([], [:]) }
     if !update.removed.isEmpty {
       rows.removeAll { update.removed.contains($0.id) }
       indices = Dictionary(zip(rows.map(\.id), rows.indices), uniquingKeysWith: { $1 })

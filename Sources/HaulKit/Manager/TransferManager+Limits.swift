@@ -9,7 +9,7 @@ extension TransferManager {
   public func unsuspend() async { await coordinator.setSuspended(false) }
 
   /// Whether nothing new starts, because of `suspend` or `Configuration.isSuspended`.
-  public var isSuspended: Bool { coordinator.engine.slots.update { $0.isSuspended } }
+  public var isSuspended: Bool { coordinator.engine.scheduler.update { $0.isSuspended } }
 
   /// Changes limits of `Configuration` while transfers run: nil keeps one, with 0 nothing starts,
   /// `.max` is none. Higher limits start more; lower ones stop nothing that runs. They are not

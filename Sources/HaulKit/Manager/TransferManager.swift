@@ -77,12 +77,13 @@ public final class TransferManager: Sendable {
 
   /// A manager over an engine of the caller's.
   package init(
-    engine: Engine, store: any Store = MemoryStore(), portion: Int = QueueCoordinator.portion,
+    engine: Engine, store: any Store = MemoryStore(),
+    portionSize: Int = QueueCoordinator.portionSize,
     damage: TransferError? = nil, onShutdown: @escaping @Sendable () async -> Void = {}
   ) {
     self.damage = damage
     self.onShutdown = onShutdown
-    coordinator = QueueCoordinator(engine: engine, store: store, portion: portion)
+    coordinator = QueueCoordinator(engine: engine, store: store, portionSize: portionSize)
   }
 
   deinit {

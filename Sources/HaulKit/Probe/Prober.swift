@@ -18,7 +18,7 @@ struct Prober {
         var random = engine.random
         let decision = retry.failed(
           RetryState.Failure(
-            error, silentHost: nil, hasAnswered: hasAnswered, isAttended: true),
+            error, unresponsiveHost: nil, hasAnswered: hasAnswered, isAttended: true),
           at: engine.clock.now, using: &random)
         guard case .retry(let delay, let attempt) = decision else { throw error }
         await retrying(attempt, error, delay)

@@ -4,11 +4,11 @@ import Synchronization
 
 /// What a driver is given for one run: it receives orders, and sends reports.
 package final class RunContext: Sendable {
-  package typealias Receiver = @Sendable (RunSignal) -> Void
+  package typealias Receiver = @Sendable (RunOrder) -> Void
 
   private struct Orders {
     var receiver: Receiver?
-    var waiting: [RunSignal] = []
+    var waiting: [RunOrder] = []
     var identity: TransferIdentity?
     var plan: LockedSegmentPlan?
     /// Nil until it first has a rate limit of its own.
@@ -35,7 +35,7 @@ package final class RunContext: Sendable {
   }
 
   /// Sends an order to the driver, at once or as soon as it listens.
-  package func send(_ order: RunSignal) {
+  package func send(_ order: RunOrder) {
     // Sent under the lock, to keep their order. A receiver only stores the order, so it cannot
     // block.
     orders.withLockedValue { orders in
@@ -97,7 +97,7 @@ package final class RunContext: Sendable {
 }
 
 /// Orders from the manager to a run.
-package enum RunSignal: Sendable {
+package enum RunOrder: Sendable {
   case pause, cancel, slotGranted
   /// The manager shuts down, and waits only a short time for the run.
   case forceStop

@@ -11,7 +11,7 @@ package enum RunEnd: Sendable {
   case alreadyPublished(TransferResult)
 
   /// Whether it will not resume from the bytes on disk.
-  var isOver: Bool {
+  var isFinal: Bool {
     switch self {
     case .paused, .suspended: false
     case .finished, .alreadyPublished: true

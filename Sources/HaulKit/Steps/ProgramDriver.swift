@@ -26,7 +26,7 @@ final class ProgramDriver: TransferDriver {
     state = NIOLockedValueBox(State(machine: ProgramMachine(isIdempotent: isIdempotent)))
   }
 
-  private func take(_ order: RunSignal) {
+  private func take(_ order: RunOrder) {
     switch order {
     case .pause: handle(.pause)
     case .cancel: handle(.cancel)
@@ -99,7 +99,7 @@ final class ProgramDriver: TransferDriver {
     of process: any ProgramProcess, _ name: String
   ) async -> Result<ProgramMachine.Outcome, TransferError> {
     let begun = await beginning(process)
-    let end: ProgramEnd? = if case .success = begun { await process.end() } else { nil }
+    let end: ProgramEnd? = if case .success = begun { await process.waitForExit() } else { nil }
     let (machine, killing) = state.withLockedValue { state in
       state.process = nil
       return (state.machine, state.killing)

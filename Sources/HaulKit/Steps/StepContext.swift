@@ -30,18 +30,18 @@ public struct StepContext: Sendable {
 
 /// Stops a step from inside.
 struct StepStop: Error {
-  let order: RunSignal
+  let order: RunOrder
 }
 
 /// The order that a step received, and the task that it runs in.
 final class StepState: Sendable {
-  private let box = NIOLockedValueBox<(order: RunSignal?, task: Task<Void, any Error>?)>(
+  private let box = NIOLockedValueBox<(order: RunOrder?, task: Task<Void, any Error>?)>(
     (nil, nil))
 
-  var order: RunSignal? { box.withLockedValue { $0.order } }
+  var order: RunOrder? { box.withLockedValue { $0.order } }
 
   /// A cancellation overrides a pause, and also cancels the task.
-  func take(_ order: RunSignal) {
+  func take(_ order: RunOrder) {
     let task = box.withLockedValue { box in
       switch order {
       case .cancel: box.order = order

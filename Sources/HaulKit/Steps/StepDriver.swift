@@ -44,7 +44,7 @@ extension StepRequest {
 
 extension RunEnd {
   /// - Parameter order: the order that the step received while it ran.
-  fileprivate init(_ outcome: Result<Void, any Error>, _ order: RunSignal?, duration: Duration) {
+  fileprivate init(_ outcome: Result<Void, any Error>, _ order: RunOrder?, duration: Duration) {
     switch (outcome, order) {
     case (.success, _):
       self = .finished(TransferResult(state: .completed, duration: duration))

@@ -12,7 +12,7 @@ public enum CancelBehavior: Sendable, Hashable, CaseIterable {
 
 extension Transfer {
   /// Applies the behavior of a cancelled task; returns the result if it was completed before.
-  func leave(
+  func apply(
     _ behavior: CancelBehavior
   ) async throws(TransferError) -> TransferResult {
     // Commands wait for what they stop, which a cancelled task cannot do: another task waits.

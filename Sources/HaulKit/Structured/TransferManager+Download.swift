@@ -35,8 +35,8 @@ extension TransferManager {
       default: break
       }
     }
-    guard Task.isCancelled else { throw await coordinator.notAwaited("the transfer") }
-    return try await transfer.leave(behavior)
+    guard Task.isCancelled else { throw await coordinator.waitInterruptedError("the transfer") }
+    return try await transfer.apply(behavior)
   }
 
   /// Downloads an address to a destination; see `download(_:onCancel:progress:)`.

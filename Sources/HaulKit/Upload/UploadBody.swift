@@ -26,7 +26,7 @@ struct UploadBody: AsyncSequence, Sendable {
     mutating func next() async throws -> (any ByteChunk)? {
       let rest = body.range.upperBound - offset
       guard rest > 0 else { return nil }
-      body.progress.busy()
+      body.progress.beginRead()
       let count = try await body.takeRate(upTo: Int(Swift.min(rest, Int64(UploadBody.chunkSize))))
       let bytes = try await body.read(count, at: offset)
       offset += Int64(count)

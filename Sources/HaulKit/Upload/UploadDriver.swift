@@ -10,12 +10,12 @@ struct UploadDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
-    let opened: (source: UploadSource, journal: UploadJournal?)
+    let opened: (source: UploadSource, recordFile: UploadRecordFile?)
     do throws(TransferError) {
       opened = try await engine.io.run { [request] () throws(TransferError) in
         let source = try UploadSource(request.source, on: engine.disk)
         do throws(TransferError) {
-          return (source, try request.journal(engine))
+          return (source, try request.recordFile(engine))
         } catch {
           source.close()
           throw error
@@ -24,16 +24,16 @@ struct UploadDriver: TransferDriver {
     } catch {
       return .finished(TransferResult(state: .failed, error: error))
     }
-    let (source, journal) = opened
-    var run = UploadRun(self, source, journal, context)
+    let (source, recordFile) = opened
+    var run = UploadRun(self, source, recordFile, context)
     let end = await run.perform()
     // Nothing uses them any more.
     source.close()
-    if end.isOver, !end.hasFailed {
-      journal?.remove()
-      engine.uploads.withLockedValue { $0[context.id] = nil }
+    if end.isFinal, !end.hasFailed {
+      recordFile?.remove()
+      engine.uploadRecords.withLockedValue { $0[context.id] = nil }
     } else {
-      journal?.close()
+      recordFile?.close()
     }
     return end
   }
@@ -51,33 +51,33 @@ struct UploadDriver: TransferDriver {
   }
 }
 
-/// Deletes what earlier runs of a cancelled upload left: on the server, and the journal.
+/// Deletes what earlier runs of a cancelled upload left: on the server, and the record file.
 struct UploadCleanupDriver: TransferDriver {
   let request: UploadRequest
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
-    // A journal that cannot be opened belongs to another upload, or is lost.
-    let journal = try? await engine.io.run { [request] () throws(TransferError) in
-      try request.journal(engine)
+    // A record file that cannot be opened belongs to another upload, or is lost.
+    let recordFile = try? await engine.io.run { [request] () throws(TransferError) in
+      try request.recordFile(engine)
     }
-    let kept = engine.uploads.withLockedValue { $0.removeValue(forKey: context.id) }
-    if let record = journal?.record ?? kept { await request.abandon(record, engine) }
-    journal?.remove()
+    let kept = engine.uploadRecords.withLockedValue { $0.removeValue(forKey: context.id) }
+    if let record = recordFile?.record ?? kept { await request.terminate(record, engine) }
+    recordFile?.remove()
     return .finished(TransferResult(state: .cancelled))
   }
 }
 
 extension UploadRequest {
-  /// The journal, for a protocol that resumes.
-  func journal(_ engine: Engine) throws(TransferError) -> UploadJournal? {
+  /// The record file, for a protocol that resumes.
+  func recordFile(_ engine: Engine) throws(TransferError) -> UploadRecordFile? {
     guard resumes, let directory = engine.uploadDirectory else { return nil }
-    return try UploadJournal(of: self, in: directory, on: engine.disk)
+    return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 
   /// Tells the server that the upload is no longer wanted. It deletes it some day without this
   /// too, so one attempt is enough.
-  func abandon(_ record: UploadRecord, _ engine: Engine) async {
+  func terminate(_ record: UploadRecord, _ engine: Engine) async {
     guard let termination = TusMachine.termination(of: record, self) else { return }
     let message = SendRequest(
       termination.method, termination.url, headers: termination.fields,

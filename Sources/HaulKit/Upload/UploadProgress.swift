@@ -51,7 +51,7 @@ final class UploadProgress: HeartbeatReceiver {
   func end() { state.withLockedValue { ($0.idleSince, $0.stop) = (nil, nil) } }
 
   /// The next bytes are being read.
-  func busy() { state.withLockedValue { $0.idleSince = nil } }
+  func beginRead() { state.withLockedValue { $0.idleSince = nil } }
 
   /// The connection takes these bytes.
   func take(_ count: Int) {

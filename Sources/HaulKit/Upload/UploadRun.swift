@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 /// One run of an upload: passes events to the machine, and performs its commands.
 struct UploadRun: ~Copyable {
   private enum Message: Sendable {
-    case order(RunSignal)
+    case order(RunOrder)
     /// The request has ended; nil if it was stopped.
     case ended(UploadEvent?)
     /// The wait that was set to end at this instant is over.
@@ -15,7 +15,7 @@ struct UploadRun: ~Copyable {
   private let driver: UploadDriver
   private let source: UploadSource
   /// Nil if the protocol cannot resume, or nothing is stored.
-  private let journal: UploadJournal?
+  private let recordFile: UploadRecordFile?
   private let context: RunContext
   private let started: Instant
   private var machine: any UploadMachine
@@ -35,7 +35,7 @@ struct UploadRun: ~Copyable {
   /// When the next attempt is due, after a failure.
   private var retryAt: Instant?
   /// The order to stop, if there was one.
-  private var stopOrder: RunSignal?
+  private var stopOrder: RunOrder?
   private var end: RunEnd?
 
   private var id: TransferID { context.id }
@@ -45,17 +45,18 @@ struct UploadRun: ~Copyable {
   private var host: String { request.url.origin.authority }
 
   init(
-    _ driver: UploadDriver, _ source: UploadSource, _ journal: UploadJournal?,
+    _ driver: UploadDriver, _ source: UploadSource, _ recordFile: UploadRecordFile?,
     _ context: RunContext
   ) {
     self.driver = driver
     self.source = source
-    self.journal = journal
+    self.recordFile = recordFile
     self.context = context
     started = context.engine.clock.now
     machine = driver.machine(of: source.identity, context.engine)
     record =
-      journal?.record ?? context.engine.uploads.withLockedValue { [id = context.id] in $0[id] }
+      recordFile?.record
+      ?? context.engine.uploadRecords.withLockedValue { [id = context.id] in $0[id] }
     progress = UploadProgress(context, length: source.identity.size)
     (messages, inbox) = AsyncStream.makeStream()
   }
@@ -76,7 +77,7 @@ struct UploadRun: ~Copyable {
       group.cancelAll()
     }
     progress.close()
-    if case .cancel? = stopOrder, let record { await request.abandon(record, engine) }
+    if case .cancel? = stopOrder, let record { await request.terminate(record, engine) }
     return end ?? .paused
   }
 
@@ -106,7 +107,7 @@ struct UploadRun: ~Copyable {
   }
 
   /// Stops the request. If the server has answered meanwhile, the answer counts.
-  private mutating func stop(_ order: RunSignal) {
+  private mutating func stop(_ order: RunOrder) {
     stopOrder = order
     if let requestStop { requestStop.stop() } else { endStopped() }
   }
@@ -123,7 +124,7 @@ struct UploadRun: ~Copyable {
   private mutating func begin() async {
     let (host, id) = (host, id)
     let now = engine.clock.now
-    let mayBegin = engine.slots.update { scheduler in
+    let mayBegin = engine.scheduler.update { scheduler in
       scheduler.pauseEnd(of: host).map { $0 <= now } ?? true && scheduler.grantConnection(for: id)
     }
     if mayBegin { return await handle(.start(record)) }
@@ -135,8 +136,10 @@ struct UploadRun: ~Copyable {
     let id = id
     switch event {
     case .answered:
-      if engine.slots.update({ $0.hostAnswered(for: id) }) { await context.report(.slotsChanged) }
-    case .failed: machine.host = engine.slots.update { $0.hostHealth(for: id) }
+      if engine.scheduler.update({ $0.hostAnswered(for: id) }) {
+        await context.report(.slotsChanged)
+      }
+    case .failed: machine.hostHealth = engine.scheduler.update { $0.hostHealth(for: id) }
     case .start, .stored, .sourceChecked: break
     }
   }
@@ -151,11 +154,11 @@ struct UploadRun: ~Copyable {
   private mutating func perform(_ command: UploadCommand) async {
     switch command {
     case .send(let message): send(message)
-    case .store(let record): await store(record)
-    case .forget:
+    case .storeRecord(let record): await store(record)
+    case .deleteRecord:
       record = nil
-      engine.uploads.withLockedValue { [id] in $0[id] = nil }
-    case .acknowledged(let bytes):
+      engine.uploadRecords.withLockedValue { [id] in $0[id] = nil }
+    case .reportAcknowledged(let bytes):
       if progress.sentInAll == 0 { reused = bytes }
       acknowledged = bytes
     case .checkSource:
@@ -180,12 +183,12 @@ struct UploadRun: ~Copyable {
 
   private mutating func store(_ record: UploadRecord) async {
     self.record = record
-    guard let journal else {
-      engine.uploads.withLockedValue { [id] in $0[id] = record }
+    guard let recordFile else {
+      engine.uploadRecords.withLockedValue { [id] in $0[id] = record }
       return await handle(.stored(nil))
     }
     do throws(TransferError) {
-      try await engine.io.run { () throws(TransferError) in try journal.store(record) }
+      try await engine.io.run { () throws(TransferError) in try recordFile.store(record) }
       await handle(.stored(nil))
     } catch {
       await handle(.stored(error))
@@ -234,12 +237,12 @@ struct UploadRun: ~Copyable {
     retryAt = due
     let (id, host) = (id, host)
     if error.retryAfter != nil {
-      engine.slots.update { $0.pauseHost(host, until: due) }
+      engine.scheduler.update { $0.pauseHost(host, until: due) }
       await context.report(.hostPaused(until: due))
     }
     if error.status == nil {
       let now = clock.now
-      engine.slots.update { $0.hostFailed(for: id, at: now, askAgain: due) }
+      engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: due) }
     }
     helpers.append { [inbox] in
       if (try? await clock.sleep(until: due)) != nil { inbox.yield(.retryDue(due)) }

@@ -6,8 +6,8 @@ import HaulCore
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
-  private let lastForm: LastRequestCoding
-  private let keptEvents: Int
+  private let requestMemo: RequestMemo
+  private let eventLogLimit: Int
   private let reached: @Sendable () -> Void
   private let coding = RowCoding()
   /// The rows that this change adds, by id and in order.
@@ -15,12 +15,12 @@ struct ChangeWriter {
   private var added: [(id: TransferID, number: UInt32)] = []
 
   init(
-    db: Database, rows: RowNumbers, lastForm: LastRequestCoding, keptEvents: Int,
+    db: Database, rows: RowNumbers, requestMemo: RequestMemo, eventLogLimit: Int,
     reached: @escaping @Sendable () -> Void
   ) {
     self.db = db
-    (self.rows, self.lastForm) = (rows, lastForm)
-    self.keptEvents = keptEvents
+    (self.rows, self.requestMemo) = (rows, requestMemo)
+    self.eventLogLimit = eventLogLimit
     self.reached = reached
   }
 
@@ -38,7 +38,7 @@ struct ChangeWriter {
       try note(change.locations)
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
       reached()
-      try EventWriter(db: db, kept: keptEvents, coding: coding).write(change.events)
+      try EventWriter(db: db, kept: eventLogLimit, coding: coding).write(change.events)
       reached()
       return .commit
     }
@@ -55,7 +55,7 @@ struct ChangeWriter {
 
   private mutating func add(_ records: [TransferRecord]) throws {
     guard !records.isEmpty else { return }
-    var requests = try RequestWriter(db: db, coding: coding, lastForm: lastForm)
+    var requests = try RequestWriter(db: db, coding: coding, requestMemo: requestMemo)
     var results = try ResultWriter(db: db, coding: coding)
     var insert = try RowStatement(db, Self.insertMember)
     let last = try db.cachedStatement(sql: "SELECT max(seq) FROM members")
@@ -86,7 +86,7 @@ struct ChangeWriter {
   /// many.
   private func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
-    var requests = try RequestWriter(db: db, coding: coding, lastForm: lastForm)
+    var requests = try RequestWriter(db: db, coding: coding, requestMemo: requestMemo)
     var results = try ResultWriter(db: db, coding: coding)
     var pending: ConsecutiveUpdates?
     for update in updates {

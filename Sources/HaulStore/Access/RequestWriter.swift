@@ -7,19 +7,19 @@ struct RequestWriter {
   private let db: Database
   private let coding: RowCoding
   private var insertRequest: RowStatement
-  private let lastForm: LastRequestCoding
+  private let requestMemo: RequestMemo
   private var fields = RowCodingMemo<[[String]]>()
 
-  init(db: Database, coding: RowCoding, lastForm: LastRequestCoding) throws {
+  init(db: Database, coding: RowCoding, requestMemo: RequestMemo) throws {
     self.db = db
-    self.lastForm = lastForm
+    self.requestMemo = requestMemo
     self.coding = coding
     insertRequest = try RowStatement(
       db, "INSERT INTO requests (member, address, target, is_exact, form) VALUES (?, ?, ?, ?, ?)")
   }
 
   mutating func insert(_ request: TransferRequest, _ sequence: Int64) throws {
-    let form = try lastForm.withLockedValue { try $0.encode(StoredRequest(request), coding) }
+    let form = try requestMemo.withLockedValue { try $0.encode(StoredRequest(request), coding) }
     let shown = request.url?.redacted
     insertRequest.begin()
     try insertRequest.bind(sequence)

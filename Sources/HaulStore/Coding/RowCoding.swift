@@ -57,9 +57,9 @@ struct RowCodingMemo<Form: Codable & Equatable & Sendable>: Sendable {
 }
 
 /// The request form that was written last, kept between changes: lists mostly add alike requests.
-typealias LastRequestCoding = NIOLockedValueBox<RowCodingMemo<StoredRequest>>
+typealias RequestMemo = NIOLockedValueBox<RowCodingMemo<StoredRequest>>
 
 /// A value that is written only if it differs from the default for a missing key.
-func unless<Value: Equatable>(_ missing: Value, _ value: Value) -> Value? {
+func nilIfEqual<Value: Equatable>(_ value: Value, to missing: Value) -> Value? {
   value == missing ? nil : value
 }

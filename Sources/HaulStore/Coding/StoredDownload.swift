@@ -42,25 +42,27 @@ struct StoredDownload: Codable, Hashable {
       case .directory: "directory"
       case .stream: "stream"
       }
-    createsDirectories = unless(false, download.createsDirectories)
-    ifExists = unless(Missing.ifExists, download.ifExists)?.rawValue
-    durability = unless(Missing.durability, download.durability)?.rawValue
+    createsDirectories = nilIfEqual(download.createsDirectories, to: false)
+    ifExists = nilIfEqual(download.ifExists, to: Missing.ifExists)?.rawValue
+    durability = nilIfEqual(download.durability, to: Missing.durability)?.rawValue
     checksum = download.checksums.stored
-    connections = unless(Missing.connections, download.connections)
-    minimumSplit = unless(Missing.minimumSplit, download.minimumSplit)
+    connections = nilIfEqual(download.connections, to: Missing.connections)
+    minimumSplit = nilIfEqual(download.minimumSplit, to: Missing.minimumSplit)
     rateLimit = download.rateLimit
     maximumSize = download.maximumSize
-    usesSuggestedName = unless(false, download.usesSuggestedName)
-    startOver = unless(false, download.startOver)
-    allowUnverified = unless(false, download.allowUnverified)
-    decodesContent = unless(false, download.decodesContent)
-    resumesFromOtherURL = unless(false, download.resumesFromOtherURL)
-    allowInsecure = unless(false, download.allowInsecure)
+    usesSuggestedName = nilIfEqual(download.usesSuggestedName, to: false)
+    startOver = nilIfEqual(download.startOver, to: false)
+    allowUnverified = nilIfEqual(download.allowUnverified, to: false)
+    decodesContent = nilIfEqual(download.decodesContent, to: false)
+    resumesFromOtherURL = nilIfEqual(download.resumesFromOtherURL, to: false)
+    allowInsecure = nilIfEqual(download.allowInsecure, to: false)
     creationMask = download.creationMask
-    trustedRedirectHosts = unless([], download.trustedRedirectHosts)?.sorted()
-    retries = unless(Missing.retries, download.retry.retries)
-    maximumRetryTime = unless(Missing.maximumRetryTime, download.retry.maximumTimeWithoutProgress)
-      .map(StoredDuration.init)
+    trustedRedirectHosts = nilIfEqual(download.trustedRedirectHosts, to: [])?.sorted()
+    retries = nilIfEqual(download.retry.retries, to: Missing.retries)
+    maximumRetryTime = nilIfEqual(
+      download.retry.maximumTimeWithoutProgress, to: Missing.maximumRetryTime
+    )
+    .map(StoredDuration.init)
   }
 
   /// - Throws: `io` for a value that this version does not know.

@@ -16,8 +16,8 @@ struct StoredRequest: Codable, Hashable {
     case .upload(let upload): self.upload = StoredUpload(upload)
     case .step(let step): self.step = StoredStep(step)
     }
-    priority = unless(TransferRequest.Priority.default.code, request.priority.code)
-    isQuiet = unless(false, !request.reportsProgress)
+    priority = nilIfEqual(request.priority.code, to: TransferRequest.Priority.default.code)
+    isQuiet = nilIfEqual(!request.reportsProgress, to: false)
     startsAt = request.startTime
   }
 
@@ -56,7 +56,7 @@ struct StoredStep: Codable, Hashable {
     case .named(let name, let input): (self.name, self.input) = (name, input)
     case .program(let words, let directory): (program, self.directory) = (words, directory)
     }
-    isIdempotent = unless(false, step.isIdempotent)
+    isIdempotent = nilIfEqual(step.isIdempotent, to: false)
   }
 
   func request() throws(TransferError) -> StepRequest {

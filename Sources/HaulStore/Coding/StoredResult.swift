@@ -22,17 +22,17 @@ struct StoredResult: Codable, Hashable {
   init(_ result: TransferResult) {
     state = result.state.rawValue
     path = result.path
-    bytes = unless(0, result.bytes)
-    fetched = unless(0, result.fetched)
-    reused = unless(0, result.reused)
-    duration = unless(.zero, result.duration).map(StoredDuration.init)
+    bytes = nilIfEqual(result.bytes, to: 0)
+    fetched = nilIfEqual(result.fetched, to: 0)
+    reused = nilIfEqual(result.reused, to: 0)
+    duration = nilIfEqual(result.duration, to: .zero).map(StoredDuration.init)
     checksum = result.checksums.stored
     verified = result.verified?.rawValue
     coding = result.coding
     error = result.error.map(StoredError.init)
     firstAnswer = result.metrics?.timeToFirstResponse.map(StoredDuration.init)
     requests = result.metrics?.requests
-    retries = result.metrics.flatMap { unless(0, $0.retries) }
+    retries = result.metrics.flatMap { nilIfEqual($0.retries, to: 0) }
   }
 
   /// - Throws: `io` for a value that this version does not know.
@@ -64,7 +64,7 @@ struct StoredError: Codable, Hashable {
     code = error.code.rawValue
     message = error.message
     status = error.status
-    isRetryable = unless(false, error.isRetryable)
+    isRetryable = nilIfEqual(error.isRetryable, to: false)
     retryAfter = error.retryAfter.map(StoredDuration.init)
   }
 

@@ -20,7 +20,7 @@ struct StoredUpload: Codable, Hashable {
 
   init(_ upload: UploadRequest) {
     source = upload.source
-    method = unless(Missing.method, upload.method)?.rawValue
+    method = nilIfEqual(upload.method, to: Missing.method)?.rawValue
     precondition =
       switch upload.precondition {
       case .none: nil
@@ -28,10 +28,12 @@ struct StoredUpload: Codable, Hashable {
       case .entityTag(let tag): tag
       }
     rateLimit = upload.rateLimit
-    allowInsecure = unless(false, upload.allowInsecure)
-    retries = unless(Missing.retries, upload.retry.retries)
-    maximumRetryTime = unless(Missing.maximumRetryTime, upload.retry.maximumTimeWithoutProgress)
-      .map(StoredDuration.init)
+    allowInsecure = nilIfEqual(upload.allowInsecure, to: false)
+    retries = nilIfEqual(upload.retry.retries, to: Missing.retries)
+    maximumRetryTime = nilIfEqual(
+      upload.retry.maximumTimeWithoutProgress, to: Missing.maximumRetryTime
+    )
+    .map(StoredDuration.init)
   }
 
   /// - Throws: `io` for a value that this version does not know.

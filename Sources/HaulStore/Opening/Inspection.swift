@@ -8,7 +8,7 @@ struct Inspection {
   /// Whether a rollback journal must be applied first, which needs a writable connection.
   let rollsBack: Bool
   /// Whether every page is checked.
-  let isWhole: Bool
+  let checksAllPages: Bool
 
   /// The damage; nil if there is none.
   /// - Throws: `io` for a database that is not Haul's or is of a newer version.
@@ -23,7 +23,7 @@ struct Inspection {
       let damage = try queue.read { db in
         try checkOwner(db)
         try checkVersion(db)
-        return isWhole ? try quickCheck(db) : nil
+        return checksAllPages ? try quickCheck(db) : nil
       }
       try queue.close()
       return damage

@@ -72,7 +72,7 @@ final class CommandRun {
   private static func wait(
     for process: ChildProcess, _ pieces: AsyncStream<Piece>.Continuation
   ) {
-    Task { pieces.yield(.exited(try await process.end())) }
+    Task { pieces.yield(.exited(try await process.waitForExit())) }
   }
 
   /// The `haul` that was built with the tests, in the same directory.

@@ -54,7 +54,7 @@ final class TerminalRun {
   private static func wait(
     for process: ChildProcess, _ pieces: AsyncStream<Piece>.Continuation
   ) {
-    Task { pieces.yield(.exited(try await process.end())) }
+    Task { pieces.yield(.exited(try await process.waitForExit())) }
   }
 
   /// Reads until the other end is closed everywhere; Linux then returns `EIO`.

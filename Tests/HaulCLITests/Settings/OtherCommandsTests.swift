@@ -38,7 +38,7 @@ import Testing
     #expect(plan.json && plan.request.usesSuggestedName)
     #expect(plan.request.connections == 3)
     #expect(plan.request.headers.map(\.value) == ["1"])
-    #expect(plan.limits.proxy == "http://p:1")
+    #expect(plan.managerOptions.proxy == "http://p:1")
     let own = try probe(
       ["--no-json", "--no-remote-name", "-x", "8", "-H", "a: 2", "--proxy", ""], text)
     #expect(try own == probe(["-H", "a: 2", "-x", "8", "--proxy", ""], ""))

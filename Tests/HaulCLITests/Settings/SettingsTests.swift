@@ -38,8 +38,8 @@ import Testing
     #expect(plan.requests[0].startOver)
     #expect(plan.requests[0].headers.map(\.value) == ["1", "a = #2"])
     #expect(plan.requests[0].retry.retries == 0)
-    #expect(plan.limits.rateLimit == 2 << 20)
-    #expect(plan.limits.userAgent == "true")
+    #expect(plan.managerOptions.rateLimit == 2 << 20)
+    #expect(plan.managerOptions.userAgent == "true")
     #expect(!plan.output.json)
   }
 
@@ -79,7 +79,7 @@ import Testing
     #expect(request.header("Cookie") == "a=b; c=d; e=f; g=h")
     #expect(request.checksums.count == 2)
     #expect(request.trustedRedirectHosts == ["a", "b"])
-    #expect(plan.limits.addresses.count == 2)
+    #expect(plan.managerOptions.addresses.count == 2)
   }
 
   @Test(
@@ -130,7 +130,7 @@ import Testing
     let plan = try plan(["-o", "f", "-H", "b: 3", "-x", "2", "https://h/x"], known)
     #expect(plan.requests[0].destination == .file("d/f"))
     #expect(plan.requests[0].headers.map(\.value) == ["1", "3"])
-    #expect(plan.limits.rateLimit == 5)
+    #expect(plan.managerOptions.rateLimit == 5)
   }
 
   @Test("XDG_CONFIG_HOME comes before HOME if it is absolute")

@@ -9,7 +9,7 @@ import Testing
     "a-rather-long-name-for-a-file-that-nobody-would-want-to-type-0123456789.tar.zst",
   ]
 
-  private static func board(_ generator: inout SimulationRandom) -> ProgressModel {
+  private static func model(_ generator: inout SimulationRandom) -> ProgressModel {
     let running = Int.random(in: 0..<30, using: &generator)
     let files = (0..<running).map { number in
       FileProgress(
@@ -23,9 +23,9 @@ import Testing
   }
 
   private static func frame(
-    _ board: ProgressModel, _ screen: TerminalScreen, _ style: FrameStyle
+    _ model: ProgressModel, _ screen: TerminalScreen, _ style: FrameStyle
   ) -> [String] {
-    ProgressFrame(board, width: screen.width, height: screen.height, style: style).lines.map {
+    ProgressFrame(model, width: screen.width, height: screen.height, style: style).lines.map {
       let plain = $0.text.replacing("\u{1B}[32m", with: "").replacing("\u{1B}[0m", with: "")
       return String(plain.reversed().drop { $0 == " " }.reversed())
     }
@@ -53,12 +53,12 @@ import Testing
         let size = Self.size(&generator)
         screen.resize(width: size.width, height: size.height)
       }
-      let board = Self.board(&generator)
+      let model = Self.model(&generator)
       let new = (0..<Int.random(in: 0..<3, using: &generator)).map { "§\(step).\($0): message" }
       lines += new
-      let frame = ProgressFrame(board, width: screen.width, height: screen.height, style: style)
+      let frame = ProgressFrame(model, width: screen.width, height: screen.height, style: style)
       try screen.feed(display.update(lines: new, frame: frame).utf8)
-      let expected = Self.frame(board, screen, style)
+      let expected = Self.frame(model, screen, style)
       let note: Comment = "seed \(seed), step \(step), \(screen.width) x \(screen.height)"
       // Without a frame, the cursor is on an empty row.
       let below = Array(screen.visible.dropFirst(screen.cursorRow))
@@ -88,17 +88,17 @@ import Testing
 
   @Test("lines wait for the next redraw, which writes nothing if nothing has changed")
   func screen() {
-    var screen = GetScreen(hasBars: true, style: FrameStyle(), size: { (80, 24) })
-    var board = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
+    var screen = ProgressScreen(hasBars: true, style: FrameStyle(), size: { (80, 24) })
+    var model = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
     #expect(screen.add(["one"]).isEmpty)
-    #expect(screen.redraw(board).hasPrefix("one\nx "))
-    #expect(screen.redraw(board).isEmpty)
-    board[0].phase = .transferring
-    #expect(screen.redraw(board).hasPrefix("\r\u{1B}[Jx "))
+    #expect(screen.redraw(model).hasPrefix("one\nx "))
+    #expect(screen.redraw(model).isEmpty)
+    model[0].phase = .transferring
+    #expect(screen.redraw(model).hasPrefix("\r\u{1B}[Jx "))
     #expect(screen.add(["two"]).isEmpty)
     #expect(screen.close() == "\r\u{1B}[Jtwo\n")
-    var plain = GetScreen(hasBars: false, style: FrameStyle(), size: { (80, 24) })
+    var plain = ProgressScreen(hasBars: false, style: FrameStyle(), size: { (80, 24) })
     #expect(plain.add(["one"]) == "one\n")
-    #expect(plain.redraw(board).isEmpty && plain.close().isEmpty)
+    #expect(plain.redraw(model).isEmpty && plain.close().isEmpty)
   }
 }

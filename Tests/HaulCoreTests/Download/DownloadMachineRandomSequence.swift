@@ -119,7 +119,7 @@ extension DownloadMachineRandomSequence {
     fetch.begins = false
     let grant = plan.reserve(id, count: Int(count))
     for piece in grant.pieces { write(piece, of: answer.version) }
-    plan.wrote(id)
+    plan.noteWritten(id)
     fetch.position += Int64(grant.used)
     if !fetch.hasDelivered { inbox.append(.delivered(id)) }
     fetch.hasDelivered = true

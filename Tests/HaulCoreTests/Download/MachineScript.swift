@@ -28,7 +28,7 @@ struct MachineScript {
   mutating func start() -> [String] { send(.start(nil)) }
 
   mutating func resume(
-    tag: String?, length: Int64?, elsewhere: Bool = false, places: [ByteRange] = [],
+    tag: String?, length: Int64?, elsewhere: Bool = false, comparisonRanges: [ByteRange] = [],
     announced: Checksum? = nil, mayMixVersions: Bool = false, location: ResourceURL? = nil
   ) -> [String] {
     let validator = Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false)
@@ -36,7 +36,8 @@ struct MachineScript {
       .start(
         .init(
           version: .init(validator: validator, length: length, announced: announced),
-          isSameAddress: !elsewhere, mayMixVersions: mayMixVersions, places: places,
+          isSameAddress: !elsewhere, mayMixVersions: mayMixVersions,
+          comparisonRanges: comparisonRanges,
           location: location)))
   }
 
@@ -79,7 +80,7 @@ struct MachineScript {
   @discardableResult
   mutating func write(_ id: Int, _ count: Int) -> Bool {
     let grant = plan.reserve(SegmentID(number: id), count: count)
-    plan.wrote(SegmentID(number: id))
+    plan.noteWritten(SegmentID(number: id))
     return grant.isLast
   }
 

@@ -1,12 +1,12 @@
 import HaulCore
 
-/// A simple server: a file with a version, some habits, and faults that become rarer.
+/// A simple server: a file with a version, a behaviour, and faults that become rarer.
 struct ModelServer {
   enum Behaviour: CaseIterable {
     case honest, ignoresRanges, chunked, ignoresIfRange, capsRanges, withoutValidators, mislabels
   }
 
-  let habit: Behaviour
+  let behaviour: Behaviour
   /// The version that it serves now, and for how long.
   private(set) var version = 1
   private(set) var length: Int64
@@ -16,12 +16,12 @@ struct ModelServer {
   /// - Parameter isCalm: a server of long files with few faults.
   init(isCalm: Bool, using random: inout SplitMix64) {
     guard !isCalm else {
-      (habit, changesLeft) = (.honest, 0)
+      (behaviour, changesLeft) = (.honest, 0)
       length = .random(in: 1000...4000, using: &random)
       faults = .random(in: 0...3, using: &random)
       return
     }
-    habit = Behaviour.allCases.randomElement(using: &random) ?? .honest
+    behaviour = Behaviour.allCases.randomElement(using: &random) ?? .honest
     length = .random(in: 0...400, using: &random)
     changesLeft = .random(in: 0..<10, using: &random) == 0 ? 2 : .random(in: 0...1, using: &random)
     faults = .random(in: 0...30, using: &random)
@@ -49,11 +49,12 @@ struct ModelServer {
       let status = [403, 429, 500, 503].randomElement(using: &random) ?? 500
       return (ResponseHead(status: status, headers: HeaderFields(), url: request.url), 0..<0)
     }
-    var fields = habit == .withoutValidators ? [] : [("ETag", "\"v\(version)\"")]
-    guard let first = request.firstByte, habit != .ignoresRanges, habit != .chunked, isUsed(request)
+    var fields = behaviour == .withoutValidators ? [] : [("ETag", "\"v\(version)\"")]
+    guard let first = request.firstByte, behaviour != .ignoresRanges, behaviour != .chunked,
+      isUsed(request)
     else {
       fields.append(
-        habit == .chunked ? ("Transfer-Encoding", "chunked") : ("Content-Length", "\(length)"))
+        behaviour == .chunked ? ("Transfer-Encoding", "chunked") : ("Content-Length", "\(length)"))
       return (
         ResponseHead(status: 200, headers: HeaderFields(fields), url: request.url), 0..<length
       )
@@ -63,8 +64,8 @@ struct ModelServer {
       return (ResponseHead(status: 416, headers: HeaderFields(fields), url: request.url), 0..<0)
     }
     var last = min(request.lastByte ?? .max, length - 1)
-    if habit == .capsRanges { last = min(last, first + 49) }
-    let isWrong = habit == .mislabels && fails(using: &random)
+    if behaviour == .capsRanges { last = min(last, first + 49) }
+    let isWrong = behaviour == .mislabels && fails(using: &random)
     fields.append(("Content-Range", "bytes \(isWrong ? first + 1 : first)-\(last)/\(length)"))
     return (
       ResponseHead(status: 206, headers: HeaderFields(fields), url: request.url), first..<(last + 1)
@@ -73,6 +74,6 @@ struct ModelServer {
 
   private func isUsed(_ request: FetchRequest) -> Bool {
     guard let condition = request.ifRange else { return true }
-    return habit != .ignoresIfRange && condition == "\"v\(version)\""
+    return behaviour != .ignoresIfRange && condition == "\"v\(version)\""
   }
 }

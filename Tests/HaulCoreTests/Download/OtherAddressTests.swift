@@ -133,7 +133,7 @@ struct OtherAddressMachineTests {
     var script = try script { $0.resumesFromOtherURL = true }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(try script.answer(1, 404), is: ["drop 1", "failed not-found"])
-    #expect(!script.machine.hasReplaced)
+    #expect(!script.machine.hasBytesOfThisRun)
   }
 }
 
@@ -226,7 +226,7 @@ struct ComparedBytesTests {
   func unverified() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
-      script.resume(tag: nil, length: 100, places: [0..<10, 30..<40]),
+      script.resume(tag: nil, length: 100, comparisonRanges: [0..<10, 30..<40]),
       is: ["connecting", "open 1 0-9"])
     check(try script.range(1, 0, 9, tag: nil), is: ["compare 1 0-9"])
     var other = script
@@ -253,27 +253,27 @@ struct ComparedBytesTests {
   func elsewhere() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
-      script.resume(tag: nil, length: 100, elsewhere: true, places: [0..<10]),
+      script.resume(tag: nil, length: 100, elsewhere: true, comparisonRanges: [0..<10]),
       is: ["restarted", "connecting", "open 1 0-"])
   }
 
   @Test("Ranges are the end of every range, the start of every segment, and sixteen in between")
-  func places() {
+  func ranges() {
     let received = ByteRangeSet([0..<(4 << 20), (8 << 20)..<(12 << 20)])
-    let places = ComparisonOffsets.candidates(
+    let ranges = ComparisonRanges.candidates(
       in: received, segmentStarts: [0, 3 << 20, 8 << 20, 9 << 20 + 5])
-    #expect(places.count >= 16)
+    #expect(ranges.count >= 16)
     for offset in [0, 3 << 20, 8 << 20, 9 << 20 + 5, 4 << 20 - 1, 12 << 20 - 1] as [Int64] {
-      #expect(places.contains { $0.contains(offset) }, "\(offset)")
+      #expect(ranges.contains { $0.contains(offset) }, "\(offset)")
     }
-    #expect(places.allSatisfy { received.covers($0) && $0.length <= ComparisonOffsets.length })
-    #expect(zip(places, places.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
+    #expect(ranges.allSatisfy { received.covers($0) && $0.length <= ComparisonRanges.length })
+    #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
   }
 
   @Test("A small file is compared as a whole")
   func little() {
     let received = ByteRangeSet([5..<1000, 2000..<2001])
     #expect(
-      ComparisonOffsets.candidates(in: received, segmentStarts: [5]) == [5..<1000, 2000..<2001])
+      ComparisonRanges.candidates(in: received, segmentStarts: [5]) == [5..<1000, 2000..<2001])
   }
 }

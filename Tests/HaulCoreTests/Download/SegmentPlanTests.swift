@@ -42,12 +42,12 @@ struct SegmentPlanTests {
     var plan = SegmentPlan(length: 100, received: ByteRangeSet(90..<100))
     let first = try assigned(&plan, 10)
     _ = plan.reserve(first, count: 30)
-    plan.wrote(first)
+    plan.noteWritten(first)
     _ = plan.reserve(first, count: 30)
     plan.release(first)
     #expect(Array(plan.unassigned.ranges) == [30..<90])
     check(plan.reserve(first, count: 5), is: .init(pieces: [], used: 0, isLast: true))
-    plan.wrote(first)
+    plan.noteWritten(first)
     #expect(plan.receivedCount == 40)
   }
 
@@ -60,11 +60,11 @@ struct SegmentPlanTests {
       plan.reserve(only, count: 55),
       is: .init(pieces: [0..<10, 20..<50], used: 55, isLast: false))
     check(plan.assign(minimumSplit: 1), is: nil)
-    plan.wrote(only)
+    plan.noteWritten(only)
     check(
       plan.reserve(only, count: 100), is: .init(pieces: [60..<100], used: 45, isLast: true))
     #expect(!plan.isComplete)
-    plan.wrote(only)
+    plan.noteWritten(only)
     #expect(plan.isComplete)
   }
 
@@ -74,7 +74,7 @@ struct SegmentPlanTests {
     let only = try assigned(&plan, 1)
     check(plan.assign(minimumSplit: 1), is: nil)
     _ = plan.reserve(only, count: 7)
-    plan.wrote(only)
+    plan.noteWritten(only)
     #expect(!plan.isComplete)
     plan.learn(length: 7)
     #expect(plan.isComplete)
@@ -119,7 +119,7 @@ struct SegmentPlanTests {
         #expect(written.isDisjoint(ByteRangeSet(piece)), "seed \(seed): \(piece) twice")
         written.insert(contentsOf: piece)
       }
-      plan.wrote(id)
+      plan.noteWritten(id)
       if grant.isLast { plan.release(id) }
     default: break
     }

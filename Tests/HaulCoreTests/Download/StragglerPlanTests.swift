@@ -18,7 +18,7 @@ struct StragglerPlanTests {
   func slowest() throws {
     var plan = try two()
     _ = plan.reserve(second, count: 200_000)
-    plan.wrote(second)
+    plan.noteWritten(second)
     let throughputEstimate = ThroughputEstimate(
       rates: [first: 100_000, second: 50_000], medianRate: 100_000)
     let assigned = plan.assign(minimumSplit: 1000, throughputEstimate: throughputEstimate)
@@ -49,7 +49,7 @@ struct StragglerPlanTests {
   private func racing() throws -> (plan: SegmentPlan, third: SegmentID) {
     var plan = try two()
     _ = plan.reserve(second, count: 1000)
-    plan.wrote(second)
+    plan.noteWritten(second)
     let throughputEstimate = ThroughputEstimate(
       rates: [first: 1_000_000, second: 0], medianRate: 1_000_000)
     let assigned = plan.assign(minimumSplit: 1_000_000, throughputEstimate: throughputEstimate)
@@ -82,9 +82,9 @@ struct StragglerPlanTests {
       plan.reserve(second, count: 6000),
       is: .init(pieces: [506_000..<508_000], used: 6000, isLast: false))
     // Bytes that the third wrote do not make those of the second received.
-    plan.wrote(third)
+    plan.noteWritten(third)
     #expect(Array(plan.received.ranges) == [500_000..<501_000, 502_000..<506_000])
-    plan.wrote(second)
+    plan.noteWritten(second)
     #expect(Array(plan.received.ranges) == [500_000..<508_000])
   }
 
@@ -93,7 +93,7 @@ struct StragglerPlanTests {
     var (plan, third) = try racing()
     _ = plan.reserve(second, count: 1000)
     _ = plan.reserve(third, count: 499_000)
-    plan.wrote(third)
+    plan.noteWritten(third)
     plan.release(third)
     plan.release(second)
     #expect(Array(plan.unassigned.ranges) == [501_000..<502_000])
@@ -104,7 +104,7 @@ struct StragglerPlanTests {
     var (plan, third) = try racing()
     #expect(plan.redundantSegments.isEmpty)
     check(plan.reserve(third, count: 499_000).isLast, is: true)
-    plan.wrote(third)
+    plan.noteWritten(third)
     plan.release(third)
     #expect(plan.redundantSegments == [second])
     check(plan.reserve(second, count: 10), is: .init(pieces: [], used: 10, isLast: true))
@@ -199,7 +199,7 @@ private struct StragglerRandomSequence {
       if !disk.isDisjoint(ByteRangeSet(piece)) { violations.append("\(piece) written twice") }
       disk.insert(contentsOf: piece)
     }
-    plan.wrote(id)
+    plan.noteWritten(id)
     if grant.isLast { plan.release(id) }
   }
 }

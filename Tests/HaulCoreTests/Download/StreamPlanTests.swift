@@ -25,7 +25,7 @@ struct StreamPlanTests {
     while let id = plan.assign(minimumSplit: 1) { ranges.append(range(plan, id)) }
     #expect(range(plan, first) == 0...9)
     #expect(ranges == [10...19, 20...29, 30...39, 40...49, 50...59, 60...69, 70...79])
-    plan.read(upTo: 5)
+    plan.noteRead(upTo: 5)
     let next = plan.assign(minimumSplit: 1)
     #expect(range(plan, next) == 80...89)
   }
@@ -37,7 +37,7 @@ struct StreamPlanTests {
     plan.learn(length: 1000)
     #expect(range(plan, first) == 0...999)
     _ = plan.reserve(first, count: 30)
-    plan.wrote(first)
+    plan.noteWritten(first)
     plan.release(first)
     let next = plan.assign(minimumSplit: 1)
     #expect(range(plan, next) == 30...999)

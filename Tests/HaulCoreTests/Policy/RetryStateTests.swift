@@ -21,7 +21,7 @@ import Testing
       var generator = SplitMix64(seed: seed)
       var state = RetryState(RetryPolicy(), startedAt: at(0))
       for attempt in 1...8 {
-        let decision = state.failed(at: at(0), progressed: 0, remaining: 9, using: &generator)
+        let decision = state.failed(at: at(0), progressBytes: 0, remaining: 9, using: &generator)
         guard case .retry(let delay, attempt) = decision else {
           Issue.record("seed \(seed): \(decision)")
           return
@@ -29,12 +29,12 @@ import Testing
         #expect(delay >= .zero && delay <= RetryPolicy.ceiling(ofAttempt: attempt), "seed \(seed)")
       }
       check(
-        state.failed(at: at(0), progressed: 0, remaining: 9, using: &generator), is: .giveUp)
+        state.failed(at: at(0), progressBytes: 0, remaining: 9, using: &generator), is: .giveUp)
     }
     var lowest = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     check(
-      state.failed(at: at(0), progressed: 0, remaining: 9, using: &lowest),
+      state.failed(at: at(0), progressBytes: 0, remaining: 9, using: &lowest),
       is: .retry(after: .zero, attempt: 1))
   }
 
@@ -48,10 +48,10 @@ import Testing
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     for _ in 1...2 {
-      _ = state.failed(at: at(0), progressed: 0, remaining: remaining, using: &generator)
+      _ = state.failed(at: at(0), progressBytes: 0, remaining: remaining, using: &generator)
     }
     check(
-      state.failed(at: at(0), progressed: bytes, remaining: remaining, using: &generator),
+      state.failed(at: at(0), progressBytes: bytes, remaining: remaining, using: &generator),
       is: .retry(after: .zero, attempt: attempt))
   }
 
@@ -59,7 +59,7 @@ import Testing
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     let attempts = (1...6).map { _ in
-      _ = state.failed(at: at(0), progressed: 100 << 10, remaining: 1 << 30, using: &generator)
+      _ = state.failed(at: at(0), progressBytes: 100 << 10, remaining: 1 << 30, using: &generator)
       return state.attempts
     }
     #expect(attempts == [1, 2, 1, 2, 3, 1])
@@ -71,7 +71,7 @@ import Testing
     var generator = Constant(bits: 0)
     var state = RetryState(policy, startedAt: at(0))
     check(
-      state.failed(at: at(0), progressed: 1 << 20, remaining: 1 << 30, using: &generator),
+      state.failed(at: at(0), progressBytes: 1 << 20, remaining: 1 << 30, using: &generator),
       is: .giveUp)
   }
 
@@ -79,16 +79,16 @@ import Testing
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     check(
-      state.failed(at: at(3600), progressed: 0, remaining: 9, using: &generator),
+      state.failed(at: at(3600), progressBytes: 0, remaining: 9, using: &generator),
       is: .retry(after: .zero, attempt: 1))
     check(
-      state.failed(at: at(3601), progressed: 1 << 20, remaining: 1 << 30, using: &generator),
+      state.failed(at: at(3601), progressBytes: 1 << 20, remaining: 1 << 30, using: &generator),
       is: .retry(after: .zero, attempt: 1))
     check(
-      state.failed(at: at(7201), progressed: 0, remaining: 9, using: &generator),
+      state.failed(at: at(7201), progressBytes: 0, remaining: 9, using: &generator),
       is: .retry(after: .zero, attempt: 2))
     check(
-      state.failed(at: at(7202), progressed: 0, remaining: 9, using: &generator), is: .giveUp)
+      state.failed(at: at(7202), progressBytes: 0, remaining: 9, using: &generator), is: .giveUp)
   }
 
   @Test func `Retry-After replaces the backoff, unless it ends too late`() {
@@ -96,11 +96,11 @@ import Testing
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     check(
       state.failed(
-        at: at(0), progressed: 0, remaining: 9, retryAfter: .seconds(120), using: &generator),
+        at: at(0), progressBytes: 0, remaining: 9, retryAfter: .seconds(120), using: &generator),
       is: .retry(after: .seconds(120), attempt: 1))
     check(
       state.failed(
-        at: at(1), progressed: 0, remaining: 9, retryAfter: .seconds(3600), using: &generator),
+        at: at(1), progressBytes: 0, remaining: 9, retryAfter: .seconds(3600), using: &generator),
       is: .giveUp)
   }
 
@@ -117,7 +117,7 @@ import Testing
     var host = host
     return seconds.map { second in
       let failure = RetryState.Failure(
-        error, silentHost: host, hasAnswered: hasAnswered, isAttended: isAttended)
+        error, unresponsiveHost: host, hasAnswered: hasAnswered, isAttended: isAttended)
       let decision = state.failed(failure, at: at(second), using: &generator)
       if host?.since == nil { host?.since = at(second) }
       host?.failures += 1
@@ -165,7 +165,7 @@ import Testing
       var generator = Constant(bits: bits)
       var state = RetryState(RetryPolicy(), startedAt: at(0))
       let failure = RetryState.Failure(
-        error, silentHost: host, hasAnswered: true, isAttended: false)
+        error, unresponsiveHost: host, hasAnswered: true, isAttended: false)
       check(
         state.failed(failure, at: at(0), using: &generator),
         is: .retry(after: .seconds(delay), attempt: 1))
@@ -176,20 +176,20 @@ import Testing
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     var failure = RetryState.Failure(
-      TransferError(.tls, "certificate expired"), silentHost: nil, hasAnswered: true,
+      TransferError(.tls, "certificate expired"), unresponsiveHost: nil, hasAnswered: true,
       isAttended: false)
-    failure.progressed = 1 << 30
+    failure.progressBytes = 1 << 30
     check(state.failed(failure, at: at(0), using: &generator), is: .giveUp)
   }
 }
 
 extension RetryState {
   fileprivate mutating func failed(
-    at now: Instant, progressed: Int64, remaining: Int64, retryAfter: Duration? = nil,
+    at now: Instant, progressBytes: Int64, remaining: Int64, retryAfter: Duration? = nil,
     using generator: inout some RandomNumberGenerator
   ) -> Decision {
     var failure = Failure()
-    failure.progressed = progressed
+    failure.progressBytes = progressBytes
     failure.remaining = remaining
     failure.retryAfter = retryAfter
     return failed(failure, at: now, using: &generator)

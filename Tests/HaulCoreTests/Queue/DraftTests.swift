@@ -34,7 +34,9 @@ import Testing
           queue.groups.names.compactMap { name in queue.groups.counts(of: name).map { (name, $0) }
           },
           uniquingKeysWith: { $1 })
-        numbers = [queue.busy, queue.lastEvent, queue.members.values.count, queue.members.queued]
+        numbers = [
+          queue.outstandingCount, queue.lastEvent, queue.members.values.count, queue.members.queued,
+        ]
         displaced = ids.map { queue.isDisplaced($0) }
         owners = (0..<6).map { queue.id(of: "name \($0)") }
       }

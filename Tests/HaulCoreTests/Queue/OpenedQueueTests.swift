@@ -30,7 +30,7 @@ import Testing
     let (queue, scheduled, left) = open([member(2), member(0), member(1)])
     #expect(scheduled == [ids[0], ids[1], ids[2]])
     #expect(left.isEmpty)
-    #expect(queue.busy == 3)
+    #expect(queue.outstandingCount == 3)
     #expect(queue.members.values.allSatisfy { $0.waiting == .slot })
   }
 
@@ -46,7 +46,7 @@ import Testing
     #expect(scheduled == [ids[0]])
     #expect(left == Array(ids[1...4]))
     // The scheduled one, and the one that is being stopped.
-    #expect(queue.busy == 2)
+    #expect(queue.outstandingCount == 2)
   }
 
   @Test func `Paused and ended members stay as they are`() {
@@ -59,6 +59,6 @@ import Testing
         }
       })
     #expect(scheduled.isEmpty && left.isEmpty)
-    #expect(queue.busy == 0)
+    #expect(queue.outstandingCount == 0)
   }
 }

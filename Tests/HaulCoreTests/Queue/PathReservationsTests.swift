@@ -24,10 +24,10 @@ import Testing
     var live: [TransferID: Bool] = [a: true, b: true]
     var owners = PathReservations()
     owners.take(file, for: a) { live[$0] }
-    #expect(owners.holder(of: file, otherThan: b) { live[$0] } == a)
-    #expect(owners.holder(of: file, otherThan: a) { live[$0] } == nil)
+    #expect(owners.owner(of: file, otherThan: b) { live[$0] } == a)
+    #expect(owners.owner(of: file, otherThan: a) { live[$0] } == nil)
     live[a] = false
-    #expect(owners.holder(of: file, otherThan: b) { live[$0] } == nil)
+    #expect(owners.owner(of: file, otherThan: b) { live[$0] } == nil)
     owners.take(file, for: b) { live[$0] }
     #expect(owners.isDisplaced(a) && !owners.isDisplaced(b))
     #expect(owners.successor(of: a) { live[$0] } == b)
@@ -43,7 +43,7 @@ import Testing
     for order in [[a, b, c], [b, a, c], [c, a, b]] {
       var owners = PathReservations()
       for id in order { owners.take(file, for: id) { live[$0] } }
-      #expect(owners.holder(of: file, otherThan: nil) { live[$0] } == b)
+      #expect(owners.owner(of: file, otherThan: nil) { live[$0] } == b)
       #expect(owners.isDisplaced(a) && owners.isDisplaced(c) && !owners.isDisplaced(b))
     }
   }
@@ -57,6 +57,6 @@ import Testing
     owners.take(file, for: b) { live[$0] }
     #expect(!owners.isDisplaced(a))
     owners.release(file, of: b)
-    #expect(owners.holder(of: file, otherThan: nil) { live[$0] } == nil)
+    #expect(owners.owner(of: file, otherThan: nil) { live[$0] } == nil)
   }
 }

@@ -79,7 +79,7 @@ import Testing
     #expect(reopened(at: 1000).1 == [.enqueue(chain.first)])
     var (queue, effects) = reopened(at: 999)
     #expect(effects == [.postpone(chain.first, until: 1000)])
-    #expect(queue.busy == 1)
+    #expect(queue.outstandingCount == 1)
     var other = queue
     var due = QueueDecision()
     other.waitEnded(chain.first, &due)
@@ -88,7 +88,7 @@ import Testing
     _ = queue.handle(command, [chain.first], by: .user, &commanded)
     #expect(
       commanded.effects.contains(.enqueue(chain.first)) == [.start, .restart].contains(command))
-    #expect(queue.busy == (command == .pause ? 0 : 1))
+    #expect(queue.outstandingCount == (command == .pause ? 0 : 1))
     #expect(commanded.change.updated.allSatisfy { $0.storedState.retryAt == nil })
   }
 

@@ -17,9 +17,10 @@ import Testing
       scheduler.withLockedValue(body)
     }
 
-    func permission(_ picked: [TransferID] = []) -> StartPermission {
+    func permission(_ pendingStarts: [TransferID] = []) -> StartPermission {
       StartPermission(
-        scheduler: self, now: Instant(), isWithinSchedule: true, picked: picked, isDurable: true)
+        scheduler: self, now: Instant(), isWithinSchedule: true, pendingStarts: pendingStarts,
+        isDurable: true)
     }
   }
 

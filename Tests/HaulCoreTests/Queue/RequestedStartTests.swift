@@ -165,7 +165,8 @@ import Testing
     queue.decide(
       &decision,
       starting: StartPermission(
-        scheduler: slots, now: Instant(), isWithinSchedule: true, picked: [], isDurable: true)
+        scheduler: slots, now: Instant(), isWithinSchedule: true, pendingStarts: [], isDurable: true
+      )
     ) { _, _ in }
     #expect(decision.starts?.resumed == [ids[2]])
     #expect(decision.change.isEmpty)

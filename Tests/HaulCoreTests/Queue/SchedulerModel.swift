@@ -3,7 +3,7 @@ import HaulCore
 /// A naive scheduler with all commands, which checks everything each time.
 struct SchedulerModel {
   enum Phase { case queued, active, paused }
-  enum Call { case none, startNow, forced }
+  enum StartLevel { case none, startNow, forced }
 
   struct Member {
     let id: TransferID
@@ -13,9 +13,9 @@ struct SchedulerModel {
     let sequence: Int
     var phase = Phase.queued
     var connections = 0
-    var call = Call.none
+    var startLevel = StartLevel.none
     /// The order in which starts were requested.
-    var callOrder: Int64 = 0
+    var startOrder: Int64 = 0
   }
 
   var limits: Scheduler.Limits
@@ -23,10 +23,10 @@ struct SchedulerModel {
   var members: [Member] = []
   var caps: [String: LearnedCap] = [:]
   var pauses: [String: Instant] = [:]
-  private var marks: [TransferRequest.Priority: Int] = [:]
+  private var virtualTimes: [TransferRequest.Priority: Int] = [:]
   private var lastStartTag = 0
   private var lastSequence = 0
-  private var lastCall: Int64 = 0
+  private var lastStartOrder: Int64 = 0
   private var lastRank: Int64 = 0
 
   init(_ limits: Scheduler.Limits) { self.limits = limits }
@@ -46,15 +46,15 @@ struct SchedulerModel {
     lastRank = max(lastRank, rank)
   }
 
-  mutating func call(_ index: Int, _ call: Call) {
-    guard members[index].phase != .active, members[index].call != call else { return }
-    lastCall += 1
-    members[index].call = call
-    members[index].callOrder = lastCall
+  mutating func requestStart(_ index: Int, _ level: StartLevel) {
+    guard members[index].phase != .active, members[index].startLevel != level else { return }
+    lastStartOrder += 1
+    members[index].startLevel = level
+    members[index].startOrder = lastStartOrder
   }
 
   mutating func pause(_ index: Int) {
-    if members[index].phase == .queued { members[index].call = .none }
+    if members[index].phase == .queued { members[index].startLevel = .none }
     members[index].phase = .paused
     members[index].connections = 0
   }
@@ -81,7 +81,7 @@ struct SchedulerModel {
 
   func fits(_ member: Member) -> Bool {
     guard let host = member.host else { return true }
-    let isFull = active(host).count >= limits.activePerHost && member.call != .forced
+    let isFull = active(host).count >= limits.activePerHost && member.startLevel != .forced
     return pauses[host] == nil && !isFull && taken(host) < cap(host) && taken() < limits.connections
   }
 
@@ -92,7 +92,7 @@ struct SchedulerModel {
     var started: [TransferID] = []
     while let index = pick() {
       members[index].phase = .active
-      members[index].call = .none
+      members[index].startLevel = .none
       started.append(members[index].id)
     }
     return started
@@ -108,25 +108,25 @@ struct SchedulerModel {
 
   private mutating func pick() -> Int? {
     let waiting = members.indices.filter { members[$0].phase == .queued && fits(members[$0]) }
-    if let forced = first(of: waiting, called: .forced) { return forced }
+    if let forced = first(of: waiting, startLevel: .forced) { return forced }
     guard !isSuspended, activeCount < limits.active else { return nil }
-    if let startNow = first(of: waiting, called: .startNow) { return startNow }
+    if let startNow = first(of: waiting, startLevel: .startNow) { return startNow }
     let turn = Set(waiting.map { members[$0].priority })
       .min { (mark($0), $1) < (mark($1), $0) }
     guard let turn else { return nil }
     lastStartTag = mark(turn)
-    marks[turn] = lastStartTag + 16 / turn.weight
+    virtualTimes[turn] = lastStartTag + 16 / turn.weight
     return waiting.filter { members[$0].priority == turn }
       .min { place(members[$0]) < place(members[$1]) }
   }
 
-  private func first(of waiting: [Int], called call: Call) -> Int? {
-    waiting.filter { members[$0].call == call }
-      .min { members[$0].callOrder < members[$1].callOrder }
+  private func first(of waiting: [Int], startLevel level: StartLevel) -> Int? {
+    waiting.filter { members[$0].startLevel == level }
+      .min { members[$0].startOrder < members[$1].startOrder }
   }
 
   private func mark(_ priority: TransferRequest.Priority) -> Int {
-    max(marks[priority] ?? 0, lastStartTag)
+    max(virtualTimes[priority] ?? 0, lastStartTag)
   }
 
   private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
@@ -134,7 +134,7 @@ struct SchedulerModel {
   /// - Parameter now: the zero of the times in seconds.
   func reason(for member: Member, at now: Instant) -> WaitReason? {
     guard member.phase == .queued else { return nil }
-    let isForced = member.call == .forced
+    let isForced = member.startLevel == .forced
     if isSuspended, !isForced { return .suspended }
     if let host = member.host {
       if let until = pauses[host] { return .hostBackOff(until: (until - now) / .seconds(1)) }

@@ -150,18 +150,18 @@ private struct SchedulerModelRandomSequence {
       model.members[index].priority = priority
       return "priority"
     case 22:
-      call(index, isForced: false)
+      requestStart(index, isForced: false)
       return "start now"
     default:
-      call(index, isForced: true)
+      requestStart(index, isForced: true)
       return "force"
     }
   }
 
-  private mutating func call(_ index: Int, isForced: Bool) {
-    model.call(index, isForced ? .forced : .startNow)
+  private mutating func requestStart(_ index: Int, isForced: Bool) {
+    model.requestStart(index, isForced ? .forced : .startNow)
     let member = model.members[index]
-    queue.requestStart(member.id, StartRequest(number: member.callOrder, isForced: isForced))
+    queue.requestStart(member.id, StartRequest(number: member.startOrder, isForced: isForced))
   }
 
   private mutating func agrees() -> String? {
@@ -225,11 +225,11 @@ private struct StartInvariants {
       else { return "started what was not queued" }
       let member = state.members[index]
       guard state.fits(member) else { return "started beyond a limit of its host" }
-      if member.call != .forced {
+      if member.startLevel != .forced {
         guard !state.isSuspended else { return "started while suspended" }
         guard state.activeCount < state.limits.active else { return "more than the slots" }
       }
-      if member.call == .none, state.members.contains(where: { isBefore($0, member) }) {
+      if member.startLevel == .none, state.members.contains(where: { isBefore($0, member) }) {
         return "started before one of its host and priority that comes first"
       }
       state.members[index].phase = .active
@@ -238,7 +238,7 @@ private struct StartInvariants {
   }
 
   private func isBefore(_ other: SchedulerModel.Member, _ member: SchedulerModel.Member) -> Bool {
-    other.phase == .queued && other.call == .none && other.host == member.host
+    other.phase == .queued && other.startLevel == .none && other.host == member.host
       && other.priority == member.priority
       && (other.rank, other.sequence) < (member.rank, member.sequence)
   }

@@ -19,8 +19,8 @@ import Testing
   private func at(_ seconds: Double) -> Instant { Instant(.seconds(seconds)) }
 
   /// A failed attempt, whose transfer returns to its position.
-  private mutating func fails(_ id: TransferID, at second: Double, askAgain: Double?) {
-    queue.hostFailed(for: id, at: at(second), askAgain: askAgain.map(at))
+  private mutating func fails(_ id: TransferID, at second: Double, nextTrial: Double?) {
+    queue.hostFailed(for: id, at: at(second), nextTrial: nextTrial.map(at))
     queue.paused(id)
     queue.add(id, host: "a")
   }
@@ -28,7 +28,7 @@ import Testing
   /// Three run, the first is refused, and the two others fail in the same way.
   private mutating func begin() {
     check(queue.next(at: at(0)), is: [ids[0], ids[1], ids[2], ids[5]])
-    fails(ids[0], at: 1, askAgain: 2)
+    fails(ids[0], at: 1, nextTrial: 2)
     for id in ids[1...2] {
       #expect(queue.hostHealth(for: id).isTrialOfAnotherTransfer)
       queue.paused(id)
@@ -44,15 +44,15 @@ import Testing
     check(queue.next(at: at(2)), is: [ids[1]])
     #expect(!queue.hostHealth(for: ids[1]).isTrialOfAnotherTransfer)
     #expect(queue.reason(for: ids[3], at: at(2)) == .hostOutage(until: nil))
-    fails(ids[1], at: 2, askAgain: 4)
+    fails(ids[1], at: 2, nextTrial: 4)
     #expect(queue.hostHealth(for: ids[0]).failures == 2)
     #expect(queue.hostHealth(for: ids[0]).since == at(1))
     check(queue.next(at: at(4)), is: [ids[2]])
-    fails(ids[2], at: 4, askAgain: 5)
+    fails(ids[2], at: 4, nextTrial: 5)
     check(queue.next(at: at(5)), is: [ids[3]])
-    fails(ids[3], at: 5, askAgain: 6)
+    fails(ids[3], at: 5, nextTrial: 6)
     check(queue.next(at: at(6)), is: [ids[4]])
-    fails(ids[4], at: 6, askAgain: 7)
+    fails(ids[4], at: 6, nextTrial: 7)
     check(queue.next(at: at(7)), is: [ids[0]])
   }
 
@@ -88,7 +88,7 @@ import Testing
   @Test mutating func `If a person waits, all transfers try a host that was given up`() {
     begin()
     check(queue.next(at: at(2)), is: [ids[1]])
-    fails(ids[1], at: 2, askAgain: nil)
+    fails(ids[1], at: 2, nextTrial: nil)
     check(queue.next(at: at(2)), is: [ids[2], ids[3], ids[4]])
     #expect(!queue.hostHealth(for: ids[2]).isTrialOfAnotherTransfer)
     #expect(queue.hostHealth(for: ids[2]).failures == 2)
@@ -117,7 +117,7 @@ import Testing
     isForced ? queue.force(ids[3]) : queue.startNow(ids[3])
     check(queue.next(at: at(1)), is: [ids[3]])
     #expect(queue.reason(for: ids[1], at: at(1)) == .hostOutage(until: nil))
-    fails(ids[3], at: 1, askAgain: 4)
+    fails(ids[3], at: 1, nextTrial: 4)
     check(queue.next(at: at(2)).isEmpty, is: true)
     check(queue.next(at: at(4)), is: [ids[1]])
   }
@@ -126,7 +126,7 @@ import Testing
     begin()
     queue.startNow(ids[3])
     check(queue.next(at: at(1)), is: [ids[3]])
-    queue.hostFailed(for: ids[3], at: at(1), askAgain: at(4))
+    queue.hostFailed(for: ids[3], at: at(1), nextTrial: at(4))
     queue.paused(ids[3])
     var member = QueuedMember(TransferRecord(id: ids[3], request: .step("s")))
     member.host = "a"
@@ -140,7 +140,7 @@ import Testing
     begin()
     queue.startNow(ids[3])
     // Another one made a request before it had a slot, without an answer.
-    fails(ids[1], at: 1, askAgain: 9)
+    fails(ids[1], at: 1, nextTrial: 9)
     check(queue.next(at: at(2)).isEmpty, is: true)
     queue.startNow(ids[3])
     check(queue.next(at: at(2)), is: [ids[3]])

@@ -54,7 +54,7 @@ import Testing
     #expect(decision.change.added.map(\.storedState.waitReason) == [.startTime(until: 1000)])
     #expect(queue.waitReason(of: id) == .startTime(until: 1000))
     #expect(queue.granted(id) == nil)
-    #expect(queue.busy == 1, "it starts by itself")
+    #expect(queue.outstandingCount == 1, "it starts by itself")
     var due = QueueDecision()
     queue.waitEnded(id, &due)
     #expect(due.effects == [.enqueue(id)])
@@ -145,7 +145,7 @@ import Testing
     let paused = handle(.pause, &queue)
     #expect(paused.change.updated.map(\.storedState.startTime) == [1000])
     #expect(queue.waitReason(of: id) == nil)
-    #expect(queue.busy == 0)
+    #expect(queue.outstandingCount == 0)
     #expect(handle(command, &queue).effects.contains(.postpone(id, until: 1000)))
     #expect(queue.waitReason(of: id) == .startTime(until: 1000))
     #expect(queue.granted(id) == nil)
@@ -171,7 +171,7 @@ import Testing
     var (queue, decision) = try queue(request(nil), request(after: id))
     #expect(!decision.effects.contains(.postpone(other, until: 1000)))
     #expect(queue.waitReason(of: other) == .dependency(id, isBlocked: false))
-    #expect(queue.busy == 1)
+    #expect(queue.outstandingCount == 1)
     #expect(queue.granted(id) != nil)
     decision = QueueDecision()
     queue.ended(id, .completed, nil, by: .user, &decision)
@@ -207,7 +207,7 @@ import Testing
     }
     #expect(decision.effects.contains(.postpone(id, until: 1000)))
     #expect(queue.waitReason(of: id) == .startTime(until: 1000))
-    #expect(queue.busy == 1)
+    #expect(queue.outstandingCount == 1)
   }
 
   @Test func `Its start time can be changed, removed and given`() throws {

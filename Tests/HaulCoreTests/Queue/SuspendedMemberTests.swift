@@ -27,7 +27,7 @@ import Testing
     #expect(decision.effects.isEmpty && decision.events.isEmpty)
     #expect(decision.change.updated.map(\.storedState.status) == [.queued])
     #expect(decision.change.updated.map(\.storedState.waitReason) == [full], "in the same change")
-    #expect(queue.busy == 1, "it continues by itself")
+    #expect(queue.outstandingCount == 1, "it continues by itself")
     queue.waitEnded(id, &decision)
     #expect(decision.effects == [.enqueue(id)])
     #expect(queue.granted(id) != nil)
@@ -54,7 +54,7 @@ import Testing
     _ = paused.handle(.pause, [id], by: .user, &decision)
     paused.waitEnded(id, &decision)
     #expect(paused.members[id]?.state == .paused)
-    #expect(paused.busy == 0)
+    #expect(paused.outstandingCount == 0)
     var started = queue
     started.suspended(id, full, &decision)
     decision = QueueDecision()

@@ -22,8 +22,8 @@ import Testing
   }
 
   private func looked(
-    _ answers: [WaitMonitor.Question: WaitMonitor.Answer]
-  ) -> WaitMonitor.Event { .checked(answers) }
+    _ results: [WaitMonitor.Check: WaitMonitor.CheckResult]
+  ) -> WaitMonitor.Event { .checked(results) }
 
   private func room(_ free: Int64?, on device: UInt64 = 1) -> WaitMonitor.Event {
     .checked([.room(device: device, directory: "/d"): .room(free: free)])
@@ -36,7 +36,7 @@ import Testing
       #expect(watch.handle(.suspended(id, reason), at: start).isEmpty)
     }
     #expect(watch.nextCheck == start + WaitMonitor.period)
-    #expect(watch.questions == [.room(device: 1, directory: "/d")])
+    #expect(watch.checks == [.room(device: 1, directory: "/d")])
     let later = start + WaitMonitor.period
     #expect(watch.handle(room((8 << 20) - 1), at: later).isEmpty)
     #expect(watch.nextCheck == later + WaitMonitor.period)
@@ -66,7 +66,7 @@ import Testing
     for (id, needed) in zip(ids, [Int64(50 << 20), 500 << 20, 30 << 20, 40 << 20]) {
       _ = watch.handle(.suspended(id, full(needed: needed)), at: start)
     }
-    #expect(watch.questions.count == 1, "a file system is checked once")
+    #expect(watch.checks.count == 1, "a file system is checked once")
     let released = watch.handle(room((100 << 20) + Self.reserve), at: start)
     #expect(released == [ids[0], ids[2]])
     #expect(watch.handle(room((40 << 20) + Self.reserve), at: start) == [ids[3]])
@@ -132,28 +132,28 @@ import Testing
     var watch = watch
     _ = watch.handle(.suspended(ids[0], full(1)), at: start)
     _ = watch.handle(.suspended(ids[1], full(2, in: "/e")), at: start)
-    let questions: [WaitMonitor.Question] = [
+    let checks: [WaitMonitor.Check] = [
       .room(device: 1, directory: "/d"), .room(device: 2, directory: "/e"),
     ]
-    #expect(watch.questions == questions)
+    #expect(watch.checks == checks)
     let released = watch.handle(
-      looked([questions[0]: .room(free: 0), questions[1]: .room(free: 1 << 30)]), at: start)
+      looked([checks[0]: .room(free: 0), checks[1]: .room(free: 1 << 30)]), at: start)
     #expect(released == [ids[1]])
     // The file system is gone: transfers that wait for it must now wait for its directory.
-    #expect(watch.handle(looked([questions[0]: .missing]), at: start) == [ids[0]])
+    #expect(watch.handle(looked([checks[0]: .missing]), at: start) == [ids[0]])
   }
 
   @Test func `A missing directory is waited for, and one on another device does not count`() {
     var watch = watch
-    let question = WaitMonitor.Question.directory("/m/d")
+    let check = WaitMonitor.Check.directory("/m/d")
     _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", foundDevice: nil)), at: start)
-    #expect(watch.questions == [question])
-    #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
-    #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).count == 1)
+    #expect(watch.checks == [check])
+    #expect(watch.handle(looked([check: .missing]), at: start).isEmpty)
+    #expect(watch.handle(looked([check: .directory(device: 9)]), at: start).count == 1)
     _ = watch.handle(.suspended(ids[0], .directoryMissing("/m/d", foundDevice: 9)), at: start)
-    #expect(watch.handle(looked([question: .directory(device: 9)]), at: start).isEmpty)
-    #expect(watch.handle(looked([question: .missing]), at: start).isEmpty)
-    let back = looked([question: .directory(device: 5)])
+    #expect(watch.handle(looked([check: .directory(device: 9)]), at: start).isEmpty)
+    #expect(watch.handle(looked([check: .missing]), at: start).isEmpty)
+    let back = looked([check: .directory(device: 5)])
     #expect(watch.handle(back, at: start) == [ids[0]])
   }
 
@@ -162,7 +162,7 @@ import Testing
     let told = watch.handle(.suspended(ids[0], .offline), at: start)
     #expect(told.isEmpty)
     _ = watch.handle(.suspended(ids[1], .offline), at: start)
-    #expect(watch.questions == [.network])
+    #expect(watch.checks == [.network])
     #expect(watch.handle(looked([.network: .network(isUp: false)]), at: start).isEmpty)
     let released = watch.handle(looked([.network: .network(isUp: true)]), at: start)
     #expect(released == [ids[0], ids[1]])

@@ -47,7 +47,8 @@ import Testing
         == "filename bmFtZS5iaW4=,filetype YXBwbGljYXRpb24vb2N0ZXQtc3RyZWFt")
     #expect(create.fields["Tus-Resumable"] == "1.0.0")
     #expect(
-      machine.handle(try answer(201, [("Location", "/files/u1")])) == [.store(stored(source))])
+      machine.handle(try answer(201, [("Location", "/files/u1")])) == [.storeRecord(stored(source))]
+    )
     let append = try message(machine.handle(.stored(nil)))
     #expect((append.method, append.range) == ("PATCH", 0..<1000))
     #expect(append.url == (try ResourceURL("http://h.example/files/u1")))
@@ -55,9 +56,9 @@ import Testing
     #expect(append.fields["Content-Type"] == "application/offset+octet-stream")
     #expect(
       machine.handle(try answer(204, [("Upload-Offset", "1000")], sent: 1000)) == [
-        .acknowledged(1000), .checkSource,
+        .reportAcknowledged(1000), .checkSource,
       ])
-    #expect(machine.handle(.sourceChecked(nil)) == [.forget, .finish(.completed)])
+    #expect(machine.handle(.sourceChecked(nil)) == [.deleteRecord, .finish(.completed)])
   }
 
   @Test func `Nothing is sent before the address is stored`() throws {
@@ -79,7 +80,7 @@ import Testing
     #expect(try message(machine.handle(.start(nil))).method == "HEAD")
     let commands = machine.handle(
       try answer(200, [("Upload-Offset", "600"), ("Upload-Length", "1000")]))
-    #expect(commands.first == .acknowledged(600))
+    #expect(commands.first == .reportAcknowledged(600))
     #expect(try message(commands).range == 600..<1000)
   }
 
@@ -118,7 +119,7 @@ import Testing
   @Test func `A server that takes a part gets the rest`() throws {
     var machine = try appending()
     let commands = machine.handle(try answer(204, [("Upload-Offset", "400")], sent: 1000))
-    #expect(commands.first == .acknowledged(400))
+    #expect(commands.first == .reportAcknowledged(400))
     #expect(try message(commands).range == 400..<1000)
   }
 
@@ -152,7 +153,7 @@ import Testing
     var machine = try machine()
     _ = machine.handle(.start(stored(source)))
     let commands = machine.handle(try answer(status))
-    #expect(commands.prefix(2) == [.forget, .acknowledged(0)])
+    #expect(commands.prefix(2) == [.deleteRecord, .reportAcknowledged(0)])
     #expect(try message(commands).method == "OPTIONS")
     _ = machine.handle(try answer(200, Self.offered))
     _ = machine.handle(try answer(201, [("Location", "u2")]))

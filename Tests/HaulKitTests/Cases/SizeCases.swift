@@ -60,7 +60,7 @@ struct SizeCases {
     }
     let grant = plan.reserve(id, count: 1024 << 10)
     #expect(grant.pieces == [first..<length])
-    plan.wrote(id)
+    plan.noteWritten(id)
     plan.release(id)
     #expect(plan.isComplete)
   }

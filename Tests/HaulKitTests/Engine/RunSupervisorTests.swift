@@ -19,7 +19,7 @@ import Testing
     engine = Engine(
       transport: SimulatedTransport(
         servers: SimulatedTransport.Servers(), clock: clock, executor: executor,
-        ledger: SharedLedger(Ledger(Ledger.Limits())), dice: SeededRandom(seed: 1)),
+        ledger: SharedLedger(Ledger(Ledger.Limits())), random: SeededRandom(seed: 1)),
       disk: SimulatedMachine(seed: 1).startProcess(), io: .inline, clock: clock,
       configuration: TransferManager.Configuration(), seed: 1, soleExecutor: executor)
   }

@@ -17,7 +17,7 @@ import Testing
     /// Bytes that one connection receives in a second.
     mutating func write(_ id: SegmentID, _ count: Int) {
       _ = plan.reserve(id, count: count)
-      plan.wrote(id)
+      plan.noteWritten(id)
     }
   }
 

@@ -15,7 +15,7 @@ import Testing
   /// A scene in which something may block transfers from now on.
   private func hindered(active: Int = 1) -> SimulatedManager {
     let scene = SimulatedManager(active: active)
-    scene.ledger.withLockedValue { $0.isHindered = true }
+    scene.ledger.withLockedValue { $0.causesWaits = true }
     scene.machine.put(Self.directory, onDevice: 1)
     // The part file has only received bytes.
     scene.machine.setFaults(SimulatedFaults().with { $0.supportsAllocation = false })

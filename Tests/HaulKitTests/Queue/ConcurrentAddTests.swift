@@ -37,7 +37,7 @@ import Testing
   @Test func `Concurrent additions are stored in one change`() throws {
     let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
-    scene.process.store.habits.isSlow = true
+    scene.process.store.behaviours.isSlow = true
     let before = scene.process.store.counts.commits
     let outcomes = add(requests(scene, 50), scene)
     let ids = try outcomes.withLockedValue { try $0.mapValues { try $0.get() } }
@@ -54,7 +54,7 @@ import Testing
   @Test func `A refused addition does not affect the others`() throws {
     let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
-    scene.process.store.habits.isSlow = true
+    scene.process.store.behaviours.isSlow = true
     var requests = requests(scene, 10)
     requests[7].after = [.identifier("unknown")]
     let outcomes = add(requests, scene).withLockedValue { $0 }
@@ -73,7 +73,7 @@ import Testing
   @Test func `Concurrent additions with one identifier return the same transfer`() throws {
     let scene = SimulatedManager()
     try scene.call { await $0.suspend() }
-    scene.process.store.habits.isSlow = true
+    scene.process.store.behaviours.isSlow = true
     let found = NIOLockedValueBox<[TransferID]>([])
     let request = requests(scene, 1)[0]
     for _ in 0..<5 {

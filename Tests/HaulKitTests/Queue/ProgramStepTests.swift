@@ -96,7 +96,7 @@ import Testing
       arguments: ["sh", "-c", "head -c 104857600 /dev/zero | tr '\\0' x; echo end"])
     let process = try LinuxPrograms().prepare(command)
     try process.begin()
-    let end = await process.end()
+    let end = await process.waitForExit()
     #expect(end.status == .exited(0))
     #expect(end.output.bytes.count == ByteTail.limit)
     #expect(end.output.bytes.suffix(5).elementsEqual("xend\n".utf8))
@@ -187,6 +187,6 @@ private struct WatchedPrograms: Programs {
     }
 
     func send(_ signal: ProgramSignal) { base.send(signal) }
-    func end() async -> ProgramEnd { await base.end() }
+    func waitForExit() async -> ProgramEnd { await base.waitForExit() }
   }
 }

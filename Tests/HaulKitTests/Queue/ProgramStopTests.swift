@@ -209,7 +209,7 @@ import Testing
     try await ProgramFixture.with(store: store) { await $0.manager.waitUntilEmpty() }
     #expect(runs(process.identity.pid) == (another != .none))
     process.send(.kill)
-    #expect(await process.end().status == .signalled(another == .none ? 15 : 9))
+    #expect(await process.waitForExit().status == .signalled(another == .none ? 15 : 9))
   }
 
   @Test(arguments: [true, false])

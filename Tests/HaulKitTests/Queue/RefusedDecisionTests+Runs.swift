@@ -18,7 +18,7 @@ extension RefusedDecisionTests {
     let requests = ["a", "b"].map { scene.step($0, turns: 1) }
     scene.plans.withLockedValue { $0["a"]?.alwaysFails = fails }
     let added = try scene.call { try await $0.add(requests) }
-    scene.process.store.habits.changesUntilRefusal = 0
+    scene.process.store.behaviours.changesUntilRefusal = 0
     for _ in 0..<1000 where refusals(scene) == 0 { scene.pass(.milliseconds(1)) }
     #expect(try added.map { try scene.state($0) } == [.running, .queued])
     #expect(try scene.disagreements().isEmpty)
@@ -37,7 +37,7 @@ extension RefusedDecisionTests {
     let scene = SimulatedManager()
     let request = scene.step("a", turns: 20, isPatient: true)
     let step = try scene.call { try await $0.add(request) }
-    scene.process.store.habits.changesUntilRefusal = 1
+    scene.process.store.behaviours.changesUntilRefusal = 1
     scene.send(.pause, step)
     for _ in 0..<1000 where refusals(scene) == 0 { scene.pass(.milliseconds(1)) }
     #expect(try scene.state(step) == .stopping)
@@ -55,7 +55,7 @@ extension RefusedDecisionTests {
     try scene.call { await $0.suspend() }
     let requests = ["a", "b", "c"].map { scene.step($0, turns: 2) }
     let added = try scene.call { try await $0.add(requests) }
-    scene.process.store.habits.changesUntilRefusal = 0
+    scene.process.store.behaviours.changesUntilRefusal = 0
     try scene.call { await $0.unsuspend() }
     #expect(try added.map { try scene.state($0) } == [.queued, .queued, .queued])
     #expect(try scene.disagreements().isEmpty)
@@ -91,13 +91,13 @@ extension RefusedDecisionTests {
   /// The number of commits in three seconds, with a store that takes half a second for each and
   /// refuses it.
   private func tries(_ scene: SimulatedManager, _ begin: () -> Void = {}) throws -> Int {
-    scene.process.store.habits.timeOfChange = .milliseconds(500)
+    scene.process.store.behaviours.timeOfChange = .milliseconds(500)
     scene.refuseChanges(true)
     let before = scene.process.store.counts.commits
     begin()
     scene.pass(.seconds(3))
     let tried = scene.process.store.counts.commits - before
-    scene.process.store.habits.timeOfChange = nil
+    scene.process.store.behaviours.timeOfChange = nil
     scene.refuseChanges(false)
     try scene.runOut()
     try scene.end()
@@ -126,7 +126,7 @@ extension RefusedDecisionTests {
     let scene = SimulatedManager(active: 2)
     let requests = ["a", "b"].map { scene.step($0, turns: 20, isPatient: true) }
     _ = try scene.call { try await $0.add(requests) }
-    scene.process.store.habits.timeOfChange = .seconds(10)
+    scene.process.store.behaviours.timeOfChange = .seconds(10)
     try scene.end()
   }
 
@@ -185,10 +185,10 @@ extension RefusedDecisionTests {
   ) throws {
     var number = 0
     while true {
-      let scene = SimulatedManager(active: 2, portion: 2)
+      let scene = SimulatedManager(active: 2, portionSize: 2)
       scene.ledger.withLockedValue { $0.moves = 1 }
-      scene.process.store.habits.isSlow = isSlow
-      scene.process.store.habits.changesUntilRefusal = number
+      scene.process.store.behaviours.isSlow = isSlow
+      scene.process.store.behaviours.changesUntilRefusal = number
       let end = try live(scene)
       #expect(
         end == [
@@ -196,7 +196,7 @@ extension RefusedDecisionTests {
           "c completed utility",
         ],
         "change \(number) was refused")
-      guard scene.process.store.habits.changesUntilRefusal == nil else { break }
+      guard scene.process.store.behaviours.changesUntilRefusal == nil else { break }
       number += 1
     }
     #expect(number > 15)

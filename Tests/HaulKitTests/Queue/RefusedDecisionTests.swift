@@ -15,8 +15,8 @@ import Testing
     let scene: SimulatedManager
     var ids: [String: TransferID] = [:]
 
-    init(portion: Int = QueueCoordinator.portion) throws {
-      scene = SimulatedManager(portion: portion)
+    init(portionSize: Int = QueueCoordinator.portionSize) throws {
+      scene = SimulatedManager(portionSize: portionSize)
       scene.ledger.withLockedValue { $0.moves = 1 }
       try add(["done", "failed"])
       try scene.runOut()
@@ -51,8 +51,8 @@ import Testing
       #expect(found.isEmpty, sourceLocation: sourceLocation)
     }
 
-    func sight() throws -> (list: VisibleListState, snapshots: [TransferSnapshot?]) {
-      try scene.sight(RefusedDecisionTests.groups, Self.all)
+    func visibleState() throws -> (list: VisibleListState, snapshots: [TransferSnapshot?]) {
+      try scene.visibleState(RefusedDecisionTests.groups, Self.all)
     }
 
     private static let all = RefusedDecisionTests.names + ["n"]
@@ -64,21 +64,21 @@ import Testing
     _ body: () throws -> Void
   ) throws {
     let scene = cast.scene
-    let before = try cast.sight()
-    scene.process.store.habits.changesUntilRefusal = 0
+    let before = try cast.visibleState()
+    scene.process.store.behaviours.changesUntilRefusal = 0
     let error = #expect(throws: TransferError.self, sourceLocation: sourceLocation) { try body() }
     #expect(error?.code == .io, sourceLocation: sourceLocation)
-    #expect(scene.process.store.habits.changesUntilRefusal == nil)
-    let after = try cast.sight()
+    #expect(scene.process.store.behaviours.changesUntilRefusal == nil)
+    let after = try cast.visibleState()
     #expect(after.list == before.list, sourceLocation: sourceLocation)
     #expect(after.snapshots == before.snapshots, sourceLocation: sourceLocation)
     try cast.expectAgreement(sourceLocation)
     try body()
-    #expect(try cast.sight() != before, "it works now", sourceLocation: sourceLocation)
+    #expect(try cast.visibleState() != before, "it works now", sourceLocation: sourceLocation)
     try cast.expectAgreement(sourceLocation)
     try scene.runOut()
     try cast.expectAgreement(sourceLocation)
-    let counts = try cast.sight().list.counts
+    let counts = try cast.visibleState().list.counts
     #expect((counts[.running] ?? 0) + (counts[.stopping] ?? 0) == 0)
     try scene.end(sourceLocation: sourceLocation)
   }
@@ -104,7 +104,7 @@ import Testing
   func `A group command whose first portion is refused changes nothing`(
     command: TransferMachine.Command
   ) throws {
-    let cast = try ListWithEveryState(portion: 2)
+    let cast = try ListWithEveryState(portionSize: 2)
     try refuse(cast) { try cast.scene.order(command, .group("g")) }
   }
 
@@ -112,13 +112,13 @@ import Testing
   func `After a refused portion, memory and store keep the earlier portions`(
     portions: Int
   ) throws {
-    let cast = try ListWithEveryState(portion: 2)
-    cast.scene.process.store.habits.changesUntilRefusal = portions
+    let cast = try ListWithEveryState(portionSize: 2)
+    cast.scene.process.store.behaviours.changesUntilRefusal = portions
     #expect(throws: TransferError.self) { try cast.scene.order(.cancel, .group("g")) }
     try cast.expectAgreement()
-    #expect(try cast.sight().list.groups["g"]?[3] ?? 0 < 5, "not all of them")
+    #expect(try cast.visibleState().list.groups["g"]?[3] ?? 0 < 5, "not all of them")
     try cast.scene.order(.cancel, .group("g"))
-    #expect(try cast.sight().list.groups["g"] == [6, 1, 0, 5])
+    #expect(try cast.visibleState().list.groups["g"] == [6, 1, 0, 5])
     try cast.scene.runOut()
     try cast.expectAgreement()
     try cast.scene.end()

@@ -292,14 +292,14 @@ import Testing
   @Test func `A retry due after the end of a window waits for the next one`() throws {
     let scene = SimulatedManager(schedule: Self.twice)
     scene.process.clock.adjustWallClock(by: 57)
-    scene.servers.habits.faultOneIn = 1
+    scene.servers.behaviours.faultOneIn = 1
     let transfer = try add(scene, "f") { $0.download?.retry.retries = 100 }
     for _ in 0..<290 where count(scene, "fault") == 0 { scene.pass(.milliseconds(10)) }
     scene.pass(.seconds(10))
     #expect(try scene.state(transfer) == .queued)
     let asked = count(scene, "asks")
     #expect(asked > 0)
-    scene.servers.habits.faultOneIn = nil
+    scene.servers.behaviours.faultOneIn = nil
     scene.pass(.seconds(500))
     #expect(count(scene, "asks") == asked, "no attempt is made")
     scene.pass(.seconds(60))

@@ -154,7 +154,7 @@ import Testing
 
   @Test func `A transfer that ran gets another rate limit, whatever its start time was`() throws {
     let scene = SimulatedManager()
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     var request = try scene.download("f", length: 16 << 20) { $0.rateLimit = 1 << 10 }
     request.startsAt = scene.process.clock.wallSeconds + 10
     let added = request

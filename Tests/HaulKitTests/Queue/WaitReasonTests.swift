@@ -20,7 +20,7 @@ import Testing
   /// A scene with a download that waits for room on its disk.
   private func withFullDisk() throws -> (SimulatedManager, Transfer) {
     let scene = SimulatedManager()
-    scene.ledger.withLockedValue { $0.isHindered = true }
+    scene.ledger.withLockedValue { $0.causesWaits = true }
     scene.machine.put(Self.directory, onDevice: 1)
     scene.machine.setFaults(SimulatedFaults())
     scene.machine.setCapacity(20 << 10)
@@ -112,7 +112,7 @@ import Testing
     #expect(known.code == "disk-full")
     try scene.call { await $0.shutdown() }
     let next = scene.next()
-    next.ledger.withLockedValue { $0.isHindered = true }
+    next.ledger.withLockedValue { $0.causesWaits = true }
     // Nothing is tried before the check.
     try next.call { await $0.suspend() }
     try next.call { try await $0.open() }

@@ -17,7 +17,7 @@ import Testing
   @Test(arguments: [5, 60])
   func `A list added during an outage completes when the host returns`(seconds: Int) throws {
     let scene = SimulatedManager(active: 4)
-    scene.servers.habits.unreachableHost = "h0"
+    scene.servers.behaviours.unreachableHost = "h0"
     let requests = try (0..<60).map { try scene.download("f\($0)") }
     _ = try scene.call { try await $0.add(requests) }
     try outage(of: scene, seconds)
@@ -25,7 +25,7 @@ import Testing
 
   @Test func `An outage does not affect other ports and other hosts`() throws {
     let scene = SimulatedManager(active: 4)
-    scene.servers.habits.unreachableHost = "h0"
+    scene.servers.behaviours.unreachableHost = "h0"
     let away = try (0..<20).map { try scene.download("f\($0)") }
     let others = try ["h1", "h2:81"].enumerated().map { number, host in
       try scene.download("g\(number)") { $0.url = try ResourceURL("http://\(host)/g\(number)") }
@@ -33,7 +33,7 @@ import Testing
     let transfers = try scene.call { try await $0.add(away + others) }
     scene.pass(.seconds(5))
     for transfer in transfers.suffix(2) { #expect(try scene.state(transfer) == .completed) }
-    scene.servers.habits.unreachableHost = nil
+    scene.servers.behaviours.unreachableHost = nil
     try scene.runOut()
     for transfer in transfers { #expect(try scene.state(transfer) == .completed) }
     try scene.end()
@@ -41,7 +41,7 @@ import Testing
 
   @Test func `A permanent outage fails each transfer after its own retries`() throws {
     let scene = SimulatedManager(active: 2)
-    scene.servers.habits.unreachableHost = "h0"
+    scene.servers.behaviours.unreachableHost = "h0"
     let requests = try (0..<3).map { try scene.download("f\($0)") { $0.retry.retries = 2 } }
     let transfers = try scene.call { try await $0.add(requests) }
     scene.pass(.seconds(600))
@@ -60,12 +60,12 @@ import Testing
   /// The host is away for so long; it is asked seldom, by one at a time, and then all complete.
   private func outage(of scene: SimulatedManager, _ seconds: Int) throws {
     let before = scene.asked
-    scene.servers.habits.unreachableHost = "h0"
+    scene.servers.behaviours.unreachableHost = "h0"
     scene.pass(.seconds(seconds))
     // Four were in progress; then at most one after a quarter of a second, a half, one second, and
     // so on.
     #expect(scene.asked - before < 20)
-    scene.servers.habits.unreachableHost = nil
+    scene.servers.behaviours.unreachableHost = nil
     try scene.runOut()
     let states = try scene.call { await $0.summaries().map(\.state) }
     #expect(states == Array(repeating: .completed, count: 60))

@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func `A cancel of many is stored in several changes, and each is reported once`() throws {
-    let scene = SimulatedManager(portion: 2)
+    let scene = SimulatedManager(portionSize: 2)
     let steps = try steps(7, scene)
     let before = changes(scene)
     try call(.cancel, steps, scene)
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func `A cancelled chain reports cancelled for each member, not skipped`() throws {
-    let scene = SimulatedManager(portion: 1)
+    let scene = SimulatedManager(portionSize: 1)
     let steps = try steps(4, scene, isChain: true)
     try call(.cancel, steps, scene)
     for step in steps { #expect(told(step, in: scene) == ["added", "cancelled"]) }
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func `Nothing starts between two portions of a command`() throws {
-    let scene = SimulatedManager(portion: 1)
+    let scene = SimulatedManager(portionSize: 1)
     let steps = try steps(6, scene)
     let before = changes(scene)
     send(.cancel, steps, scene)
@@ -106,9 +106,9 @@ import Testing
   func `A refused portion throws, earlier portions stay stored, and other transfers continue`()
     throws
   {
-    let scene = SimulatedManager(portion: 2)
+    let scene = SimulatedManager(portionSize: 2)
     let steps = try steps(6, scene)
-    scene.process.store.habits.changesUntilRefusal = 1
+    scene.process.store.behaviours.changesUntilRefusal = 1
     let paused = send(.pause, steps.reversed(), scene)
     try scene.runOut()
     #expect(throws: TransferError.self) { try #require(paused.withLockedValue { $0 }).get() }
@@ -121,12 +121,12 @@ import Testing
   func `The effects of earlier portions take place despite a refused portion`(
     refusals: Int
   ) throws {
-    let scene = SimulatedManager(portion: 1)
+    let scene = SimulatedManager(portionSize: 1)
     let steps = try steps(3, scene, isChain: true)
     try call(.pause, [steps[0]], scene)
     try call(.cancelKeepingBytes, [steps[2]], scene)
-    scene.process.store.habits.changesUntilRefusal = 1
-    scene.process.store.habits.refusalsInARow = refusals
+    scene.process.store.behaviours.changesUntilRefusal = 1
+    scene.process.store.behaviours.refusalsInARow = refusals
     #expect(throws: TransferError.self) {
       try call(.cancelKeepingBytes, [steps[0], steps[1]], scene)
     }

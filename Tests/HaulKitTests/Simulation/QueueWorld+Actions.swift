@@ -40,7 +40,7 @@ extension QueueWorld {
     switch random.below(4) {
     case 0: crash(true)
     case 1: crash(false)
-    case 2: process.store.habits.changesUntilCrash = 1 + random.below(6)
+    case 2: process.store.behaviours.changesUntilCrash = 1 + random.below(6)
     default: machine.crash(afterChanges: 1 + random.below(40))
     }
   }

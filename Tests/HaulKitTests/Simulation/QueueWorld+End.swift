@@ -45,7 +45,7 @@ extension QueueWorld {
     }
     // Times of next attempts are stored by the wall clock: if it was ahead, the wait is longer
     // (seed 19214).
-    let wasSet = ledger.withLockedValue { $0.hours?.wasSet ?? false }
+    let wasSet = ledger.withLockedValue { $0.schedule?.wasSet ?? false }
     for _ in 0..<(wasSet ? 2000 : 200) {
       guard passTime(.seconds(1)) else { return }
       let isOver = ledger.withLockedValue { $0.isOver }
@@ -54,8 +54,8 @@ extension QueueWorld {
     rest()
     ledger.withLockedValue { ledger in
       if !ledger.isOver {
-        let left = ledger.listed.filter { $0.stage.isUnderWay || $0.stage == .queued }
-        ledger.violate("no end comes: \(left.map { "\($0.name) \($0.stage)" })")
+        let left = ledger.listed.filter { $0.state.isUnderWay || $0.state == .queued }
+        ledger.violate("no end comes: \(left.map { "\($0.name) \($0.state)" })")
       } else if !isEmpty.withLockedValue({ $0 }) {
         ledger.violate("nothing runs, and who waits for that is not told")
       }
@@ -64,7 +64,7 @@ extension QueueWorld {
 
   /// Checks that files of completed downloads are whole.
   func checkFiles() {
-    let completed = ledger.withLockedValue { $0.listed.filter { $0.stage == .completed } }
+    let completed = ledger.withLockedValue { $0.listed.filter { $0.state == .completed } }
     for member in completed where seen.insert(member.id).inserted {
       guard let download = member.request.download, let resource = servers[member.name],
         download.durability == .strict || !hasLostPower
@@ -82,8 +82,8 @@ extension QueueWorld {
     checkFiles()
     ledger.withLockedValue { ledger in
       for member in ledger.listed {
-        guard let fate = fate(of: member, ledger), fate != member.stage else { continue }
-        ledger.violate("\(member.name) is \(member.stage) in the end, in place of \(fate)")
+        guard let fate = fate(of: member, ledger), fate != member.state else { continue }
+        ledger.violate("\(member.name) is \(member.state) in the end, in place of \(fate)")
       }
     }
   }
@@ -92,7 +92,7 @@ extension QueueWorld {
   private func fate(of member: Ledger.Member, _ ledger: Ledger) -> ModelState? {
     var waits = false
     // It may have started while its dependency was completed.
-    for case .transfer(let id) in member.request.after where member.stage != .completed {
+    for case .transfer(let id) in member.request.after where member.state != .completed {
       guard let other = ledger.members[id] else {
         if ledger.cleared.contains(id) { continue }
         return nil
@@ -145,7 +145,7 @@ extension Ledger {
   /// Whether nothing runs and nothing can start.
   fileprivate var isOver: Bool {
     members.values.allSatisfy { member in
-      !member.stage.isUnderWay && (member.stage != .queued || isReady(member) != true)
+      !member.state.isUnderWay && (member.state != .queued || isReady(member) != true)
     }
   }
 }

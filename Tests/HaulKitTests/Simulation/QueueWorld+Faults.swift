@@ -18,9 +18,9 @@ extension QueueWorld {
     faults = random
     process.transport.network.isUp = isUp
     machine.setCapacity(capacity)
-    servers.habits.unreachableHost = unreachableHost
+    servers.behaviours.unreachableHost = unreachableHost
     ledger.withLockedValue { ledger in
-      if !isUp || isFull { ledger.isHindered = true }
+      if !isUp || isFull { ledger.causesWaits = true }
       ledger.note(
         "network \(isUp), room \(capacity.map { "\($0)" } ?? "enough"), away \(unreachableHost ?? "nobody")"
       )

@@ -28,12 +28,12 @@ extension QueueWorld {
     let plan = plans.withLockedValue { $0[context.input ?? ""] } ?? StepPlan()
     do {
       for turn in 1...plan.turns {
-        let pause = Duration.milliseconds(1 + process.dice.below(300))
+        let pause = Duration.milliseconds(1 + process.random.below(300))
         try await process.clock.wait(pause)
         context.progress(Int64(turn), of: Int64(plan.turns))
         if plan.isPatient { try context.checkpoint() }
       }
-      let fails = plan.failsOneIn.map { process.dice.oneIn($0) } ?? false
+      let fails = plan.failsOneIn.map { process.random.oneIn($0) } ?? false
       if plan.alwaysFails || fails { throw StepFailed() }
     } catch {
       if !process.isDead { ledger.withLockedValue { $0.stepEnded(context.id, "with an error") } }

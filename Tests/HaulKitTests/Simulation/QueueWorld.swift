@@ -21,7 +21,7 @@ final class QueueWorld {
   let machine: SimulatedMachine
   let memory = MemoryStore()
   /// The most members that one change of a command stores.
-  let portion: Int
+  let portionSize: Int
   let executor: SeededExecutor
   var random: SimulationRandom
   /// Decides when the disk is full and the network away; nil in a world without that.
@@ -62,9 +62,9 @@ final class QueueWorld {
     executor = SeededExecutor(seed: random.next())
     machine = SimulatedMachine(seed: random.next())
     let limits = Self.limits(&random)
-    portion = random.oneIn(2) ? 1 + random.below(3) : QueueCoordinator.portion
+    portionSize = random.oneIn(2) ? 1 + random.below(3) : QueueCoordinator.portionSize
     ledger = SharedLedger(Ledger(limits))
-    if self.times != nil { ledger.withLockedValue { $0.hours = SimulatedSchedule() } }
+    if self.times != nil { ledger.withLockedValue { $0.schedule = SimulatedSchedule() } }
     configuration.maximumActive = limits.active
     configuration.maximumActivePerHost = limits.activePerHost
     configuration.connectionsPerHost = limits.connectionsPerHost
@@ -72,7 +72,7 @@ final class QueueWorld {
     configuration.idleTimeout = .milliseconds(1500)
     configuration.httpVersion = .http1
     process = Self.process(
-      configuration, random.next(), memory, machine, servers, executor, ledger, portion,
+      configuration, random.next(), memory, machine, servers, executor, ledger, portionSize,
       wallStart: Self.wallStart)
     reset()
   }
@@ -90,11 +90,11 @@ final class QueueWorld {
   private static func process(
     _ configuration: TransferManager.Configuration, _ seed: UInt64, _ memory: MemoryStore,
     _ machine: SimulatedMachine, _ servers: SimulatedTransport.Servers, _ executor: SeededExecutor,
-    _ ledger: SharedLedger, _ portion: Int, wallStart: Double
+    _ ledger: SharedLedger, _ portionSize: Int, wallStart: Double
   ) -> SimulatedProcess {
     SimulatedProcess(
       configuration, seed: seed, memory: memory, machine: machine, servers: servers,
-      executor: executor, ledger: ledger, wallStart: wallStart, portion: portion)
+      executor: executor, ledger: ledger, wallStart: wallStart, portionSize: portionSize)
   }
 
   var manager: TransferManager { process.manager }
@@ -137,19 +137,19 @@ final class QueueWorld {
 
   /// Sets the faults of the world from now on.
   func reset() {
-    var habits = SimulatedTransport.Behaviours()
-    habits.begins = random.oneIn(2)
+    var behaviours = SimulatedTransport.Behaviours()
+    behaviours.begins = random.oneIn(2)
     var store = SimulatedStore.Behaviours()
     var disk = SimulatedFaults()
     if plan.hasFaults, !isHarmless {
-      habits.faultOneIn = random.oneIn(2) ? 3 + random.below(10) : nil
+      behaviours.faultOneIn = random.oneIn(2) ? 3 + random.below(10) : nil
       store.refusesOneIn = random.oneIn(4) ? 5 + random.below(20) : nil
       store.isSlow = random.oneIn(2)
       disk.shortWrites = random.oneIn(3)
       disk.syncFailsOneIn = random.oneIn(8) ? 6 : nil
     }
-    servers.habits = habits
-    process.store.habits = store
+    servers.behaviours = behaviours
+    process.store.behaviours = store
     machine.setFaults(disk)
     causeFault()
   }
@@ -228,7 +228,7 @@ final class QueueWorld {
     configuration.maximumActivePerHost = limits.activePerHost
     // The wall clock continues, because times of next attempts are stored by it.
     process = Self.process(
-      configuration, random.next(), memory, machine, servers, executor, ledger, portion,
+      configuration, random.next(), memory, machine, servers, executor, ledger, portionSize,
       wallStart: process.clock.wallSeconds)
     open()
   }

@@ -10,7 +10,7 @@ import Testing
 
   private func paused(_ seconds: Int) throws -> (SimulatedManager, Transfer) {
     let scene = SimulatedManager()
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let request = try scene.download("f") { $0.retry.maximumTimeWithoutProgress = .seconds(7200) }
     scene.servers["f"]?.pause = seconds
     let transfer = try scene.call { try await $0.add(request) }

@@ -24,7 +24,7 @@ import Testing
   @Test func `Running transfers share the manager's rate limit by priority weights`() throws {
     let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
     // The network is always faster than the limit.
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let priorities: [TransferRequest.Priority] = [.utility, .userInitiated]
     let requests = try priorities.map { priority in
       var request = try scene.download("\(priority)", length: 8 << 20)
@@ -49,7 +49,7 @@ import Testing
 
   @Test func `Changing the priority of a running transfer changes its share of the limit`() throws {
     let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let requests = try ["a", "b"].map { try scene.download($0, length: 8 << 20) }
     let told = progress(scene)
     let transfers = try scene.call { try await $0.add(requests) }
@@ -84,7 +84,7 @@ import Testing
 
   @Test func `A transfer keeps its own limit, and the others get what it leaves`() throws {
     let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let slow = try scene.download("slow", length: 8 << 20) {
       ($0.rateLimit, $0.connections, $0.minimumSplit) = (Self.rate / 4, 4, 1 << 10)
     }
@@ -116,7 +116,7 @@ import Testing
 
   @Test func `The smaller of its own limit and that of all transfers holds`() throws {
     let scene = SimulatedManager(rateLimit: Self.rate)
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let request = try scene.download("f", length: 16 << 20) { $0.rateLimit = 4 * Self.rate }
     let told = progress(scene)
     let transfer = try scene.call { try await $0.add(request) }
@@ -127,7 +127,7 @@ import Testing
 
   @Test func `Its own limit changes while it runs, and is kept for its next run`() throws {
     let scene = SimulatedManager()
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let request = try scene.download("f", length: 16 << 20) { $0.rateLimit = Self.rate }
     let told = progress(scene)
     let transfer = try scene.call { try await $0.add(request) }

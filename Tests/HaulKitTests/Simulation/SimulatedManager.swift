@@ -16,7 +16,7 @@ final class SimulatedManager {
   let process: SimulatedProcess
 
   init(
-    active: Int = 1, connections: Int = 4, portion: Int = QueueCoordinator.portion,
+    active: Int = 1, connections: Int = 4, portionSize: Int = QueueCoordinator.portionSize,
     schedule: Schedule? = nil, rateLimit: Int64? = nil, memory: MemoryStore = MemoryStore(),
     machine: SimulatedMachine = SimulatedMachine(seed: 1),
     servers: SimulatedTransport.Servers = SimulatedTransport.Servers()
@@ -29,7 +29,9 @@ final class SimulatedManager {
     (limits.connectionsPerHost, limits.connections) = (connections, connections)
     (limits.formerActive, limits.formerPerHost) = (active, active)
     let ledger = SharedLedger(Ledger(limits))
-    if schedule != nil { ledger.withLockedValue { $0.hours = SimulatedSchedule(isWatched: false) } }
+    if schedule != nil {
+      ledger.withLockedValue { $0.schedule = SimulatedSchedule(isWatched: false) }
+    }
     self.ledger = ledger
     var configuration = TransferManager.Configuration()
     configuration.maximumActive = active
@@ -41,7 +43,7 @@ final class SimulatedManager {
     process = SimulatedProcess(
       configuration, seed: 1, memory: memory, machine: machine, servers: servers,
       executor: SeededExecutor(seed: 1), ledger: ledger, wallStart: QueueWorld.wallStart,
-      portion: portion)
+      portionSize: portionSize)
     let (process, plans) = (process, plans)
     process.start {
       await process.manager.register(step: "work") { context in
@@ -134,7 +136,7 @@ final class SimulatedManager {
     try call { await $0.waitUntilEmpty() }
   }
 
-  func refuseChanges(_ refuses: Bool) { process.store.habits.refusesOneIn = refuses ? 1 : nil }
+  func refuseChanges(_ refuses: Bool) { process.store.behaviours.refusesOneIn = refuses ? 1 : nil }
 
   func step(_ name: String, turns: Int, isPatient: Bool = false) -> TransferRequest {
     plans.withLockedValue {

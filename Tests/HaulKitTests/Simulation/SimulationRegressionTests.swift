@@ -40,7 +40,7 @@ import Testing
   @Test func `Waits return although the store refuses the change`() throws {
     let scene = SimulatedManager()
     let request = scene.step("a", turns: 1)
-    scene.process.store.habits.isSlow = true
+    scene.process.store.behaviours.isSlow = true
     scene.refuseChanges(true)
     let added = scene.begin { try await $0.add(request) }
     let empty = scene.begin { await $0.waitUntilEmpty() }
@@ -48,7 +48,7 @@ import Testing
     #expect(added.withLockedValue { $0 } != nil)
     #expect(empty.withLockedValue { $0 } != nil)
     scene.refuseChanges(false)
-    scene.process.store.habits.isSlow = false
+    scene.process.store.behaviours.isSlow = false
     try scene.end()
   }
 
@@ -189,7 +189,7 @@ import Testing
   @Test func `Concurrent additions with one key are one addition`() throws {
     let scene = SimulatedManager()
     let request = scene.step("s", turns: 1)
-    scene.process.store.habits.isSlow = true
+    scene.process.store.behaviours.isSlow = true
     let calls = (0..<6).map { _ in scene.begin { try await $0.add([request], key: "k") } }
     scene.pass(.seconds(5))
     let ids = try calls.map { call in
@@ -238,10 +238,10 @@ import Testing
     let requests = try (0..<4).map { number in
       try scene.download("f\(number)") { $0.retry.retries = 8 }
     }
-    scene.servers.habits.faultOneIn = 2
+    scene.servers.behaviours.faultOneIn = 2
     _ = try scene.call { try await $0.add(requests) }
     scene.pass(.seconds(20))
-    scene.servers.habits.faultOneIn = nil
+    scene.servers.behaviours.faultOneIn = nil
     try scene.runOut()
     try scene.end()
   }
@@ -250,11 +250,11 @@ import Testing
     throws
   {
     let scene = SimulatedManager()
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let request = try scene.download("f")
     scene.servers["f"]?.pause = 5
     // The second change is the time of the next attempt.
-    scene.process.store.habits.changesUntilRefusal = 1
+    scene.process.store.behaviours.changesUntilRefusal = 1
     let transfer = try scene.call { try await $0.add(request) }
     let summary = try #require(try scene.call { _ in await transfer.summary })
     #expect(summary.state == .queued)

@@ -13,8 +13,8 @@ import Testing
 
   /// A transfer whose host refuses each connection after its first request.
   private func refused(_ scene: SimulatedManager) throws -> Transfer {
-    scene.servers.habits.pauses = false
-    scene.servers.habits.unreachableHost = "h0"
+    scene.servers.behaviours.pauses = false
+    scene.servers.behaviours.unreachableHost = "h0"
     let request = try scene.download("f") { $0.retry.retries = 8 }
     let transfer = try scene.call { try await $0.add(request) }
     scene.pass(.zero)
@@ -27,7 +27,7 @@ import Testing
   func `A start makes the next attempt at once`(isForced: Bool) throws {
     let scene = SimulatedManager()
     let transfer = try refused(scene)
-    scene.servers.habits.unreachableHost = nil
+    scene.servers.behaviours.unreachableHost = nil
     start(scene, transfer, isForced: isForced)
     #expect(scene.asked == 2)
     #expect(try scene.state(transfer) == .completed)
@@ -36,7 +36,7 @@ import Testing
 
   @Test func `A wait that was ended early does not shorten the next one`() throws {
     let scene = SimulatedManager()
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let request = try scene.download("f") { $0.retry.retries = 8 }
     scene.servers["f"]?.isUnavailable = true
     let transfer = try scene.call { try await $0.add(request) }
@@ -65,7 +65,7 @@ import Testing
     let requests = [scene.step("a", turns: 5), try scene.download("g")]
     let added = try scene.call { try await $0.add(requests) }
     #expect(try scene.state(added[0]) == .running)
-    scene.servers.habits.unreachableHost = nil
+    scene.servers.behaviours.unreachableHost = nil
     start(scene, transfer, isForced: isForced)
     #expect(scene.asked == (isForced ? 2 : 1))
     try scene.runOut()
@@ -80,7 +80,7 @@ import Testing
     isKilled: Bool
   ) throws {
     var scene = SimulatedManager()
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     try scene.call { await $0.suspend() }
     let request = try scene.download("f")
     scene.servers["f"]?.isUnavailable = true
@@ -100,7 +100,7 @@ import Testing
 
   @Test func `A start does not shorten a pause that the server asked for`() throws {
     let scene = SimulatedManager()
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let request = try scene.download("f")
     scene.servers["f"]?.pause = 120
     let transfer = try scene.call { try await $0.add(request) }

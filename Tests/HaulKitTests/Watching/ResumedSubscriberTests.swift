@@ -56,7 +56,7 @@ import Testing
   func `A number outside the log begins with a reset`(
     number: Int?
   ) async throws {
-    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { fixture in
+    try await StepFixture.with(store: MemoryStore(eventLogLimit: 20)) { fixture in
       let added = try await fixture.run(100)
       let events = fixture.manager.events(after: number)
       let first = try #require(await stateChanges(1, of: events).first)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func `The oldest number in the log needs no reset`() async throws {
-    try await StepFixture.with(store: MemoryStore(keptEvents: 20)) { fixture in
+    try await StepFixture.with(store: MemoryStore(eventLogLimit: 20)) { fixture in
       try await fixture.run(100)
       let events = fixture.manager.events(after: 180)
       #expect(await stateChanges(20, of: events).map(\.number) == Array(181...200))
@@ -78,7 +78,8 @@ import Testing
   }
 
   @Test func `A copy built from snapshot and events always equals the list`() async throws {
-    try await StepFixture.with(kept: 8, active: 3, store: MemoryStore(keptEvents: 64)) { fixture in
+    try await StepFixture.with(kept: 8, active: 3, store: MemoryStore(eventLogLimit: 64)) {
+      fixture in
       let (manager, copy) = (fixture.manager, Copy())
       let reader = Task { await copy.follow(manager.events(after: nil)) }
       for round in 0..<30 {

@@ -79,7 +79,7 @@ import Testing
   @Test func `A subscriber behind the log gets snapshots of all transfers, then new events`()
     async throws
   {
-    try await StepFixture.with(kept: 8, store: MemoryStore(keptEvents: 20)) { fixture in
+    try await StepFixture.with(kept: 8, store: MemoryStore(eventLogLimit: 20)) { fixture in
       let slow = fixture.manager.events()
       let added = try await fixture.run(300)
       var standing: [TransferEvent] = []

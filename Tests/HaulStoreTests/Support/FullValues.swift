@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-func sampleStanding(rank: Int64) -> StoredState {
+func sampleStoredState(rank: Int64) -> StoredState {
   var storedState = StoredState()
   storedState.status = .paused
   storedState.desired = .cancelled

@@ -10,7 +10,7 @@ enum StoreImplementation: String, CaseIterable, CustomTestStringConvertible, Sen
   var testDescription: String { rawValue }
 
   /// The number of events that its log keeps.
-  var keptEvents: Int { self == .memory ? 10_000 : 500 }
+  var eventLogLimit: Int { self == .memory ? 10_000 : 500 }
 
   /// Runs `body` with an empty store.
   func use(_ body: (any Store) async throws -> Void) async throws {
@@ -18,7 +18,7 @@ enum StoreImplementation: String, CaseIterable, CustomTestStringConvertible, Sen
     case .memory: try await body(MemoryStore())
     case .database:
       let scratch = Scratch()
-      let store = try await scratch.open { $0.keptEvents = keptEvents }
+      let store = try await scratch.open { $0.eventLogLimit = eventLogLimit }
       try await body(store)
       await store.close()
     }

@@ -87,10 +87,10 @@ extension SimulatedManager {
   func disagreements(
     _ groups: [String] = [], _ identifiers: [String] = []
   ) throws -> [String] {
-    let (memory, habits) = (memory, process.store.habits)
+    let (memory, behaviours) = (memory, process.store.behaviours)
     // Nothing is stored between the two checks.
-    process.store.habits.isSlow = false
-    defer { process.store.habits.isSlow = habits.isSlow }
+    process.store.behaviours.isSlow = false
+    defer { process.store.behaviours.isSlow = behaviours.isSlow }
     return try call { manager in
       let live = try await VisibleListState(manager, groups, identifiers)
       let stored = VisibleListState(stored: try await memory.open(), groups, identifiers)
@@ -99,7 +99,7 @@ extension SimulatedManager {
   }
 
   /// The state from the manager, with what each member does and waits for.
-  func sight(
+  func visibleState(
     _ groups: [String], _ identifiers: [String]
   ) throws -> (list: VisibleListState, snapshots: [TransferSnapshot?]) {
     try call { manager in

@@ -63,10 +63,10 @@ extension Ledger {
       return violate("something was stored of \(name(update.id)), which is not there")
     }
     let to = ModelState(update.storedState)
-    if to == .failed, old.stage != .queued, isSkip(events.first { $0.id == old.id && $0.isEnd }) {
+    if to == .failed, old.state != .queued, isSkip(events.first { $0.id == old.id && $0.isEnd }) {
       return skip(update, events)
     }
-    let from = old.stage
+    let from = old.state
     let all = events.of(update.id)
     let told = all.filter { $0 != "added" && $0 != "moved" }
     if all.contains("moved"), moves == 0 {
@@ -104,10 +104,10 @@ extension Ledger {
     var between = update
     between.storedState.wasRunning = false
     guard let old = members[update.id] else { return apply(update, events) }
-    if old.stage == .running {
+    if old.state == .running {
       let mayStop = isLegal(old, .queued, events) || hasFoundItsFile(old, .queued, between)
       if mayStop { members[update.id]?.mayBeginAgain = true }
-    } else if old.stage != .queued, !isLegal(old, .running, events) {
+    } else if old.state != .queued, !isLegal(old, .running, events) {
       apply(between, events)
       return apply(update, events.filter { $0.id != update.id })
     }
@@ -118,7 +118,7 @@ extension Ledger {
   private func hasFoundItsFile(
     _ old: Member, _ to: ModelState, _ update: StoreChange.Update
   ) -> Bool {
-    old.stage == .running && to == .queued && old.storedState.restartsFromZero
+    old.state == .running && to == .queued && old.storedState.restartsFromZero
       && update.storedState.restartsFromZero
       && update.result?.state == .completed
   }
@@ -140,7 +140,7 @@ extension Ledger {
 
   private mutating func remove(_ id: TransferID, _ events: [StoredEvent]) {
     guard let old = members[id] else { return violate("\(name(id)) was removed twice") }
-    if !isLegal(old, .gone, events) { violate("\(old.name) was \(old.stage) and was removed") }
+    if !isLegal(old, .gone, events) { violate("\(old.name) was \(old.state) and was removed") }
     var told = events.of(id)
     if told.popLast() != "removed" {
       violate("\(old.name) was taken off the list, and not told so")
@@ -157,15 +157,15 @@ extension Ledger {
     members[id] = nil
   }
 
-  private mutating func move(_ id: TransferID, to stage: ModelState, _ events: [StoredEvent]) {
-    history[id]?.append((changes, stage))
-    let hasRun = members[id]?.stage == .running
-    members[id]?.isHeld = isHindered && hasRun && stage == .queued
-    members[id]?.stage = stage
-    if stage.isEnded { members[id]?.startsAnytime = true }
-    if stage == .running || stage.isEnded { members[id]?.hasBegun = true }
+  private mutating func move(_ id: TransferID, to state: ModelState, _ events: [StoredEvent]) {
+    history[id]?.append((changes, state))
+    let hasRun = members[id]?.state == .running
+    members[id]?.hasWaitReason = causesWaits && hasRun && state == .queued
+    members[id]?.state = state
+    if state.isEnded { members[id]?.startsAnytime = true }
+    if state == .running || state.isEnded { members[id]?.hasBegun = true }
     // A pause withdraws the start, and the time counts again.
-    if stage == .paused, members[id]?.hasBegun == false { members[id]?.startsAnytime = false }
+    if state == .paused, members[id]?.hasBegun == false { members[id]?.startsAnytime = false }
     for event in events where event.id == id {
       switch event.kind {
       case .resumed:
@@ -180,15 +180,15 @@ extension Ledger {
       default: break
       }
     }
-    if stage != .queued { members[id]?.goesFirst = false }
-    guard !stage.isUnderWay else { return }
+    if state != .queued { members[id]?.goesFirst = false }
+    guard !state.isUnderWay else { return }
     members[id]?.starts = 0
     members[id]?.mayBeginAgain = false
-    members[id]?.isCalledBack = false
+    members[id]?.isRequeueRequested = false
     members[id]?.waited = false
-    if stage != .queued {
+    if state != .queued {
       members[id]?.isForced = false
-      members[id]?.wasCalled = false
+      members[id]?.isStartRequested = false
     }
     // A command that has not returned may be decided now.
     for order in orders.values { note(order, of: id) }
@@ -219,12 +219,12 @@ extension Ledger {
 
 extension Ledger {
   private func isLegal(_ old: Member, _ to: ModelState, _ events: [StoredEvent]) -> Bool {
-    switch (old.stage, to) {
+    switch (old.state, to) {
     case (.queued, .running): return true
     case (.running, .completed), (.running, .failed): return true
     case (.running, .queued):
-      return old.isCalledBack || isClosing || isHindered || hasRefused || hours != nil
-        || orders.values.contains { $0.callsBack(old) }
+      return old.isRequeueRequested || isClosing || causesWaits || hasRefused || schedule != nil
+        || orders.values.contains { $0.requestsRequeue(old) }
     case (.stopping(.pause), .paused), (.stopping(.pause), .failed): return true
     case (.stopping(.remove), .gone): return true
     case (.stopping(.cancel), .cancelled), (.stopping(.cancelKeepingBytes), .cancelled):
@@ -245,9 +245,9 @@ extension Ledger {
 
   private func leads(_ old: Member, _ to: ModelState, _ order: Order) -> Bool {
     guard order.covers(old) else { return false }
-    return old.stage.live.contains { stage in
-      let outcome = stage.outcome(
-        order.command, hasRun: old.storedState.hasRun || stage == .running)
+    return old.state.live.contains { state in
+      let outcome = state.outcome(
+        order.command, hasRun: old.storedState.hasRun || state == .running)
       if case .becomes(let next) = outcome { return next.stored == to }
       return false
     }
@@ -255,12 +255,13 @@ extension Ledger {
 
   /// Checks that no member whose start was acknowledged, perhaps before a crash, waits for the same.
   private mutating func checkStartedBeforeCalled(_ id: TransferID, _ starting: Set<TransferID>) {
-    guard let late = members[id], late.stage == .queued, !late.wasCalled, !hasRefused else {
+    guard let late = members[id], late.state == .queued, !late.isStartRequested, !hasRefused else {
       return
     }
     let isSilent = late.host.map { silentSince[$0] != nil } ?? false
     guard !isSilent else { return }
-    for early in listed where early.goesFirst && !early.isHeld && !starting.contains(early.id) {
+    for early in listed
+    where early.goesFirst && !early.hasWaitReason && !starting.contains(early.id) {
       guard early.host == late.host, isReady(early) == true, early.storedState.retryAt == nil
       else { continue }
       violate("\(late.name) began before \(early.name), whose start was acknowledged")
@@ -271,7 +272,7 @@ extension Ledger {
   private mutating func checkStart(_ id: TransferID) {
     guard let late = members[id] else { return }
     if !late.wasReady { violate("\(late.name) started before what it comes after") }
-    guard !late.wasCalled, !late.isRearranged else { return }
+    guard !late.isStartRequested, !late.isRearranged else { return }
     // A command to a running member is stored before the starts of others at that time.
     let isCommanded = orders.values.contains { order in
       [.restart, .requeue].contains(order.command) && order.covers(late)
@@ -279,7 +280,7 @@ extension Ledger {
     // A member that asked a silent host in vain comes after the others of that host.
     let isSilent = late.host.map { silentSince[$0] != nil } ?? false
     guard !isCommanded, !isSilent else { return }
-    for early in listed where early.waited && early.stage == .queued && early.id != id {
+    for early in listed where early.waited && early.state == .queued && early.id != id {
       guard early.host == late.host, early.storedState.priority == late.storedState.priority,
         early.storedState.rank < late.storedState.rank
       else { continue }

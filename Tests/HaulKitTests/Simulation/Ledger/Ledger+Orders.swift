@@ -33,18 +33,18 @@ extension Ledger {
   /// Notes what a command may mean for a member, until the member is at rest.
   mutating func note(_ order: Order, of id: TransferID) {
     guard let member = members[id], order.covers(member) else { return }
-    if order.callsBack(member) { members[id]?.isCalledBack = true }
+    if order.requestsRequeue(member) { members[id]?.isRequeueRequested = true }
     if order.command == .force { members[id]?.isForced = true }
     if [.force, .start].contains(order.command) {
-      members[id]?.wasCalled = true
+      members[id]?.isStartRequested = true
       members[id]?.startsAnytime = true
     }
   }
 
   /// A returned command to start a member that only it has changed since holds from now on.
   private mutating func acknowledged(_ order: Order, of id: TransferID) {
-    guard [.force, .start].contains(order.command), members[id]?.stage == .queued,
-      stages(of: id, since: order.sent).allSatisfy({ $0 == .queued || $0 == .paused }),
+    guard [.force, .start].contains(order.command), members[id]?.state == .queued,
+      states(of: id, since: order.sent).allSatisfy({ $0 == .queued || $0 == .paused }),
       !orders.values.contains(where: { $0.covers(id, in: self) })
     else { return }
     members[id]?.goesFirst = true
@@ -80,27 +80,27 @@ extension Ledger {
   }
 
   private mutating func check(_ order: Order, _ id: TransferID, _ refusal: CommandRefusal?) {
-    let (stages, command) = (stages(of: id, since: order.sent), order.command)
-    let possible = stages.contains { stage in
-      stage.live.contains { live in
+    let (states, command) = (states(of: id, since: order.sent), order.command)
+    let possible = states.contains { state in
+      state.live.contains { live in
         [true, false].contains { hasRun in
           switch live.outcome(command, hasRun: hasRun) {
           case .refused(let why): refusal == why
           case .unchanged: refusal == nil
-          case .becomes(let next): refusal == nil && stages.contains(next.stored)
+          case .becomes(let next): refusal == nil && states.contains(next.stored)
           }
         }
       }
     }
     let told = refusal.map { "refused as \($0)" } ?? "not refused"
-    if !possible { violate("\(command) of \(name(id)) was \(told), which was \(stages)") }
+    if !possible { violate("\(command) of \(name(id)) was \(told), which was \(states)") }
   }
 
   /// Its stages since so many changes were stored.
-  private func stages(of id: TransferID, since change: Int) -> [ModelState] {
+  private func states(of id: TransferID, since change: Int) -> [ModelState] {
     let all = history[id] ?? [(0, .gone)]
     let first = all.lastIndex { $0.change <= change } ?? 0
-    return all[first...].map(\.stage)
+    return all[first...].map(\.state)
   }
 }
 
@@ -114,7 +114,7 @@ extension Ledger.Order {
   }
 
   /// Whether the command may requeue a running member.
-  func callsBack(_ member: Ledger.Member) -> Bool {
+  func requestsRequeue(_ member: Ledger.Member) -> Bool {
     switch command {
     case .requeue, .restart, .resume, .start, .force: covers(member)
     default: false

@@ -61,7 +61,7 @@ extension Ledger {
   }
 
   private mutating func checkRunning(_ member: Member) {
-    if !member.stage.isUnderWay { violate("\(member.name) runs and is \(member.stage)") }
+    if !member.state.isUnderWay { violate("\(member.name) runs and is \(member.state)") }
   }
 
   /// The members that have a connection or a running step.

@@ -10,16 +10,16 @@ extension Ledger {
     checkReasons(live)
     checkLimitsLowered()
     checkStartTimes(wallSeconds: wallSeconds)
-    let gate = hours?.gate(at: now, wallSeconds: wallSeconds) ?? .open
-    if !isSuspended, gate == .open { checkNobodyStarves(at: now, wallSeconds: wallSeconds) }
-    if gate == .closed { checkNothingRuns(at: now) }
+    let openState = schedule?.openState(at: now, wallSeconds: wallSeconds) ?? .open
+    if !isSuspended, openState == .open { checkNobodyStarves(at: now, wallSeconds: wallSeconds) }
+    if openState == .closed { checkNothingRuns(at: now) }
     if isSuspended, wasSuspended { checkNothingStarted() }
     wasSuspended = isSuspended
     for id in members.keys {
       members[id]?.wasReady = false
       guard let member = members[id] else { continue }
       let waits =
-        member.stage == .queued && isReady(member) == true && isDue(member, at: wallSeconds)
+        member.state == .queued && isReady(member) == true && isDue(member, at: wallSeconds)
       members[id]?.waited = waits
       members[id]?.isRearranged = false
     }
@@ -31,14 +31,14 @@ extension Ledger {
   private func isDue(_ member: Member, at wallSeconds: Double) -> Bool {
     // A member that waits uses the other clock.
     let times = [member.storedState.retryAt, member.storedState.pendingStartTime].compactMap(\.self)
-    if hours?.wasSet == true, !times.isEmpty { return false }
+    if schedule?.wasSet == true, !times.isEmpty { return false }
     // Seconds since 1970 are exact only to a part of a microsecond.
-    return !member.isHeld && times.allSatisfy { $0 + 0.02 <= wallSeconds }
+    return !member.hasWaitReason && times.allSatisfy { $0 + 0.02 <= wallSeconds }
   }
 
   /// Checks that nothing is asked of a host before the end of a pause that was stored.
   mutating func checkStoredPause(_ host: String, wallSeconds: Double) {
-    guard hours?.wasSet != true, let until = storedPauses[host], until > wallSeconds + 0.001
+    guard schedule?.wasSet != true, let until = storedPauses[host], until > wallSeconds + 0.001
     else { return }
     violate("\(host) was asked \(until - wallSeconds) s before the end of its pause")
   }
@@ -46,8 +46,8 @@ extension Ledger {
   /// Checks that nothing runs before its start time, unless it was ordered to start.
   private mutating func checkStartTimes(wallSeconds: Double) {
     // With another time, the manager may have seen its start time pass.
-    guard hours?.wasSet != true else { return }
-    for member in listed where member.stage.isUnderWay && !member.startsAnytime {
+    guard schedule?.wasSet != true else { return }
+    for member in listed where member.state.isUnderWay && !member.startsAnytime {
       guard let time = member.request.startsAt, time > wallSeconds + 0.001 else { continue }
       violate("\(member.name) runs \(time - wallSeconds) s before its time")
     }
@@ -58,13 +58,13 @@ extension Ledger {
     // While a transfer stops to be requeued, the store has it as running.
     let stopping = Set(live.filter { $0.state == .stopping }.map(\.id))
     let wanted = listed.map { member in
-      let isCalledBack =
-        (member.isCalledBack || hours != nil) && stopping.contains(member.id)
-        && member.stage == .running
-      return "\(member.name) \(isCalledBack ? .stopping : member.stage.summary)"
+      let isRequeueRequested =
+        (member.isRequeueRequested || schedule != nil) && stopping.contains(member.id)
+        && member.state == .running
+      return "\(member.name) \(isRequeueRequested ? .stopping : member.state.summary)"
     }
     // A running member without a slot waits for one, for its next attempt, or for the disk.
-    let running = Set(listed.filter { $0.stage == .running }.map(\.id))
+    let running = Set(listed.filter { $0.state == .running }.map(\.id))
     let found = live.map { summary in
       let hasNoSlot =
         summary.state == .publishing || summary.state == .queued && summary.waitReason != nil
@@ -90,7 +90,7 @@ extension Ledger {
   /// Notes whether the transfers that ran before a limit was lowered have ended, as far as can be
   /// seen.
   private mutating func checkLimitsLowered() {
-    let running = members.values.filter { $0.stage.isUnderWay }
+    let running = members.values.filter { $0.state.isUnderWay }
     if running.count <= limits.active { limits.formerActive = limits.active }
     let hosts = Dictionary(grouping: running.compactMap(\.host)) { $0 }
     if hosts.values.allSatisfy({ $0.count <= limits.activePerHost }) {
@@ -105,7 +105,7 @@ extension Ledger {
     let active = active.union(open.map(\.member)).compactMap { members[$0] }
     guard active.count < limits.active, open.count < limits.connections else { return }
     for member in listed
-    where member.stage == .queued && isReady(member) == true && isDue(member, at: wallSeconds) {
+    where member.state == .queued && isReady(member) == true && isDue(member, at: wallSeconds) {
       if let host = member.host {
         let ofHost = active.count { $0.host == host }
         let isSilent = silentSince[host].map { now < $0 + Self.longestWaitForHost }
@@ -125,7 +125,7 @@ extension Ledger {
   private static let longestWaitForHost: Duration = .seconds(60)
 
   private mutating func checkNothingStarted() {
-    for member in listed where member.waited && member.stage.isUnderWay && !member.isForced {
+    for member in listed where member.waited && member.state.isUnderWay && !member.isForced {
       violate("\(member.name) began while the queue is suspended")
     }
   }

@@ -9,7 +9,7 @@ struct Ledger: Sendable {
     let name: String
     let host: String?
     var storedState: StoredState
-    var stage = ModelState.queued
+    var state = ModelState.queued
     /// The last reported end, unless it was requeued.
     var end: TransferResult.State?
     /// The path of its file, once it is completed.
@@ -17,11 +17,11 @@ struct Ledger: Sendable {
     /// How often it started since it was last at rest.
     var starts = 0
     /// Whether it was ordered to requeue while it ran.
-    var isCalledBack = false
+    var isRequeueRequested = false
     /// Whether a change may have stored that it stopped and started again.
     var mayBeginAgain = false
     /// Whether it stopped because of something such as a full disk, and has not started again.
-    var isHeld = false
+    var hasWaitReason = false
     /// Whether it may exceed the limits.
     var isForced = false
     /// Whether its dependencies allowed it to run at some time since the last rest.
@@ -35,7 +35,7 @@ struct Ledger: Sendable {
     /// Whether it has begun or ended: then its start time never counts again.
     var hasBegun = false
     /// Whether it was ordered to start now.
-    var wasCalled = false
+    var isStartRequested = false
     /// Whether such a command has returned, and it has not started since.
     var goesFirst = false
 
@@ -63,7 +63,7 @@ struct Ledger: Sendable {
 
   var members: [TransferID: Member] = [:]
   /// The stages of each member, with the number of changes stored by then.
-  var history: [TransferID: [(change: Int, stage: ModelState)]] = [:]
+  var history: [TransferID: [(change: Int, state: ModelState)]] = [:]
   var names: [TransferID: String] = [:]
   var changes = 0
   /// Every state change, as it was stored, beginning with number 1.
@@ -97,9 +97,9 @@ struct Ledger: Sendable {
   /// not have started.
   var hasRefused = false
   /// Whether something may make runs wait: a full disk, or a missing network.
-  var isHindered = false
+  var causesWaits = false
   /// The schedule; nil in a world without one.
-  var hours: SimulatedSchedule?
+  var schedule: SimulatedSchedule?
   var isOpening = false
   var isClosing = false
 
@@ -156,7 +156,7 @@ struct Ledger: Sendable {
     (fetches, idle) = ([:], [:])
     (hostsThatRefused, pauses, silentSince) = ([], [:], [:])
     (troubledUntil, hasRefused) = (Instant(), false)
-    hours?.crashed()
+    schedule?.crashed()
     storedPauses = [:]
     for member in members.values {
       guard let host = member.host, let until = member.storedState.hostPause else { continue }
@@ -168,9 +168,9 @@ struct Ledger: Sendable {
       let isForced = members[id]?.storedState.startRequest?.isForced ?? false
       members[id]?.isForced = isForced
       members[id]?.waited = false
-      members[id]?.isHeld = false
-      guard members[id]?.stage == .running else { continue }
-      members[id]?.stage = .queued
+      members[id]?.hasWaitReason = false
+      guard members[id]?.state == .running else { continue }
+      members[id]?.state = .queued
       history[id]?.append((changes, .queued))
     }
   }

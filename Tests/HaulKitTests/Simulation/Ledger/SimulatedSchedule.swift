@@ -22,7 +22,7 @@ struct SimulatedSchedule: Sendable {
     }
   }
 
-  enum AsyncSemaphore: Sendable {
+  enum OpenState: Sendable {
     case open, closed
     /// It may not be noticed yet, or runs may not have stopped.
     case unknown
@@ -39,28 +39,28 @@ struct SimulatedSchedule: Sendable {
   /// False if only a test knows the times.
   var isWatched = true
   /// When the manager got the present schedule.
-  private(set) var toldAt = Instant()
+  private(set) var knownFrom = Instant()
   private var clockKnownFrom = Instant()
 
   init(isWatched: Bool = true) { self.isWatched = isWatched }
 
-  static func hours(_ schedule: Schedule?) -> LocalSchedule? {
+  static func localSchedule(_ schedule: Schedule?) -> LocalSchedule? {
     // Schedules in tests are valid.
     schedule.flatMap { try? LocalSchedule($0) }
   }
 
   /// The new schedule counts from that time on.
-  mutating func isKnown(from instant: Instant) { toldAt = instant }
+  mutating func isKnown(from instant: Instant) { knownFrom = instant }
 
   mutating func clockWasSet(at now: Instant) {
     (wasSet, clockKnownFrom) = (true, now + Self.notice)
   }
 
   /// Another process reads the clocks as they are.
-  mutating func crashed() { (toldAt, clockKnownFrom) = (Instant(), Instant()) }
+  mutating func crashed() { (knownFrom, clockKnownFrom) = (Instant(), Instant()) }
 
-  func gate(at now: Instant, wallSeconds: Double) -> AsyncSemaphore {
-    guard isWatched, now >= max(toldAt, clockKnownFrom) else { return .unknown }
+  func openState(at now: Instant, wallSeconds: Double) -> OpenState {
+    guard isWatched, now >= max(knownFrom, clockKnownFrom) else { return .unknown }
     switch rule {
     case .always: return .open
     case .never: return .closed
@@ -79,8 +79,8 @@ extension Ledger {
   /// Checks that a start is inside a window.
   mutating func checkTime(_ id: TransferID, _ clock: ManualClock) {
     let (now, wallSeconds) = (clock.now, clock.wallSeconds)
-    guard let hours, now >= max(troubledUntil, hours.toldAt) + SimulatedSchedule.grace,
-      hours.gate(at: now, wallSeconds: wallSeconds) == .closed, let member = members[id],
+    guard let schedule, now >= max(troubledUntil, schedule.knownFrom) + SimulatedSchedule.grace,
+      schedule.openState(at: now, wallSeconds: wallSeconds) == .closed, let member = members[id],
       !member.isForced
     else { return }
     violate("\(member.name) begins outside of its time")

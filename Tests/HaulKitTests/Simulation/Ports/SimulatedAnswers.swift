@@ -16,7 +16,7 @@ extension SimulatedTransport {
       throw TransferError(.internal, "there is no such resource in this world")
     }
     let fault = takeFault(connection)
-    let isAway = servers.habits.unreachableHost == connection.host
+    let isAway = servers.behaviours.unreachableHost == connection.host
     guard !isAway, fault != .refused, fault != .silent else {
       // A wait without an answer ends with an error.
       defer { ledger.withLockedValue { $0.silentSince[connection.host] = clock.now } }
@@ -25,7 +25,7 @@ extension SimulatedTransport {
     }
     switch fault {
     case .unavailable: return refusal(503, to: request, on: connection)
-    case .pausing: return pause(1 + dice.below(3), to: request, on: connection)
+    case .pausing: return pause(1 + random.below(3), to: request, on: connection)
     default: break
     }
     if resource.isUnavailable { return refusal(503, to: request, on: connection) }
@@ -38,8 +38,8 @@ extension SimulatedTransport {
   }
 
   private func takeFault(_ connection: SimulatedConnection) -> Fault? {
-    guard let often = servers.habits.faultOneIn, dice.oneIn(often) else { return nil }
-    let fault = Fault.allCases[dice.below(Fault.allCases.count)]
+    guard let often = servers.behaviours.faultOneIn, random.oneIn(often) else { return nil }
+    let fault = Fault.allCases[random.below(Fault.allCases.count)]
     ledger.withLockedValue { ledger in
       ledger.note("fault \(connection.number): \(fault)")
       _ = ledger.hostsThatRefused.insert(connection.host)
@@ -83,7 +83,7 @@ extension SimulatedTransport {
     }
     fields.append(("Content-Length", "\(range.length)"))
     let cut = fault.flatMap { fault -> SimulatedBody.Cut? in
-      let offset = Int64(dice.below(Int(range.length) + 1)) + range.lowerBound
+      let offset = Int64(random.below(Int(range.length) + 1)) + range.lowerBound
       return switch fault {
       case .lost: .lost(at: offset)
       case .short: .short(at: offset)
@@ -141,7 +141,7 @@ struct SimulatedBody: AsyncSequence, Sendable {
         body.connection.close()
         return nil
       }
-      let count = Swift.min(Int64(1 + transport.dice.below(8 << 10)), end - position)
+      let count = Swift.min(Int64(1 + transport.random.below(8 << 10)), end - position)
       defer { position += count }
       // That was everything, so its connection is free for another request.
       if position + count == body.range.upperBound { body.connection.close() }

@@ -12,22 +12,22 @@ final class SimulatedProcess: Sendable {
   let transport: SimulatedTransport
   let disk: SimulatedDisk
   let executor: SeededExecutor
-  let dice: SeededRandom
+  let random: SeededRandom
   private let tasks = NIOLockedValueBox<[Task<Void, Never>]>([])
 
   init(
     _ configuration: TransferManager.Configuration, seed: UInt64, memory: MemoryStore,
     machine: SimulatedMachine,
     servers: SimulatedTransport.Servers, executor: SeededExecutor, ledger: SharedLedger,
-    wallStart: Double, portion: Int = QueueCoordinator.portion
+    wallStart: Double, portionSize: Int = QueueCoordinator.portionSize
   ) {
     self.executor = executor
-    dice = SeededRandom(seed: seed)
+    random = SeededRandom(seed: seed)
     clock = ManualClock(wallStart: wallStart)
     disk = machine.startProcess()
-    store = SimulatedStore(over: memory, clock: clock, ledger: ledger, dice: dice)
+    store = SimulatedStore(over: memory, clock: clock, ledger: ledger, random: random)
     transport = SimulatedTransport(
-      servers: servers, clock: clock, executor: executor, ledger: ledger, dice: dice)
+      servers: servers, clock: clock, executor: executor, ledger: ledger, random: random)
     var hooks = Hooks()
     hooks.recovered = { [store, clock] id in
       if !store.isDead {
@@ -40,8 +40,8 @@ final class SimulatedProcess: Sendable {
     let engine = Engine(
       transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
       seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network,
-      localSchedule: SimulatedSchedule.hours(configuration.schedule))
-    manager = TransferManager(engine: engine, store: store, portion: portion)
+      localSchedule: SimulatedSchedule.localSchedule(configuration.schedule))
+    manager = TransferManager(engine: engine, store: store, portionSize: portionSize)
   }
 
   /// Whether the program has died, at any point.

@@ -27,7 +27,7 @@ final class SimulatedStore: Store {
   }
 
   private struct State {
-    var habits = Behaviours()
+    var behaviours = Behaviours()
     var isDead = false
     var calls = 0
     var counts = Calls()
@@ -36,19 +36,19 @@ final class SimulatedStore: Store {
   private let memory: MemoryStore
   private let clock: ManualClock
   private let ledger: SharedLedger
-  private let dice: SeededRandom
+  private let random: SeededRandom
   private let state = NIOLockedValueBox(State())
 
-  init(over memory: MemoryStore, clock: ManualClock, ledger: SharedLedger, dice: SeededRandom) {
+  init(over memory: MemoryStore, clock: ManualClock, ledger: SharedLedger, random: SeededRandom) {
     self.memory = memory
     self.clock = clock
     self.ledger = ledger
-    self.dice = dice
+    self.random = random
   }
 
-  var habits: Behaviours {
-    get { state.withLockedValue { $0.habits } }
-    set { state.withLockedValue { $0.habits = newValue } }
+  var behaviours: Behaviours {
+    get { state.withLockedValue { $0.behaviours } }
+    set { state.withLockedValue { $0.behaviours = newValue } }
   }
 
   /// Its contents outlive the simulated process.
@@ -67,7 +67,7 @@ final class SimulatedStore: Store {
 
   func commit(_ change: StoreChange) async throws(TransferError) {
     state.withLockedValue { $0.counts.commits += 1 }
-    if let time = habits.timeOfChange { try? await clock.wait(time) }
+    if let time = behaviours.timeOfChange { try? await clock.wait(time) }
     try await called()
     if refusesNow() {
       ledger.withLockedValue { ledger in
@@ -80,7 +80,7 @@ final class SimulatedStore: Store {
       throw TransferError(.io, "the store refuses")
     }
     if diesNow() {
-      if dice.oneIn(2) { try await keep(change) }
+      if random.oneIn(2) { try await keep(change) }
       die()
       throw dead
     }
@@ -94,21 +94,21 @@ final class SimulatedStore: Store {
 
   private func refusesNow() -> Bool {
     let isCounted = state.withLockedValue { state in
-      guard let left = state.habits.changesUntilRefusal else { return false }
-      state.habits.changesUntilRefusal = left > 0 ? left - 1 : nil
-      if left == 0, state.habits.refusalsInARow > 1 {
-        state.habits.refusalsInARow -= 1
-        state.habits.changesUntilRefusal = 0
+      guard let left = state.behaviours.changesUntilRefusal else { return false }
+      state.behaviours.changesUntilRefusal = left > 0 ? left - 1 : nil
+      if left == 0, state.behaviours.refusalsInARow > 1 {
+        state.behaviours.refusalsInARow -= 1
+        state.behaviours.changesUntilRefusal = 0
       }
       return left == 0
     }
-    return isCounted || habits.refusesOneIn.map { dice.oneIn($0) } ?? false
+    return isCounted || behaviours.refusesOneIn.map { random.oneIn($0) } ?? false
   }
 
   private func diesNow() -> Bool {
     state.withLockedValue { state in
-      guard let left = state.habits.changesUntilCrash else { return false }
-      state.habits.changesUntilCrash = left - 1
+      guard let left = state.behaviours.changesUntilCrash else { return false }
+      state.behaviours.changesUntilCrash = left - 1
       return left <= 1
     }
   }
@@ -144,10 +144,10 @@ final class SimulatedStore: Store {
     if isDead { throw dead }
     state.withLockedValue { $0.calls += 1 }
     defer { state.withLockedValue { $0.calls -= 1 } }
-    for _ in 0..<dice.below(3) { await Task.yield() }
-    if habits.isSlow, dice.oneIn(3) {
+    for _ in 0..<random.below(3) { await Task.yield() }
+    if behaviours.isSlow, random.oneIn(3) {
       // A disk finishes even if the caller is cancelled.
-      try? await clock.wait(.milliseconds(1 + dice.below(40)))
+      try? await clock.wait(.milliseconds(1 + random.below(40)))
     }
     if isDead { throw dead }
   }

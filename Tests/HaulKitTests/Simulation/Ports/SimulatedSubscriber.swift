@@ -33,7 +33,7 @@ final class SimulatedSubscriber: Sendable {
       guard !process.store.isDead else { return }
       note(event)
       guard isSlow else { continue }
-      let pause = Duration.milliseconds(process.dice.below(400))
+      let pause = Duration.milliseconds(process.random.below(400))
       // The events of a dead process are not read any more.
       try? await process.clock.wait(pause)
     }

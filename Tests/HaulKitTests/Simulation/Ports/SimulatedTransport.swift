@@ -32,11 +32,11 @@ final class SimulatedTransport: Transport {
 
   /// By name; the same for every process.
   final class Servers: Sendable {
-    private let state = NIOLockedValueBox<(resources: [String: Resource], habits: Behaviours)>(
+    private let state = NIOLockedValueBox<(resources: [String: Resource], behaviours: Behaviours)>(
       ([:], Behaviours()))
-    var habits: Behaviours {
-      get { state.withLockedValue { $0.habits } }
-      set { state.withLockedValue { $0.habits = newValue } }
+    var behaviours: Behaviours {
+      get { state.withLockedValue { $0.behaviours } }
+      set { state.withLockedValue { $0.behaviours = newValue } }
     }
     subscript(name: String) -> Resource? {
       get { state.withLockedValue { $0.resources[name] } }
@@ -49,19 +49,19 @@ final class SimulatedTransport: Transport {
   let clock: ManualClock
   let executor: SeededExecutor
   let ledger: SharedLedger
-  let dice: SeededRandom
+  let random: SeededRandom
   private let last = NIOLockedValueBox<UInt64>(0)
   private let dead = NIOLockedValueBox(false)
 
   init(
     servers: Servers, clock: ManualClock, executor: SeededExecutor, ledger: SharedLedger,
-    dice: SeededRandom
+    random: SeededRandom
   ) {
     self.servers = servers
     self.clock = clock
     self.executor = executor
     self.ledger = ledger
-    self.dice = dice
+    self.random = random
   }
 
   /// Nothing arrives any more, and requests are not seen.
@@ -89,7 +89,7 @@ final class SimulatedTransport: Transport {
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)? {
-    guard servers.habits.begins, dice.oneIn(2) else { return nil }
+    guard servers.behaviours.begins, random.oneIn(2) else { return nil }
     let task = Task(executorPreference: executor) {
       let result: Result<FetchResponse, any Error>
       do {
@@ -110,7 +110,7 @@ final class SimulatedTransport: Transport {
 
   /// Some short bodies that come to their end are returned with their heads.
   private func collecting(_ response: FetchResponse) async throws -> FetchResponse {
-    guard response.head.status < 300, dice.oneIn(2),
+    guard response.head.status < 300, random.oneIn(2),
       (response.body as? SimulatedBody)?.cut == nil
     else { return response }
     var chunks: [any ByteChunk] = []
@@ -147,8 +147,8 @@ final class SimulatedTransport: Transport {
   }
 
   func wait(upTo milliseconds: Int) async throws {
-    guard servers.habits.pauses, dice.oneIn(2) else { return await Task.yield() }
-    try await clock.wait(.milliseconds(1 + dice.below(milliseconds)))
+    guard servers.behaviours.pauses, random.oneIn(2) else { return await Task.yield() }
+    try await clock.wait(.milliseconds(1 + random.below(milliseconds)))
   }
 }
 

@@ -19,7 +19,7 @@ struct StepFixture: Sendable {
     _ body: (StepFixture) async throws -> Void
   ) async throws {
     var configuration = TransferManager.Configuration()
-    configuration.keptEvents = kept
+    configuration.eventLogLimit = kept
     configuration.maximumActive = active
     let engine = Engine(
       transport: NoNetwork(), disk: POSIXDisk(), io: BlockingIO(), clock: clock,

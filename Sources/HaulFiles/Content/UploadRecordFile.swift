@@ -4,14 +4,14 @@ package import HaulCore
 
 /// What a later run needs of one upload, in a file of its own. While it is open, no other process
 /// uploads the same file to the same address.
-package final class UploadJournal: Sendable {
+package final class UploadRecordFile: Sendable {
   /// What an earlier run stored; nil if there is nothing, or nothing that can be read.
   package let record: UploadRecord?
   private let lock: JournalLock
   private let directory: any DiskDirectory
   private let name: String
 
-  /// Opens the journal of an upload, and creates it if there is none.
+  /// Opens the file of an upload, and creates it if there is none.
   /// - Throws: `in-use`, `permission-denied`, `io`.
   package init(
     of request: UploadRequest, in directory: String, on disk: any Disk
@@ -53,14 +53,14 @@ package final class UploadJournal: Sendable {
     }
   }
 
-  /// Deletes the journal, and closes it.
+  /// Deletes the file, and closes it.
   package func remove() {
     // One that stays is ignored: the server no longer has its upload, or has it whole.
     try? directory.unlink(name)
     lock.file.close()
   }
 
-  /// Closes the journal. One without a record is deleted.
+  /// Closes the file. One without a record is deleted.
   package func close() {
     if let status = try? lock.file.status(), status.size == 0 { return remove() }
     lock.file.close()

@@ -1,7 +1,7 @@
 package import HaulCore
 
 /// The output of a run: a value that turns the engine's events into lines.
-package struct GetReport: Sendable {
+package struct ForegroundReport: Sendable {
   /// Something to write.
   package enum Output: Hashable, Sendable {
     /// A line for standard error.
@@ -13,7 +13,7 @@ package struct GetReport: Sendable {
   /// How progress is shown on this standard error.
   package enum ProgressView: Hashable, Sendable { case bar, plain, none }
 
-  package private(set) var board: ProgressModel
+  package private(set) var model: ProgressModel
   package private(set) var interruption: Interruption?
 
   private let options: OutputOptions
@@ -32,7 +32,7 @@ package struct GetReport: Sendable {
 
   /// - Parameter indices: for each transfer, the number of its address in the arguments, from 1.
   package init(indices: [Int], options: OutputOptions, view: ProgressView, at start: Instant) {
-    board = ProgressModel(expected: indices.count)
+    model = ProgressModel(expected: indices.count)
     self.indices = indices
     self.options = options
     self.view = view
@@ -40,8 +40,8 @@ package struct GetReport: Sendable {
     lastPlain = start
   }
 
-  package var expected: Int { board.expected }
-  package var files: [FileProgress] { board.files }
+  package var expected: Int { model.expected }
+  package var files: [FileProgress] { model.files }
   private var ended: Int { summary.ended }
 
   /// Whether every transfer has ended.
@@ -66,11 +66,11 @@ package struct GetReport: Sendable {
 
   /// The plain progress lines that are due: one for each running file every 10 s.
   package mutating func tick(at now: Instant) -> [Output] {
-    board.elapsed = now - start
+    model.elapsed = now - start
     guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
     lastPlain = now
-    return board.active.compactMap { fileIndex in
-      let file = board.files[fileIndex]
+    return model.active.compactMap { fileIndex in
+      let file = model.files[fileIndex]
       guard let progress = file.progress else { return nil }
       return .message(Messages.progress(file.name, progress))
     }
@@ -86,7 +86,7 @@ package struct GetReport: Sendable {
     summary.paused = max(0, expected - ended)
     summary.duration = now - start
     // A transfer that has not ended has no result.
-    for file in board.files where !file.hasEnded {
+    for file in model.files where !file.hasEnded {
       summary.fetched += max(0, (file.progress?.bytes ?? 0) - (file.firstBytes ?? 0))
     }
     var outputs: [Output] = []
@@ -118,7 +118,7 @@ package struct GetReport: Sendable {
 
   /// Transfers that did not stop in time count as paused.
   private mutating func lateSuspensions(wallSeconds: Double) throws -> [Output] {
-    try transfers.indices.filter { !board.files[$0].hasEnded && !transfers[$0].isPaused }
+    try transfers.indices.filter { !model.files[$0].hasEnded && !transfers[$0].isPaused }
       .map { fileIndex in
         let event = TransferEvent(
           number: nil, id: transfers[fileIndex].id, url: transfers[fileIndex].url,
@@ -136,12 +136,12 @@ package struct GetReport: Sendable {
   }
 }
 
-extension GetReport {
+extension ForegroundReport {
   private mutating func update(for event: TransferEvent) {
     let fileIndex = fileIndex(of: event)
-    let elapsed = board.elapsed
+    let elapsed = model.elapsed
     if event.identity?.kind == .upload { summary.areUploads = true }
-    board[fileIndex].take(event.kind, at: elapsed)
+    model[fileIndex].apply(event.kind, at: elapsed)
     switch event.kind {
     case .paused: transfers[fileIndex].isPaused = true
     case .resumed: transfers[fileIndex].isPaused = false
@@ -158,7 +158,7 @@ extension GetReport {
     } else {
       name = Self.lastComponent(event.url?.redacted ?? "")
     }
-    let fileIndex = board.append(FileProgress(name: name))
+    let fileIndex = model.append(FileProgress(name: name))
     fileIndices.set(event.id, to: UInt32(fileIndex))
     transfers.append((event.id, event.url, false))
     return fileIndex
@@ -170,7 +170,7 @@ extension GetReport {
       return Messages.failure(error, of: url)
     }
     guard !options.quiet, let fileIndex = fileIndices[event.id].map(Int.init) else { return nil }
-    let file = board.files[fileIndex]
+    let file = model.files[fileIndex]
     switch event.kind {
     case .attempt(let number, let error, let delay):
       return Messages.retry(number: number, error, delay: delay, of: url)
@@ -199,7 +199,7 @@ extension GetReport {
       result.fetched > 0 || result.bytes == 0, let fileIndex = fileIndices[event.id].map(Int.init),
       let url = event.url
     else { return nil }
-    return started(board.files[fileIndex], event, url, total: result.bytes)
+    return started(model.files[fileIndex], event, url, total: result.bytes)
   }
 
   /// The line for the start of a file, once for each file.
@@ -224,11 +224,11 @@ extension GetReport {
 
 extension FileProgress {
   /// - Parameter elapsed: since the run began.
-  fileprivate mutating func take(_ kind: TransferEvent.Kind, at elapsed: Duration) {
+  fileprivate mutating func apply(_ kind: TransferEvent.Kind, at elapsed: Duration) {
     switch kind {
     case .added(let target):
-      if let target { name = GetReport.lastComponent(target) }
-    case .target(let path, _): name = GetReport.lastComponent(path)
+      if let target { name = ForegroundReport.lastComponent(target) }
+    case .target(let path, _): name = ForegroundReport.lastComponent(path)
     case .phase(let phase, _): (self.phase, retry) = (phase, nil)
     case .waiting: phase = nil
     case .paused: (phase, retry) = (nil, nil)

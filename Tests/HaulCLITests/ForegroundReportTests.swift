@@ -3,25 +3,25 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Reports of a run") struct GetReportTests {
+@Suite("Reports of a run") struct ForegroundReportTests {
   private struct Run {
-    var report: GetReport
+    var report: ForegroundReport
     var messages: [String] = []
     var json = ""
 
     init(
       _ expected: Int = 1, json: Bool = false, quiet: Bool = false,
-      view: GetReport.ProgressView = .plain
+      view: ForegroundReport.ProgressView = .plain
     ) {
       var options = OutputOptions()
       options.json = json
       options.quiet = quiet
-      report = GetReport(
+      report = ForegroundReport(
         indices: Array(1...max(1, expected)).suffix(expected), options: options, view: view,
         at: Instant())
     }
 
-    mutating func take(_ outputs: [GetReport.Output]) {
+    mutating func take(_ outputs: [ForegroundReport.Output]) {
       for output in outputs {
         switch output {
         case .message(let line): messages.append(line)
@@ -260,7 +260,7 @@ import Testing
           + "7.0 s, as the server asked"
       ])
     func row() -> String? {
-      ProgressFrame(run.report.board, width: 80, height: 24, style: FrameStyle()).lines.first?.text
+      ProgressFrame(run.report.model, width: 80, height: 24, style: FrameStyle()).lines.first?.text
     }
     #expect(row() == "x.iso  retrying in 7 s, as the server asked")
     run.tick(8)
@@ -293,7 +293,7 @@ import Testing
       options.json = true
       return options
     }()
-    var report = GetReport(indices: [1, 3], options: options, view: .none, at: Instant())
+    var report = ForegroundReport(indices: [1, 3], options: options, view: .none, at: Instant())
     let first = try report.handle(EventMaker(id: "00000001")(.added(target: "a")), wallSeconds: 0)
     let second = try report.handle(EventMaker(id: "00000002")(.added(target: "b")), wallSeconds: 0)
     for (outputs, index) in [(first, Int64(1)), (second, 3)] {

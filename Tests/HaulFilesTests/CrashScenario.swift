@@ -4,7 +4,7 @@ import HaulTesting
 
 /// One random life of a download over a simulated disk: runs that write, claim, sync and publish.
 /// Each ends by death or power loss anywhere, and the invariants are checked after each.
-struct Schedule {
+struct CrashScenario {
   typealias Wrap = @Sendable (any Disk) -> any Disk
 
   static let path = "/downloads"
@@ -51,9 +51,9 @@ struct Schedule {
 
   /// Runs it to its end; returns the violations.
   static func violations(seed: UInt64, strict: Bool, wrap: @escaping Wrap = { $0 }) -> [String] {
-    var schedule = Schedule(seed: seed, strict: strict, wrap: wrap)
-    schedule.run()
-    return schedule.violations
+    var scenario = CrashScenario(seed: seed, strict: strict, wrap: wrap)
+    scenario.run()
+    return scenario.violations
   }
 
   mutating func run() {
@@ -189,7 +189,7 @@ struct Schedule {
 }
 
 /// The invariants.
-extension Schedule {
+extension CrashScenario {
   mutating func fail(_ violation: String) { violations.append(violation) }
 
   /// Ends a process: it dies, or the machine loses power.

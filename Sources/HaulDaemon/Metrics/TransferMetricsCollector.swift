@@ -20,15 +20,15 @@ struct TransferMetricsCollector {
       let some = await events.next(atMost: 1000)
       guard !some.isEmpty else { return }
       for event in some {
-        collector.take(event)
-        history.take(event)
+        collector.apply(event)
+        history.apply(event)
       }
       Gauge(label: "haul_rate_bytes_per_second", factory: registry)
         .record(collector.running.values.reduce(0) { $0 + $1.rate })
     }
   }
 
-  private mutating func take(_ event: TransferEvent) {
+  private mutating func apply(_ event: TransferEvent) {
     switch event.kind {
     case .progress(let progress):
       let known = running[event.id] ?? (progress.bytes, progress.bytes, 0)

@@ -9,7 +9,7 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Standard output and standard error of a run") struct GetConsoleTests {
+@Suite("Standard output and standard error of a run") struct ForegroundConsoleTests {
   /// A pipe whose ends the test closes.
   private struct Pipe {
     let reader: Int32
@@ -39,10 +39,11 @@ import Testing
     }
   }
 
-  private static func console(_ output: Pipe, _ error: Pipe, json: Bool = true) -> GetConsole {
+  private static func console(_ output: Pipe, _ error: Pipe, json: Bool = true) -> ForegroundConsole
+  {
     var options = OutputOptions()
     options.json = json
-    return GetConsole(
+    return ForegroundConsole(
       indices: [1], options: options, context: ProcessContextTests.context(),
       standardOutput: OutputStream(descriptor: output.writer),
       standardError: OutputStream(descriptor: error.writer))
@@ -87,7 +88,7 @@ import Testing
     let (output, error) = (try Pipe(), try Pipe())
     var options = OutputOptions()
     options.json = true
-    let console = GetConsole(
+    let console = ForegroundConsole(
       indices: [1], options: options, context: ProcessContextTests.context(),
       standardOutput: OutputStream(descriptor: output.reader),
       standardError: OutputStream(descriptor: error.writer))

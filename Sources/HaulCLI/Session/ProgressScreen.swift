@@ -1,6 +1,6 @@
 /// The output of one run on standard error: lines, and bars below them. Lines wait for the next
 /// `redraw`, so that each does not need its own drawing.
-package struct GetScreen: Sendable {
+package struct ProgressScreen: Sendable {
   private let hasBars: Bool
   private let style: FrameStyle
   private let size: @Sendable () -> (width: Int, height: Int)?
@@ -33,7 +33,7 @@ package struct GetScreen: Sendable {
   }
 
   /// The waiting lines and the bars below them; empty if nothing has changed.
-  package mutating func redraw(_ board: ProgressModel) -> String {
+  package mutating func redraw(_ model: ProgressModel) -> String {
     guard hasBars else { return "" }
     guard let (width, height) = size() else {
       drawn = nil
@@ -41,7 +41,7 @@ package struct GetScreen: Sendable {
       defer { waiting = [] }
       return display.update(lines: waiting, frame: nil)
     }
-    let frame = ProgressFrame(board, width: width, height: height, style: style)
+    let frame = ProgressFrame(model, width: width, height: height, style: style)
     let next = Drawn(frame: frame, width: width, height: height)
     guard !waiting.isEmpty || next != drawn else { return "" }
     drawn = next

@@ -7,7 +7,7 @@ import Hummingbird
 import Logging
 
 /// Answers in JSON.
-enum Answer {
+enum APIResponse {
   static func json(
     _ value: some Encodable, status: HTTPResponse.Status = .ok,
     type: String = "application/json"
@@ -94,18 +94,18 @@ struct ProblemMiddleware: RouterMiddleware {
     do {
       return try await next(request, context)
     } catch let problem as Problem {
-      return Answer.problem(problem)
+      return APIResponse.problem(problem)
     } catch let error as StrictJSON.Malformed {
-      return Answer.problem(.badRequest(error.message))
+      return APIResponse.problem(.badRequest(error.message))
     } catch let error as TransferError {
-      return Answer.problem(Problem(error))
+      return APIResponse.problem(Problem(error))
     } catch let error as HTTPError {
-      return Answer.problem(
+      return APIResponse.problem(
         Problem(
           error.status.code, error.status.reasonPhrase, error.body ?? error.status.reasonPhrase))
     } catch {
       context.logger.error("a call failed: \(type(of: error))")
-      return Answer.problem(Problem(500, "Internal Server Error", "see the log of the daemon"))
+      return APIResponse.problem(Problem(500, "Internal Server Error", "see the log of the daemon"))
     }
   }
 }

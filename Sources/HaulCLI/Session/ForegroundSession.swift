@@ -3,9 +3,9 @@ import HaulCore
 import HaulKit
 
 /// Runs the transfers of one command with a manager, and passes its events to the console.
-struct GetSession {
+struct ForegroundSession {
   let requests: [TransferRequest]
-  var limits: ManagerOptions
+  var managerOptions: ManagerOptions
   let output: OutputOptions
   /// For each request, the number of its address in the arguments, from 1.
   let indices: [Int]
@@ -15,13 +15,15 @@ struct GetSession {
 
   init(_ plan: GetPlan, _ context: ProcessContext) {
     requests = plan.requests.map { TransferRequest(.download($0)) }
-    (limits, output, indices, notes) = (plan.limits, plan.output, plan.indices, plan.notes)
+    (managerOptions, output, indices, notes) = (
+      plan.managerOptions, plan.output, plan.indices, plan.notes
+    )
     self.context = context
   }
 
   init(_ plan: PutPlan, _ context: ProcessContext) {
     requests = plan.requests.map { TransferRequest(.upload($0)) }
-    (limits, output, notes) = (plan.limits, plan.output, [])
+    (managerOptions, output, notes) = (plan.managerOptions, plan.output, [])
     indices = Array(1...plan.requests.count)
     self.context = context
   }
@@ -32,7 +34,7 @@ struct GetSession {
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
     do {
-      var configuration = try limits.configuration(
+      var configuration = try managerOptions.configuration(
         logger: output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
         environment: context.environment)
       configuration.uploadDirectory = try uploadDirectory()
@@ -45,7 +47,7 @@ struct GetSession {
       let notes = notes.map { Messages.usage($0) + "\n" }.joined()
       await OutputStream.standardError.write(notes)
     }
-    let console = GetConsole(
+    let console = ForegroundConsole(
       indices: indices, options: output, context: context,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
@@ -92,7 +94,7 @@ struct GetSession {
 
   /// Passes on every event, until the manager has shut down.
   private func follow(
-    _ events: TransferEvents, _ manager: TransferManager, _ console: GetConsole
+    _ events: TransferEvents, _ manager: TransferManager, _ console: ForegroundConsole
   ) async {
     var isStopping = false
     while true {
@@ -112,7 +114,9 @@ struct GetSession {
   }
 
   /// Writes the file to standard output as it arrives; stops everything if the reader is gone.
-  private func copy(_ transfer: Transfer, _ manager: TransferManager, _ console: GetConsole) async {
+  private func copy(_ transfer: Transfer, _ manager: TransferManager, _ console: ForegroundConsole)
+    async
+  {
     let standardOutput = OutputStream.standardOutput
     let isShown = context.standardOutputIsTerminal && !output.discards
     standardOutput.widenPipe()
@@ -133,7 +137,7 @@ struct GetSession {
     }
   }
 
-  private func tick(_ console: GetConsole) async {
+  private func tick(_ console: ForegroundConsole) async {
     let clock = context.clock
     while !Task.isCancelled {
       await console.tick()
@@ -148,7 +152,7 @@ struct GetSession {
   /// Pauses everything and shuts down on a request to end; ends the run after `stopTimeout` at the
   /// latest.
   private func stop(
-    _ manager: TransferManager, _ console: GetConsole,
+    _ manager: TransferManager, _ console: ForegroundConsole,
     _ ends: AsyncStream<Void>.Continuation, on interruptions: AsyncStream<Interruption>
   ) async {
     for await cause in interruptions {

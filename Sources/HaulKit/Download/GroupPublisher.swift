@@ -4,15 +4,15 @@ import NIOConcurrencyHelpers
 
 /// Publishes small finished files that are ready at the same time as one group: they share the
 /// change of threads and, when strict, the sync of their directory.
-final class GroupPublish: Sendable {
+final class GroupPublisher: Sendable {
   /// The path of the file.
-  typealias Answer = Result<String?, TransferError>
+  typealias PublishResult = Result<String?, TransferError>
 
   private struct Entry: Sendable {
     let claim: TargetClaim
     let length: Int64
     let modified: Double?
-    let answer: @Sendable (Answer) -> Void
+    let completionHandler: @Sendable (PublishResult) -> Void
   }
 
   private struct State {
@@ -31,9 +31,10 @@ final class GroupPublish: Sendable {
   /// - Parameter completionHandler: called once, on a helper thread.
   func publish(
     _ claim: TargetClaim, length: Int64, modified: Double?,
-    _ completionHandler: @escaping @Sendable (Answer) -> Void
+    _ completionHandler: @escaping @Sendable (PublishResult) -> Void
   ) {
-    let entry = Entry(claim: claim, length: length, modified: modified, answer: completionHandler)
+    let entry = Entry(
+      claim: claim, length: length, modified: modified, completionHandler: completionHandler)
     let mustRun = state.withLockedValue { state in
       state.waiting.append(entry)
       defer { state.isRunning = true }
@@ -45,7 +46,7 @@ final class GroupPublish: Sendable {
   private func run(isStopped: Bool) {
     while let group = next() {
       if isStopped {
-        for entry in group { entry.answer(.failure(Self.threadsStoppedError)) }
+        for entry in group { entry.completionHandler(.failure(Self.threadsStoppedError)) }
       } else {
         commit(group)
       }
@@ -74,13 +75,15 @@ final class GroupPublish: Sendable {
           modified: entry.modified, replacing: entry.claim.mayReplace)
       }, forEach: io.forEach)
     for (entry, result) in zip(group, results) {
-      let answer = Self.answer(to: entry, result)
-      if case .success = answer { entry.claim.part.release() }
-      entry.answer(answer)
+      let published = Self.publishResult(of: entry, result)
+      if case .success = published { entry.claim.part.release() }
+      entry.completionHandler(published)
     }
   }
 
-  private static func answer(to entry: Entry, _ result: Result<Void, TransferError>) -> Answer {
+  private static func publishResult(of entry: Entry, _ result: Result<Void, TransferError>)
+    -> PublishResult
+  {
     switch result {
     case .success: return .success(entry.claim.path)
     case .failure(let error) where error.code == .nameConflict && entry.claim.numbering != .never:

@@ -2,7 +2,7 @@ import NIOCore
 import NIOHTTP2
 
 /// Reports to the streams of a connection why it ends, which the HTTP/2 library does not always do.
-final class HTTP2ConnectionWatch: ChannelInboundHandler {
+final class HTTP2ConnectionHandler: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
   typealias InboundOut = HTTP2Frame
 

@@ -1,5 +1,5 @@
 /// A set of small numbers, each with a key, with fast access to the least key.
-struct RankedSet<Key: Comparable & Sendable>: Sendable {
+struct IndexedPriorityQueue<Key: Comparable & Sendable>: Sendable {
   private struct Keys: HeapOrder, Sendable {
     var keys: [Key?] = []
     var positions: [Int32] = []

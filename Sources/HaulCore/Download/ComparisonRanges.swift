@@ -1,6 +1,6 @@
 /// Where to compare bytes on disk with the server's, when no validator proves that both are of the
 /// same version.
-package enum ComparisonOffsets {
+package enum ComparisonRanges {
   /// How many bytes are compared at each offset.
   package static let length: Int64 = 16 << 10
   /// The smallest number of offsets, spread evenly over the bytes on disk.
@@ -19,7 +19,7 @@ package enum ComparisonOffsets {
     for number in 0..<minimumCount {
       offsets.append(position(of: total / minimumCount * number, in: received))
     }
-    return places(at: offsets.sorted(), in: received)
+    return ranges(at: offsets.sorted(), in: received)
   }
 
   /// The offset of the received byte that has `count` received bytes before it.
@@ -32,16 +32,16 @@ package enum ComparisonOffsets {
     return received.ranges.last?.upperBound ?? 0
   }
 
-  private static func places(at offsets: [Int64], in received: ByteRangeSet) -> [ByteRange] {
-    var places: [ByteRange] = []
+  private static func ranges(at offsets: [Int64], in received: ByteRangeSet) -> [ByteRange] {
+    var found: [ByteRange] = []
     var ranges = received.ranges[...]
     for offset in offsets {
       while let range = ranges.first, range.upperBound <= offset { ranges.removeFirst() }
       guard let range = ranges.first else { break }
-      let start = max(offset, range.lowerBound, places.last?.upperBound ?? 0)
-      let place = start..<min(start + length, range.upperBound)
-      if start < range.upperBound { places.append(place) }
+      let start = max(offset, range.lowerBound, found.last?.upperBound ?? 0)
+      let part = start..<min(start + length, range.upperBound)
+      if start < range.upperBound { found.append(part) }
     }
-    return places
+    return found
   }
 }

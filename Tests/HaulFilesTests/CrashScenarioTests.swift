@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 @Suite("Random schedules of writes, syncs, crashes and recoveries over the simulated disk")
-struct ScheduleTests {
+struct CrashScenarioTests {
   /// `HAUL_SCHEDULES` is their number, `HAUL_SEED` the first seed (then one by default).
   static let environment = ProcessInfo.processInfo.environment
   static let firstSeed = environment["HAUL_SEED"].flatMap { UInt64($0) }
@@ -19,7 +19,7 @@ struct ScheduleTests {
     for seed in base..<(base + Self.count) {
       // Lets other tests run: this one occupies a thread for long.
       await Task.yield()
-      let violations = Schedule.violations(seed: seed, strict: strict)
+      let violations = CrashScenario.violations(seed: seed, strict: strict)
       if violations.isEmpty { continue }
       failures += 1
       Issue.record("HAUL_SEED=\(seed) \(strict ? "strict" : "relaxed"): \(violations)")
@@ -30,11 +30,12 @@ struct ScheduleTests {
   @Test("The same seed gives the same run")
   func isRepeatable() {
     for seed in UInt64(1)...20 {
-      var first = Schedule(seed: seed, strict: true)
-      var second = Schedule(seed: seed, strict: true)
+      var first = CrashScenario(seed: seed, strict: true)
+      var second = CrashScenario(seed: seed, strict: true)
       first.run()
       second.run()
-      #expect(first.machine.names(in: Schedule.path) == second.machine.names(in: Schedule.path))
+      #expect(
+        first.machine.names(in: CrashScenario.path) == second.machine.names(in: CrashScenario.path))
       #expect(first.random.next() == second.random.next(), "seed \(seed)")
     }
   }
@@ -63,7 +64,7 @@ struct ScheduleTests {
   func controlsAreCaught(defect: BrokenDisk.Defect) async {
     for seed in UInt64(1)...3_000 {
       await Task.yield()
-      let violations = Schedule.violations(seed: seed, strict: true) {
+      let violations = CrashScenario.violations(seed: seed, strict: true) {
         BrokenDisk($0, defect: defect)
       }
       if !violations.isEmpty { return }

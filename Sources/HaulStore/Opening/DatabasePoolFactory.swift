@@ -1,12 +1,12 @@
 import GRDB
 
 /// The single connection that writes and checkpoints, and the connections that read.
-struct Connections {
+struct DatabasePoolFactory {
   let path: String
   let maximumSize: Int64?
   let lock: StoreLock
 
-  func open() throws -> DatabasePool {
+  func makePool() throws -> DatabasePool {
     let pool = try DatabasePool(path: path, configuration: configuration)
     try pool.writeWithoutTransaction { db in
       // GRDB's default is NORMAL, which may lose the last commits in a power cut.

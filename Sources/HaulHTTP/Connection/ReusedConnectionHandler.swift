@@ -5,7 +5,7 @@ import NIOCore
 struct ReusedConnectionEnded: Error {}
 
 /// Distinguishes a failed request from one on a connection that the server had already closed.
-final class ReusedConnectionWatch: ChannelDuplexHandler {
+final class ReusedConnectionHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundIn = NIOAny
 

@@ -3,7 +3,7 @@ import GRDB
 import HaulCore
 
 /// The steps from a directory to open connections.
-struct Opening: Sendable {
+struct StoreOpener: Sendable {
   let directory: StoreDirectory
   let clock: any TransferClock
   let options: SQLiteStore.Options
@@ -38,24 +38,24 @@ struct Opening: Sendable {
 
   /// Checks what exists before anything is written.
   private func inspect(_ lock: StoreLock) throws(TransferError) -> TransferError? {
-    let isThere = try directory.checkFile(directory.database)
+    let exists = try directory.checkFile(directory.database)
     var companions: [String] = []
     for suffix in StoreDirectory.companions
     where try directory.checkFile(directory.database + suffix) {
       companions.append(suffix)
     }
     var finding: String?
-    if isThere {
+    if exists {
       let inspection = Inspection(
         path: directory.database, rollsBack: companions.contains("-journal"),
-        isWhole: lock.lastShutdown == .unknown)
+        checksAllPages: lock.lastShutdown == .unknown)
       finding = try inspection.damage()
     } else if !companions.isEmpty {
       // A log without its database: SQLite would use it as the log of the new one.
       finding = "the log exists and the database does not"
     }
     guard let finding else {
-      if !isThere { try directory.makeDatabase() }
+      if !exists { try directory.makeDatabase() }
       return nil
     }
     return try handle(finding)
@@ -78,9 +78,9 @@ struct Opening: Sendable {
 
   private func connect(_ lock: StoreLock) throws(TransferError) -> DatabasePool {
     do {
-      return try Connections(
+      return try DatabasePoolFactory(
         path: directory.database, maximumSize: options.maximumSize, lock: lock
-      ).open()
+      ).makePool()
     } catch {
       throw TransferError(storing: error, while: "open the queue's database")
     }

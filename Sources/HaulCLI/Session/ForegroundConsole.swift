@@ -1,12 +1,12 @@
 package import HaulCore
 
 /// Owns the report and the screen of one run; all output goes through it, in one order.
-package actor GetConsole {
+package actor ForegroundConsole {
   /// What the run does next.
   package enum RunState: Hashable, Sendable { case ongoing, allEnded, outputGone }
 
-  private var report: GetReport
-  private var screen: GetScreen
+  private var report: ForegroundReport
+  private var screen: ProgressScreen
   private let context: ProcessContext
   private let standardOutput: OutputStream
   private let standardError: OutputStream
@@ -18,19 +18,19 @@ package actor GetConsole {
     standardOutput: OutputStream, standardError: OutputStream
   ) {
     let view = context.view(for: options)
-    screen = GetScreen(
-      hasBars: view == .bar, style: context.style, size: { context.room })
+    screen = ProgressScreen(
+      hasBars: view == .bar, style: context.style, size: { context.drawableSize })
     self.context = context
     self.standardOutput = standardOutput
     self.standardError = standardError
-    report = GetReport(
+    report = ForegroundReport(
       indices: indices, options: options, view: view, at: context.clock.now)
   }
 
   /// Handles events, and writes their lines at once.
   package func handle(_ events: [TransferEvent]) async -> RunState {
     let wall = context.clock.wallSeconds
-    var outputs: [GetReport.Output] = []
+    var outputs: [ForegroundReport.Output] = []
     for event in events {
       do {
         let new = try report.handle(event, wallSeconds: wall)
@@ -49,7 +49,7 @@ package actor GetConsole {
   /// Redraws the bars if something has changed, or writes the plain lines that are due.
   package func tick() async {
     await write(report.tick(at: context.clock.now))
-    await show(screen.redraw(report.board))
+    await show(screen.redraw(report.model))
   }
 
   /// Notes the result of writing the file to standard output.
@@ -80,7 +80,7 @@ package actor GetConsole {
   }
 
   /// Computes all texts before the first suspension, so that they have the order of the events.
-  private func write(_ outputs: [GetReport.Output]) async {
+  private func write(_ outputs: [ForegroundReport.Output]) async {
     var messages: [String] = []
     var json = ""
     for output in outputs {

@@ -3,11 +3,11 @@ import HaulFiles
 import Testing
 
 @Suite("Offsets where bytes of an earlier run are compared with the server's")
-struct ComparisonOffsetsTests {
+struct ComparisonRangesTests {
   private let count = 3_000_000
 
   /// The compared ranges of a part file that was written in two segments.
-  private func places(of content: [UInt8]) throws -> [ByteRange] {
+  private func ranges(of content: [UInt8]) throws -> [ByteRange] {
     let scratch = try Scratch()
     let first = try scratch.acquire()
     try first.begin(try sampleHead(Int64(count)))
@@ -22,10 +22,10 @@ struct ComparisonOffsetsTests {
 
   @Test("The end, the start of each segment, and in between")
   func spread() throws {
-    let places = try places(of: sampleBytes(count))
-    #expect(places.count >= 16)
+    let ranges = try ranges(of: sampleBytes(count))
+    #expect(ranges.count >= 16)
     for offset in [0, 1_000_000, 1_999_999] as [Int64] {
-      #expect(places.contains { $0.contains(offset) }, "\(offset)")
+      #expect(ranges.contains { $0.contains(offset) }, "\(offset)")
     }
   }
 
@@ -33,12 +33,12 @@ struct ComparisonOffsetsTests {
   func moved() throws {
     var content = [UInt8](repeating: 0, count: count)
     content[1_600_000] = 1
-    let places = try places(of: content)
-    #expect(places.contains { $0.contains(1_600_000) })
+    let ranges = try ranges(of: content)
+    #expect(ranges.contains { $0.contains(1_600_000) })
   }
 
   @Test("If there are only zeros, nothing is compared")
   func zeros() throws {
-    #expect(try places(of: [UInt8](repeating: 0, count: count)) == [])
+    #expect(try ranges(of: [UInt8](repeating: 0, count: count)) == [])
   }
 }

@@ -18,7 +18,7 @@ struct QueryCheck: RouterMiddleware {
 }
 
 /// The query of `GET /api/v1/transfers`.
-struct PageQuery {
+struct TransferListQuery {
   private(set) var after: String?
   private(set) var group: String?
   private(set) var limit = 100

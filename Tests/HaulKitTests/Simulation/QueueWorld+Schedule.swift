@@ -31,14 +31,14 @@ extension QueueWorld {
     configuration.schedule = rule.schedule
     let (process, ledger, schedule) = (process, ledger, configuration.schedule)
     ledger.withLockedValue { ledger in
-      ledger.hours?.rule = rule
+      ledger.schedule?.rule = rule
       // Until it has returned, the schedule is unknown.
-      ledger.hours?.isKnown(from: process.clock.now + .seconds(3600))
+      ledger.schedule?.isKnown(from: process.clock.now + .seconds(3600))
     }
     call(words) { manager in
       try await manager.setSchedule(schedule)
       if process.isDead { return }
-      ledger.withLockedValue { $0.hours?.isKnown(from: process.clock.now) }
+      ledger.withLockedValue { $0.schedule?.isKnown(from: process.clock.now) }
     }
   }
 
@@ -47,7 +47,7 @@ extension QueueWorld {
     let now = process.clock.now
     ledger.withLockedValue { ledger in
       ledger.note("the clock is set by \(seconds) s")
-      ledger.hours?.clockWasSet(at: now)
+      ledger.schedule?.clockWasSet(at: now)
     }
   }
 }
