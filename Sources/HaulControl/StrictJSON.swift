@@ -31,17 +31,17 @@ package enum StrictJSON {
       message =
         switch error {
         case .keyNotFound(let key, let context):
-          "the key '\(key.stringValue)' is missing\(Self.place(context.codingPath))"
+          "the key '\(key.stringValue)' is missing\(Self.location(context.codingPath))"
         case .typeMismatch(_, let context), .valueNotFound(_, let context):
-          "a value has the wrong type\(Self.place(context.codingPath))"
+          "a value has the wrong type\(Self.location(context.codingPath))"
         case .dataCorrupted(let context):
           context.codingPath.isEmpty
-            ? "the body is not JSON" : "a value is wrong\(Self.place(context.codingPath))"
+            ? "the body is not JSON" : "a value is wrong\(Self.location(context.codingPath))"
         @unknown default: "the body cannot be read"
         }
     }
 
-    fileprivate static func place(_ path: [any CodingKey]) -> String {
+    fileprivate static func location(_ path: [any CodingKey]) -> String {
       let words = path.map { $0.intValue.map(String.init) ?? $0.stringValue }
       return words.isEmpty ? "" : " at \(words.joined(separator: "."))"
     }
@@ -57,7 +57,7 @@ extension Decoder {
     for key in try container(keyedBy: AnyKey.self).allKeys
     where Key(stringValue: key.stringValue) == nil {
       throw StrictJSON.Malformed(
-        "there is no key '\(key.stringValue)'\(StrictJSON.Malformed.place(codingPath))")
+        "there is no key '\(key.stringValue)'\(StrictJSON.Malformed.location(codingPath))")
     }
     return try container(keyedBy: type)
   }

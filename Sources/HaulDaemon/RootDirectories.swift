@@ -96,8 +96,8 @@ struct RootDirectories: Sendable {
   }
 
   private func check(_ path: String) throws(Problem) {
-    guard !path.split(separator: "/").contains(".."), let place = Self.resolved(path),
-      paths.compactMap(Self.resolved).contains(where: { Self.isBelow(place, $0) })
+    guard !path.split(separator: "/").contains(".."), let target = Self.resolved(path),
+      paths.compactMap(Self.resolved).contains(where: { Self.isBelow(target, $0) })
     else {
       throw Self.forbidden(
         "over TCP, files can only be written below \(paths.joined(separator: " or ")), and not "

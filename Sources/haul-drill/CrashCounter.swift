@@ -16,9 +16,9 @@ final class CrashCounter: Sendable {
     let value = Atomic(0)
   }
 
-  /// - Parameter place: `POINT:N`.
-  init(diesAt place: String?) {
-    let words = place?.split(separator: ":").map(String.init) ?? []
+  /// - Parameter point: `POINT:N`.
+  init(diesAt point: String?) {
+    let words = point?.split(separator: ":").map(String.init) ?? []
     last = words.count == 2 ? CrashPoint(rawValue: words[0]).map { ($0, Int(words[1]) ?? 0) } : nil
   }
 

@@ -63,15 +63,15 @@ import Testing
 
   @Test("in the background, lines are written and the prompt is not overwritten")
   func background() {
-    let place = NIOLockedValueBox<(width: Int, height: Int)?>((80, 24))
-    var screen = ProgressScreen(hasBars: true, style: FrameStyle()) { place.withLockedValue { $0 } }
+    let size = NIOLockedValueBox<(width: Int, height: Int)?>((80, 24))
+    var screen = ProgressScreen(hasBars: true, style: FrameStyle()) { size.withLockedValue { $0 } }
     let model = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
     #expect(screen.redraw(model).contains("connecting"))
-    place.withLockedValue { $0 = nil }
+    size.withLockedValue { $0 = nil }
     _ = screen.add(["x: complete"])
     #expect(screen.redraw(model) == "x: complete\n")
     #expect(screen.redraw(model) == "")
-    place.withLockedValue { $0 = (80, 24) }
+    size.withLockedValue { $0 = (80, 24) }
     #expect(screen.redraw(model).contains("connecting"))
     var context = Self.context(size: (100, 30))
     #expect(context.drawableSize?.width == 100)

@@ -5,7 +5,7 @@ import HaulKit
 import Testing
 
 @Suite("What a channel tells") struct NoticeOutboxTests {
-  @Test("an end is told, and its number is stored after the delivery")
+  @Test("an end is reported, and its number is stored after the delivery")
   func tells() {
     var world = OutboxWorld()
     #expect(world.handle(.started) == [.read])
@@ -42,7 +42,7 @@ import Testing
     let last = world.handle(.failed(.init("no")))
     #expect(last.logged == ["the notice \(first.id) was given up after 9 attempts: no"])
     #expect(last.stored == [11])
-    #expect(last.delivered.map(\.number) == [12], "the next one is told")
+    #expect(last.delivered.map(\.number) == [12], "the next one is reported")
   }
 
   @Test("a channel that does not work for days gives up nothing, and writes one line")
@@ -70,7 +70,7 @@ import Testing
     #expect(world.handle(.failed(failure)).waits == [Instant(.seconds(90))])
   }
 
-  @Test("a group is told after its last member, and a crash between them repeats both")
+  @Test("a group is reported after its last member, and a crash between them repeats both")
   func group() {
     var world = OutboxWorld()
     let end = GroupEnd(name: "g", completed: 2)
@@ -82,7 +82,7 @@ import Testing
     #expect(world.handle(.delivered) == [.store(11), .read])
   }
 
-  @Test("which ends are told", arguments: NoticeSettings.Level.allCases)
+  @Test("which ends are reported", arguments: NoticeSettings.Level.allCases)
   func levels(level: NoticeSettings.Level) {
     var world = OutboxWorld(level)
     let failed = GroupEnd(name: "g", completed: 1, failed: 1)
@@ -90,19 +90,19 @@ import Testing
       Ends.event(11), Ends.event(12, .failed), Ends.event(13, .cancelled),
       Ends.event(14, .failed, group: "g"), Ends.event(15, group: "g", groupEnd: failed),
       Ends.event(16, group: "h", groupEnd: GroupEnd(name: "h", completed: 1)))
-    var told: [String] = []
+    var reported: [String] = []
     while let notice = commands.delivered.first {
-      told.append("\(notice.number)\(notice.kind == .group ? "g" : "")")
+      reported.append("\(notice.number)\(notice.kind == .group ? "g" : "")")
       commands = world.handle(.delivered)
     }
     let expected: [NoticeSettings.Level: [String]] = [
       .all: ["11", "12", "13", "14", "15", "15g", "16", "16g"],
       .failures: ["12", "14", "15g"], .groups: ["11", "12", "13", "15g", "16g"], .none: [],
     ]
-    #expect(told == expected[level])
+    #expect(reported == expected[level])
   }
 
-  @Test("what the log has dropped is told once; a smaller number is of another list")
+  @Test("what the log has dropped is reported once; a smaller number is of another list")
   func dropped() {
     var world = OutboxWorld()
     let commands = world.read(.reset(QueueSnapshot(number: 500, transfers: [])))
@@ -115,7 +115,7 @@ import Testing
     #expect(other.read(Ends.event(4)).delivered.map(\.number) == [4])
   }
 
-  @Test("many that are ready are told as one, and stay one when that fails")
+  @Test("many that are ready are reported as one, and stay one when that fails")
   func several() throws {
     var world = OutboxWorld(mostAtOnce: 2, spacing: .seconds(1))
     #expect(world.read(Ends.event(11), Ends.event(12)).delivered.map(\.number) == [11])

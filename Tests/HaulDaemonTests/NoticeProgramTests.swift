@@ -22,7 +22,7 @@ import Testing
     }
   }
 
-  @Test("code 0 is a success; another code and a missing program are told")
+  @Test("code 0 is a success; another code and a missing program are reported")
   func ends() async {
     #expect(await failure(["true"]) == nil)
     #expect(await failure(["false"]) == "false ended with exit code 1")

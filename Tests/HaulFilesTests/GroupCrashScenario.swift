@@ -20,7 +20,7 @@ struct GroupCrashScenario {
   }
 
   private let machine: SimulatedMachine
-  private let telling: ReportTime
+  private let reportTime: ReportTime
   private let wrap: Wrap
   private var random: SimulationRandom
   private var contents: [File: [UInt8]] = [:]
@@ -28,20 +28,20 @@ struct GroupCrashScenario {
   private var violations: [String] = []
 
   static func violations(
-    seed: UInt64, telling: ReportTime = .afterTheSyncs, wrap: @escaping Wrap = { $0 }
+    seed: UInt64, reportTime: ReportTime = .afterTheSyncs, wrap: @escaping Wrap = { $0 }
   ) -> [String] {
-    var scenario = GroupCrashScenario(seed: seed, telling: telling, wrap: wrap)
+    var scenario = GroupCrashScenario(seed: seed, reportTime: reportTime, wrap: wrap)
     scenario.run()
     return scenario.violations
   }
 
-  private init(seed: UInt64, telling: ReportTime, wrap: @escaping Wrap) {
+  private init(seed: UInt64, reportTime: ReportTime, wrap: @escaping Wrap) {
     random = SimulationRandom(seed: seed)
     var faults = SimulatedFaults()
     faults.shortWrites = random.oneIn(2)
     faults.supportsRenameWithoutReplacing = !random.oneIn(6)
     machine = SimulatedMachine(seed: random.next(), faults: faults)
-    self.telling = telling
+    self.reportTime = reportTime
     self.wrap = wrap
     for number in 0..<(1 + random.below(24)) {
       let path = Self.paths[random.below(Self.paths.count)]
@@ -85,7 +85,7 @@ struct GroupCrashScenario {
         of: part, file.name, length: Int64(contents[file]?.count ?? 0), modified: 1_000,
         replacing: false)
     }
-    if telling == .beforeTheSyncs { completed.formUnion(ready.map(\.0)) }
+    if reportTime == .beforeTheSyncs { completed.formUnion(ready.map(\.0)) }
     for ((file, part), result) in zip(ready, PartFile.publish(names)) {
       if case .success = result { completed.insert(file) }
       part.release()

@@ -21,7 +21,7 @@ struct GroupCrashTests {
   func earlyReportIsCaught() async {
     for seed in UInt64(1)...3_000 {
       await Task.yield()
-      if !GroupCrashScenario.violations(seed: seed, telling: .beforeTheSyncs).isEmpty { return }
+      if !GroupCrashScenario.violations(seed: seed, reportTime: .beforeTheSyncs).isEmpty { return }
     }
     Issue.record("no schedule noticed")
   }

@@ -79,10 +79,10 @@ struct OwnershipTests {
         disk: OtherUser(base: POSIXDisk()), directory: scratch.directory, name: "file.iso",
         nonce: Array(repeating: 1, count: 16), durability: .strict)
     }
-    let told = try #require(thrown)
+    let reported = try #require(thrown)
     let user = "belongs to \(owner) (user \(scratch.disk.effectiveUser)) and cannot be read"
-    #expect(told.contains(user), "\(told)")
-    #expect(!told.contains("Haul did not create"))
+    #expect(reported.contains(user), "\(reported)")
+    #expect(!reported.contains("Haul did not create"))
     #expect(try scratch.contents(name) == [1, 2, 3])
     #expect(try scratch.names() == [name])
   }
@@ -228,12 +228,12 @@ struct OwnershipTests {
     try part.begin(try sampleHead(5_000))
     try part.write(0..<1_000, of: sampleBytes(5_000))
     let ours = [UInt8](repeating: 1, count: 16)
-    let place = try #require(try scratch.contents(Self.journal).firstRange(of: ours))
+    let range = try #require(try scratch.contents(Self.journal).firstRange(of: ours))
     let file = try scratch.directory.open(Self.journal, writing: true)
     defer { file.close() }
     let theirs = [UInt8](repeating: 2, count: 16)
     _ = try theirs.withUnsafeBytes { bytes in
-      try file.write(bytes, at: Int64(place.lowerBound))
+      try file.write(bytes, at: Int64(range.lowerBound))
     }
     let taken = try scratch.contents(Self.journal)
     #expect(try code { try part.checkpoint() } == .inUse)
@@ -259,9 +259,9 @@ struct OwnershipTests {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     #expect(try code { try part.ensureRoom(for: 1 << 60) } == .diskFull)
-    let told = try message { try part.ensureRoom(for: 1 << 60) }
-    #expect(told?.hasPrefix("1.0 EiB do not fit: ") == true, "\(told ?? "")")
-    #expect(told?.contains("iB are free; ") == true, "\(told ?? "")")
+    let reported = try message { try part.ensureRoom(for: 1 << 60) }
+    #expect(reported?.hasPrefix("1.0 EiB do not fit: ") == true, "\(reported ?? "")")
+    #expect(reported?.contains("iB are free; ") == true, "\(reported ?? "")")
     part.release()
     #expect(try scratch.names().isEmpty)
   }

@@ -226,26 +226,26 @@ struct StoreConformanceTests {
   @Test(
     "keeps the locations of bytes of members that will continue, and of no other",
     arguments: StoreImplementation.allCases)
-  func places(_ subject: StoreImplementation) async throws {
+  func locations(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let added = try records(3)
-      let place = FileLocation(
+      let location = FileLocation(
         directory: "/d/\0", device: .max, boot: "one", name: "f", partName: "f.part", length: 7)
       let other = FileLocation(
         directory: ".", device: 0, boot: "", name: "g", partName: "g.part", length: nil)
       var change = adding(added)
-      change.locations = added.map { StoredLocation(id: $0.id, location: place) }
+      change.locations = added.map { StoredLocation(id: $0.id, location: location) }
       try await store.commit(change)
       #expect(
         try await store.open().locations
-          == Dictionary(uniqueKeysWithValues: added.map { ($0.id, place) }))
+          == Dictionary(uniqueKeysWithValues: added.map { ($0.id, location) }))
       // Another location, a removed one, one of an unknown id, and a removed member.
       var next = removing([added[2].id])
       var ids = Ids(seed: 5)
       next.locations = [
         StoredLocation(id: added[0].id, location: other),
         StoredLocation(id: added[1].id, location: nil),
-        StoredLocation(id: ids.id(), location: place),
+        StoredLocation(id: ids.id(), location: location),
       ]
       try await store.commit(next)
       #expect(try await store.open().locations == [added[0].id: other])

@@ -91,18 +91,18 @@ struct StorePageTests {
       var ids = Ids()
       let id = ids.id()
       let kept = subject.eventLogLimit
-      let first = telling(1...5, id)
+      let first = reporting(1...5, id)
       try await store.commit(first)
       #expect(try await store.open().lastEvent == 5)
       #expect(try await store.events(from: 1, atMost: 3) == Array(first.events.prefix(3)))
       #expect(try await store.events(from: 4, atMost: 9) == Array(first.events.suffix(2)))
       #expect(try await store.events(from: 6, atMost: 9) == [])
       #expect(try await store.events(from: 0, atMost: 9) == nil)
-      try await store.commit(telling(6...(kept + 3), id))
+      try await store.commit(reporting(6...(kept + 3), id))
       #expect(try await store.events(from: 3, atMost: 1) == nil)
       #expect(try await store.events(from: 4, atMost: 1)?.map(\.number) == [4])
       // One change with more events than are kept.
-      try await store.commit(telling((kept + 4)...(kept * 3), id))
+      try await store.commit(reporting((kept + 4)...(kept * 3), id))
       #expect(try await store.open().lastEvent == kept * 3)
       #expect(try await store.events(from: kept * 2, atMost: 1) == nil)
       #expect(try await store.events(from: kept * 2 + 1, atMost: .max)?.count == kept)
@@ -114,7 +114,7 @@ struct StorePageTests {
     arguments: StoreImplementation.allCases)
   func lastEvent(_ subject: StoreImplementation) async throws {
     try await subject.use(with: 1) { store, added in
-      try await store.commit(telling(1...3, added[0].id))
+      try await store.commit(reporting(1...3, added[0].id))
       try await store.commit(removing([added[0].id]))
       #expect(try await store.open().lastEvent == 3)
       #expect(try await store.events(from: 1, atMost: 9)?.count == 3)

@@ -40,21 +40,21 @@ struct StoreSecretTests {
       ]))
     #expect(try await store.records([record.id]) == [record])
     await store.close()
-    let places = try scratch.sql(places)
-    #expect(Set(places.map(\.canary)) == Set(Self.canaries))
-    #expect(Set(places.map(\.table)) == ["secrets"])
+    let findings = try scratch.sql(findings)
+    #expect(Set(findings.map(\.canary)) == Set(Self.canaries))
+    #expect(Set(findings.map(\.table)) == ["secrets"])
   }
 
-  private struct Place: Hashable {
+  private struct Finding: Hashable {
     var table: String
     var canary: String
   }
 
   /// Every table and index of the database that contains a canary, as text or bytes.
-  private func places(_ db: Database) throws -> Set<Place> {
+  private func findings(_ db: Database) throws -> Set<Finding> {
     let tables = try String.fetchAll(db, sql: "SELECT name FROM sqlite_schema WHERE type = 'table'")
     #expect(tables.count >= 8)
-    var places: Set<Place> = []
+    var findings: Set<Finding> = []
     for table in tables {
       for row in try Row.fetchAll(db, sql: "SELECT * FROM \(table)") {
         let text = row.databaseValues.map { value in
@@ -64,11 +64,11 @@ struct StoreSecretTests {
           }
         }.joined(separator: " ")
         for canary in Self.canaries where text.contains(canary) {
-          places.insert(Place(table: table, canary: canary))
+          findings.insert(Finding(table: table, canary: canary))
         }
       }
     }
-    return places
+    return findings
   }
 
   @Test("are removed with their member")
@@ -80,7 +80,7 @@ struct StoreSecretTests {
     try await store.commit(adding([record]))
     try await store.commit(removing([record.id]))
     await store.close()
-    #expect(try scratch.sql(places).isEmpty)
+    #expect(try scratch.sql(findings).isEmpty)
     // Nor do their bytes remain in the file.
     let file = String(decoding: try scratch.bytes("queue.sqlite"), as: UTF8.self)
     for canary in Self.canaries { #expect(!file.contains(canary), "\(canary)") }
@@ -98,6 +98,6 @@ struct StoreSecretTests {
       updating([.init(id: record.id, storedState: plain.storedState, request: plain.request)]))
     #expect(try await store.records([record.id]) == [plain])
     await store.close()
-    #expect(try scratch.sql(places).isEmpty)
+    #expect(try scratch.sql(findings).isEmpty)
   }
 }

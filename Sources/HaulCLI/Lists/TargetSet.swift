@@ -16,7 +16,7 @@ struct TargetSet {
 
   private var targets: [Target] = []
   /// The index of the target of each path.
-  private var places: [TargetPath: Int] = [:]
+  private var indices: [TargetPath: Int] = [:]
 
   /// Adds an item. Two addresses with the same file name are two files if a number may be added; a
   /// repeated address is one file.
@@ -28,32 +28,32 @@ struct TargetSet {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = TargetPath(path)
     // One lookup, because the lookup of a path is most of the work, and few paths exist already.
-    guard let place = places.updateValue(targets.count, forKey: key) else {
+    guard let index = indices.updateValue(targets.count, forKey: key) else {
       targets.append(Target(first: item, isExact: isExact, request: request))
       return nil
     }
-    places[key] = place
-    let target = targets[place]
+    indices[key] = index
+    let target = targets[index]
     let start = item.listEntry.map { "\($0): " } ?? ""
     let mayBeNumbered = !isExact && !target.isExact
     if mayBeNumbered, request.ifExists == .rename { return nil }
     if let earlier = target.earlier(item.url) {
       guard earlier.request != request else {
         return
-          "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.listEntry)) and is downloaded "
+          "\(start)\(item.url.redacted) is given twice\(Self.inParentheses(earlier.listEntry)) and is downloaded "
           + "once; use --if-exists rename to get two files"
       }
       throw UsageError(
-        "\(start)\(item.url.redacted) is given twice\(Self.place(earlier.listEntry)), for one file, "
+        "\(start)\(item.url.redacted) is given twice\(Self.inParentheses(earlier.listEntry)), for one file, "
           + "\(path), with different options; leave one out, or give --if-exists rename to have both"
       )
     }
     guard mayBeNumbered, request.ifExists == .update else {
       throw UsageError(
         "\(start)the target \(path) also belongs to another address, "
-          + "\(target.first.url.redacted)\(Self.place(target.first.listEntry))")
+          + "\(target.first.url.redacted)\(Self.inParentheses(target.first.listEntry))")
     }
-    targets[place].others[item.url] = (request, item.listEntry)
+    targets[index].others[item.url] = (request, item.listEntry)
     return nil
   }
 
@@ -79,5 +79,7 @@ struct TargetSet {
     return path
   }
 
-  private static func place(_ listEntry: String?) -> String { listEntry.map { " (\($0))" } ?? "" }
+  private static func inParentheses(_ listEntry: String?) -> String {
+    listEntry.map { " (\($0))" } ?? ""
+  }
 }

@@ -60,8 +60,8 @@ enum Settings {
     }
     if fails([]) { return error }
     let cause = defaults.first { fails([$0]) }
-    let place = cause.map { "line \($0.entry.line): \($0.entry.key): " } ?? ""
-    return UsageError("\(file.path): \(place)\(error.message)")
+    let causeText = cause.map { "line \($0.entry.line): \($0.entry.key): " } ?? ""
+    return UsageError("\(file.path): \(causeText)\(error.message)")
   }
 }
 

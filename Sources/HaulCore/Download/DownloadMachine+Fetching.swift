@@ -161,7 +161,7 @@ extension DownloadMachine {
 
   /// In place: moving such a large value out of the dictionary and back costs more.
   mutating func change(_ id: SegmentID, _ body: (inout Fetch) -> Void) {
-    if let place = fetches.index(forKey: id) { body(&fetches.values[place]) }
+    if let index = fetches.index(forKey: id) { body(&fetches.values[index]) }
   }
 
   mutating func finishing() -> [Command] {

@@ -35,9 +35,9 @@ extension DownloadMachine {
     }
     let before = tuner.target
     tuner.handle(.measured(sample(plan)), at: now)
-    let told = reportChoice()
-    if tuner.target > before { return told + openMore(&plan) }
-    return told + stopSurplus(plan)
+    let reported = reportChoice()
+    if tuner.target > before { return reported + openMore(&plan) }
+    return reported + stopSurplus(plan)
   }
 
   private func sample(_ plan: SegmentPlan) -> ConnectionTuner.Sample {

@@ -224,7 +224,7 @@ package struct SegmentPlan: Sendable, Hashable {
 
   /// In place, without moving the value out of the dictionary.
   private mutating func change(_ id: SegmentID, _ body: (inout Segment) -> Void) {
-    if let place = segments.index(forKey: id) { body(&segments.values[place]) }
+    if let index = segments.index(forKey: id) { body(&segments.values[index]) }
   }
 
   /// Gives the rest of the segment back. If it has no bytes yet, the segment that it was split from

@@ -64,16 +64,16 @@ package struct ByteRangeSet: Hashable, Sendable {
   /// Whether every byte of `range` is in the set.
   package func covers(_ range: ByteRange) -> Bool {
     if range.isEmpty { return true }
-    let place = count { $0.upperBound <= range.lowerBound }
-    return place < ranges.count && ranges[place].lowerBound <= range.lowerBound
-      && range.upperBound <= ranges[place].upperBound
+    let index = count { $0.upperBound <= range.lowerBound }
+    return index < ranges.count && ranges[index].lowerBound <= range.lowerBound
+      && range.upperBound <= ranges[index].upperBound
   }
 
   /// Whether no byte of `range` is in the set.
   package func isDisjoint(_ range: ByteRange) -> Bool {
     if range.isEmpty { return true }
-    let place = count { $0.upperBound <= range.lowerBound }
-    return place == ranges.count || ranges[place].lowerBound >= range.upperBound
+    let index = count { $0.upperBound <= range.lowerBound }
+    return index == ranges.count || ranges[index].lowerBound >= range.upperBound
   }
 
   package func isDisjoint(_ other: ByteRangeSet) -> Bool {

@@ -150,7 +150,7 @@ extension QueueMachine {
       }
       return (end: member.end, group: member.facts.group)
     }
-    let place = decision.events.count
+    let index = decision.events.count
     appendEvent(.finished(result), of: id, &decision)
     decision.effects.append(.ended(id, result))
     if let group = former?.group {
@@ -159,7 +159,7 @@ extension QueueMachine {
       let isComplete = groups.ended(group, result.state)
       if isComplete, former?.end == nil {
         decision.effects.append(.groupEnded(group))
-        decision.events[place].groupEnd = groups.end(of: group)
+        decision.events[index].groupEnd = groups.end(of: group)
       }
     }
     decision.toRecheck.append(contentsOf: graph.ended(id, result.state.dependencyEnd))

@@ -44,8 +44,8 @@ extension QueueMachine {
     let cut = before ? index : index + 1
     let lower = cut > 0 ? staying[cut - 1].rank : ranks.first - RankRange.step
     let upper = cut < staying.count ? staying[cut].rank : ranks.last + RankRange.step
-    if let places = RankRange.between(lower, upper, count: moved.count) {
-      for (id, rank) in zip(moved, places) { set(rank: rank, of: id, &decision) }
+    if let ranks = RankRange.between(lower, upper, count: moved.count) {
+      for (id, rank) in zip(moved, ranks) { set(rank: rank, of: id, &decision) }
       return
     }
     // There is no room between the ranks: all members get new ones.

@@ -18,8 +18,8 @@ extension QueueMachine {
     ) -> Void
   ) {
     var rest: [TransferID] = []
-    for (place, id) in stored.enumerated() {
-      switch open(id, near: place) {
+    for (index, id) in stored.enumerated() {
+      switch open(id, near: index) {
       case .nothing: continue
       case .recovery: rest.append(id)
       case .slot(let host, let priority, let rank, let request):

@@ -237,8 +237,8 @@ package struct QueueMachine: Sendable {
   mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
 
   /// Counts a stored member as scheduled, if it waits only for a slot.
-  mutating func open(_ id: TransferID, near place: Int) -> CompactTransferTable.Opened {
-    let opened = members.open(id, near: place, isReady: graph.readiness(of: id) == .ready)
+  mutating func open(_ id: TransferID, near index: Int) -> CompactTransferTable.Opened {
+    let opened = members.open(id, near: index, isReady: graph.readiness(of: id) == .ready)
     if case .slot = opened { outstandingCount += 1 }
     return opened
   }

@@ -135,11 +135,11 @@ package struct NoticeOutbox: Sendable {
 
   /// Continues after a notice that was delivered or given up.
   private mutating func advance(at now: Instant) -> [Command] {
-    let told = pending.prefix(current?.count ?? 0).last
+    let reported = pending.prefix(current?.count ?? 0).last
     pending.removeFirst(min(current?.count ?? 0, pending.count))
     (current, attempts) = (nil, nil)
     // A transfer and its group share a number, and both are delivered.
-    let number = pending.first.map { min($0.number - 1, told?.number ?? 0) } ?? known
+    let number = pending.first.map { min($0.number - 1, reported?.number ?? 0) } ?? known
     let commands = store(number)
     guard pending.isEmpty, rules.spacing > .zero else { return commands + next() }
     return commands + [.wait(until: now + rules.spacing)]

@@ -143,8 +143,8 @@ extension [OpenExtent] {
     get { first { $0.writer == writer.number } }
     set {
       guard let newValue else { return removeAll { $0.writer == writer.number } }
-      if let place = firstIndex(where: { $0.writer == writer.number }) {
-        self[place] = newValue
+      if let index = firstIndex(where: { $0.writer == writer.number }) {
+        self[index] = newValue
       } else {
         append(newValue)
       }

@@ -181,9 +181,9 @@ struct PartState {
 
   /// Claims the extents without a write in progress.
   mutating func claimIdle() throws(TransferError) {
-    while let place = open.firstIndex(where: { $0.reserved == nil }) {
-      if let closed = open[place].extent { try claim(closed) }
-      open.remove(at: place)
+    while let index = open.firstIndex(where: { $0.reserved == nil }) {
+      if let closed = open[index].extent { try claim(closed) }
+      open.remove(at: index)
     }
   }
 

@@ -168,8 +168,8 @@
     fileprivate static func cannotRun(
       _ name: String, _ error: Int32, in directory: String? = nil
     ) -> TransferError {
-      let place = directory.map { " in \(Printable.text($0))" } ?? ""
-      let reason = "cannot run \(name)\(place): \(SystemError.text(error))"
+      let location = directory.map { " in \(Printable.text($0))" } ?? ""
+      let reason = "cannot run \(name)\(location): \(SystemError.text(error))"
       switch error {
       case ENOENT where directory == nil:
         return TransferError(.io, "\(reason); check its name and that it is installed")

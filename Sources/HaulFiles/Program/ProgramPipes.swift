@@ -35,11 +35,11 @@
       _ paths: CStrings.List, _ arguments: CStrings.List, _ environment: CStrings.List,
       in directory: String?
     ) -> (pid: Int32, error: Int32) {
-      let place = directory.flatMap { strdup($0) }
-      defer { free(place) }
+      let path = directory.flatMap { strdup($0) }
+      defer { free(path) }
       var program = haul_program(
         paths: UnsafeRawPointer(paths).assumingMemoryBound(to: UnsafePointer<CChar>?.self),
-        arguments: arguments, environment: environment, directory: place,
+        arguments: arguments, environment: environment, directory: path,
         input: input.number, output: output.writing.number, errors: errors.writing.number,
         gate: gate.reading.number, report: report.writing.number)
       let pid = haul_fork_program(&program)

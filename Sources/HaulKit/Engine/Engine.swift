@@ -145,8 +145,8 @@ struct SharedRandom: RandomNumberGenerator, Sendable {
   func bytes(_ count: Int) -> [UInt8] {
     // Eight bytes from each number, because each may cost a system call.
     var number: UInt64 = 0
-    return (0..<count).map { place in
-      if place.isMultiple(of: 8) { number = next() }
+    return (0..<count).map { index in
+      if index.isMultiple(of: 8) { number = next() }
       defer { number >>= 8 }
       return UInt8(truncatingIfNeeded: number)
     }

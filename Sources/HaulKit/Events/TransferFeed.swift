@@ -67,11 +67,11 @@ final class TransferFeed: Sendable {
   /// Nothing follows an end, or an unknown transfer.
   private func add(_ events: [TransferEvent]) {
     let end = events.firstIndex { $0.kind.isEnd }
-    let told = (end.map { events[...$0] } ?? events[...]).map { event in
+    let reported = (end.map { events[...$0] } ?? events[...]).map { event in
       event.identity == nil ? event.identified(identity) : event
     }
     reading.withLockedValue { reading in
-      reading.ready.append(contentsOf: told)
+      reading.ready.append(contentsOf: reported)
       reading.isOver = end != nil || events.isEmpty
     }
   }

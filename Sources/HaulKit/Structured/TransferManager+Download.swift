@@ -28,7 +28,7 @@ extension TransferManager {
     if let result = await coordinator.blocked(transfer.id) { return try result.orThrowError }
     for await event in events {
       switch event.kind {
-      case .progress(let told): progress(told)
+      case .progress(let reported): progress(reported)
       case .finished(let result): return try result.orThrowError
       case .waiting:
         if let result = await coordinator.blocked(transfer.id) { return try result.orThrowError }

@@ -13,7 +13,7 @@ struct QueueReader {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.ofRunning(db))
     queue.locations = try LocationRows.all(db)
-    var places = ContiguousArray<(id: TransferID, number: UInt32)>()
+    var entries = ContiguousArray<(id: TransferID, number: UInt32)>()
     var dependencies = try dependencies()
     var targets = try targets()
     var marks = PackedMember(0)
@@ -33,10 +33,12 @@ struct QueueReader {
       try read(row, marks, &member)
       if marks.hasDependencies { member.after = try dependencies.values(of: sequence) }
       member.target = try targets.values(of: sequence).first
-      if numbers != nil { places.append((id, try RowNumbers.number(sequence))) }
+      if numbers != nil { entries.append((id, try RowNumbers.number(sequence))) }
       queue.append(member)
     }
-    if numbers?.add(places) == false { throw TransferError.unreadable("two transfers with one id") }
+    if numbers?.add(entries) == false {
+      throw TransferError.unreadable("two transfers with one id")
+    }
     return queue
   }
 

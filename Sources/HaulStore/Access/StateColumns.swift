@@ -7,8 +7,8 @@ enum StateColumns {
     "status", "desired", "paused_by", "starts_over", "has_run", "retry_at", "wait_reason",
     "start_request",
   ]
-  static let place = ["rank", "priority"]
-  static let names = state + place
+  static let order = ["rank", "priority"]
+  static let names = state + order
   static let list = names.joined(separator: ", ")
 
   static func assignments(_ names: [String]) -> String {

@@ -16,37 +16,37 @@ package struct JSONSchema: Sendable {
   }
 
   private func check(
-    _ value: JSONValue, _ schema: JSONValue, at place: String
+    _ value: JSONValue, _ schema: JSONValue, at location: String
   ) throws -> [String] {
     guard let keywords = schema.object else {
-      throw InvalidSchema(message: "a schema at \(place) is not an object")
+      throw InvalidSchema(message: "a schema at \(location) is not an object")
     }
     return try keywords.sorted { $0.key < $1.key }.flatMap { keyword, rule in
-      try check(value, keyword, rule, schema, at: place)
+      try check(value, keyword, rule, schema, at: location)
     }
   }
 
   private func check(
     _ value: JSONValue, _ keyword: String, _ rule: JSONValue, _ schema: JSONValue,
-    at place: String
+    at location: String
   ) throws -> [String] {
     switch keyword {
     case "$schema", "$defs", "title", "description": return []
-    case "$ref": return try check(value, try resolve(rule), at: place)
-    case "oneOf": return try checkOneOf(value, rule, at: place)
-    case "type": return try checkType(value, rule, at: place)
-    case "const": return value == rule ? [] : ["\(place): is not \(rule)"]
+    case "$ref": return try check(value, try resolve(rule), at: location)
+    case "oneOf": return try checkOneOf(value, rule, at: location)
+    case "type": return try checkType(value, rule, at: location)
+    case "const": return value == rule ? [] : ["\(location): is not \(rule)"]
     case "enum":
-      return try list(rule, keyword).contains(value) ? [] : ["\(place): \(value) is not allowed"]
-    case "pattern": return try checkPattern(value, rule, at: place)
-    case "minimum": return try checkBound(value, rule, at: place) { $0 >= $1 }
-    case "maximum": return try checkBound(value, rule, at: place) { $0 <= $1 }
+      return try list(rule, keyword).contains(value) ? [] : ["\(location): \(value) is not allowed"]
+    case "pattern": return try checkPattern(value, rule, at: location)
+    case "minimum": return try checkBound(value, rule, at: location) { $0 >= $1 }
+    case "maximum": return try checkBound(value, rule, at: location) { $0 <= $1 }
     case "minProperties":
       guard let members = value.object, let least = rule.double else { return [] }
-      return Double(members.count) >= least ? [] : ["\(place): has too few members"]
-    case "properties": return try checkProperties(value, rule, at: place)
-    case "required": return try checkRequired(value, rule, at: place)
-    case "additionalProperties": return try checkAdditional(value, rule, schema, at: place)
+      return Double(members.count) >= least ? [] : ["\(location): has too few members"]
+    case "properties": return try checkProperties(value, rule, at: location)
+    case "required": return try checkRequired(value, rule, at: location)
+    case "additionalProperties": return try checkAdditional(value, rule, schema, at: location)
     default: throw InvalidSchema(message: "the keyword \(keyword) is not known")
     }
   }
@@ -63,21 +63,21 @@ extension JSONSchema {
 
   /// On failure, reports the violations of the variant with the fewest.
   private func checkOneOf(
-    _ value: JSONValue, _ rule: JSONValue, at place: String
+    _ value: JSONValue, _ rule: JSONValue, at location: String
   ) throws -> [String] {
-    let results = try list(rule, "oneOf").map { try check(value, $0, at: place) }
+    let results = try list(rule, "oneOf").map { try check(value, $0, at: location) }
     let matches = results.count { $0.isEmpty }
     if matches == 1 { return [] }
-    if matches > 1 { return ["\(place): fits \(matches) of the variants, not one"] }
-    return results.min { $0.count < $1.count } ?? ["\(place): there is no variant"]
+    if matches > 1 { return ["\(location): fits \(matches) of the variants, not one"] }
+    return results.min { $0.count < $1.count } ?? ["\(location): there is no variant"]
   }
 
   private func checkType(
-    _ value: JSONValue, _ rule: JSONValue, at place: String
+    _ value: JSONValue, _ rule: JSONValue, at location: String
   ) throws -> [String] {
     let names = try rule.string.map { [$0] } ?? list(rule, "type").compactMap(\.string)
     guard try names.contains(where: { try isType($0, value) }) else {
-      return ["\(place): is not of type \(names.joined(separator: " or "))"]
+      return ["\(location): is not of type \(names.joined(separator: " or "))"]
     }
     return []
   }
@@ -101,50 +101,50 @@ extension JSONSchema {
   ]
 
   private func checkPattern(
-    _ value: JSONValue, _ rule: JSONValue, at place: String
+    _ value: JSONValue, _ rule: JSONValue, at location: String
   ) throws -> [String] {
     guard let pattern = rule.string else { throw InvalidSchema(message: "pattern is not a string") }
     guard let text = value.string else { return [] }
-    return text.contains(try Regex(pattern)) ? [] : ["\(place): does not match \(pattern)"]
+    return text.contains(try Regex(pattern)) ? [] : ["\(location): does not match \(pattern)"]
   }
 
   private func checkBound(
-    _ value: JSONValue, _ rule: JSONValue, at place: String,
+    _ value: JSONValue, _ rule: JSONValue, at location: String,
     _ holds: (Double, Double) -> Bool
   ) throws -> [String] {
     guard let bound = rule.double else { throw InvalidSchema(message: "a bound is not a number") }
     guard let number = value.double else { return [] }
-    return holds(number, bound) ? [] : ["\(place): \(number) is out of bounds"]
+    return holds(number, bound) ? [] : ["\(location): \(number) is out of bounds"]
   }
 
   private func checkProperties(
-    _ value: JSONValue, _ rule: JSONValue, at place: String
+    _ value: JSONValue, _ rule: JSONValue, at location: String
   ) throws -> [String] {
     guard let schemas = rule.object else {
       throw InvalidSchema(message: "properties is not an object")
     }
     return try (value.object ?? [:]).sorted { $0.key < $1.key }.flatMap { name, member in
-      try schemas[name].map { try check(member, $0, at: "\(place).\(name)") } ?? []
+      try schemas[name].map { try check(member, $0, at: "\(location).\(name)") } ?? []
     }
   }
 
   private func checkRequired(
-    _ value: JSONValue, _ rule: JSONValue, at place: String
+    _ value: JSONValue, _ rule: JSONValue, at location: String
   ) throws -> [String] {
     guard let members = value.object else { return [] }
     return try list(rule, "required").compactMap(\.string).filter { members[$0] == nil }
-      .map { "\(place): \($0) is missing" }
+      .map { "\(location): \($0) is missing" }
   }
 
   private func checkAdditional(
-    _ value: JSONValue, _ rule: JSONValue, _ schema: JSONValue, at place: String
+    _ value: JSONValue, _ rule: JSONValue, _ schema: JSONValue, at location: String
   ) throws -> [String] {
     guard rule == .bool(false) else {
       throw InvalidSchema(message: "additionalProperties can only be false")
     }
     let known = schema["properties"]?.object ?? [:]
     return (value.object ?? [:]).keys.filter { known[$0] == nil }.sorted()
-      .map { "\(place): \($0) is not allowed here" }
+      .map { "\(location): \($0) is not allowed here" }
   }
 
   private func list(_ rule: JSONValue, _ keyword: String) throws -> [JSONValue] {

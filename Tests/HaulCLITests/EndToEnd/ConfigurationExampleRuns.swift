@@ -48,8 +48,8 @@ struct ConfigurationExampleRuns {
       let words = #"printf '%s|' "$@" "$HAUL_STATE" "$HAUL_TITLE" >"$HOME/told""#
       try fixture.write("#!/bin/sh\n\(words)\n", to: "bin/on-end", permissions: 0o700)
       try await fixture.shell("haul add -d files URL", paths: ["/a"])
-      let told = try await fixture.shell("cat told").output
-      #expect(told == "--label|from haul|completed|a: completed|")
+      let reported = try await fixture.shell("cat told").output
+      #expect(reported == "--label|from haul|completed|a: completed|")
       let message = try #require(await receiver.messages(until: "a: completed").last)
       #expect(message.line.hasPrefix("POST /hook "))
       #expect(message.fields["x-haul-signature"]?.hasPrefix("sha256=") == true)

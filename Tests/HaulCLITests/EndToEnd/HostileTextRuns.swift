@@ -32,7 +32,7 @@ struct HostileTextRuns {
   }
 
   /// Where the text is, and what the server answers then.
-  private static let places: [(what: String, faults: [Fault])] = [
+  private static let positions: [(what: String, faults: [Fault])] = [
     ("in the address only", []),
     ("ESC in the reason", [answer("404 \u{1B}[2J", [])]),
     ("0x9B in the reason", [answer("404 \(raw)", [])]),
@@ -67,7 +67,7 @@ struct HostileTextRuns {
   func nothingRaw(view: View) async throws {
     let path = "/\(Self.encoded)"
     try await CommandFixture.with(CommandFixture.file(path, length: 5000)) { fixture in
-      for (what, faults) in Self.places {
+      for (what, faults) in Self.positions {
         fixture.server.setFaults(path, faults)
         let run = try await TerminalRun(
           ["get", fixture.server.url(path), "--retries", "1"] + view.options, in: fixture.directory)

@@ -4,7 +4,7 @@ import HaulCore
 import HaulTesting
 import Testing
 
-/// A daemon whose ends are told to a fake desktop, a command and a webhook.
+/// A daemon whose ends are reported to a fake desktop, a command and a webhook.
 struct NoticeFixture: DaemonUser {
   let fixture: DaemonFixture
   let receiver: WebhookReceiver
@@ -125,7 +125,7 @@ struct NoticeFixture: DaemonUser {
     let tail = try await CommandRun(
       ["-n", "+1", "-F", log], in: work.directory, program: "/usr/bin/tail")
     defer { tail.send(SIGKILL) }
-    try await tail.reach("\(part) was told") { output, _ in
+    try await tail.reach("\(part) was reported") { output, _ in
       output.split(separator: "\n").contains { $0.contains(part) } && output.hasSuffix("\n")
     }
     return try String(contentsOfFile: log, encoding: .utf8).split(separator: "\n")

@@ -8,7 +8,7 @@ import Testing
 /// The real daemon tells when transfers and groups end.
 @Suite("Notices", .timeLimit(.minutes(5)))
 struct NoticeRuns {
-  @Test("E5: each end is told once to each subscriber, with one id; the ends differ")
+  @Test("E5: each end is reported once to each subscriber, with one id; the ends differ")
   func tells() async throws {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), CommandFixture.file("/bad", Fault(.status(403))),
@@ -25,15 +25,15 @@ struct NoticeRuns {
       #expect(try await notices.haul("cancel", gone).status == 0)
 
       let posts = await notices.receiver.messages(until: "c: cancelled")
-      let told = try posts.map {
+      let reported = try posts.map {
         try JSONDecoder().decode(Notice.self, from: Data($0.body.utf8))
       }
-      #expect(zip(posts, told).allSatisfy { $0.id == $1.id })
+      #expect(zip(posts, reported).allSatisfy { $0.id == $1.id })
       let titles = [
         "a: completed", "group g: completed", "bad: failed", "group g: 1 of 2 failed",
         "c: cancelled",
       ]
-      #expect(told.dropFirst(2).map(\.title) == titles, "in order")
+      #expect(reported.dropFirst(2).map(\.title) == titles, "in order")
       #expect(posts.prefix(3).allSatisfy { $0.id == posts[0].id && $0.body == posts[0].body })
       #expect(Set(posts.map(\.id)).count == titles.count)
 

@@ -64,10 +64,10 @@ import Testing
   private static func expectReported(
     _ result: CommandResult, answers: [String], sourceLocation: SourceLocation = #_sourceLocation
   ) {
-    let told = result.errorLines.filter { $0.contains(": answer ") }
+    let reported = result.errorLines.filter { $0.contains(": answer ") }
     #expect(
-      told.count == answers.count
-        && zip(told, answers).allSatisfy { $0.contains("answer \($1) HTTP/1.1 from http://") },
+      reported.count == answers.count
+        && zip(reported, answers).allSatisfy { $0.contains("answer \($1) HTTP/1.1 from http://") },
       "\(result.errors)", sourceLocation: sourceLocation)
     let asked = result.errorLines.filter { $0.contains(": request for http://") }
     #expect(asked.count == answers.count, "\(result.errors)", sourceLocation: sourceLocation)

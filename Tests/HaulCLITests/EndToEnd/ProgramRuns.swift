@@ -22,7 +22,7 @@ struct ProgramRuns {
 
   @Test("Case 21: are ended before their steps run again, or are reported as interrupted")
   func killed() async throws {
-    try await Place.with { fixture in
+    try await ProgramDirectory.with { fixture in
       let first = try await fixture.drill(Self.staying)
       while ["again", "once"].contains(where: { fixture.lines("\($0).processes").count < 2 }) {
         try Task.checkCancellation()
@@ -57,7 +57,7 @@ struct ProgramRuns {
       (2...7).map { "\(point):\($0)" }
     }
     for point in points + ["ended:1", "ended:2", "began:1", "began:2"] {
-      try await Place.with { fixture in
+      try await ProgramDirectory.with { fixture in
         let first = await (try fixture.drill(Self.passing, ["--die-at", point])).end()
         #expect([0, 128 + SIGKILL].contains(first.status), "\(point): \(first.errors)")
         if first.status != 0 { reached.insert(String(point.prefix { $0 != ":" })) }
@@ -91,15 +91,15 @@ struct ProgramRuns {
   }
 
   /// The paths of the queue and the programs.
-  private struct Place {
+  private struct ProgramDirectory {
     let directory: String
 
-    static func with(_ body: (Place) async throws -> Void) async throws {
+    static func with(_ body: (ProgramDirectory) async throws -> Void) async throws {
       let directory = FileManager.default.temporaryDirectory
         .appending(path: "haul-programs-\(UUID().uuidString)").resolvingSymlinksInPath().path
       try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: directory) }
-      try await body(Place(directory: directory))
+      try await body(ProgramDirectory(directory: directory))
     }
 
     func lines(_ name: String) -> [String] {

@@ -56,7 +56,8 @@ struct TransferClientRuns {
 
   private static let names = ["f1", "f2", "b1", "b2", "b3"]
 
-  @Test("those of the background arrive without it; it finds all and is told once, in order")
+  @Test(
+    "those of the background arrive without it; it finds all, and each is reported once, in order")
   func comesBack() async throws {
     try await withProgram(Self.names, stalling: true) { (program) async throws in
       let number = try await program.run { (client) async throws in

@@ -15,7 +15,7 @@ import Testing
     SettingsTests.files(text, secret.map { ["/home/me/secret": $0] } ?? [:])
   }
 
-  @Test("says who is told, and the command line overrides it")
+  @Test("says who gets notices, and the command line overrides it")
   func notices() throws {
     let text = """
       notify = failures

@@ -139,7 +139,7 @@ struct TerminalScreen {
       rows += pieces.indices.map {
         Row(cells: pieces[$0], isWrapped: $0 + 1 < pieces.count)
       }
-      func place(_ start: Int) -> Int {
+      func rowIndex(_ start: Int) -> Int {
         var (left, piece) = (start, 0)
         while piece + 1 < pieces.count, left >= pieces[piece].count {
           left -= pieces[piece].count
@@ -147,8 +147,8 @@ struct TerminalScreen {
         }
         return first + piece
       }
-      if let start = starts[cursor] { row = place(start + column) }
-      if let start = starts[oldTop] { top = place(start) }
+      if let start = starts[cursor] { row = rowIndex(start + column) }
+      if let start = starts[oldTop] { top = rowIndex(start) }
     }
     top = min(top, row)
   }

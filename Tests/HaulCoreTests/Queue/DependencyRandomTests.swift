@@ -64,7 +64,7 @@ private struct NaiveGraph {
 /// A seeded walk of a graph and the naive one, compared.
 private struct Walk {
   /// The dependents that the graph named for a change.
-  private struct Told {
+  private struct Report {
     let id: TransferID
     let concerned: [TransferID]
   }
@@ -92,15 +92,15 @@ private struct Walk {
 
   private mutating func step() -> Bool {
     let before = verdicts()
-    var told: Told?
+    var reported: Report?
     switch generator.next() % 12 {
     case 0...2: guard add() else { return false }
     case 3, 4: guard set() else { return false }
-    case 5...7: told = end()
-    case 8, 9: told = revive()
-    default: told = remove()
+    case 5...7: reported = end()
+    case 8, 9: reported = revive()
+    default: reported = remove()
     }
-    return agrees() && (told.map { toldAll($0, before: before) } ?? true)
+    return agrees() && (reported.map { reportedAll($0, before: before) } ?? true)
   }
 
   private func verdicts() -> [TransferID: DependencyGraph.Readiness] {
@@ -113,13 +113,13 @@ private struct Walk {
   }
 
   /// Whether every transfer with a changed verdict was named, none twice, and no unrelated one.
-  private func toldAll(
-    _ told: Told, before: [TransferID: DependencyGraph.Readiness]
+  private func reportedAll(
+    _ reported: Report, before: [TransferID: DependencyGraph.Readiness]
   ) -> Bool {
-    let concerned = Set(told.concerned)
+    let concerned = Set(reported.concerned)
     let changed = verdicts().filter { before[$0.key] != $0.value }.keys
-    return concerned.count == told.concerned.count && concerned.isSuperset(of: changed)
-      && concerned.isSubset(of: model.dependents(of: told.id))
+    return concerned.count == reported.concerned.count && concerned.isSuperset(of: changed)
+      && concerned.isSubset(of: model.dependents(of: reported.id))
   }
 
   private mutating func node(_ id: TransferID, among others: [TransferID]) -> DependencyGraph.Node {
@@ -176,25 +176,25 @@ private struct Walk {
       .randomElement(using: &generator)
   }
 
-  private mutating func end() -> Told? {
+  private mutating func end() -> Report? {
     let ends: [DependencyGraph.End] = [.completed, .completed, .failed, .cancelled]
     guard let id = pick(), let end = ends.randomElement(using: &generator) else { return nil }
     model.ends[id] = end
-    return Told(id: id, concerned: graph.ended(id, end))
+    return Report(id: id, concerned: graph.ended(id, end))
   }
 
-  private mutating func revive() -> Told? {
+  private mutating func revive() -> Report? {
     guard let id = pick() else { return nil }
     model.ends[id] = nil
-    return Told(id: id, concerned: graph.requeued(id))
+    return Report(id: id, concerned: graph.requeued(id))
   }
 
-  private mutating func remove() -> Told? {
+  private mutating func remove() -> Report? {
     guard let id = model.nodes.randomElement(using: &generator)?.id else { return nil }
     // A completed one stays completed for its dependents.
     if model.ends[id] != .completed { model.ends[id] = .removed }
     model.nodes.removeAll { $0.id == id }
-    return Told(id: id, concerned: graph.remove(id))
+    return Report(id: id, concerned: graph.remove(id))
   }
 }
 

@@ -54,16 +54,16 @@ import Testing
     var graph = DependencyGraph()
     let last = ids[0]
     try graph.add([Node(id: last, after: Array(ids.dropFirst()))]) { _ in nil }
-    var told = 0
+    var reported = 0
     for (index, id) in ids.enumerated().dropFirst() {
-      if graph.readiness(of: last) == .waiting(on: id) { told += 1 }
+      if graph.readiness(of: last) == .waiting(on: id) { reported += 1 }
       if graph.ended(id, .failed) == [last], graph.readiness(of: last) == .blocked(by: id) {
-        told += 1
+        reported += 1
       }
       if index.isMultiple(of: 2) { _ = graph.requeued(id) }
-      if graph.ended(id, .completed) == [last] { told += 1 }
+      if graph.ended(id, .completed) == [last] { reported += 1 }
     }
-    #expect(told == 3 * (Self.size - 1))
+    #expect(reported == 3 * (Self.size - 1))
     #expect(graph.readiness(of: last) == .ready)
   }
 

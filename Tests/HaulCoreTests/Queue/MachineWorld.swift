@@ -33,7 +33,7 @@ struct MachineWorld: Hashable {
   private(set) var storedState = StoredState()
   private(set) var activity = Activity.none
   /// The reported end, until it waits again.
-  private(set) var told: TransferResult.State?
+  private(set) var reported: TransferResult.State?
   /// Whether the last run had to start over.
   private(set) var startedOver = false
 
@@ -83,9 +83,9 @@ struct MachineWorld: Hashable {
     machine.write(into: &storedState)
     if case .done(let effects) = outcome {
       if effects.contains(.discard) { activity = .discard }
-      for case .reportEnd(let end) in effects { told = end }
+      for case .reportEnd(let end) in effects { reported = end }
     }
-    if [.queued, .running, .paused].contains(state) { told = nil }
+    if [.queued, .running, .paused].contains(state) { reported = nil }
   }
 
   /// The world after these inputs, in order.

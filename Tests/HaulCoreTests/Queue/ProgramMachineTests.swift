@@ -61,8 +61,8 @@ import Testing
     var deaf = machine(isIdempotent: false, .pause)
     let last = deaf.handle(.forceStop, at: now)
     #expect(last == .terminate(thenKillAt: now + ProgramMachine.lastGrace))
-    var told = machine(isIdempotent: true, .pause)
-    let kill = told.handle(.forceStop, at: now)
+    var stopping = machine(isIdempotent: true, .pause)
+    let kill = stopping.handle(.forceStop, at: now)
     #expect(kill == .kill)
   }
 

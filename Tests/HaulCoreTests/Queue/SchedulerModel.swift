@@ -117,7 +117,7 @@ struct SchedulerModel {
     lastStartTag = mark(turn)
     virtualTimes[turn] = lastStartTag + 16 / turn.weight
     return waiting.filter { members[$0].priority == turn }
-      .min { place(members[$0]) < place(members[$1]) }
+      .min { orderKey(members[$0]) < orderKey(members[$1]) }
   }
 
   private func first(of waiting: [Int], startLevel level: StartLevel) -> Int? {
@@ -129,7 +129,7 @@ struct SchedulerModel {
     max(virtualTimes[priority] ?? 0, lastStartTag)
   }
 
-  private func place(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
+  private func orderKey(_ member: Member) -> (Int64, Int) { (member.rank, member.sequence) }
 
   /// - Parameter now: the zero of the times in seconds.
   func reason(for member: Member, at now: Instant) -> WaitReason? {

@@ -72,7 +72,7 @@ extension StateTable {
       "once it has run, unless it is to start over",
       { $0.machine.hasRun && !$0.machine.restartsFromZero }
     ),
-    ("if it had failed before", { $0.told == .failed }),
+    ("if it had failed before", { $0.reported == .failed }),
   ]
 
   /// What `words` returns for all ways in which this can happen, with its condition.

@@ -72,7 +72,8 @@ import Testing
       default:
         for end in [RunEndKind.failed, .cancelled, .paused] {
           let after = step.after.settled(end)
-          #expect(after.state == .cancelled && after.told == .cancelled, "\(step), ended \(end)")
+          #expect(
+            after.state == .cancelled && after.reported == .cancelled, "\(step), ended \(end)")
         }
       }
     }

@@ -117,16 +117,18 @@ import Testing
 
   @Test func `Each end is reported once, with its kind`() {
     for step in MachineStep.all {
-      let told = step.effects.compactMap { if case .reportEnd(let end) = $0 { end } else { nil } }
+      let reported = step.effects.compactMap {
+        if case .reportEnd(let end) = $0 { end } else { nil }
+      }
       let (before, after) = (step.before.state, step.after.state)
       if before == after {
-        #expect(told == [], "\(step)")
+        #expect(reported == [], "\(step)")
       } else if let end = Self.ends[after] {
-        #expect(told == [end], "\(step)")
+        #expect(reported == [end], "\(step)")
       } else if after == .removed {
-        #expect(told.count == (step.before.told == nil ? 1 : 0), "\(step)")
+        #expect(reported.count == (step.before.reported == nil ? 1 : 0), "\(step)")
       } else {
-        #expect(told == [], "\(step)")
+        #expect(reported == [], "\(step)")
       }
     }
   }

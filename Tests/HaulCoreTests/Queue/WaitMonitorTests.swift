@@ -159,8 +159,8 @@ import Testing
 
   @Test func `All offline transfers resume when the network returns`() {
     var watch = watch
-    let told = watch.handle(.suspended(ids[0], .offline), at: start)
-    #expect(told.isEmpty)
+    let reported = watch.handle(.suspended(ids[0], .offline), at: start)
+    #expect(reported.isEmpty)
     _ = watch.handle(.suspended(ids[1], .offline), at: start)
     #expect(watch.checks == [.network])
     #expect(watch.handle(looked([.network: .network(isUp: false)]), at: start).isEmpty)

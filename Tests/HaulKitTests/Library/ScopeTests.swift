@@ -26,26 +26,26 @@ import Testing
 
   @Test func `A list of a scope is continued in the next scope`() async throws {
     try await DownloadFixture.with([]) { fixture in
-      let place = fixture.path("list")
-      try await withTransferManager(directory: place) { manager in
+      let directory = fixture.path("list")
+      try await withTransferManager(directory: directory) { manager in
         await manager.suspend()
         _ = try await manager.add(.step("later"))
       }
-      let left = try await withTransferManager(directory: place) { await $0.counts }
+      let left = try await withTransferManager(directory: directory) { await $0.counts }
       #expect(left.values.reduce(0, +) == 1)
     }
   }
 
   @Test func `A manager without references releases its directory`() async throws {
     try await DownloadFixture.with([]) { fixture in
-      let place = fixture.path("list")
-      var manager: TransferManager? = try await TransferManager(directory: place)
-      let early = await refusal { _ = try await TransferManager(directory: place) }
+      let directory = fixture.path("list")
+      var manager: TransferManager? = try await TransferManager(directory: directory)
+      let early = await refusal { _ = try await TransferManager(directory: directory) }
       #expect(early?.code == .inUse)
       withExtendedLifetime(manager) {}
       manager = nil
       try await until {
-        await refusal { try await withTransferManager(directory: place) { _ in } } == nil
+        await refusal { try await withTransferManager(directory: directory) { _ in } } == nil
       }
     }
   }

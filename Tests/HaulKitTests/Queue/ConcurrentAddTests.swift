@@ -9,10 +9,10 @@ import Testing
   private typealias Outcomes = NIOLockedValueBox<[String: Result<TransferID, TransferError>]>
 
   /// Begins them one after the other, without waiting, and lets all of them finish.
-  private func add(_ requests: [TransferRequest], _ scene: SimulatedManager) -> Outcomes {
+  private func add(_ requests: [TransferRequest], _ simulation: SimulatedManager) -> Outcomes {
     let outcomes = Outcomes([:])
     for request in requests {
-      scene.begin { manager in
+      simulation.begin { manager in
         let name = request.identifier ?? ""
         do throws(TransferError) {
           let id = try await manager.add(request).id
@@ -22,42 +22,42 @@ import Testing
         }
       }
     }
-    scene.pass(.seconds(5))
+    simulation.pass(.seconds(5))
     return outcomes
   }
 
-  private func requests(_ scene: SimulatedManager, _ count: Int) -> [TransferRequest] {
+  private func requests(_ simulation: SimulatedManager, _ count: Int) -> [TransferRequest] {
     (0..<count).map { number in
-      var request = scene.step("s\(number)", turns: 1)
+      var request = simulation.step("s\(number)", turns: 1)
       request.identifier = "\(number)"
       return request
     }
   }
 
   @Test func `Concurrent additions are stored in one change`() throws {
-    let scene = SimulatedManager()
-    try scene.call { await $0.suspend() }
-    scene.process.store.behaviours.isSlow = true
-    let before = scene.process.store.counts.commits
-    let outcomes = add(requests(scene, 50), scene)
+    let simulation = SimulatedManager()
+    try simulation.call { await $0.suspend() }
+    simulation.process.store.behaviours.isSlow = true
+    let before = simulation.process.store.counts.commits
+    let outcomes = add(requests(simulation, 50), simulation)
     let ids = try outcomes.withLockedValue { try $0.mapValues { try $0.get() } }
     #expect(ids.count == 50 && Set(ids.values).count == 50)
-    #expect(scene.process.store.counts.commits - before == 2, "the first, and all the others")
+    #expect(simulation.process.store.counts.commits - before == 2, "the first, and all the others")
     for (name, id) in ids {
-      #expect(try scene.call { try? await $0.transfer(identifier: name)?.id } == id)
+      #expect(try simulation.call { try? await $0.transfer(identifier: name)?.id } == id)
     }
-    try scene.call { await $0.unsuspend() }
-    try scene.runOut()
-    try scene.end()
+    try simulation.call { await $0.unsuspend() }
+    try simulation.runOut()
+    try simulation.end()
   }
 
   @Test func `A refused addition does not affect the others`() throws {
-    let scene = SimulatedManager()
-    try scene.call { await $0.suspend() }
-    scene.process.store.behaviours.isSlow = true
-    var requests = requests(scene, 10)
+    let simulation = SimulatedManager()
+    try simulation.call { await $0.suspend() }
+    simulation.process.store.behaviours.isSlow = true
+    var requests = requests(simulation, 10)
     requests[7].after = [.identifier("unknown")]
-    let outcomes = add(requests, scene).withLockedValue { $0 }
+    let outcomes = add(requests, simulation).withLockedValue { $0 }
     for (name, outcome) in outcomes {
       switch outcome {
       case .success: #expect(name != "7")
@@ -65,28 +65,28 @@ import Testing
       }
     }
     #expect(outcomes.count == 10)
-    try scene.call { await $0.unsuspend() }
-    try scene.runOut()
-    try scene.end()
+    try simulation.call { await $0.unsuspend() }
+    try simulation.runOut()
+    try simulation.end()
   }
 
   @Test func `Concurrent additions with one identifier return the same transfer`() throws {
-    let scene = SimulatedManager()
-    try scene.call { await $0.suspend() }
-    scene.process.store.behaviours.isSlow = true
+    let simulation = SimulatedManager()
+    try simulation.call { await $0.suspend() }
+    simulation.process.store.behaviours.isSlow = true
     let found = NIOLockedValueBox<[TransferID]>([])
-    let request = requests(scene, 1)[0]
+    let request = requests(simulation, 1)[0]
     for _ in 0..<5 {
-      scene.begin { manager in
+      simulation.begin { manager in
         guard let id = try? await manager.add(request).id else { return }
         found.withLockedValue { $0.append(id) }
       }
     }
-    scene.pass(.seconds(5))
+    simulation.pass(.seconds(5))
     #expect(found.withLockedValue { $0.count } == 5)
     #expect(found.withLockedValue { Set($0).count } == 1)
-    try scene.call { await $0.unsuspend() }
-    try scene.runOut()
-    try scene.end()
+    try simulation.call { await $0.unsuspend() }
+    try simulation.runOut()
+    try simulation.end()
   }
 }

@@ -52,11 +52,11 @@ import Testing
       try await queue.hold(added[2])
       let counts = await group.counts
       #expect((counts.members, counts.completed, counts.failed, counts.cancelled) == (3, 1, 1, 0))
-      let told = Told()
-      async let first = told.note(try await group.completion())
-      async let second = told.note(try await group.completion())
+      let counter = CompletionCounter()
+      async let first = counter.note(try await group.completion())
+      async let second = counter.note(try await group.completion())
       #expect(await queue.manager.counts[.running] == 2)
-      #expect(told.count == 0)
+      #expect(counter.count == 0)
       try await added[2].cancel()
       let outcomes = try await first
       MainActor.assertIsolated()
@@ -73,7 +73,7 @@ import Testing
   }
 
   /// Counts completions on the main actor.
-  @MainActor private final class Told {
+  @MainActor private final class CompletionCounter {
     var count = 0
 
     func note(

@@ -63,8 +63,9 @@ import Testing
       let manager = queue.manager
       let added = try await queue.add("a", "b", "c", "d", "e")
       try await queue.hold(added[0])
-      func move(_ indices: Int..., to place: QueuePosition, expect expected: String) async throws {
-        _ = try await manager.move(.ids(indices.map { added[$0].id }), to: place)
+      func move(_ indices: Int..., to position: QueuePosition, expect expected: String) async throws
+      {
+        _ = try await manager.move(.ids(indices.map { added[$0].id }), to: position)
         let order = await manager.summaries().map(\.id)
         let names = order.map { id in added.first { $0.id == id }.map(queue.name) ?? "?" }
         #expect(names.joined() == expected)

@@ -12,13 +12,13 @@ import Testing
     let words = [
       "a b", "it's \"quoted\"", "two\nlines", "", "äöü 漢字 🧵", "$HOME `id` $(id) ; * \\", "-n",
     ]
-    try await ProgramFixture.with { place in
-      let step = try await place.manager.add(
+    try await ProgramFixture.with { fixture in
+      let step = try await fixture.manager.add(
         .step(
           program: ["sh", "-c", #"printf '%s\0' "$@" > got"#, "script"] + words,
-          in: place.directory))
+          in: fixture.directory))
       #expect(try await step.result.state == .completed)
-      #expect(place.text("got") == words.map { "\($0)\0" }.joined())
+      #expect(fixture.text("got") == words.map { "\($0)\0" }.joined())
     }
   }
 
@@ -28,13 +28,13 @@ import Testing
     let variables = [
       "PATH": "/usr/bin:/bin", "KEPT": "1", "HAUL_PASSWORD": "secret-password",
     ]
-    try await ProgramFixture.with(programs: LinuxPrograms(environment: variables)) { place in
+    try await ProgramFixture.with(programs: LinuxPrograms(environment: variables)) { fixture in
       // The fourth is the one with which it lists them.
-      let step = try await place.add("cat > input; ls /proc/self/fd > files; env > variables")
+      let step = try await fixture.add("cat > input; ls /proc/self/fd > files; env > variables")
       _ = try await step.result
-      #expect(place.text("input") == nil)
-      #expect(place.lines("files") == ["0", "1", "2", "3"])
-      let found = place.lines("variables")
+      #expect(fixture.text("input") == nil)
+      #expect(fixture.lines("files") == ["0", "1", "2", "3"])
+      let found = fixture.lines("variables")
       #expect(found.contains("KEPT=1") && found.contains("HAUL_TRANSFER_ID=\(step.id)"))
       #expect(!found.contains { $0.contains("secret-password") })
     }
@@ -43,48 +43,48 @@ import Testing
   @Test func `A nonzero exit code is a failure, with the last lines of output in the error`()
     async throws
   {
-    try await ProgramFixture.with { place in
-      let step = try await place.add(
+    try await ProgramFixture.with { fixture in
+      let step = try await fixture.add(
         #"echo shown; echo one >&2; echo two >&2; echo three >&2; printf '\033[31mred' >&2; exit 3"#,
         "secret-argument")
-      let error = try await place.failure(of: step)
+      let error = try await fixture.failure(of: step)
       #expect(error.code == .io)
       #expect(
         error.message == #"sh ended with exit code 3; it said: two / three / \x1b[31mred"#)
       // Without error output, the last standard output is used.
-      let quiet = try await place.failure(of: place.add("echo shown; exit 4"))
+      let quiet = try await fixture.failure(of: fixture.add("echo shown; exit 4"))
       #expect(quiet.message == "sh ended with exit code 4; it said: shown")
-      let silent = try await place.failure(of: place.add("exit 255"))
+      let silent = try await fixture.failure(of: fixture.add("exit 255"))
       #expect(silent.message == "sh ended with exit code 255")
     }
   }
 
   @Test func `A program that is ended by a signal has failed`() async throws {
-    try await ProgramFixture.with { place in
-      let error = try await place.failure(of: place.add("kill -9 $$"))
+    try await ProgramFixture.with { fixture in
+      let error = try await fixture.failure(of: fixture.add("kill -9 $$"))
       #expect(error.message == "sh was ended by signal 9 (SIGKILL)")
       #expect(error.code == .io)
     }
   }
 
   @Test func `A command that cannot run fails at once with the reason`() async throws {
-    try await ProgramFixture.with { place in
+    try await ProgramFixture.with { fixture in
       func message(_ words: [String], in directory: String? = nil) async throws -> String {
-        let step = try await place.manager.add(.step(program: words, in: directory))
-        return try await place.failure(of: step).message
+        let step = try await fixture.manager.add(.step(program: words, in: directory))
+        return try await fixture.failure(of: step).message
       }
       #expect(
         try await message(["no-such-program-of-haul"])
           == "cannot run no-such-program-of-haul: No such file or directory; "
           + "check its name and that it is installed")
-      let plain = "\(place.directory)/plain"
+      let plain = "\(fixture.directory)/plain"
       try Data("echo".utf8).write(to: URL(filePath: plain))
       #expect(try await message([plain]).hasPrefix("cannot run plain: Permission denied"))
       try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: plain)
       #expect(try await message([plain]).hasPrefix("cannot run plain: Exec format error"))
       #expect(
-        try await message(["sh"], in: "\(place.directory)/none")
-          == "cannot run sh in \(place.directory)/none: No such file or directory")
+        try await message(["sh"], in: "\(fixture.directory)/none")
+          == "cannot run sh in \(fixture.directory)/none: No such file or directory")
       #expect(try await message([]).hasPrefix("cannot run a program without a name"))
       #expect(try await message(["sh", "a\0b"]).contains("U+0000"))
     }
@@ -127,12 +127,12 @@ import Testing
   @Test func `The process is stored before the program's first instruction`() async throws {
     let store = ReplayStore()
     let programs = WatchedPrograms(store: store)
-    try await ProgramFixture.with(store: store, programs: programs) { place in
-      let step = try await place.add("echo $$ > pid")
+    try await ProgramFixture.with(store: store, programs: programs) { fixture in
+      let step = try await fixture.add("echo $$ > pid")
       _ = try await step.result
       let stored = try #require(programs.storedAtBegin.withLockedValue { $0 }.first)
       #expect(stored.id == step.id)
-      #expect(place.lines("pid") == ["\(stored.process.pid)"])
+      #expect(fixture.lines("pid") == ["\(stored.process.pid)"])
       #expect(stored.process.start > 0 && !stored.process.boot.isEmpty)
     }
   }
@@ -140,10 +140,10 @@ import Testing
   @Test func `A program whose process cannot be stored does not run`() async throws {
     let store = ReplayStore()
     let programs = WatchedPrograms(store: store, refuses: true)
-    try await ProgramFixture.with(store: store, programs: programs) { place in
-      let error = try await place.failure(of: place.add("echo $$ > pid"))
+    try await ProgramFixture.with(store: store, programs: programs) { fixture in
+      let error = try await fixture.failure(of: fixture.add("echo $$ > pid"))
       #expect(error.code == .diskFull)
-      #expect(place.text("pid") == nil)
+      #expect(fixture.text("pid") == nil)
       #expect(programs.storedAtBegin.withLockedValue { $0 }.isEmpty && store.programs.isEmpty)
     }
   }

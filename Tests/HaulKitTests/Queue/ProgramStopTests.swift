@@ -20,15 +20,15 @@ import Testing
     async throws
   {
     let clock = ManualClock()
-    try await ProgramFixture.with(clock: clock) { place in
-      let step = try await place.add(
+    try await ProgramFixture.with(clock: clock) { fixture in
+      let step = try await fixture.add(
         #"""
         (trap "" TERM; exec sh -c 'echo $$ > deaf; exec sleep 300') &
         (exec sh -c 'echo $$ > child; exec sleep 300') &
         echo $$ > leader; wait
         """#)
       var processes: [Int32] = []
-      for name in ["leader", "child", "deaf"] { processes.append(try await place.process(name)) }
+      for name in ["leader", "child", "deaf"] { processes.append(try await fixture.process(name)) }
       #expect(processes.allSatisfy(runs))
       try await step.cancel()
       // When the command returns, not later, and without time passing.
@@ -43,10 +43,10 @@ import Testing
     async throws
   {
     let clock = ManualClock()
-    try await ProgramFixture.with(active: 1, clock: clock) { place in
-      let step = try await place.add(#"trap "" TERM; echo $$ > pid; exec sleep 300"#)
-      let next = try await place.add("exit 0")
-      let pid = try await place.process("pid")
+    try await ProgramFixture.with(active: 1, clock: clock) { fixture in
+      let step = try await fixture.add(#"trap "" TERM; echo $$ > pid; exec sleep 300"#)
+      let next = try await fixture.add("exit 0")
+      let pid = try await fixture.process("pid")
       async let cancelling = step.cancel()
       try await until { clock.wakeUps == [ProgramMachine.grace] }
       #expect(runs(pid))
@@ -60,9 +60,9 @@ import Testing
   }
 
   @Test func `A cancel that keeps bytes ends a program too`() async throws {
-    try await ProgramFixture.with { place in
-      let step = try await place.add(Self.endless)
-      let pid = try await place.process("started")
+    try await ProgramFixture.with { fixture in
+      let step = try await fixture.add(Self.endless)
+      let pid = try await fixture.process("started")
       try await step.cancel(keepingBytes: true)
       #expect(!runs(pid))
       #expect(await step.summary?.state == .cancelled)
@@ -70,9 +70,9 @@ import Testing
   }
 
   @Test func `A cancel during the pause of a program takes effect at once`() async throws {
-    try await ProgramFixture.with { place in
-      let step = try await place.add(Self.endless)
-      let pid = try await place.process("started")
+    try await ProgramFixture.with { fixture in
+      let step = try await fixture.add(Self.endless)
+      let pid = try await fixture.process("started")
       async let pausing = step.pause()
       try await until { await step.summary?.state != .running }
       try await step.cancel(keepingBytes: true)
@@ -83,32 +83,32 @@ import Testing
   }
 
   @Test func `A pause ends an idempotent program, and a resume runs it again`() async throws {
-    try await ProgramFixture.with { place in
-      let step = try await place.add(
+    try await ProgramFixture.with { fixture in
+      let step = try await fixture.add(
         "echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0; exec sleep 300",
         isIdempotent: true)
-      let pid = try await place.process("started")
+      let pid = try await fixture.process("started")
       try await step.pause()
       #expect(!runs(pid))
       #expect(await step.summary?.state == .paused)
       try await step.resume()
       #expect(try await step.result.state == .completed)
-      #expect(place.lines("started").count == 2)
+      #expect(fixture.lines("started").count == 2)
     }
   }
 
   @Test func `A paused program that is not idempotent runs to its end`() async throws {
-    try await ProgramFixture.with { place in
-      try place.makeGate("gate")
-      let step = try await place.add("echo $$ > pid; cat gate; echo done > done")
-      let pid = try await place.process("pid")
+    try await ProgramFixture.with { fixture in
+      try fixture.makeGate("gate")
+      let step = try await fixture.add("echo $$ > pid; cat gate; echo done > done")
+      let pid = try await fixture.process("pid")
       async let pausing = step.pause()
       try await until { await step.summary?.state != .running }
       #expect(runs(pid))
-      try await place.open(gate: "gate")
+      try await fixture.open(gate: "gate")
       _ = try await pausing
       #expect(try await step.result.state == .completed)
-      #expect(place.lines("done") == ["done"])
+      #expect(fixture.lines("done") == ["done"])
     }
   }
 
@@ -121,10 +121,10 @@ import Testing
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let text = "echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0; exec sleep 300"
     var pid: Int32 = 0
-    try await ProgramFixture.with(clock: clock, store: store, in: directory) { place in
-      _ = try await place.add(text, isIdempotent: isIdempotent)
-      pid = try await place.process("started")
-      async let end: Void = place.manager.shutdown()
+    try await ProgramFixture.with(clock: clock, store: store, in: directory) { fixture in
+      _ = try await fixture.add(text, isIdempotent: isIdempotent)
+      pid = try await fixture.process("started")
+      async let end: Void = fixture.manager.shutdown()
       if !isIdempotent {
         try await until { clock.wakeUps == [.seconds(4)] }
         #expect(runs(pid))
@@ -134,20 +134,20 @@ import Testing
       #expect(!runs(pid) && clock.sleeperCount == 0)
     }
     #expect(try await store.open().members.map(\.storedState.wasRunning) == [!isIdempotent])
-    try await ProgramFixture.with(store: store, in: directory) { place in
-      await place.manager.waitUntilEmpty()
-      let result = try await store.records(place.manager.summaries().map(\.id)).first?.result
+    try await ProgramFixture.with(store: store, in: directory) { fixture in
+      await fixture.manager.waitUntilEmpty()
+      let result = try await store.records(fixture.manager.summaries().map(\.id)).first?.result
       #expect(result?.error?.code == (isIdempotent ? nil : .interrupted))
-      #expect(place.lines("started").count == (isIdempotent ? 2 : 1))
+      #expect(fixture.lines("started").count == (isIdempotent ? 2 : 1))
     }
   }
 
   @Test func `A shutdown kills a program that ignores all signals`() async throws {
     let clock = ManualClock()
-    try await ProgramFixture.with(clock: clock) { place in
-      _ = try await place.add(#"trap "" TERM; echo $$ > pid; exec sleep 300"#)
-      let pid = try await place.process("pid")
-      async let end: Void = place.manager.shutdown()
+    try await ProgramFixture.with(clock: clock) { fixture in
+      _ = try await fixture.add(#"trap "" TERM; echo $$ > pid; exec sleep 300"#)
+      let pid = try await fixture.process("pid")
+      async let end: Void = fixture.manager.shutdown()
       try await until { clock.wakeUps == [.seconds(4)] }
       clock.advance(by: .seconds(4))
       try await until { clock.wakeUps == [.milliseconds(4500), .seconds(5)] }
@@ -162,17 +162,17 @@ import Testing
     isIdempotent: Bool
   ) async throws {
     let store = ReplayStore()
-    try await ProgramFixture.with(store: store) { place in
-      let step = try await place.add(
+    try await ProgramFixture.with(store: store) { fixture in
+      let step = try await fixture.add(
         #"""
         for pid in $(cat started); do [ -e /proc/$pid/exe ] && echo $pid >> overlap; done
         echo $$ >> started; [ $(wc -l < started) -gt 1 ] && exit 0
         (exec sh -c 'echo $$ > child; exec sleep 300') & wait
         """#, isIdempotent: isIdempotent)
-      let processes = [try await place.process("started"), try await place.process("child")]
+      let processes = [try await fixture.process("started"), try await fixture.process("child")]
       // As if this manager had been killed: only what it stored remains.
       let dead = await store.afterCrash()
-      try await ProgramFixture.with(store: dead, in: place.directory) { later in
+      try await ProgramFixture.with(store: dead, in: fixture.directory) { later in
         #expect(!processes.contains(where: runs))
         await later.manager.waitUntilEmpty()
         let result = try await dead.records([step.id]).first?.result
@@ -225,8 +225,8 @@ import Testing
         id: isItsOwn ? id : other, arguments: ["sh", "-c", text], directory: directory))
     try process.begin()
     let store = try await store(of: id, process.identity)
-    try await ProgramFixture.with(store: MemoryStore(), in: directory) { place in
-      let child = try await place.process("child")
+    try await ProgramFixture.with(store: MemoryStore(), in: directory) { fixture in
+      let child = try await fixture.process("child")
       defer { kill(child, SIGKILL) }
       // As the next manager finds it: not a child of its process.
       kill(process.identity.pid, SIGKILL)
@@ -243,8 +243,8 @@ import Testing
     let programs = UnstoppablePrograms(clock: clock)
     let id = try #require(TransferID(bits: 7))
     let store = try await store(of: id, ProcessIdentity(pid: 1, start: 1, boot: "this"))
-    try await ProgramFixture.with(clock: clock, store: store, programs: programs) { place in
-      await place.manager.waitUntilEmpty()
+    try await ProgramFixture.with(clock: clock, store: store, programs: programs) { fixture in
+      await fixture.manager.waitUntilEmpty()
       let error = try await store.records([id]).first?.result?.error
       #expect(error?.code == .interrupted)
       #expect(error?.message.contains("could not be ended") == true)

@@ -55,8 +55,8 @@ import Testing
       try await transfer.resume()
       try await transfer.move(to: .first)
       try await transfer.cancel()
-      let told = await stateChanges(5, of: events)
-      #expect(told.map(\.url) == Array(repeating: url, count: 5), "\(told)")
+      let reported = await stateChanges(5, of: events)
+      #expect(reported.map(\.url) == Array(repeating: url, count: 5), "\(reported)")
     }
   }
 }

@@ -12,24 +12,24 @@ import Testing
   func recognised() throws {
     var faults = SimulatedFaults()
     faults.supportsAttributes = false
-    let scene = SimulatedManager(machine: SimulatedMachine(seed: 1, faults: faults))
-    let request = try scene.download("f") {
+    let simulation = SimulatedManager(machine: SimulatedMachine(seed: 1, faults: faults))
+    let request = try simulation.download("f") {
       $0.destination = .file("\(QueueWorld.directory)/f")
       $0.createsDirectories = true
     }
-    let transfer = try scene.call { try await $0.add(request) }
-    scene.refuseChanges(true)
-    scene.pass(.seconds(1))
-    #expect(scene.machine.names(in: QueueWorld.directory).contains("f"))
-    scene.machine.killProcesses()
-    scene.process.die()
+    let transfer = try simulation.call { try await $0.add(request) }
+    simulation.refuseChanges(true)
+    simulation.pass(.seconds(1))
+    #expect(simulation.machine.names(in: QueueWorld.directory).contains("f"))
+    simulation.machine.killProcesses()
+    simulation.process.die()
 
-    let next = scene.next()
+    let next = simulation.next()
     try next.call { try await $0.open() }
     try next.runOut()
     let again = try #require(try next.call { try await $0.transfer(transfer.id) })
     #expect(try next.state(again) == .completed)
-    #expect(scene.machine.names(in: QueueWorld.directory) == ["f"])
+    #expect(simulation.machine.names(in: QueueWorld.directory) == ["f"])
     let requests = next.ledger.withLockedValue { $0.trace.filter { $0.hasPrefix("asks") } }
     #expect(requests.isEmpty, "nothing is requested again")
   }

@@ -129,14 +129,14 @@ extension QueueWorld {
 
   private func move() {
     guard let id = someone(), let other = someone() else { return }
-    let places: [QueuePosition] = [.first, .last, .before(other), .after(other)]
-    let place = places[random.below(places.count)]
+    let positions: [QueuePosition] = [.first, .last, .before(other), .after(other)]
+    let position = positions[random.below(positions.count)]
     let (name, ledger) = (ledger.withLockedValue { $0.name(id) }, ledger)
     ledger.withLockedValue { $0.moves += 1 }
     let process = process
     call("move \(name)") { manager in
       defer { if !process.isDead { ledger.withLockedValue { $0.moves -= 1 } } }
-      _ = try await manager.move([id], to: place)
+      _ = try await manager.move([id], to: position)
     }
   }
 

@@ -57,7 +57,7 @@ extension QueueWorld {
         let left = ledger.listed.filter { $0.state.isUnderWay || $0.state == .queued }
         ledger.violate("no end comes: \(left.map { "\($0.name) \($0.state)" })")
       } else if !isEmpty.withLockedValue({ $0 }) {
-        ledger.violate("nothing runs, and who waits for that is not told")
+        ledger.violate("nothing runs, and who waits for that does not learn it")
       }
     }
   }
@@ -132,7 +132,7 @@ extension QueueWorld {
     for subscriber in subscribers {
       subscriber.checkComplete()
       if !subscriber.hasEnded {
-        ledger.withLockedValue { $0.violate("subscriber \(subscriber.number) was told no end") }
+        ledger.withLockedValue { $0.violate("subscriber \(subscriber.number) received no end") }
       }
     }
     if process.clock.sleeperCount > 0 || !executor.isIdle {

@@ -9,29 +9,31 @@ import Testing
   private static let years: Double = 10 * 365 * 86_400
 
   private func paused(_ seconds: Int) throws -> (SimulatedManager, Transfer) {
-    let scene = SimulatedManager()
-    scene.servers.behaviours.pauses = false
-    let request = try scene.download("f") { $0.retry.maximumTimeWithoutProgress = .seconds(7200) }
-    scene.servers["f"]?.pause = seconds
-    let transfer = try scene.call { try await $0.add(request) }
-    scene.pass(.zero)
-    #expect(scene.asked == 1)
-    return (scene, transfer)
+    let simulation = SimulatedManager()
+    simulation.servers.behaviours.pauses = false
+    let request = try simulation.download("f") {
+      $0.retry.maximumTimeWithoutProgress = .seconds(7200)
+    }
+    simulation.servers["f"]?.pause = seconds
+    let transfer = try simulation.call { try await $0.add(request) }
+    simulation.pass(.zero)
+    #expect(simulation.asked == 1)
+    return (simulation, transfer)
   }
 
   @Test(arguments: [1, 120, 3600])
   func `No request is sent before Retry-After has passed, and one is sent after it`(
     seconds: Int
   ) throws {
-    let (scene, transfer) = try paused(seconds)
-    scene.pass(.milliseconds(1000 * seconds - 1))
-    #expect(scene.asked == 1)
-    #expect(try scene.state(transfer) != .completed)
+    let (simulation, transfer) = try paused(seconds)
+    simulation.pass(.milliseconds(1000 * seconds - 1))
+    #expect(simulation.asked == 1)
+    #expect(try simulation.state(transfer) != .completed)
     // A part of the wait is random, so that not all return at once.
-    scene.pass(.seconds(seconds) + .seconds(60))
-    #expect(scene.asked == 2)
-    #expect(try scene.state(transfer) == .completed)
-    try scene.end()
+    simulation.pass(.seconds(seconds) + .seconds(60))
+    #expect(simulation.asked == 2)
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
   }
 
   /// Opens the list after a kill, three seconds after the server asked for a pause of eight.
@@ -39,13 +41,13 @@ import Testing
     starting started: [Int] = [], isForced: Bool = false,
     then command: TransferMachine.Command? = nil
   ) throws -> SimulatedManager {
-    let (scene, first) = try paused(8)
-    let request = try scene.download("g")
-    let transfers = [first, try scene.call { try await $0.add(request) }]
-    for index in started { scene.send(isForced ? .force : .start, transfers[index]) }
-    if let command { scene.send(command, first) }
-    scene.pass(.seconds(3))
-    let next = scene.kill()
+    let (simulation, first) = try paused(8)
+    let request = try simulation.download("g")
+    let transfers = [first, try simulation.call { try await $0.add(request) }]
+    for index in started { simulation.send(isForced ? .force : .start, transfers[index]) }
+    if let command { simulation.send(command, first) }
+    simulation.pass(.seconds(3))
+    let next = simulation.kill()
     try next.call { try await $0.open() }
     return next
   }
@@ -54,37 +56,37 @@ import Testing
   func `After a kill, a pause holds for all transfers of the host, also for started ones`(
     started: [Int], isForced: Bool
   ) throws {
-    let scene = try killed(starting: started, isForced: isForced)
-    scene.pass(.milliseconds(4999))
-    #expect(scene.asked == 0)
-    let reasons = try scene.call { await $0.summaries().compactMap(\.waitReason?.code) }
+    let simulation = try killed(starting: started, isForced: isForced)
+    simulation.pass(.milliseconds(4999))
+    #expect(simulation.asked == 0)
+    let reasons = try simulation.call { await $0.summaries().compactMap(\.waitReason?.code) }
     #expect(reasons == ["host-back-off", "host-back-off"])
-    scene.pass(.milliseconds(1))
-    #expect(scene.asked > 0)
-    try scene.runOut()
-    #expect(scene.asked == 2)
-    try scene.end()
+    simulation.pass(.milliseconds(1))
+    #expect(simulation.asked > 0)
+    try simulation.runOut()
+    #expect(simulation.asked == 2)
+    try simulation.end()
   }
 
   @Test(arguments: [TransferMachine.Command.pause, .cancel, .requeue])
   func `After a kill, a pause holds although the transfer that it was stored with was stopped`(
     command: TransferMachine.Command
   ) throws {
-    let scene = try killed(then: command)
-    scene.pass(.milliseconds(4999))
-    #expect(scene.asked == 0)
-    scene.pass(.seconds(1))
-    #expect(scene.asked > 0)
-    try scene.runOut()
-    try scene.end()
+    let simulation = try killed(then: command)
+    simulation.pass(.milliseconds(4999))
+    #expect(simulation.asked == 0)
+    simulation.pass(.seconds(1))
+    #expect(simulation.asked > 0)
+    try simulation.runOut()
+    try simulation.end()
   }
 
   @Test
   func `A wall clock that was set back while nothing ran prolongs a pause by an hour at most`()
     throws
   {
-    let (scene, _) = try paused(8)
-    let next = scene.kill()
+    let (simulation, _) = try paused(8)
+    let next = simulation.kill()
     next.process.clock.adjustWallClock(by: -Self.years)
     next.ledger.withLockedValue { $0.storedPauses = [:] }
     try next.call { try await $0.open() }
@@ -99,14 +101,14 @@ import Testing
   func `A wall clock jump of ten years neither ends nor prolongs the wait`(
     direction: Double
   ) throws {
-    let (scene, transfer) = try paused(120)
-    scene.process.clock.adjustWallClock(by: direction * Self.years)
-    scene.pass(.milliseconds(119_999))
-    #expect(scene.asked == 1)
-    scene.process.clock.adjustWallClock(by: -2 * direction * Self.years)
-    scene.pass(.seconds(120))
-    #expect(scene.asked == 2)
-    #expect(try scene.state(transfer) == .completed)
-    try scene.end()
+    let (simulation, transfer) = try paused(120)
+    simulation.process.clock.adjustWallClock(by: direction * Self.years)
+    simulation.pass(.milliseconds(119_999))
+    #expect(simulation.asked == 1)
+    simulation.process.clock.adjustWallClock(by: -2 * direction * Self.years)
+    simulation.pass(.seconds(120))
+    #expect(simulation.asked == 2)
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
   }
 }

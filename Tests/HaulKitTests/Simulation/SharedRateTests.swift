@@ -9,57 +9,57 @@ import Testing
   private static let rate: Int64 = 64 << 10
 
   /// The last reported bytes of each transfer.
-  private func progress(_ scene: SimulatedManager) -> NIOLockedValueBox<[TransferID: Int64]> {
-    let told = NIOLockedValueBox<[TransferID: Int64]>([:])
-    let events = scene.process.manager.events()
-    scene.process.start {
+  private func progress(_ simulation: SimulatedManager) -> NIOLockedValueBox<[TransferID: Int64]> {
+    let reported = NIOLockedValueBox<[TransferID: Int64]>([:])
+    let events = simulation.process.manager.events()
+    simulation.process.start {
       for await event in events {
         guard case .progress(let progress) = event.kind else { continue }
-        told.withLockedValue { $0[event.id] = progress.bytes }
+        reported.withLockedValue { $0[event.id] = progress.bytes }
       }
     }
-    return told
+    return reported
   }
 
   @Test func `Running transfers share the manager's rate limit by priority weights`() throws {
-    let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
+    let simulation = SimulatedManager(active: 2, rateLimit: Self.rate)
     // The network is always faster than the limit.
-    scene.servers.behaviours.pauses = false
+    simulation.servers.behaviours.pauses = false
     let priorities: [TransferRequest.Priority] = [.utility, .userInitiated]
     let requests = try priorities.map { priority in
-      var request = try scene.download("\(priority)", length: 8 << 20)
+      var request = try simulation.download("\(priority)", length: 8 << 20)
       request.priority = priority
       return request
     }
-    let told = progress(scene)
-    let transfers = try scene.call { try await $0.add(requests) }
-    scene.pass(.seconds(1))
-    let before = told.withLockedValue { $0 }
-    scene.pass(.seconds(60))
-    let after = told.withLockedValue { $0 }
+    let reported = progress(simulation)
+    let transfers = try simulation.call { try await $0.add(requests) }
+    simulation.pass(.seconds(1))
+    let before = reported.withLockedValue { $0 }
+    simulation.pass(.seconds(60))
+    let after = reported.withLockedValue { $0 }
     let weights = priorities.reduce(0) { $0 + $1.weight }
     for (transfer, priority) in zip(transfers, priorities) {
       let bytes = try #require(after[transfer.id]) - (before[transfer.id] ?? 0)
       let wanted = Double(Self.rate) * 60 * Double(priority.weight) / Double(weights)
       #expect(abs(Double(bytes) / wanted - 1) <= 0.05, "\(priority): \(bytes) of \(wanted)")
-      #expect(try scene.state(transfer) == .running)
+      #expect(try simulation.state(transfer) == .running)
     }
-    try scene.end()
+    try simulation.end()
   }
 
   @Test func `Changing the priority of a running transfer changes its share of the limit`() throws {
-    let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
-    scene.servers.behaviours.pauses = false
-    let requests = try ["a", "b"].map { try scene.download($0, length: 8 << 20) }
-    let told = progress(scene)
-    let transfers = try scene.call { try await $0.add(requests) }
-    scene.pass(.seconds(30))
+    let simulation = SimulatedManager(active: 2, rateLimit: Self.rate)
+    simulation.servers.behaviours.pauses = false
+    let requests = try ["a", "b"].map { try simulation.download($0, length: 8 << 20) }
+    let reported = progress(simulation)
+    let transfers = try simulation.call { try await $0.add(requests) }
+    simulation.pass(.seconds(30))
     let first = transfers[0].id
-    _ = try scene.call { try await $0.setPriority(.background, of: .ids([first])) }
-    scene.pass(.seconds(1))
-    let before = told.withLockedValue { $0 }
-    scene.pass(.seconds(60))
-    let after = told.withLockedValue { $0 }
+    _ = try simulation.call { try await $0.setPriority(.background, of: .ids([first])) }
+    simulation.pass(.seconds(1))
+    let before = reported.withLockedValue { $0 }
+    simulation.pass(.seconds(60))
+    let after = reported.withLockedValue { $0 }
     let bytes = try transfers.map { transfer in
       try #require(after[transfer.id]) - (before[transfer.id] ?? 0)
     }
@@ -67,35 +67,35 @@ import Testing
       Double(TransferRequest.Priority.default.weight)
       / Double(TransferRequest.Priority.background.weight)
     #expect(abs(Double(bytes[1]) / Double(bytes[0]) / wanted - 1) <= 0.05, "\(bytes)")
-    try scene.end()
+    try simulation.end()
   }
 
   /// The bytes of each transfer in the next minute.
   private func bytesInAMinute(
-    _ scene: SimulatedManager, _ told: NIOLockedValueBox<[TransferID: Int64]>,
+    _ simulation: SimulatedManager, _ reported: NIOLockedValueBox<[TransferID: Int64]>,
     _ transfers: [Transfer]
   ) -> [Double] {
-    scene.pass(.seconds(1))
-    let before = told.withLockedValue { $0 }
-    scene.pass(.seconds(60))
-    let after = told.withLockedValue { $0 }
+    simulation.pass(.seconds(1))
+    let before = reported.withLockedValue { $0 }
+    simulation.pass(.seconds(60))
+    let after = reported.withLockedValue { $0 }
     return transfers.map { Double((after[$0.id] ?? 0) - (before[$0.id] ?? 0)) }
   }
 
   @Test func `A transfer keeps its own limit, and the others get what it leaves`() throws {
-    let scene = SimulatedManager(active: 2, rateLimit: Self.rate)
-    scene.servers.behaviours.pauses = false
-    let slow = try scene.download("slow", length: 8 << 20) {
+    let simulation = SimulatedManager(active: 2, rateLimit: Self.rate)
+    simulation.servers.behaviours.pauses = false
+    let slow = try simulation.download("slow", length: 8 << 20) {
       ($0.rateLimit, $0.connections, $0.minimumSplit) = (Self.rate / 4, 4, 1 << 10)
     }
-    let requests = [slow, try scene.download("fast", length: 16 << 20)]
-    let told = progress(scene)
-    let transfers = try scene.call { try await $0.add(requests) }
-    let bytes = bytesInAMinute(scene, told, transfers)
+    let requests = [slow, try simulation.download("fast", length: 16 << 20)]
+    let reported = progress(simulation)
+    let transfers = try simulation.call { try await $0.add(requests) }
+    let bytes = bytesInAMinute(simulation, reported, transfers)
     let most = Double(Self.rate) * 60
     #expect(abs(bytes[0] / (most / 4) - 1) <= 0.05, "\(bytes)")
     #expect(abs(bytes[1] / (most * 3 / 4) - 1) <= 0.05, "\(bytes)")
-    try scene.end()
+    try simulation.end()
   }
 
   @Test(arguments: [true, false])
@@ -115,37 +115,37 @@ import Testing
   }
 
   @Test func `The smaller of its own limit and that of all transfers holds`() throws {
-    let scene = SimulatedManager(rateLimit: Self.rate)
-    scene.servers.behaviours.pauses = false
-    let request = try scene.download("f", length: 16 << 20) { $0.rateLimit = 4 * Self.rate }
-    let told = progress(scene)
-    let transfer = try scene.call { try await $0.add(request) }
-    let bytes = bytesInAMinute(scene, told, [transfer])
+    let simulation = SimulatedManager(rateLimit: Self.rate)
+    simulation.servers.behaviours.pauses = false
+    let request = try simulation.download("f", length: 16 << 20) { $0.rateLimit = 4 * Self.rate }
+    let reported = progress(simulation)
+    let transfer = try simulation.call { try await $0.add(request) }
+    let bytes = bytesInAMinute(simulation, reported, [transfer])
     #expect(abs(bytes[0] / (Double(Self.rate) * 60) - 1) <= 0.05, "\(bytes)")
-    try scene.end()
+    try simulation.end()
   }
 
   @Test func `Its own limit changes while it runs, and is kept for its next run`() throws {
-    let scene = SimulatedManager()
-    scene.servers.behaviours.pauses = false
-    let request = try scene.download("f", length: 16 << 20) { $0.rateLimit = Self.rate }
-    let told = progress(scene)
-    let transfer = try scene.call { try await $0.add(request) }
-    let first = bytesInAMinute(scene, told, [transfer])[0]
+    let simulation = SimulatedManager()
+    simulation.servers.behaviours.pauses = false
+    let request = try simulation.download("f", length: 16 << 20) { $0.rateLimit = Self.rate }
+    let reported = progress(simulation)
+    let transfer = try simulation.call { try await $0.add(request) }
+    let first = bytesInAMinute(simulation, reported, [transfer])[0]
     #expect(abs(first / (Double(Self.rate) * 60) - 1) <= 0.05, "\(first)")
-    try scene.call { _ in try await transfer.set { $0.download?.rateLimit = Self.rate / 2 } }
-    #expect(try scene.state(transfer) == .running)
-    let second = bytesInAMinute(scene, told, [transfer])[0]
+    try simulation.call { _ in try await transfer.set { $0.download?.rateLimit = Self.rate / 2 } }
+    #expect(try simulation.state(transfer) == .running)
+    let second = bytesInAMinute(simulation, reported, [transfer])[0]
     #expect(abs(second / (Double(Self.rate / 2) * 60) - 1) <= 0.05, "\(second)")
-    scene.send(.pause, transfer)
-    scene.pass(.seconds(1))
-    #expect(try scene.state(transfer) == .paused)
-    scene.send(.resume, transfer)
-    let third = bytesInAMinute(scene, told, [transfer])[0]
+    simulation.send(.pause, transfer)
+    simulation.pass(.seconds(1))
+    #expect(try simulation.state(transfer) == .paused)
+    simulation.send(.resume, transfer)
+    let third = bytesInAMinute(simulation, reported, [transfer])[0]
     #expect(abs(third / (Double(Self.rate / 2) * 60) - 1) <= 0.05, "\(third)")
-    try scene.call { _ in try await transfer.set { $0.download?.rateLimit = nil } }
-    try scene.runOut()
-    #expect(try scene.state(transfer) == .completed)
-    try scene.end()
+    try simulation.call { _ in try await transfer.set { $0.download?.rateLimit = nil } }
+    try simulation.runOut()
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
   }
 }

@@ -6,115 +6,115 @@ import Testing
 
 /// "Start now" for a transfer that left its slot to wait for its next attempt, in simulated time.
 @Suite struct StartDuringBackoffTests {
-  private func start(_ scene: SimulatedManager, _ transfer: Transfer, isForced: Bool = false) {
-    scene.send(isForced ? .force : .start, transfer)
-    scene.pass(.zero)
+  private func start(_ simulation: SimulatedManager, _ transfer: Transfer, isForced: Bool = false) {
+    simulation.send(isForced ? .force : .start, transfer)
+    simulation.pass(.zero)
   }
 
   /// A transfer whose host refuses each connection after its first request.
-  private func refused(_ scene: SimulatedManager) throws -> Transfer {
-    scene.servers.behaviours.pauses = false
-    scene.servers.behaviours.unreachableHost = "h0"
-    let request = try scene.download("f") { $0.retry.retries = 8 }
-    let transfer = try scene.call { try await $0.add(request) }
-    scene.pass(.zero)
-    #expect(scene.asked == 1)
-    #expect(try scene.state(transfer) == .queued, "it holds no slot")
+  private func refused(_ simulation: SimulatedManager) throws -> Transfer {
+    simulation.servers.behaviours.pauses = false
+    simulation.servers.behaviours.unreachableHost = "h0"
+    let request = try simulation.download("f") { $0.retry.retries = 8 }
+    let transfer = try simulation.call { try await $0.add(request) }
+    simulation.pass(.zero)
+    #expect(simulation.asked == 1)
+    #expect(try simulation.state(transfer) == .queued, "it holds no slot")
     return transfer
   }
 
   @Test(arguments: [true, false])
   func `A start makes the next attempt at once`(isForced: Bool) throws {
-    let scene = SimulatedManager()
-    let transfer = try refused(scene)
-    scene.servers.behaviours.unreachableHost = nil
-    start(scene, transfer, isForced: isForced)
-    #expect(scene.asked == 2)
-    #expect(try scene.state(transfer) == .completed)
-    try scene.end()
+    let simulation = SimulatedManager()
+    let transfer = try refused(simulation)
+    simulation.servers.behaviours.unreachableHost = nil
+    start(simulation, transfer, isForced: isForced)
+    #expect(simulation.asked == 2)
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
   }
 
   @Test func `A wait that was ended early does not shorten the next one`() throws {
-    let scene = SimulatedManager()
-    scene.servers.behaviours.pauses = false
-    let request = try scene.download("f") { $0.retry.retries = 8 }
-    scene.servers["f"]?.isUnavailable = true
-    let transfer = try scene.call { try await $0.add(request) }
+    let simulation = SimulatedManager()
+    simulation.servers.behaviours.pauses = false
+    let request = try simulation.download("f") { $0.retry.retries = 8 }
+    simulation.servers["f"]?.isUnavailable = true
+    let transfer = try simulation.call { try await $0.add(request) }
     for asked in 2...5 {
-      start(scene, transfer)
-      #expect(scene.asked == asked)
+      start(simulation, transfer)
+      #expect(simulation.asked == asked)
     }
     // The last wait is the longest; earlier ones have timers too.
-    let due = try #require(scene.process.clock.wakeUps.last)
-    scene.pass(due - scene.process.clock.now.sinceStart - .milliseconds(1))
-    #expect(scene.asked == 5)
-    scene.pass(.milliseconds(1))
-    #expect(scene.asked == 6)
-    scene.servers["f"]?.isUnavailable = false
-    try scene.runOut()
-    #expect(try scene.state(transfer) == .completed)
-    try scene.end()
+    let due = try #require(simulation.process.clock.wakeUps.last)
+    simulation.pass(due - simulation.process.clock.now.sinceStart - .milliseconds(1))
+    #expect(simulation.asked == 5)
+    simulation.pass(.milliseconds(1))
+    #expect(simulation.asked == 6)
+    simulation.servers["f"]?.isUnavailable = false
+    try simulation.runOut()
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
   }
 
   @Test(arguments: [true, false])
   func `A started transfer goes first once the only slot is free, a forced one at once`(
     isForced: Bool
   ) throws {
-    let scene = SimulatedManager()
-    let transfer = try refused(scene)
-    let requests = [scene.step("a", turns: 5), try scene.download("g")]
-    let added = try scene.call { try await $0.add(requests) }
-    #expect(try scene.state(added[0]) == .running)
-    scene.servers.behaviours.unreachableHost = nil
-    start(scene, transfer, isForced: isForced)
-    #expect(scene.asked == (isForced ? 2 : 1))
-    try scene.runOut()
-    #expect(try scene.state(transfer) == .completed)
-    let asks = scene.ledger.withLockedValue { $0.trace.filter { $0.contains("asks ") } }
+    let simulation = SimulatedManager()
+    let transfer = try refused(simulation)
+    let requests = [simulation.step("a", turns: 5), try simulation.download("g")]
+    let added = try simulation.call { try await $0.add(requests) }
+    #expect(try simulation.state(added[0]) == .running)
+    simulation.servers.behaviours.unreachableHost = nil
+    start(simulation, transfer, isForced: isForced)
+    #expect(simulation.asked == (isForced ? 2 : 1))
+    try simulation.runOut()
+    #expect(try simulation.state(transfer) == .completed)
+    let asks = simulation.ledger.withLockedValue { $0.trace.filter { $0.contains("asks ") } }
     #expect(asks.map { $0.contains("g ") } == [false, false, true], "\(asks)")
-    try scene.end()
+    try simulation.end()
   }
 
   @Test(arguments: [false, true])
   func `A forced transfer of a suspended list retries until its end, also after a kill`(
     isKilled: Bool
   ) throws {
-    var scene = SimulatedManager()
-    scene.servers.behaviours.pauses = false
-    try scene.call { await $0.suspend() }
-    let request = try scene.download("f")
-    scene.servers["f"]?.isUnavailable = true
-    let transfer = try scene.call { try await $0.add(request) }
-    start(scene, transfer, isForced: true)
-    #expect(scene.asked == 1)
-    scene.servers["f"]?.isUnavailable = false
+    var simulation = SimulatedManager()
+    simulation.servers.behaviours.pauses = false
+    try simulation.call { await $0.suspend() }
+    let request = try simulation.download("f")
+    simulation.servers["f"]?.isUnavailable = true
+    let transfer = try simulation.call { try await $0.add(request) }
+    start(simulation, transfer, isForced: true)
+    #expect(simulation.asked == 1)
+    simulation.servers["f"]?.isUnavailable = false
     if isKilled {
-      scene = scene.kill()
-      try scene.call { await $0.suspend() }
-      try scene.call { try await $0.open() }
+      simulation = simulation.kill()
+      try simulation.call { await $0.suspend() }
+      try simulation.call { try await $0.open() }
     }
-    try scene.runOut()
-    #expect(try scene.call { await $0.summaries().map(\.state) } == [.completed])
-    try scene.end()
+    try simulation.runOut()
+    #expect(try simulation.call { await $0.summaries().map(\.state) } == [.completed])
+    try simulation.end()
   }
 
   @Test func `A start does not shorten a pause that the server asked for`() throws {
-    let scene = SimulatedManager()
-    scene.servers.behaviours.pauses = false
-    let request = try scene.download("f")
-    scene.servers["f"]?.pause = 120
-    let transfer = try scene.call { try await $0.add(request) }
-    scene.pass(.zero)
+    let simulation = SimulatedManager()
+    simulation.servers.behaviours.pauses = false
+    let request = try simulation.download("f")
+    simulation.servers["f"]?.pause = 120
+    let transfer = try simulation.call { try await $0.add(request) }
+    simulation.pass(.zero)
     for isStarted in [false, true] {
-      if isStarted { start(scene, transfer) }
-      let reason = try scene.call { _ in await transfer.summary?.waitReason }
+      if isStarted { start(simulation, transfer) }
+      let reason = try simulation.call { _ in await transfer.summary?.waitReason }
       #expect(reason?.code == "host-back-off", "a start is no advice")
     }
-    scene.pass(.milliseconds(119_999))
-    #expect(scene.asked == 1)
-    scene.pass(.milliseconds(1))
-    #expect(scene.asked == 2)
-    #expect(try scene.state(transfer) == .completed)
-    try scene.end()
+    simulation.pass(.milliseconds(119_999))
+    #expect(simulation.asked == 1)
+    simulation.pass(.milliseconds(1))
+    #expect(simulation.asked == 2)
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
   }
 }

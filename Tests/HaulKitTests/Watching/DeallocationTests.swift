@@ -95,9 +95,9 @@ import Testing
       let transport = try HTTPTransport(HTTPTransport.Settings())
       let (remains, events) = try await drop(fixture, transport)
       try await until { remains.manager == nil }
-      var told: [TransferEvent] = []
-      for await event in events { told.append(event) }
-      #expect(told.compactMap(\.number) == [1, 2])
+      var reported: [TransferEvent] = []
+      for await event in events { reported.append(event) }
+      #expect(reported.compactMap(\.number) == [1, 2])
       await transport.shutdown()
       try await until { remains.engine == nil }
     }

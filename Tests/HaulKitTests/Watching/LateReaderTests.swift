@@ -6,9 +6,9 @@ import Testing
 /// Subscribers that read later than they subscribed.
 @Suite(.timeLimit(.minutes(2))) struct LateReaderTests {
   private func kinds(_ events: TransferEvents) async -> [TransferEvent.Kind] {
-    var told: [TransferEvent.Kind] = []
-    for await event in events { told.append(event.kind) }
-    return told
+    var reported: [TransferEvent.Kind] = []
+    for await event in events { reported.append(event.kind) }
+    return reported
   }
 
   private func snapshots(_ kinds: [TransferEvent.Kind]) -> [TransferSnapshot] {
@@ -39,12 +39,12 @@ import Testing
       queue.release(a)
       try await a.resume()
       _ = try await a.result
-      let told = await kinds(events)
-      expectWholeBeforeEnd(told)
-      guard case .snapshot(let snapshot) = told.first else { return }
+      let reported = await kinds(events)
+      expectWholeBeforeEnd(reported)
+      guard case .snapshot(let snapshot) = reported.first else { return }
       #expect(snapshot.state == .running && (snapshot.progress?.bytes ?? 0) > 0)
-      #expect(snapshots(told).count == 1)
-      #expect(told.contains(.paused(by: .user)) && told.contains(.resumed(by: .user)))
+      #expect(snapshots(reported).count == 1)
+      #expect(reported.contains(.paused(by: .user)) && reported.contains(.resumed(by: .user)))
     }
   }
 
@@ -59,9 +59,9 @@ import Testing
       await queue.manager.unsuspend()
       _ = try await a.result
     }
-    let told = await kinds(try #require(late))
-    expectWholeBeforeEnd(told)
-    #expect(snapshots(told).map(\.state) == [.queued])
+    let reported = await kinds(try #require(late))
+    expectWholeBeforeEnd(reported)
+    #expect(snapshots(reported).map(\.state) == [.queued])
   }
 
   @Test func `A subscriber gets 100 % also if it was reported before its call`() async throws {
@@ -74,10 +74,10 @@ import Testing
       let step = try await fixture.manager.add(.step("tell"))
       try await until { await step.progress?.percent == 100 }
       let (early, late) = (step.events(), step.events())
-      async let told = kinds(early)
+      async let reported = kinds(early)
       gate.open()
       _ = try await step.result
-      expectWholeBeforeEnd(await told)
+      expectWholeBeforeEnd(await reported)
       expectWholeBeforeEnd(await kinds(late))
       #expect(await kinds(step.events()).count == 2)
     }
@@ -102,9 +102,9 @@ import Testing
       }
       await fixture.manager.unsuspend()
       _ = try await step.result
-      let told = await kinds(events)
-      expectWholeBeforeEnd(told)
-      #expect(snapshots(told).count == 2)
+      let reported = await kinds(events)
+      expectWholeBeforeEnd(reported)
+      #expect(snapshots(reported).count == 2)
     }
   }
 
@@ -113,13 +113,13 @@ import Testing
       try await fixture.run(3)
       let events = fixture.manager.events(after: nil)
       let added = try await fixture.run(2)
-      let told = await stateChanges(5, of: events)
-      let snapshot = try #require(told.first?.snapshot)
+      let reported = await stateChanges(5, of: events)
+      let snapshot = try #require(reported.first?.snapshot)
       #expect(snapshot.number == 6 && snapshot.transfers.count == 3)
-      #expect(told.dropFirst().map(\.number) == [7, 8, 9, 10])
+      #expect(reported.dropFirst().map(\.number) == [7, 8, 9, 10])
       for transfer in added {
         #expect(
-          told.contains {
+          reported.contains {
             guard case .transfer(let event) = $0, case .finished = event.kind else { return false }
             return event.id == transfer.id
           })

@@ -49,9 +49,9 @@ import Testing
     try await QueueFixture.with([resource]) { queue in
       let a = try await queue.add("a")[0]
       _ = await code(a)
-      let told = await a.events().next(atMost: 1).first
-      guard case .snapshot(let snapshot) = told?.kind else {
-        Issue.record("\(String(describing: told))")
+      let reported = await a.events().next(atMost: 1).first
+      guard case .snapshot(let snapshot) = reported?.kind else {
+        Issue.record("\(String(describing: reported))")
         return
       }
       #expect(snapshot.result?.metrics?.timeToFirstResponse == nil)

@@ -6,9 +6,9 @@ import Testing
 /// A subscriber that follows one transfer.
 @Suite(.timeLimit(.minutes(2))) struct OneTransferTests {
   private func kinds(_ events: TransferEvents) async -> [TransferEvent.Kind] {
-    var told: [TransferEvent.Kind] = []
-    for await event in events { told.append(event.kind) }
-    return told
+    var reported: [TransferEvent.Kind] = []
+    for await event in events { reported.append(event.kind) }
+    return reported
   }
 
   @Test func `The events of a transfer begin with a snapshot and end with its end`() async throws {
@@ -17,26 +17,26 @@ import Testing
       for transfer in added { try await queue.hold(transfer) }
       let events = added[0].events()
       let reader = Task {
-        var told: [TransferEvent] = []
-        for await event in events { told.append(event) }
-        return told
+        var reported: [TransferEvent] = []
+        for await event in events { reported.append(event) }
+        return reported
       }
       try await added[0].pause()
       queue.release(added[0])
       try await added[0].resume()
       _ = try await added[0].result
-      let told = await reader.value
-      #expect(told.allSatisfy { $0.id == added[0].id })
-      guard case .snapshot(let snapshot) = told.first?.kind,
-        case .finished(let result) = told.last?.kind
+      let reported = await reader.value
+      #expect(reported.allSatisfy { $0.id == added[0].id })
+      guard case .snapshot(let snapshot) = reported.first?.kind,
+        case .finished(let result) = reported.last?.kind
       else {
-        Issue.record("\(told)")
+        Issue.record("\(reported)")
         return
       }
       #expect([.running, .stopping, .paused].contains(snapshot.state))
       #expect((snapshot.progress?.bytes ?? 0) > 0 && snapshot.result == nil)
       #expect(result.state == .completed)
-      #expect(told.filter { if case .finished = $0.kind { true } else { false } }.count == 1)
+      #expect(reported.filter { if case .finished = $0.kind { true } else { false } }.count == 1)
     }
   }
 
@@ -49,11 +49,11 @@ import Testing
       let states: [TransferState] = [.completed, .failed, .cancelled]
       for (transfer, state) in zip(added, states) {
         for _ in 1...2 {
-          let told = await kinds(transfer.events())
-          guard told.count == 2, case .snapshot(let snapshot) = told[0],
-            case .finished(let result) = told[1]
+          let reported = await kinds(transfer.events())
+          guard reported.count == 2, case .snapshot(let snapshot) = reported[0],
+            case .finished(let result) = reported[1]
           else {
-            Issue.record("\(told)")
+            Issue.record("\(reported)")
             continue
           }
           #expect(snapshot.state == state && snapshot.result == result)
@@ -86,11 +86,11 @@ import Testing
       let late = added[2].events()
       try await added[2].cancel()
       try await added[2].remove()
-      let told = await kinds(late)
-      guard told.count == 2, case .snapshot(let before) = told[0],
-        case .finished(let end) = told[1]
+      let reported = await kinds(late)
+      guard reported.count == 2, case .snapshot(let before) = reported[0],
+        case .finished(let end) = reported[1]
       else {
-        Issue.record("\(told)")
+        Issue.record("\(reported)")
         return
       }
       #expect(before.state == .queued && end.state == .cancelled)
@@ -139,12 +139,12 @@ import Testing
       let ends = await withTaskGroup(of: Bool.self) { group in
         for transfer in added {
           group.addTask {
-            var told: [TransferEvent] = []
-            for await event in transfer.events() { told.append(event) }
-            guard case .snapshot = told.first?.kind, case .finished = told.last?.kind else {
+            var reported: [TransferEvent] = []
+            for await event in transfer.events() { reported.append(event) }
+            guard case .snapshot = reported.first?.kind, case .finished = reported.last?.kind else {
               return false
             }
-            return told.allSatisfy { $0.id == transfer.id }
+            return reported.allSatisfy { $0.id == transfer.id }
           }
         }
         fixture.gate.open()

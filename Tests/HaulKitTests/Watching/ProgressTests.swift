@@ -60,9 +60,9 @@ import Testing
     }
     #expect(percents == percents.sorted())
     #expect(percents.contains { (1...99).contains($0) }, "\(percents)")
-    var told: [TransferEvent.Kind] = []
-    for await event in try #require(late) { told.append(event.kind) }
-    expectWholeOnce(told, length: Int64(QueueFixture.length))
+    var reported: [TransferEvent.Kind] = []
+    for await event in try #require(late) { reported.append(event.kind) }
+    expectWholeOnce(reported, length: Int64(QueueFixture.length))
   }
 
   @Test func `An existing file is reported like a downloaded one`() async throws {

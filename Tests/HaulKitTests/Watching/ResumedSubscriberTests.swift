@@ -11,9 +11,9 @@ import Testing
     try await StepFixture.with(kept: 16) { fixture in
       try await fixture.run(100)
       let events = fixture.manager.events(after: number)
-      async let told = stateChanges(300 - number, of: events)
+      async let reported = stateChanges(300 - number, of: events)
       try await fixture.run(50)
-      #expect(await told.map(\.number) == Array(number + 1...300))
+      #expect(await reported.map(\.number) == Array(number + 1...300))
     }
   }
 
@@ -26,7 +26,7 @@ import Testing
       async let work: Void = {
         for _ in 1...20 { try await fixture.run(50) }
       }()
-      let told = await withTaskGroup(of: (Int, [Int?]).self) { group in
+      let reported = await withTaskGroup(of: (Int, [Int?]).self) { group in
         for number in stride(from: 0, through: 40, by: 4) {
           group.addTask {
             let events = fixture.manager.events(after: number)
@@ -36,7 +36,7 @@ import Testing
         return await group.reduce(into: [:]) { $0[$1.0] = $1.1 }
       }
       try await work
-      for (number, numbers) in told { #expect(numbers == Array(number + 1...last)) }
+      for (number, numbers) in reported { #expect(numbers == Array(number + 1...last)) }
     }
   }
 
@@ -119,9 +119,9 @@ import Testing
       await stateChanges(.max, of: manager.events(after: 90)).map(\.number) == Array(91...100))
     #expect(await stateChanges(.max, of: manager.events(after: nil)).count == 1)
     #expect(await stateChanges(.max, of: manager.events()).isEmpty)
-    var told: [TransferEvent.Kind] = []
-    for await event in try #require(transfer).events() { told.append(event.kind) }
-    #expect(told.count == 2)
+    var reported: [TransferEvent.Kind] = []
+    for await event in try #require(transfer).events() { reported.append(event.kind) }
+    #expect(reported.count == 2)
   }
 }
 

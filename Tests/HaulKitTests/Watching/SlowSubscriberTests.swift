@@ -44,10 +44,10 @@ import Testing
     try await StepFixture.with(kept: 16) { fixture in
       let slow = fixture.manager.events()
       let added = try await fixture.run(700)
-      let told = await stateChanges(1400, of: slow)
-      #expect(told.compactMap(\.number) == Array(1...1400))
+      let reported = await stateChanges(1400, of: slow)
+      #expect(reported.compactMap(\.number) == Array(1...1400))
       for transfer in added {
-        let kinds = told.filter { $0.id == transfer.id }.map(\.kind)
+        let kinds = reported.filter { $0.id == transfer.id }.map(\.kind)
         #expect(kinds.count == 2 && kinds.first == .added(target: nil))
       }
       // Then it continues with new events.
@@ -60,9 +60,9 @@ import Testing
     try await StepFixture.with(kept: 8) { fixture in
       let slow = fixture.manager.events()
       try await fixture.run(300)
-      async let told = stateChanges(3000, of: slow)
+      async let reported = stateChanges(3000, of: slow)
       for _ in 1...12 { try await fixture.run(100) }
-      #expect(await told.compactMap(\.number) == Array(1...3000))
+      #expect(await reported.compactMap(\.number) == Array(1...3000))
     }
   }
 
@@ -71,8 +71,8 @@ import Testing
     try await StepFixture.with(kept: 8, store: store) { fixture in
       let slow = fixture.manager.events()
       try await fixture.run(100)
-      let told = await stateChanges(199, of: slow).compactMap(\.number)
-      #expect(told == Array(1...39) + Array(41...200))
+      let reported = await stateChanges(199, of: slow).compactMap(\.number)
+      #expect(reported == Array(1...39) + Array(41...200))
     }
   }
 

@@ -55,7 +55,7 @@ func removing(_ ids: [TransferID]) -> StoreChange {
   return change
 }
 
-func telling(_ numbers: ClosedRange<Int>, _ id: TransferID) -> StoreChange {
+func reporting(_ numbers: ClosedRange<Int>, _ id: TransferID) -> StoreChange {
   var change = StoreChange()
   change.events = numbers.map {
     StoredEvent(number: $0, id: id, kind: .added(target: "file-\($0)"))

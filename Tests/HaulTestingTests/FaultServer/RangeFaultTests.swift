@@ -49,10 +49,10 @@ struct RangeFaultTests {
       ("bytes={first}-{last}/{total}", "bytes=100-199/100000"),
       ("bytes {first}-{last}/99", "bytes 100-199/99"), (nil, nil),
     ] as [(String?, String?)])
-  func tellsContentRange(template: String?, told: String?) async throws {
+  func reportsContentRange(template: String?, reported: String?) async throws {
     let response = try await get([.contentRange(value: template)])
     #expect(response.status == 206)
-    #expect(response.head["Content-Range"] == told)
+    #expect(response.head["Content-Range"] == reported)
     #expect(response.body == content.bytes(at: 100, count: 100))
   }
 
@@ -108,9 +108,9 @@ struct RangeFaultTests {
 
   @Test("416 is sent with or without the total")
   func refusesRange() async throws {
-    let told = try await get([.rangeNotSatisfiable()])
-    #expect(told.status == 416)
-    #expect(told.head["Content-Range"] == "bytes */100000")
+    let reported = try await get([.rangeNotSatisfiable()])
+    #expect(reported.status == 416)
+    #expect(reported.head["Content-Range"] == "bytes */100000")
     #expect(try await get([.rangeNotSatisfiable(withTotal: false)]).head["Content-Range"] == nil)
   }
 

@@ -11,7 +11,7 @@ extension ResponseDraft {
     case .removeHeaders(let names):
       names.forEach { remove($0) }
     case .digest(let field, let wrong): addDigest(field ?? .repr, wrong: wrong ?? false)
-    case .hostileText(let place): addHostileText(place)
+    case .hostileText(let position): addHostileText(position)
     case .headerBomb(let lineBytes, let count):
       if let lineBytes { add("X-Long", String(repeating: "a", count: lineBytes)) }
       for index in 0..<(count ?? 0) { add("X-\(index)", "b") }
@@ -46,8 +46,8 @@ extension ResponseDraft {
   static let hostileBytes: [UInt8] =
     Array("\u{1B}]0;owned\u{7}\u{1B}[31m".utf8) + [0x9B] + Array("31m\u{9B}\u{202E}\u{7F}".utf8)
 
-  private mutating func addHostileText(_ place: Fault.HostileTextPosition) {
-    switch place {
+  private mutating func addHostileText(_ position: Fault.HostileTextPosition) {
+    switch position {
     case .reason: reason = Array("OK ".utf8) + Self.hostileBytes
     case .header: fields.append(Field(name: "X-Hostile", value: Self.hostileBytes))
     case .fold:

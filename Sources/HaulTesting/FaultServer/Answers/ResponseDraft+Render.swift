@@ -73,8 +73,8 @@ extension ResponseDraft {
       return (closeNotify ? .close : .closeWithoutNotify, announced)
     case .chunked(let terminal, _): return (terminal ? fallback : .close, announced)
     case .length:
-      let told = contentLengths.map { $0.compactMap { Int64(expand($0, length: bodyLength)) } }
-      let length = told.map { $0.max() ?? .max } ?? declared(bodyLength)
+      let lengths = contentLengths.map { $0.compactMap { Int64(expand($0, length: bodyLength)) } }
+      let length = lengths.map { $0.max() ?? .max } ?? declared(bodyLength)
       return (length > bodyLength ? .close : fallback, announced)
     }
   }
@@ -91,7 +91,7 @@ extension ResponseDraft {
     switch framing {
     case .length: break
     case .chunked: all.append(field("Transfer-Encoding", "chunked"))
-    case .closeDelimited(let told, _): version = told
+    case .closeDelimited(let httpVersion, _): version = httpVersion
     }
     let real = framing == .length && status != 204 && status != 304
     for value in contentLengths ?? (real ? [String(declared(bodyLength))] : []) {

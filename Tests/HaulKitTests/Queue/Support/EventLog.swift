@@ -10,9 +10,9 @@ final class EventLog: Sendable {
 
   /// The awaited event was not reported.
   struct NotReported: Error, CustomStringConvertible {
-    let place: String
+    let waiterName: String
     let history: History
-    var description: String { "what \(place) waits for was not told, but \(history)" }
+    var description: String { "what \(waiterName) waits for was not reported, but \(history)" }
   }
 
   private struct State {
@@ -51,7 +51,7 @@ final class EventLog: Sendable {
   /// Returns when the events so far meet the condition.
   /// - Throws: `NotReported` when the manager has shut down, or the test's time is over.
   func wait(
-    for place: String = "the test", line: Int = #line, until holds: @escaping Condition
+    for waiterName: String = "the test", line: Int = #line, until holds: @escaping Condition
   ) async throws {
     let (number, state) = (state.withLockedValue { $0.next() }, state)
     let hasCome = await withTaskCancellationHandler {
@@ -68,7 +68,9 @@ final class EventLog: Sendable {
       state.withLockedValue { $0.waiting.removeValue(forKey: number) }?
         .waiter.resume(returning: false)
     }
-    guard hasCome else { throw NotReported(place: "\(place), line \(line),", history: history) }
+    guard hasCome else {
+      throw NotReported(waiterName: "\(waiterName), line \(line),", history: history)
+    }
   }
 
   private static func note(_ event: TransferEvent, _ state: NIOLockedValueBox<State>) {

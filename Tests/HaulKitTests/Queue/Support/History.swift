@@ -38,7 +38,9 @@ struct History: Sendable, CustomStringConvertible {
 
   /// Its reported bytes, in order.
   func bytes(of transfer: Transfer) -> [Int64] {
-    kinds(of: transfer).compactMap { if case .progress(let told) = $0 { told.bytes } else { nil } }
+    kinds(of: transfer).compactMap {
+      if case .progress(let reported) = $0 { reported.bytes } else { nil }
+    }
   }
 
   /// Its reported bytes since it was added or last resumed, in order.

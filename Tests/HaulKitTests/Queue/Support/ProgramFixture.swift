@@ -19,10 +19,10 @@ struct ProgramFixture: Sendable {
     programs: any Programs = LinuxPrograms(), in directory: String? = nil,
     _ body: (ProgramFixture) async throws -> Void
   ) async throws {
-    let place = directory ?? ScratchFixture.make()
-    defer { if directory == nil { try? FileManager.default.removeItem(atPath: place) } }
+    let path = directory ?? ScratchFixture.make()
+    defer { if directory == nil { try? FileManager.default.removeItem(atPath: path) } }
     try await StepFixture.with(active: active, clock: clock, store: store, programs: programs) {
-      try await body(ProgramFixture(manager: $0.manager, directory: place))
+      try await body(ProgramFixture(manager: $0.manager, directory: path))
     }
   }
 

@@ -38,7 +38,9 @@ extension Ledger {
     (new.storedState, new.result) = (Self.queued(record.storedState), nil)
     members[record.id] = Member(new)
     history[record.id, default: [(0, .gone)]].append((changes, .queued))
-    if events.of(record.id).first != "added" { violate("\(name(record.id)) is not told as added") }
+    if events.of(record.id).first != "added" {
+      violate("\(name(record.id)) is not reported as added")
+    }
     move(record.id, to: .queued, [])
   }
 
@@ -68,9 +70,9 @@ extension Ledger {
     }
     let from = old.state
     let all = events.of(update.id)
-    let told = all.filter { $0 != "added" && $0 != "moved" }
+    let reported = all.filter { $0 != "added" && $0 != "moved" }
     if all.contains("moved"), moves == 0 {
-      violate("\(old.name) is told as moved, and nobody moved it")
+      violate("\(old.name) is reported as moved, and nobody moved it")
     }
     if old.storedState.rank != update.storedState.rank, moves == 0 {
       violate("\(old.name) has another place, and nobody moved it")
@@ -83,18 +85,18 @@ extension Ledger {
       members[update.id]?.waited = false
     }
     if isElsewhere { members[update.id]?.isRearranged = true }
-    if from == to { return expect([], told, update.id) }
+    if from == to { return expect([], reported, update.id) }
     if !isLegal(old, to, events), !hasFoundItsFile(old, to, update) {
       violate("\(old.name) was \(from) and became \(to)")
     }
     if from == .queued, to == .running { checkStart(update.id) }
-    expect(Self.telling(from, to), told, update.id)
+    expect(Self.reports(from, to), reported, update.id)
     move(update.id, to: to, events)
     if let end = members[update.id]?.end, to.end != end, !to.isUnderWay {
-      violate("\(old.name) is \(to), and \(end) was told of it")
+      violate("\(old.name) is \(to), and \(end) was reported for it")
     }
     if to.isEnded, members[update.id]?.end != to.end {
-      violate("\(old.name) is \(to), which was not told")
+      violate("\(old.name) is \(to), which was not reported")
     }
   }
 
@@ -141,18 +143,18 @@ extension Ledger {
   private mutating func remove(_ id: TransferID, _ events: [StoredEvent]) {
     guard let old = members[id] else { return violate("\(name(id)) was removed twice") }
     if !isLegal(old, .gone, events) { violate("\(old.name) was \(old.state) and was removed") }
-    var told = events.of(id)
-    if told.popLast() != "removed" {
-      violate("\(old.name) was taken off the list, and not told so")
+    var reported = events.of(id)
+    if reported.popLast() != "removed" {
+      violate("\(old.name) was taken off the list, which was not reported")
     }
     if old.end == nil {
-      if told.count != 1 || !["completed", "cancelled"].contains(told[0]) {
-        violate("\(old.name) was taken off the list, and what was told is \(told)")
+      if reported.count != 1 || !["completed", "cancelled"].contains(reported[0]) {
+        violate("\(old.name) was taken off the list, and what was reported is \(reported)")
       }
-    } else if !told.isEmpty, told != ["completed"] {
-      violate("\(old.name) had ended, was taken off the list, and what was told is \(told)")
+    } else if !reported.isEmpty, reported != ["completed"] {
+      violate("\(old.name) had ended, was taken off the list, and what was reported is \(reported)")
     }
-    if old.end == .completed || told == ["completed"] { cleared.insert(id) }
+    if old.end == .completed || reported == ["completed"] { cleared.insert(id) }
     move(id, to: .gone, events)
     members[id] = nil
   }
@@ -196,17 +198,17 @@ extension Ledger {
 
   private mutating func noteEnd(_ id: TransferID, _ end: TransferResult.State) {
     if let former = members[id]?.end, former != .failed || end != .cancelled {
-      violate("\(name(id)) had ended \(former), and \(end) was told")
+      violate("\(name(id)) had ended \(former), and \(end) was reported")
     }
     members[id]?.end = end
   }
 
-  private mutating func expect(_ wanted: [String], _ told: [String], _ id: TransferID) {
-    if told != wanted { violate("\(name(id)): \(told) was told in place of \(wanted)") }
+  private mutating func expect(_ wanted: [String], _ reported: [String], _ id: TransferID) {
+    if reported != wanted { violate("\(name(id)): \(reported) was reported in place of \(wanted)") }
   }
 
   /// The events of a transition.
-  private static func telling(_ from: ModelState, _ to: ModelState) -> [String] {
+  private static func reports(_ from: ModelState, _ to: ModelState) -> [String] {
     if let end = to.end { return [end.rawValue] }
     switch (from, to) {
     case (_, .paused): return ["paused"]

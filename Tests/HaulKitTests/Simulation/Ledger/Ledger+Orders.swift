@@ -92,8 +92,8 @@ extension Ledger {
         }
       }
     }
-    let told = refusal.map { "refused as \($0)" } ?? "not refused"
-    if !possible { violate("\(command) of \(name(id)) was \(told), which was \(states)") }
+    let reported = refusal.map { "refused as \($0)" } ?? "not refused"
+    if !possible { violate("\(command) of \(name(id)) was \(reported), which was \(states)") }
   }
 
   /// Its stages since so many changes were stored.

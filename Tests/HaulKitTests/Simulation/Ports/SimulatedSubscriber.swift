@@ -42,23 +42,25 @@ final class SimulatedSubscriber: Sendable {
 
   private func note(_ event: TransferEvent) {
     ledger.withLockedValue { ledger in
-      guard let told = event.number else {
+      guard let reported = event.number else {
         if case .progress = event.kind { return }
-        return ledger.note("told \(number): \(ledger.name(event.id)) \(event.kind.word)")
+        return ledger.note("reported to \(number): \(ledger.name(event.id)) \(event.kind.word)")
       }
-      ledger.note("told \(number): #\(told) \(ledger.name(event.id)) \(event.kind.word)")
+      ledger.note("reported to \(number): #\(reported) \(ledger.name(event.id)) \(event.kind.word)")
       let last = state.withLockedValue { state in
-        defer { state.last = told }
+        defer { state.last = reported }
         return state.last
       }
-      if let last, told != last + 1 {
-        ledger.violate("subscriber \(number) was told \(told) after \(last)")
+      if let last, reported != last + 1 {
+        ledger.violate("subscriber \(number) received \(reported) after \(last)")
       }
-      if last == nil, told > start + 1 {
-        ledger.violate("subscriber \(number) was first told \(told), \(start) were stored before")
+      if last == nil, reported > start + 1 {
+        ledger.violate(
+          "subscriber \(number) first received \(reported), \(start) were stored before")
       }
-      guard told <= ledger.log.count, ledger.log[told - 1].isAs(event) else {
-        return ledger.violate("subscriber \(number) was told \(told) otherwise than it was stored")
+      guard reported <= ledger.log.count, ledger.log[reported - 1].isAs(event) else {
+        return ledger.violate(
+          "subscriber \(number) received \(reported) otherwise than it was stored")
       }
     }
   }
@@ -69,7 +71,7 @@ final class SimulatedSubscriber: Sendable {
     ledger.withLockedValue { ledger in
       let last = state.withLockedValue { $0.last } ?? start
       if last != ledger.log.count {
-        ledger.violate("subscriber \(number) was told \(last) of \(ledger.log.count)")
+        ledger.violate("subscriber \(number) received \(last) of \(ledger.log.count)")
       }
     }
   }

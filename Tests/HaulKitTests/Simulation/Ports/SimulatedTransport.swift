@@ -70,7 +70,7 @@ final class SimulatedTransport: Transport {
 
   func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     let response = try await ask(request)
-    tellAnswer(of: request)
+    reportAnswer(of: request)
     return response
   }
 
@@ -81,7 +81,7 @@ final class SimulatedTransport: Transport {
   }
 
   /// From now on the manager knows that the host answers.
-  private func tellAnswer(of request: FetchRequest) {
+  private func reportAnswer(of request: FetchRequest) {
     ledger.withLockedValue { $0.silentSince[request.url.origin.host] = nil }
   }
 
@@ -94,7 +94,7 @@ final class SimulatedTransport: Transport {
       let result: Result<FetchResponse, any Error>
       do {
         result = .success(try await self.collecting(try await self.ask(request)))
-        self.tellAnswer(of: request)
+        self.reportAnswer(of: request)
       } catch {
         result = .failure(error)
       }

@@ -58,24 +58,24 @@ struct StepFixture: Sendable {
 
 /// Reads events until `count` of them are state changes; fewer if the stream ends before.
 func stateChanges(_ count: Int, of events: TransferEvents) async -> [TransferEvent] {
-  var told: [TransferEvent] = []
-  guard count > 0 else { return told }
+  var reported: [TransferEvent] = []
+  guard count > 0 else { return reported }
   for await event in events where event.number != nil {
-    told.append(event)
-    if told.count == count { break }
+    reported.append(event)
+    if reported.count == count { break }
   }
-  return told
+  return reported
 }
 
 /// Like `stateChanges`, for a list; a reset counts too.
 func stateChanges(_ count: Int, of events: QueueEvents) async -> [QueueEvent] {
-  var told: [QueueEvent] = []
-  guard count > 0 else { return told }
+  var reported: [QueueEvent] = []
+  guard count > 0 else { return reported }
   for await event in events where event.isStateChange {
-    told.append(event)
-    if told.count == count { break }
+    reported.append(event)
+    if reported.count == count { break }
   }
-  return told
+  return reported
 }
 
 extension QueueEvent {
