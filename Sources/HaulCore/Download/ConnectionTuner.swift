@@ -110,7 +110,7 @@ package struct ConnectionTuner: Sendable, Hashable {
       phase = .growing(nil)
     case .heldBack:
       switch phase {
-      case .growing: (phase, step) = (.growing(nil), nil)
+      case .growing: (phase, lastDoubling) = (.growing(nil), nil)
       case .opening(let trial, _, _), .measuring(let trial, _): begin(trial, at: now)
       case .resting: break
       }

@@ -99,7 +99,9 @@ extension FileName {
     else { return false }
     // Of these characters, device names have at most 4, and active extensions 4 with the dot.
     let dot = UInt8(ascii: ".")
-    guard (name.firstIndex(of: dot) ?? name.endIndex) - name.startIndex > 4 else { return false }
+    let stem = name[..<(name.firstIndex(of: dot) ?? name.endIndex)]
+    guard stem.count > 4 || !devices.contains(String(decoding: stem, as: UTF8.self).lowercased())
+    else { return false }
     return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActiveExtension(name[$0...]) }
       ?? true
   }

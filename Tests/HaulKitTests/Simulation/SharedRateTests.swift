@@ -101,7 +101,7 @@ import Testing
   @Test(arguments: [true, false])
   func `A download that its limit slows down asks for every byte once`(isOwn: Bool) throws {
     let scene = SimulatedManager(rateLimit: isOwn ? nil : Self.rate)
-    scene.servers.habits.pauses = false
+    scene.servers.behaviours.pauses = false
     let request = try scene.download("f", length: 2 << 20) {
       ($0.rateLimit, $0.connections, $0.minimumSplit) = (isOwn ? Self.rate : nil, 4, 1 << 10)
     }
