@@ -1,0 +1,97 @@
+import HaulCore
+import HaulFiles
+import HaulTesting
+import Testing
+
+/// The file that an upload reads, and the one that keeps what its next run needs.
+@Suite struct UploadFilesTests {
+  private static let directory = "/uploads"
+
+  private func request(_ source: String = "/d/f") throws -> UploadRequest {
+    UploadRequest(source, to: try ResourceURL("https://h.example/files/?key=secret"))
+  }
+
+  private func record(_ number: Int) -> UploadRecord {
+    let status = FileStatus(
+      kind: .regular, device: 1, inode: 2, size: 1000, owner: 0, mode: 0o644, links: 1, modified: 3)
+    return UploadRecord(
+      address: "https://h.example/files/\(number)", source: SourceIdentity(status))
+  }
+
+  @Test func `A source that became shorter is reported, and not padded`() throws {
+    let scratch = try Scratch()
+    let content = sampleBytes(1000)
+    try scratch.put(content, as: "f")
+    let source = try UploadSource("\(scratch.path)/f", on: scratch.disk)
+    defer { source.close() }
+    #expect(try source.read(600, at: 400) == Array(content[400...]))
+    try scratch.directory.open("f", writing: true).truncate(to: 500)
+    #expect(throws: TransferError.self) { try source.read(600, at: 400) }
+    let error = #expect(throws: TransferError.self) { try source.check() }
+    #expect(error?.code == .sourceChanged)
+  }
+
+  @Test
+  func `A source that was replaced under its name has changed; its bytes stay those of one file`()
+    throws
+  {
+    let scratch = try Scratch()
+    let content = sampleBytes(1000)
+    try scratch.put(content, as: "f")
+    let source = try UploadSource("\(scratch.path)/f", on: scratch.disk)
+    defer { source.close() }
+    try scratch.directory.unlink("f")
+    try scratch.put(sampleBytes(1000, seed: 2), as: "f")
+    #expect(try source.read(1000, at: 0) == content)
+    let error = #expect(throws: TransferError.self) { try source.check() }
+    #expect(error?.code == .sourceChanged)
+  }
+
+  @Test func `The next run of the same upload finds its record, and another upload does not`()
+    throws
+  {
+    let machine = SimulatedMachine(seed: 1)
+    let disk = machine.startProcess()
+    let first = try UploadRecordFile(of: request(), in: Self.directory, on: disk)
+    #expect(first.record == nil)
+    try first.store(record(1))
+    try first.store(record(22))
+    first.close()
+    let other = try UploadRecordFile(of: request("/d/g"), in: Self.directory, on: disk)
+    #expect(other.record == nil)
+    let next = try UploadRecordFile(of: request(), in: Self.directory, on: disk)
+    #expect(next.record == record(22))
+    next.remove()
+    #expect(try UploadRecordFile(of: request(), in: Self.directory, on: disk).record == nil)
+  }
+
+  @Test func `Two processes do not run one upload at once`() throws {
+    let machine = SimulatedMachine(seed: 1)
+    let first = try UploadRecordFile(of: request(), in: Self.directory, on: machine.startProcess())
+    let error = #expect(throws: TransferError.self) {
+      try UploadRecordFile(of: request(), in: Self.directory, on: machine.startProcess())
+    }
+    #expect(error?.code == .inUse)
+    first.close()
+    _ = try UploadRecordFile(of: request(), in: Self.directory, on: machine.startProcess())
+  }
+
+  @Test func `A stored record survives a power cut, and a torn one is none`() throws {
+    for seed in UInt64(1)...40 {
+      for change in 1...8 {
+        let machine = SimulatedMachine(seed: seed)
+        let file = try UploadRecordFile(
+          of: request(), in: Self.directory, on: machine.startProcess())
+        machine.crash(afterChanges: change)
+        // The process may die during it.
+        let isStored = (try? file.store(record(1))) != nil
+        machine.losePower()
+        let found = try UploadRecordFile(
+          of: request(), in: Self.directory, on: machine.startProcess()
+        ).record
+        #expect(
+          found == record(1) || found == nil && !isStored, "seed \(seed), change \(change)")
+      }
+    }
+  }
+}
