@@ -38,15 +38,14 @@ struct TargetSet {
     let mayBeNumbered = !isExact && !target.isExact
     if mayBeNumbered, request.ifExists == .rename { return nil }
     if let earlier = target.earlier(item.url) {
+      let earlierEntry = Self.inParentheses(earlier.listEntry)
+      let givenTwice = "\(start)\(item.url.redacted) is given twice\(earlierEntry)"
       guard earlier.request != request else {
-        return
-          "\(start)\(item.url.redacted) is given twice\(Self.inParentheses(earlier.listEntry)) and is downloaded "
-          + "once; use --if-exists rename to get two files"
+        return "\(givenTwice) and is downloaded once; use --if-exists rename to get two files"
       }
       throw UsageError(
-        "\(start)\(item.url.redacted) is given twice\(Self.inParentheses(earlier.listEntry)), for one file, "
-          + "\(path), with different options; leave one out, or give --if-exists rename to have both"
-      )
+        "\(givenTwice), for one file, \(path), with different options; leave one out, or give "
+          + "--if-exists rename to have both")
     }
     guard mayBeNumbered, request.ifExists == .update else {
       throw UsageError(

@@ -23,9 +23,9 @@ extension DownloadMachine {
     return assign(&trial) != nil
   }
 
-  /// Assigns a segment to an idle connection. While the rate limit holds bytes back, only bytes that
-  /// no other fetches: to divide or repeat a segment would bring nothing, and what its connection
-  /// has already received beyond the new end would be fetched twice.
+  /// Assigns a segment to an idle connection. While the rate limit holds bytes back, only bytes
+  /// that no other fetches: to divide or repeat a segment would bring nothing, and what its
+  /// connection has already received beyond the new end would be fetched twice.
   private func assign(_ plan: inout SegmentPlan) -> SegmentID? {
     guard heldBack.isEmpty || !plan.unassigned.isEmpty else { return nil }
     return plan.assign(

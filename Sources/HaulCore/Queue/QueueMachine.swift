@@ -130,7 +130,7 @@ package struct QueueMachine: Sendable {
     return refusals
   }
 
-  /// A run that stops to be queued again is no longer ahead of other members.
+  /// A member that stops to be requeued gives up its requested start: it has no precedence now.
   mutating func withdrawStart(of id: TransferID) {
     change(id) { if $0.state == .stopping(.requeue) { $0.facts.storedState.startRequest = nil } }
   }

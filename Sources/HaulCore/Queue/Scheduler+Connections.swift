@@ -62,10 +62,10 @@ extension Scheduler {
 
   private mutating func lowerLimit(_ host: Int, to alive: Int, at now: Instant) -> Int? {
     let former = hosts.states[host].connectionLimit(limits)
-    let cap = max(1, min(alive, hosts.states[host].learnedLimit?.connections ?? alive))
-    hosts.states[host].learnedLimit = (cap, now + Self.learnedLimitLifetime)
+    let limit = max(1, min(alive, hosts.states[host].learnedLimit?.connections ?? alive))
+    hosts.states[host].learnedLimit = (limit, now + Self.learnedLimitLifetime)
     refresh(host)
-    return cap < former ? cap : nil
+    return limit < former ? limit : nil
   }
 
   /// Notes the number of connections that a transfer of the host chose by measuring; kept for the

@@ -68,7 +68,7 @@ package struct TusMachine: UploadMachine {
     return record == nil ? discover() : ask()
   }
 
-  /// The request that deletes an upload from its server; nil if its address is none.
+  /// The request that deletes an upload from its server; nil if its address cannot be read.
   package static func termination(
     of record: UploadRecord, _ request: UploadRequest
   ) -> UploadMessage? {
@@ -236,8 +236,8 @@ package struct TusMachine: UploadMachine {
   ) -> [UploadCommand] {
     let failure = RetryState.Failure(
       error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
-      hasAnswered: hasAnswered,
-      isAttended: isAttended, progressBytes: max(0, offset - offsetAtLastFailure),
+      hasAnswered: hasAnswered, isAttended: isAttended,
+      progressBytes: max(0, offset - offsetAtLastFailure),
       remaining: source.size - offsetAtLastFailure)
     offsetAtLastFailure = offset
     switch retry.failed(failure, at: now, using: &rng) {

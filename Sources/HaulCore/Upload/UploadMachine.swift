@@ -59,8 +59,8 @@ package struct UploadMessage: Sendable, Hashable {
   }
 }
 
-/// What a later run needs to continue an upload. The address is a secret: it is
-/// all that a client needs to write.
+/// What a later run needs to continue an upload. The address is a secret: a client needs nothing
+/// else to write.
 package struct UploadRecord: Sendable, Hashable, Codable {
   /// Where the server takes the bytes.
   package var address: String

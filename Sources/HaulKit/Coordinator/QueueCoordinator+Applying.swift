@@ -91,8 +91,8 @@ extension QueueCoordinator {
     engine.targets.forget(id)
   }
 
-  /// A run that released its slot until its next attempt requests one now. One that has ended with a
-  /// wait runs again without it.
+  /// A run that released its slot until its next attempt requests one now. One that has ended with
+  /// a wait runs again without it.
   private func endWait(_ id: TransferID) {
     if let run = runs.run(of: id), run.end != nil { run.isStartedAgain = true }
     guard runs.isWaitingForSlot(id), engine.scheduler.update({ $0.isPaused(id) }) else { return }

@@ -22,7 +22,7 @@ extension DownloadRun {
     case .requestSlot: await context.report(.slotRequested)
     case .limitHost(let error): await limitHost(error)
     case .pauseHost(let delay):
-      await pauseHost(until: now + delay)
+      await context.pauseHost(host, until: now + delay)
     case .hostFailed(let delay): await hostFailed(nextTrial: delay)
     case .verify(let checksums): verify(checksums)
     case .publish(let version): await publish(version)
@@ -70,10 +70,5 @@ extension DownloadRun {
     helpers.append { [inbox] in
       if (try? await clock.sleep(until: instant)) != nil { inbox.post(.timer(timer, instant)) }
     }
-  }
-
-  private func pauseHost(until instant: Instant) async {
-    engine.scheduler.update { $0.pauseHost(host, until: instant) }
-    await context.report(.hostPaused(until: instant))
   }
 }

@@ -39,8 +39,9 @@ extension DownloadRun {
   func limitHost(_ error: TransferError) async {
     let now = engine.clock.now
     if let limit = engine.scheduler.update({ $0.connectionRefused(for: id, at: now) }) {
+      let connections = limit == 1 ? "1 connection" : "\(limit) connections"
       engine.logger.info(
-        "\(host) is limited to \(limit) connection\(limit == 1 ? "" : "s") for now: \(error.message)",
+        "\(host) is limited to \(connections) for now: \(error.message)",
         metadata: ["transfer": "\(id)"])
       engine.hub.emit(.limited(connections: limit, error: error), of: id, context.identity)
     }

@@ -94,6 +94,12 @@ package final class RunContext: Sendable {
     }
     return await coordinator.handle(report, of: id)
   }
+
+  /// Pauses a host that asked for it, for all transfers and also after a crash.
+  func pauseHost(_ host: String, until instant: Instant) async {
+    engine.scheduler.update { $0.pauseHost(host, until: instant) }
+    await report(.hostPaused(until: instant))
+  }
 }
 
 /// Orders from the manager to a run.

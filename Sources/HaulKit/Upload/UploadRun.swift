@@ -235,11 +235,8 @@ struct UploadRun: ~Copyable {
     let clock = engine.clock
     let due = clock.now + delay
     retryAt = due
-    let (id, host) = (id, host)
-    if error.retryAfter != nil {
-      engine.scheduler.update { $0.pauseHost(host, until: due) }
-      await context.report(.hostPaused(until: due))
-    }
+    let id = id
+    if error.retryAfter != nil { await context.pauseHost(host, until: due) }
     if error.status == nil {
       let now = clock.now
       engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: due) }

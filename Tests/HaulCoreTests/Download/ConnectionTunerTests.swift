@@ -173,21 +173,21 @@ struct ConnectionTunerTests {
 
   @Test(
     "A wait for a reader is not measured: no connection is stopped", arguments: [0, 1 << 20])
-  func heldBack(bytesEach: Int64) {
-    let (tuner, _) = heldBack(samples: 100, bytesEach: bytesEach)
+  func limitedByReader(bytesEach: Int64) {
+    let (tuner, _) = limitedByReader(samples: 100, bytesEach: bytesEach)
     #expect(tuner.target == 8)
   }
 
   @Test("A reader that pauses does not end the doubling")
   func readerRests() {
-    var (tuner, now) = heldBack(samples: 2, bytesEach: 1 << 20)
+    var (tuner, now) = limitedByReader(samples: 2, bytesEach: 1 << 20)
     #expect(tuner.target < 8)
     for _ in 0..<40 {
-      tuner.handle(.measured(Self.heldBack(open: 1, bytes: 1 << 20)), at: now)
+      tuner.handle(.measured(Self.limitedByReader(open: 1, bytes: 1 << 20)), at: now)
       now = now + .milliseconds(100)
     }
     for turn in 0..<40 {
-      let sample = Self.heldBack(open: tuner.target, bytes: Int64(turn) << 20)
+      let sample = Self.limitedByReader(open: tuner.target, bytes: Int64(turn) << 20)
       tuner.handle(.measured(sample), at: now)
       now = now + .milliseconds(100)
     }
@@ -196,18 +196,18 @@ struct ConnectionTunerTests {
 
   /// As many connections as wanted, all delivering at the speed of the reader, sampled ten times a
   /// second.
-  private func heldBack(samples: Int, bytesEach: Int64) -> (ConnectionTuner, Instant) {
+  private func limitedByReader(samples: Int, bytesEach: Int64) -> (ConnectionTuner, Instant) {
     var tuner = ConnectionTuner()
     var now = Instant()
     for turn in 0..<samples {
-      let sample = Self.heldBack(open: tuner.target, bytes: bytesEach * Int64(turn))
+      let sample = Self.limitedByReader(open: tuner.target, bytes: bytesEach * Int64(turn))
       tuner.handle(.measured(sample), at: now)
       now = now + .milliseconds(100)
     }
     return (tuner, now)
   }
 
-  private static func heldBack(open: Int, bytes: Int64) -> ConnectionTuner.Sample {
+  private static func limitedByReader(open: Int, bytes: Int64) -> ConnectionTuner.Sample {
     ConnectionTuner.Sample(
       open: open, delivering: open, bytes: bytes, rest: 1 << 40, limit: 8, isLimitedElsewhere: true)
   }
