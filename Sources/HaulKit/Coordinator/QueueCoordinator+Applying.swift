@@ -74,7 +74,9 @@ extension QueueCoordinator {
     case .ended(let id, let result):
       forget(id)
       if result.state == .completed, runs[id].serverName != nil { runs[id].serverName = nil }
-      waiters.ended.resume(id, result)
+      // A removal ends a wait by its own effect, for the same reason whenever the wait began.
+      let isRemoved = result.state == .cancelled && queue.members[id] == nil
+      if !isRemoved { waiters.ended.resume(id, result) }
     case .groupEnded(let group): waiters.groups.resume(group, true)
     case .removed(let id):
       forget(id)
