@@ -140,7 +140,7 @@ extension ForegroundReport {
   private mutating func update(for event: TransferEvent) {
     let fileIndex = fileIndex(of: event)
     let elapsed = model.elapsed
-    if event.identity?.kind == .upload { summary.areUploads = true }
+    if case .upload = event.identity?.kind { summary.areUploads = true }
     model[fileIndex].apply(event.kind, at: elapsed)
     switch event.kind {
     case .paused: transfers[fileIndex].isPaused = true

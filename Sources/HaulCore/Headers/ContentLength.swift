@@ -11,8 +11,11 @@ package enum ContentLength: Hashable, Sendable {
   /// section allows.
   package init(_ headers: HeaderFields) {
     let lines = headers.values(of: "Content-Length")
-    if lines.count == 1, !lines[0].hasByte(UInt8(ascii: ",")) {
-      self = Self.length(lines[0]).map { .bytes($0) } ?? .invalid
+    // Nearly every response: one line of digits only.
+    if lines.count == 1, lines[0].utf8.allSatisfy(FieldScanner.isDigit),
+      let length = Int64(lines[0])
+    {
+      self = .bytes(length)
       return
     }
     let values = lines.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }

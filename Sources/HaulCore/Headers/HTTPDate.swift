@@ -84,10 +84,17 @@ extension HTTPDate {
     func number(_ index: Int) -> Int64 {
       Int64(bytes[index] - 0x30) * 10 + Int64(bytes[index + 1] - 0x30)
     }
+    /// A loop, as every response has two dates.
     func word(_ index: Int, of words: [StaticString]) -> Int64? {
-      words.firstIndex { word in
-        (0..<3).allSatisfy { word.utf8Start[$0] == bytes[index + $0] }
-      }.map(Int64.init)
+      for (number, word) in words.enumerated() {
+        let letters = word.utf8Start
+        if letters[0] == bytes[index], letters[1] == bytes[index + 1],
+          letters[2] == bytes[index + 2]
+        {
+          return Int64(number)
+        }
+      }
+      return nil
     }
     guard let weekday = word(0, of: shortWeekdays), let month = word(8, of: months) else {
       return nil

@@ -170,6 +170,7 @@ private struct HashTable: Sendable {
   }
 
   /// The slot of an id, or the slot where it would be inserted.
+  @inline(__always)
   private func find(_ bits: UInt64) -> Int {
     var slot = home(bits)
     while ids[slot] != bits, ids[slot] != Self.none { slot = next(slot) }
