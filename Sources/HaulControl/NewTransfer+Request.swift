@@ -45,12 +45,13 @@ extension NewTransfer {
   private func work() throws(Problem) -> TransferRequest.Work {
     switch (url, run) {
     case (let url?, nil): return .download(try download(url))
-    case (nil, let words?):
-      guard words.first?.isEmpty == false else { throw Self.wrong("'run' names no program") }
-      guard !words.contains(where: { $0.hasByte(0) }) else {
+    case (nil, let arguments?):
+      guard arguments.first?.isEmpty == false else { throw Self.wrong("'run' names no program") }
+      guard !arguments.contains(where: { $0.hasByte(0) }) else {
         throw Self.wrong("an argument of 'run' must not contain a NUL")
       }
-      var step = StepRequest(.program(words, directory: try workingDirectory.map(Self.absolute)))
+      let directory = try workingDirectory.map(Self.absolute)
+      var step = StepRequest(.program(arguments, directory: directory))
       step.isIdempotent = isIdempotent ?? false
       return .step(step)
     default: throw Self.wrong("a transfer has either a 'url' or a 'run'")
@@ -159,10 +160,10 @@ extension NewTransfer {
     case .upload:
       throw TransferError(.notYetSupported, "the daemon does not upload yet; use 'haul put'")
     case .step(let step):
-      guard case .program(let words, let directory) = step.action else {
+      guard case .program(let arguments, let directory) = step.action else {
         throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")
       }
-      (run, workingDirectory, isIdempotent) = (words, directory, step.isIdempotent)
+      (run, workingDirectory, isIdempotent) = (arguments, directory, step.isIdempotent)
     }
     (identifier, group) = (request.identifier, request.group)
     priority = request.priority.name

@@ -1,6 +1,6 @@
 package import HaulCore
 
-/// Which notices an event makes, and their words.
+/// Which notices an event makes, and their text.
 extension Notice {
   /// The longest name and text that are shown, in cells of a terminal.
   private static let (nameCells, textCells) = (100, 300)

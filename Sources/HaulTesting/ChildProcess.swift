@@ -25,8 +25,8 @@ package struct ChildProcess: Sendable {
     environment: [String: String], output: Int32, errors: Int32
   ) throws {
     let environment = environment.merging(Self.instruments) { given, _ in given }
-    let words = [program] + arguments
-    pid = try Self.withStrings(words) { arguments in
+    let command = [program] + arguments
+    pid = try Self.withStrings(command) { arguments in
       try Self.withStrings(environment.map { "\($0.key)=\($0.value)" }) { environment in
         try Self.spawn(program, arguments, environment, directory, output, errors)
       }

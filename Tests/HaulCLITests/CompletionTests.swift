@@ -3,8 +3,8 @@ import HaulTesting
 import Testing
 
 @Suite("Data for shell completions and manuals") struct CompletionTests {
-  private func printed(_ words: String...) throws -> String {
-    guard case .print(let text) = try invocation(words) else {
+  private func printed(_ arguments: String...) throws -> String {
+    guard case .print(let text) = try invocation(arguments) else {
       throw UsageError("nothing to print")
     }
     return text

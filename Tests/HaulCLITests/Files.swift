@@ -27,9 +27,9 @@ func refusal(_ arguments: [String], _ sources: CommandSources) -> String? {
 }
 
 /// The message that refuses a whole command line; nil if it is accepted.
-func refusal(_ words: [String], of sources: CommandSources) -> String? {
+func refusal(_ arguments: [String], of sources: CommandSources) -> String? {
   do {
-    _ = try Invocation(words, from: sources)
+    _ = try Invocation(arguments, from: sources)
     return nil
   } catch {
     return error.message

@@ -157,8 +157,8 @@ import Testing
   @Test("verify takes a file and a digest")
   func verify() throws {
     let checksum = try #require(Checksum("md5=00112233445566778899aabbccddeeff"))
-    let words = ["verify", "-q", "f", "--checksum", "MD5=00112233445566778899AABBCCDDEEFF"]
-    guard case .verify(let plan) = try invocation(words) else {
+    let arguments = ["verify", "-q", "f", "--checksum", "MD5=00112233445566778899AABBCCDDEEFF"]
+    guard case .verify(let plan) = try invocation(arguments) else {
       Issue.record("not a verify")
       return
     }
@@ -172,8 +172,8 @@ import Testing
       (["verify", "-h"], "Examples:"), (["help", "get"], "--limit-rate"),
       (["--version"], "haul 0"), (["get", "--version"], "haul 0"),
     ])
-  func help(words: [String], part: String) throws {
-    guard case .print(let text) = try invocation(words) else {
+  func help(arguments: [String], part: String) throws {
+    guard case .print(let text) = try invocation(arguments) else {
       Issue.record("nothing to print")
       return
     }

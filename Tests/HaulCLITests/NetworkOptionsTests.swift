@@ -62,8 +62,8 @@ import Testing
       ["--trust-redirects", "https://a.example"], ["--proxy", "ftp://p"],
       ["--proxy", "http://p:x"],
     ])
-  func refused(words: [String]) {
-    let message = refusal(["get", "https://h/x"] + words)
+  func refused(arguments: [String]) {
+    let message = refusal(["get", "https://h/x"] + arguments)
     #expect(message != nil)
     #expect(message?.contains("not yet supported") == false)
   }

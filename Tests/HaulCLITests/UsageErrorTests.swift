@@ -121,8 +121,8 @@ private let zeros32 = String(repeating: "0", count: 32)
   @Test(
     "a wrong command line is explained in one line",
     arguments: cases)
-  func refused(words: [String], part: String) throws {
-    let message = try #require(refusal(words))
+  func refused(arguments: [String], part: String) throws {
+    let message = try #require(refusal(arguments))
     #expect(message.contains(part), "\(message)")
     #expect(!message.contains("\n") && !message.contains("secret"))
     // One style: no sentence, no full stop.
@@ -156,7 +156,7 @@ private let zeros32 = String(repeating: "0", count: 32)
 
   @Test("a message never repeats secrets of an address or a header")
   func secrets() throws {
-    for words in [
+    for arguments in [
       ["get", "ftp://user:hunter2@h/x?token=hunter2"],
       ["get", "h/x?token=hunter2#hunter2"],
       ["get", "https://user:hunter2@h:99999/x"],
@@ -174,7 +174,7 @@ private let zeros32 = String(repeating: "0", count: 32)
       ["verify", "f", "https://\u{301}user:hunter2@h/x", "--checksum", "md5=\(zeros32)"],
       ["verify", "f", "\u{301}https://user:hunter2@h/x", "--checksum", "md5=\(zeros32)"],
     ] {
-      let message = try #require(refusal(words))
+      let message = try #require(refusal(arguments))
       #expect(!message.contains("hunter2"))
     }
   }

@@ -20,7 +20,7 @@ struct AddCommand: ParsableCommand {
       """)
 
   @Argument(help: ArgumentHelp("What to download; with --run, the program.", valueName: "URL"))
-  var words: [String] = []
+  var arguments: [String] = []
 
   @OptionGroup(title: "Destination") var destination: DestinationOptions
   @OptionGroup(title: "Content") var content: ContentOptions

@@ -8,11 +8,11 @@ enum HelpCompletion {
     if let help = script.firstRange(of: "\n_haul_help() {\n") {
       let rest = help.upperBound..<script.endIndex
       let bash = "    __haul_offer_flags_options -1\n"
-      let words = names.replacing(" ", with: "\\n")
+      let lines = names.replacing(" ", with: "\\n")
       let zsh = "'*:subcommands:'"
       if let end = script[rest].firstRange(of: bash) {
         script.replaceSubrange(
-          end, with: "    __haul_offer_flags_options 1\n    __haul_add_completions -W $'\(words)'\n"
+          end, with: "    __haul_offer_flags_options 1\n    __haul_add_completions -W $'\(lines)'\n"
         )
       } else if let specification = script[rest].firstRange(of: zsh) {
         script.replaceSubrange(specification, with: "':command:(\(names))'")

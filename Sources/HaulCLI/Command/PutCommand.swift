@@ -25,7 +25,7 @@ struct PutCommand: ParsableCommand {
   @Argument(
     help: ArgumentHelp("The files, then the address to upload to.", valueName: "FILE... URL"),
     completion: .file())
-  var words: [String] = []
+  var arguments: [String] = []
 
   @Option(
     help: ArgumentHelp("How to send the file: put or post (default: put).", valueName: "how"),

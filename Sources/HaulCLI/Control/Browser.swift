@@ -11,8 +11,8 @@ enum Browser {
   /// Does not wait: without a desktop environment, `xdg-open` lasts as long as the browser.
   /// - Returns: false when it could not be started.
   static func open(_ url: String) -> Bool {
-    let words = ["xdg-open", url]
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    let command = ["xdg-open", url]
+    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     return haul_spawn_daemon("xdg-open", "/dev/null", &arguments) == 0
   }

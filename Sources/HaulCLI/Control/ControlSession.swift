@@ -105,7 +105,7 @@ struct ControlSession {
         "the daemon \(isNew ? "was started" : "is already running") (pid \(status.pid))\n")
     case .stop: return try await stop(client)
     case .page(let opens): return try await page(opens, client, launcher)
-    case .status: return await show(words(try await client.status()))
+    case .status: return await show(text(try await client.status()))
     }
   }
 
@@ -309,7 +309,7 @@ struct ControlSession {
     return answer.paused + answer.cancelled + answer.removed > 0 ? .stopped : .completed
   }
 
-  private func words(_ status: StatusDocument) -> String {
+  private func text(_ status: StatusDocument) -> String {
     let counts = TransferState.allCases.compactMap { state in
       status.counts[state.rawValue].map { "\(Units.count($0)) \(state.rawValue)" }
     }

@@ -66,9 +66,9 @@ struct DaemonLauncher {
     return Self.systemctl("is-enabled", "--quiet") && Self.systemctl("start")
   }
 
-  private static func systemctl(_ words: String...) -> Bool {
+  private static func systemctl(_ command: String...) -> Bool {
     var arguments: [UnsafeMutablePointer<CChar>?] =
-      (["systemctl", "--user"] + words + ["haul.service"]).map { strdup($0) } + [nil]
+      (["systemctl", "--user"] + command + ["haul.service"]).map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     return haul_run_quietly(&arguments) == 0
   }

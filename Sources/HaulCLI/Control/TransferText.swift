@@ -9,7 +9,7 @@ package enum TransferText {
       ("id", transfer.id.description), ("your name", transfer.identifier),
       ("name", transfer.name), ("url", transfer.url), ("group", transfer.group),
       ("priority", transfer.priority), ("state", transfer.state.rawValue),
-      ("phase", transfer.phase), ("waiting", transfer.waiting?.words),
+      ("phase", transfer.phase), ("waiting", transfer.waiting?.text),
       ("bytes", amount(transfer)),
       ("rate", transfer.state == .running ? Units.rate(transfer.rate) : nil),
       ("time left", transfer.state == .running ? transfer.secondsLeft.map(Units.clock) : nil),
@@ -114,7 +114,7 @@ package enum TransferText {
       case "host-back-off", "host-outage": "it resumes by itself"
       default: "it resumes by itself; haul start \(transfer.id) tries at once"
       }
-    return "\(wait.words); \(advice)"
+    return "\(wait.text); \(advice)"
   }
 
   private static func amount(_ transfer: TransferDocument) -> String? {

@@ -98,11 +98,11 @@ enum Messages {
   static func interrupted(_ cause: Interruption, paused: Int, resumes: Bool) -> String {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
     let remedy = resumes ? "to resume, if the server allows it" : "to send every file again"
-    return "haul: \(cause.words); \(files) not complete; run the same command again \(remedy)"
+    return "haul: \(cause.text); \(files) not complete; run the same command again \(remedy)"
   }
 
   static func interruptedStream(_ cause: Interruption) -> String {
-    "haul: \(cause.words); only a part of the file was written"
+    "haul: \(cause.text); only a part of the file was written"
   }
 
   /// The lines after many files: each failure, then the counts.

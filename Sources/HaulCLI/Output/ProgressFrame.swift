@@ -60,16 +60,16 @@ private struct OverflowLine {
   func text(room: Int, style: FrameStyle) -> String? {
     let all = Units.count(running + waiting)
     let lead = style.unicode ? "…" : "and"
-    let words: [String]
+    let texts: [String]
     switch (running, waiting) {
     case (0, 0): return nil
-    case (0, _): words = ["\(lead) \(all) more waiting"]
-    case (_, 0): words = ["\(lead) \(all) more running"]
+    case (0, _): texts = ["\(lead) \(all) more waiting"]
+    case (_, 0): texts = ["\(lead) \(all) more running"]
     default:
       let parts = "\(Units.count(running)) more running, \(Units.count(waiting)) waiting"
-      words = ["\(lead) \(parts)"]
+      texts = ["\(lead) \(parts)"]
     }
-    let shorter = words + ["\(lead) \(all) more", "+\(all)"]
+    let shorter = texts + ["\(lead) \(all) more", "+\(all)"]
     return shorter.first { TerminalText.width($0) <= room }
       ?? TerminalText.cut("+\(all)", to: room)
   }

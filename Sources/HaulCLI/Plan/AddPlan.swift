@@ -17,14 +17,14 @@ extension AddPlan {
     (json, quiet) = (command.json, command.quiet)
     after = command.queue.after
     if command.run {
-      guard !command.words.isEmpty else { throw UsageError("--run: give the program after --") }
+      guard !command.arguments.isEmpty else { throw UsageError("--run: give the program after --") }
       guard command.destination.output == nil else {
         throw UsageError("-o names the file of a download; --run has none")
       }
       guard command.queue.rateLimit == nil else {
         throw UsageError("--limit-rate is for a download; --run has none")
       }
-      requests = [TransferRequest.step(program: command.words)]
+      requests = [TransferRequest.step(program: command.arguments)]
     } else {
       let plan = try GetPlan(try GetCommand(command), sources)
       guard !plan.output.streams else {
@@ -62,7 +62,7 @@ extension GetCommand {
     } catch {
       throw UsageError(ParserMessage.line(GetCommand.message(for: error)))
     }
-    urls = command.words
+    urls = command.arguments
     (destination, content, credentials) = (
       command.destination, command.content, command.credentials
     )

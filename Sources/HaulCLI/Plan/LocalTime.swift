@@ -95,7 +95,7 @@ package enum LocalTime {
 
 extension TransferDocument.Wait {
   /// Its message, with times of this process's time zone.
-  var words: String {
+  var text: String {
     guard code == "start-time", let until else { return message }
     return "starts at \(LocalTime.text(until))"
   }

@@ -34,14 +34,14 @@ extension NoticeSettings {
       mayBePrivate: mayBePrivate)
   }
 
-  private static func command(_ words: [String]) throws(UsageError) -> [String] {
-    guard let program = words.first else { return [] }
+  private static func command(_ arguments: [String]) throws(UsageError) -> [String] {
+    guard let program = arguments.first else { return [] }
     guard !program.contains(where: \.isWhitespace) else {
       throw UsageError(
         "notify-command: write the program and each argument on a line of its own, each after "
           + "'notify-command ='")
     }
-    return words
+    return arguments
   }
 
   private static func secret(

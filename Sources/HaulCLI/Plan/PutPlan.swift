@@ -10,13 +10,13 @@ package struct PutPlan: Hashable, Sendable {
 extension PutPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(_ command: PutCommand, _ sources: CommandSources) throws(UsageError) {
-    guard let address = command.words.last, command.words.count > 1 else {
+    guard let address = command.arguments.last, command.arguments.count > 1 else {
       throw UsageError("give the files, then the address to upload to: haul put FILE... URL")
     }
     let isTus = address.hasPrefix(Self.tusPrefix)
     let url = try AddressArgument.url(isTus ? String(address.dropFirst(4)) : address)
     let method = isTus ? UploadRequest.Method.tus : command.method ?? .put
-    let files = command.words.dropLast()
+    let files = command.arguments.dropLast()
     let isCollection = url.pathAndQuery.prefix { $0 != "?" }.hasSuffix("/")
     guard files.count == 1 || isCollection || method != .put else {
       throw UsageError(
@@ -52,7 +52,7 @@ extension PutPlan {
     if isTus, command.method != nil {
       throw UsageError("--method is for plain HTTP: with tus+ the protocol says how to send")
     }
-    for file in command.words.dropLast() {
+    for file in command.arguments.dropLast() {
       guard file != "-" else { throw UsageError("standard input (-) is not yet supported") }
       guard !file.isEmpty, !file.utf8.contains(0) else {
         throw UsageError("the name of a file is empty or has a NUL")

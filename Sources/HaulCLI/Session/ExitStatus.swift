@@ -51,7 +51,7 @@ package enum Interruption: Hashable, Sendable {
     }
   }
 
-  var words: String {
+  var text: String {
     switch self {
     case .interrupt: "interrupted"
     case .terminate: "terminated"

@@ -18,10 +18,10 @@ enum Settings {
   ) throws(UsageError) -> Plan {
     guard let file = try SettingsFile.read(sources) else { return try plan(own, sources) }
     let name = Command.configuration.commandName
-    let words = arguments.drop { $0 != name }.dropFirst()
+    let rest = arguments.drop { $0 != name }.dropFirst()
     func command(_ defaults: [Default]) throws(UsageError) -> Command {
       do {
-        return try Command.parse(defaults.map(\.word) + words)
+        return try Command.parse(defaults.map(\.word) + rest)
       } catch {
         throw UsageError("\(file.path): \(ParserMessage.line(Command.message(for: error)))")
       }

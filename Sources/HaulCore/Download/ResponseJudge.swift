@@ -133,17 +133,17 @@ package struct ResponseJudge: Sendable {
 extension ResponseJudge {
   private func failure(for head: ResponseHead, to request: FetchRequest) -> TransferError {
     let retryAfter = RetryAfter.delay(head.headers, now: wallSeconds)
-    func error(_ code: TransferError.Code, _ words: String, retryable: Bool = false)
+    func error(_ code: TransferError.Code, _ text: String, retryable: Bool = false)
       -> TransferError
     {
       TransferError(
-        code, "the server answered \(head.status); \(words)", status: head.status,
+        code, "the server answered \(head.status); \(text)", status: head.status,
         isRetryable: retryable, retryAfter: retryAfter)
     }
     switch head.status {
     case 401:
-      let (words, remedy) = Self.advice(onCredentialsOf: request, from: head)
-      let refused = error(.unauthorized, words)
+      let (text, remedy) = Self.advice(onCredentialsOf: request, from: head)
+      let refused = error(.unauthorized, text)
       return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, "access is forbidden")
     case 404, 410: return error(.notFound, "check the address")
@@ -160,7 +160,7 @@ extension ResponseJudge {
   /// Only for the request's own credentials: a redirect to another origin drops them.
   private static func advice(
     onCredentialsOf request: FetchRequest, from head: ResponseHead
-  ) -> (words: String, TransferError.Remedy?) {
+  ) -> (text: String, TransferError.Remedy?) {
     let authorization = request.headers["authorization"]
     guard head.url.origin == request.url.origin,
       authorization != nil || request.url.credentials != nil

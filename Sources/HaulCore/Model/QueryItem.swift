@@ -59,7 +59,7 @@ struct QueryItem {
 
   private var isSecret: Bool {
     isSigning(inSAS: true) || Self.secrets.contains(name)
-      || Self.secretWords.contains { name.contains($0) }
+      || Self.secretParts.contains { name.contains($0) }
   }
 
   private static let signingPrefixes = ["x-amz-", "x-goog-", "x-oss-", "q-sign", "q-key-time"]
@@ -80,7 +80,7 @@ struct QueryItem {
     "otp", "pin",
   ]
 
-  private static let secretWords = [
+  private static let secretParts = [
     "token", "secret", "password", "passwd", "passphrase", "signature", "credential", "apikey",
     "api_key", "api-key", "accesskey", "access_key", "access-key", "sessionid", "session_id",
     "sessid", "jwt", "bearer", "hmac", "auth-key", "auth_key", "authkey", "pass_phrase", "license",

@@ -35,8 +35,8 @@ extension TransferRequest {
       upload.source = absolute(upload.source)
       request.work = .upload(upload)
     case .step(var step):
-      guard case .program(let words, let path) = step.action else { break }
-      step.action = .program(words, directory: path.map(absolute) ?? directory)
+      guard case .program(let arguments, let path) = step.action else { break }
+      step.action = .program(arguments, directory: path.map(absolute) ?? directory)
       request.work = .step(step)
     }
     return request

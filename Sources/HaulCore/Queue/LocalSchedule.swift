@@ -51,7 +51,7 @@ package struct LocalSchedule: Sendable {
   }
 
   /// When it opens, for a person: `Monday 22:00 (Europe/Berlin)`.
-  package func words(_ seconds: Int64) -> String {
+  package func text(_ seconds: Int64) -> String {
     let reading = reading(at: seconds)
     let (day, minute) = (Int(reading / Self.day), Int(reading % Self.day / 60))
     let name = Schedule.Weekday(rawValue: day).map { "\($0)" } ?? ""

@@ -69,7 +69,7 @@ extension ProgramEnd {
     switch status {
     case .exited(0): return nil
     case .exited(let code): reason = "ended with exit code \(code)"
-    case .signalled(let number): reason = "was ended by \(Self.words(signal: number))"
+    case .signalled(let number): reason = "was ended by \(Self.text(signal: number))"
     case .unknown: reason = "ended, but another part of this process collected its exit status"
     }
     let said =
@@ -84,7 +84,7 @@ extension ProgramEnd {
     11: "SIGSEGV", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
   ]
 
-  private static func words(signal number: Int32) -> String {
+  private static func text(signal number: Int32) -> String {
     "signal \(number)" + (signals[number].map { " (\($0))" } ?? "")
   }
 }

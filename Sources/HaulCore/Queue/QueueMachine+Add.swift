@@ -36,7 +36,7 @@ extension QueueMachine {
     } catch {
       let names = Dictionary(
         additions.map { ($0.id, $0.request.identifier) }, uniquingKeysWith: { $1 })
-      throw TransferError(.dependencyFailed, Self.words(error) { names[$0] ?? nil })
+      throw TransferError(.dependencyFailed, Self.text(error) { names[$0] ?? nil })
     }
     for (name, id) in named { identifiers[name] = id }
     decision.reserve(additions.count)
@@ -81,7 +81,7 @@ extension QueueMachine {
         }
       guard let id else {
         throw TransferError(
-          .dependencyFailed, "its dependency \(dependency.words) is not in the list")
+          .dependencyFailed, "its dependency \(dependency.text) is not in the list")
       }
       after.append(.transfer(id))
     }
@@ -112,7 +112,7 @@ extension QueueMachine {
     decision.add(record)
   }
 
-  static func words(
+  static func text(
     _ cycle: DependencyGraph.Cycle, _ identifier: (TransferID) -> String?
   ) -> String {
     let circle = cycle.ids.map { identifier($0) ?? "\($0)" }
@@ -124,7 +124,7 @@ extension TransferRequest.Dependency {
   /// Nil while it is an identifier.
   var id: TransferID? { if case .transfer(let id) = self { id } else { nil } }
 
-  fileprivate var words: String {
+  fileprivate var text: String {
     switch self {
     case .transfer(let id): "\(id)"
     case .identifier(let identifier): identifier

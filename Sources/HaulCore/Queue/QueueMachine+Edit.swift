@@ -48,7 +48,7 @@ extension QueueMachine {
     do {
       try graph.set(node) { members.dependencyEnd(of: $0) }
     } catch {
-      throw TransferError(.dependencyFailed, Self.words(error) { members[$0]?.facts.identifier })
+      throw TransferError(.dependencyFailed, Self.text(error) { members[$0]?.facts.identifier })
     }
     if file.new != file.old {
       if let old = file.old { targets.release(old, of: id) }

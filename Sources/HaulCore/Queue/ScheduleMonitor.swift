@@ -57,7 +57,7 @@ package struct ScheduleMonitor: Sendable {
       state.isOpen
       ? nil
       : .schedule(
-        Self.words(state.until.map { localSchedule.words($0) }), until: state.until.map(Double.init)
+        Self.text(state.until.map { localSchedule.text($0) }), until: state.until.map(Double.init)
       )
     let end = state.until.map(Double.init) ?? .infinity
     last = LastCheck(instant: now, span: wallSeconds..<max(end, wallSeconds))
@@ -65,7 +65,7 @@ package struct ScheduleMonitor: Sendable {
     nextCheck = now + max(.seconds(min(left, Self.period / .seconds(1))), Self.shortest)
   }
 
-  private static func words(_ opening: String?) -> String {
+  private static func text(_ opening: String?) -> String {
     opening.map { "outside the schedule until \($0)" }
       ?? "the schedule has no open window"
   }

@@ -87,13 +87,13 @@ public enum WaitReason: Hashable, Sendable {
     case .retry(let time): "retrying in \(Self.seconds(time - wallSeconds)) s"
     case .dependency(let other, isBlocked: true): "the dependency \(other) was not completed"
     case .dependency(let other, isBlocked: false): "waiting for \(other)"
-    case .diskFull(let shortage): shortage.words
+    case .diskFull(let shortage): shortage.text
     case .directoryMissing(let path, foundDevice: nil): "the directory \(path) is missing"
     case .directoryMissing(let path, foundDevice: .some):
       "the file system of \(path) is not mounted"
     case .offline: "there is no network"
     case .startTime(let until): "starts at \(Self.time(until))"
-    case .schedule(let words, _): words
+    case .schedule(let text, _): text
     case .suspended: "the queue is suspended"
     }
   }
@@ -113,7 +113,7 @@ public enum WaitReason: Hashable, Sendable {
 }
 
 extension WaitReason.Shortage {
-  fileprivate var words: String {
+  fileprivate var text: String {
     guard let free else { return "the disk is full" }
     // With a quota, or space reserved for the superuser, the number of free bytes does not help.
     guard !isDoubtful else { return "the disk refuses more bytes although it reports free space" }

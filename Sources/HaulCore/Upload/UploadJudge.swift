@@ -77,10 +77,10 @@ package struct UploadJudge: Sendable {
   }
 
   func error(
-    _ code: TransferError.Code, _ head: ResponseHead, _ words: String, isRetryable: Bool = false
+    _ code: TransferError.Code, _ head: ResponseHead, _ text: String, isRetryable: Bool = false
   ) -> TransferError {
     TransferError(
-      code, "the server answered \(head.status); \(words)", status: head.status,
+      code, "the server answered \(head.status); \(text)", status: head.status,
       isRetryable: isRetryable, retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
   }
 }

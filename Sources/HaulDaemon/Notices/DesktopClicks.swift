@@ -157,8 +157,8 @@ package actor DesktopClicks {
       throw TransferError(.io, "\(TerminalText.escaped(folder)) is no directory any more")
     }
     // Other programs get an environment without the password too.
-    let words = ["env", "-u", "HAUL_PASSWORD", "setsid", "--fork", "xdg-open", folder]
-    var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+    let command = ["env", "-u", "HAUL_PASSWORD", "setsid", "--fork", "xdg-open", folder]
+    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
     guard haul_run_quietly(&arguments) == 0 else {
       throw TransferError(.io, "cannot run env and setsid --fork; check that they are installed")

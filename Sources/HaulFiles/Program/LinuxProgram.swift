@@ -155,11 +155,11 @@
 
     /// Nil if the pipe closes without a report.
     private static func read(_ report: Descriptor) -> haul_report? {
-      var words = haul_report()
+      var found = haul_report()
       let size = MemoryLayout<haul_report>.size
       var count: Int
-      repeat { count = Glibc.read(report.number, &words, size) } while count == -1 && errno == EINTR
-      return count == size ? words : nil
+      repeat { count = Glibc.read(report.number, &found, size) } while count == -1 && errno == EINTR
+      return count == size ? found : nil
     }
   }
 

@@ -150,11 +150,11 @@ extension QueueCoordinator {
 
   private func driver(of step: StepRequest, _ id: TransferID) -> any TransferDriver {
     switch step.action {
-    case .program(let words, let directory):
+    case .program(let arguments, let directory):
       guard let programs = engine.programs else { break }
       runs.run(of: id)?.cannotPause = !step.isIdempotent
       return ProgramDriver(
-        ProgramCommand(id: id, arguments: words, directory: directory), engine, programs,
+        ProgramCommand(id: id, arguments: arguments, directory: directory), engine, programs,
         isIdempotent: step.isIdempotent)
     case .named(let name, let input):
       guard let closure = steps[name] else { break }

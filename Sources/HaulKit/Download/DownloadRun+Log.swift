@@ -39,7 +39,7 @@ extension DownloadRun {
     var metadata: Logger.Metadata = ["transfer": "\(id)"]
     if let rate = choice.rate { metadata["rate"] = "\(Int64(rate))" }
     let number = choice.connections == 1 ? "1 connection" : "\(choice.connections) connections"
-    engine.logger.debug("\(number): \(choice.reason.words)", metadata: metadata)
+    engine.logger.debug("\(number): \(choice.reason.text)", metadata: metadata)
   }
 
   func log(lost error: TransferError) {
@@ -50,7 +50,7 @@ extension DownloadRun {
 }
 
 extension ConnectionChoice.Reason {
-  fileprivate var words: String {
+  fileprivate var text: String {
     switch self {
     case .limit: "the limit is reached"
     case .noGain: "one more would gain too little"

@@ -99,7 +99,7 @@ extension TransferList.Row {
     case .step(let step):
       switch step.action {
       case .named(let text, _): name = text
-      case .program(let words, _): apply(path: words.first ?? name)
+      case .program(let arguments, _): apply(path: arguments.first ?? name)
       }
     }
     if let result = record.result, record.storedState.status.end != nil { apply(result) }

@@ -52,7 +52,7 @@ extension RunEnd {
     case (.failure, .cancel):
       self = .finished(TransferResult(state: .cancelled, duration: duration))
     case (.failure(let error), _):
-      let own = error as? TransferError ?? TransferError(.io, "the step failed: \(error.words)")
+      let own = error as? TransferError ?? TransferError(.io, "the step failed: \(error.text)")
       self = .finished(TransferResult(state: .failed, duration: duration, error: own))
     }
   }
@@ -60,5 +60,5 @@ extension RunEnd {
 
 extension Error {
   /// Its description for people, if it has one.
-  fileprivate var words: String { (self as? any LocalizedError)?.errorDescription ?? "\(self)" }
+  fileprivate var text: String { (self as? any LocalizedError)?.errorDescription ?? "\(self)" }
 }

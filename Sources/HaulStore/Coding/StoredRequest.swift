@@ -54,7 +54,7 @@ struct StoredStep: Codable, Hashable {
   init(_ step: StepRequest) {
     switch step.action {
     case .named(let name, let input): (self.name, self.input) = (name, input)
-    case .program(let words, let directory): (program, self.directory) = (words, directory)
+    case .program(let arguments, let directory): (program, self.directory) = (arguments, directory)
     }
     isIdempotent = nilIfEqual(step.isIdempotent, to: false)
   }

@@ -7,9 +7,9 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
 
 @Suite("Options for credentials") struct CredentialOptionTests {
   private func authorization(
-    _ words: [String], url: String = "https://h/x", _ sources: CommandSources
+    _ arguments: [String], url: String = "https://h/x", _ sources: CommandSources
   ) throws -> String? {
-    try plan(words + [url], sources).requests[0].header("Authorization")
+    try plan(arguments + [url], sources).requests[0].header("Authorization")
   }
 
   @Test(
@@ -17,17 +17,17 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
   func order() throws {
     var files = ["p": "from file\nnot this", "/n": "machine h login me password listed"]
     var environment = ["HAUL_PASSWORD": "variable", "NETRC": "/n"]
-    let words = ["--user", "me"]
-    func value(_ words: [String]) throws -> String? {
-      try authorization(words, sources(files, environment: environment, password: "asked"))
+    let arguments = ["--user", "me"]
+    func value(_ arguments: [String]) throws -> String? {
+      try authorization(arguments, sources(files, environment: environment, password: "asked"))
     }
-    #expect(try value(words + ["--password-file", "p"]) == basic("me:from file"))
-    #expect(try value(words) == basic("me:variable"))
+    #expect(try value(arguments + ["--password-file", "p"]) == basic("me:from file"))
+    #expect(try value(arguments) == basic("me:variable"))
     environment["HAUL_PASSWORD"] = nil
-    #expect(try value(words) == basic("me:listed"))
+    #expect(try value(arguments) == basic("me:listed"))
     #expect(try value(["--user", "you"]) == basic("you:asked"))
     files["/n"] = nil
-    #expect(try value(words) == basic("me:asked"))
+    #expect(try value(arguments) == basic("me:asked"))
   }
 
   @Test("without a password and without a terminal, nothing starts")
@@ -52,8 +52,8 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     let text =
       "machine a login u password 1\nmachine b login v password 2\nmachine b login w password 3"
     let files = sources(["/home/me/.netrc": text], environment: ["HOME": "/home/me"])
-    let words = ["--netrc", "https://a/1", "http://b:8080/2", "https://c/3", "https://w@b/4"]
-    let requests = try plan(words + ["https://own:pw@a/5"], files).requests
+    let arguments = ["--netrc", "https://a/1", "http://b:8080/2", "https://c/3", "https://w@b/4"]
+    let requests = try plan(arguments + ["https://own:pw@a/5"], files).requests
     #expect(
       requests.map { $0.header("Authorization") } == [
         basic("u:1"), basic("v:2"), nil, basic("w:3"), nil,
@@ -76,8 +76,8 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
   func cookies() throws {
     let jar = "a\tFALSE\t/\tFALSE\t0\tin\tfile\nb\tFALSE\t/\tFALSE\t50\told\t1\n"
     let files = sources(["jar": jar], wallSeconds: 100)
-    let words = ["--cookie", "x=1; y=2", "--cookie=z=", "--cookie-file", "jar"]
-    let requests = try plan(words + ["https://a/", "https://b/"], files).requests
+    let arguments = ["--cookie", "x=1; y=2", "--cookie=z=", "--cookie-file", "jar"]
+    let requests = try plan(arguments + ["https://a/", "https://b/"], files).requests
     #expect(requests.map { $0.header("Cookie") } == ["x=1; y=2; z=; in=file", "x=1; y=2; z="])
     let only = try plan(["--cookie-file", "jar", "https://b/"], files).requests
     #expect(only[0].headers.isEmpty)
@@ -103,9 +103,9 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
       (["--user", "u", "https://me:secret@h/y"], "the address has a user name"),
       (["--bearer-file", "f", "https://me:secret@h/y"], "the address has a user name"),
     ])
-  func refused(words: [String], part: String) throws {
+  func refused(arguments: [String], part: String) throws {
     let files = sources(["f": "token"], environment: [:], password: "secret")
-    let message = try #require(refusal(words + ["https://h/x"], files))
+    let message = try #require(refusal(arguments + ["https://h/x"], files))
     #expect(message.contains(part), "\(message)")
     #expect(!message.contains("secret") && !message.contains("token\n"))
   }

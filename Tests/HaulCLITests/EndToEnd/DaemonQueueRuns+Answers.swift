@@ -46,11 +46,11 @@ extension DaemonQueueRuns {
       while try await fixture.state(of: id).state != .running {}
       let paused = try await fixture.haul("pause", id)
       #expect(paused.status == 0)
-      let words = "it runs to its end; haul cancel \(id) ends it now"
-      #expect(paused.errors.contains(words), "\(paused.errors)")
+      let text = "it runs to its end; haul cancel \(id) ends it now"
+      #expect(paused.errors.contains(text), "\(paused.errors)")
       let state = try await fixture.state(of: id)
       #expect(state.state == .stopping && state.runsToEnd)
-      #expect(try await fixture.haul("explain", id).output.contains(words))
+      #expect(try await fixture.haul("explain", id).output.contains(text))
       #expect(try await fixture.haul("cancel", id).status == 0)
       #expect(try await fixture.state(of: id).state == .cancelled)
     }
@@ -206,8 +206,8 @@ extension DaemonQueueRuns {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("cancel", ids.b).status == 0)
       let blocked = try await fixture.add("/b", "-o", "later", "--after", ids.b)
-      for words in [["start", "--force", blocked], ["retry", blocked]] {
-        let result = try await fixture.work.haul(words, environment: fixture.environment)
+      for arguments in [["start", "--force", blocked], ["retry", blocked]] {
+        let result = try await fixture.work.haul(arguments, environment: fixture.environment)
         #expect(result.status == 0)
         #expect(result.errors.contains("haul retry \(ids.b)"), "\(result.errors)")
       }

@@ -101,11 +101,11 @@ struct DaemonQueueRuns {
       let transfer = try await fixture.state(of: a)
       #expect(transfer.waiting?.code == "start-time")
       #expect(transfer.startsAt != nil && transfer.waiting?.until == transfer.startsAt)
-      let words = "starts at 2100-01-01 12:00"
-      #expect(try await fixture.haul("list").output.contains("queued: \(words)"))
+      let text = "starts at 2100-01-01 12:00"
+      #expect(try await fixture.haul("list").output.contains("queued: \(text)"))
       #expect(
         try await fixture.haul("explain", a).output.contains(
-          "\(words); haul start \(a) lets it start"))
+          "\(text); haul start \(a) lets it start"))
       #expect(try await fixture.haul("set", a, "--at", "2101-01-01T12:00").status == 0)
       #expect(try await fixture.haul("show", a).output.contains("starts     2101-01-01 12:00"))
       #expect(try await fixture.haul("set", a, "--at", "now").status == 0)

@@ -23,8 +23,8 @@ extension ExampleRuns {
   func slots() async throws {
     try await CommandFixture.with { fixture in
       // Seven presses at once, then the end.
-      let words = ["-c", "printf xxxxxxxq | '\(program("SlotMachine"))'"]
-      let result = try await CommandRun(words, in: fixture.directory, program: "/bin/sh").end()
+      let arguments = ["-c", "printf xxxxxxxq | '\(program("SlotMachine"))'"]
+      let result = try await CommandRun(arguments, in: fixture.directory, program: "/bin/sh").end()
       #expect(result.status == 0, "\(result.errors)")
       let drawing = Drawing(result.output)
       drawing.expectSound()

@@ -87,9 +87,9 @@ struct ExampleRuns {
           Fault(.stallBeforeHead, when: .init(firstRequest: 2)),
         ])
       let lines = try Self.fifo(fixture.path("lines"))
-      let words = [fixture.directory, fixture.server.url("/a"), fixture.server.url("/b")]
+      let arguments = [fixture.directory, fixture.server.url("/a"), fixture.server.url("/b")]
       let run = try await CommandRun(
-        ["-c", "exec '\(program("DownloadQueue"))' \"$@\" < lines", "sh"] + words,
+        ["-c", "exec '\(program("DownloadQueue"))' \"$@\" < lines", "sh"] + arguments,
         in: fixture.directory, program: "/bin/sh")
       try await fixture.server.waitForHeld("/a")
       #expect(fixture.server.snapshot.requests("/b").isEmpty)
@@ -133,9 +133,9 @@ struct ExampleRuns {
           Fault(.stall(after: 2 << 20), when: .request(1)),
           Fault(.stallBeforeHead, when: .init(firstRequest: 2)),
         ])
-      let words = [fixture.directory, fixture.server.url("/a"), fixture.server.url("/b")]
+      let arguments = [fixture.directory, fixture.server.url("/a"), fixture.server.url("/b")]
       let first = try await CommandRun(
-        words, in: fixture.directory, program: program("DurableQueue"))
+        arguments, in: fixture.directory, program: program("DurableQueue"))
       try await fixture.server.waitForHeld("/a")
       try await fixture.server.waitUntil { $0.requests("/b").contains { $0.outcome == .completed } }
       // Bytes without a claim must be received again.
@@ -146,7 +146,7 @@ struct ExampleRuns {
       first.send(SIGKILL)
       #expect(await first.end().status == 128 + SIGKILL)
       fixture.server.setFaults("/a", [])
-      let second = try await run("DurableQueue", words, in: fixture)
+      let second = try await run("DurableQueue", arguments, in: fixture)
       #expect(second.status == 0, "\(second.errors)")
       #expect(second.output.hasPrefix("2 in the list\n"))
       let reused = try #require(Self.reused("a", second, in: fixture), "\(second.output)")

@@ -10,8 +10,8 @@ struct LimitRuns {
   private func run(
     _ shell: String, _ arguments: [String], _ fixture: CommandFixture
   ) async throws -> CommandResult {
-    let words = ["-c", "\(shell); exec \"$0\" \"$@\"", CommandRun.executable.path] + arguments
-    return await (try await CommandRun(words, in: fixture.directory, program: "/bin/sh")).end()
+    let command = ["-c", "\(shell); exec \"$0\" \"$@\"", CommandRun.executable.path] + arguments
+    return await (try await CommandRun(command, in: fixture.directory, program: "/bin/sh")).end()
   }
 
   @Test(

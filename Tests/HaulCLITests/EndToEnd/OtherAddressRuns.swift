@@ -24,15 +24,15 @@ struct OtherAddressRuns {
   /// Runs `get` with these arguments until bytes of the first file have arrived, and ends it with
   /// the signal.
   private func interrupted(
-    by signal: Int32, _ words: [String],
+    by signal: Int32, _ arguments: [String],
     _ body: (CommandFixture) async throws -> Void
   ) async throws {
     try await CommandFixture.with(
       Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
       Self.image("/b/disk.img", Self.b)
     ) { fixture in
-      let words = words.map { $0.replacing("A", with: fixture.server.url("/a/disk.img")) }
-      let run = try await CommandRun(["get", "--json"] + words, in: fixture.directory)
+      let arguments = arguments.map { $0.replacing("A", with: fixture.server.url("/a/disk.img")) }
+      let run = try await CommandRun(["get", "--json"] + arguments, in: fixture.directory)
       try await run.reach(bytes: 256 << 10)
       run.send(signal)
       _ = await run.end()
@@ -47,10 +47,10 @@ struct OtherAddressRuns {
     "After SIGINT and SIGKILL, over one and eight connections", arguments: [SIGINT, SIGKILL],
     ["1", "8"])
   func sameTarget(signal: Int32, connections: String) async throws {
-    let words = ["-o", "z", "-x", connections] + Self.split
-    try await interrupted(by: signal, words + ["A"]) { fixture in
+    let arguments = ["-o", "z", "-x", connections] + Self.split
+    try await interrupted(by: signal, arguments + ["A"]) { fixture in
       let url = fixture.server.url("/b/disk.img")
-      let run = try await CommandRun(["get"] + words + [url], in: fixture.directory)
+      let run = try await CommandRun(["get"] + arguments + [url], in: fixture.directory)
       let result = await run.end()
       #expect(result.status == 0, "\(result.errors)")
       // Bytes without a claim are lost when it is killed.
@@ -66,7 +66,7 @@ struct OtherAddressRuns {
 
   @Test("In a list with an edited line", arguments: [SIGINT, SIGKILL])
   func list(signal: Int32) async throws {
-    let words = ["-x", "1", "-i", "list"]
+    let arguments = ["-x", "1", "-i", "list"]
     try await CommandFixture.with(
       Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
       Self.image("/b/disk.img", Self.b)
@@ -76,12 +76,12 @@ struct OtherAddressRuns {
           .write(to: URL(filePath: fixture.path("list")))
       }
       try write("/a/disk.img")
-      let run = try await CommandRun(["get", "--json"] + words, in: fixture.directory)
+      let run = try await CommandRun(["get", "--json"] + arguments, in: fixture.directory)
       try await run.reach(bytes: 256 << 10)
       run.send(signal)
       _ = await run.end()
       try write("/b/disk.img")
-      let result = try await fixture.haul(["get"] + words)
+      let result = try await fixture.haul(["get"] + arguments)
       #expect(result.status == 0, "\(result.errors)")
       try fixture.expectWhole("z", length: Self.length, seed: Self.b)
     }

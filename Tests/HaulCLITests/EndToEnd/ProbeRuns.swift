@@ -56,8 +56,8 @@ import Testing
       Self.expectReported(probed, answers: ["500", "206"])
     }
     try await CommandFixture.with(busy) { fixture in
-      let words = ["get", "-v", "-x", "1", "--remote-name", fixture.server.url("/file.bin")]
-      Self.expectReported(try await fixture.haul(words), answers: ["500", "206"])
+      let arguments = ["get", "-v", "-x", "1", "--remote-name", fixture.server.url("/file.bin")]
+      Self.expectReported(try await fixture.haul(arguments), answers: ["500", "206"])
     }
   }
 

@@ -66,17 +66,17 @@ private enum OwnHosts {
     let lines = addresses.map { "\($0) \(name)\n" }.joined()
     try lines.write(toFile: hosts, atomically: true, encoding: .utf8)
     let url = fixture.server.url("/file.bin", host: name)
-    let words = [CommandRun.executable.path, "get", "--json", url] + options
-    return try await run(words, hosts: hosts, in: fixture.directory)
+    let arguments = [CommandRun.executable.path, "get", "--json", url] + options
+    return try await run(arguments, hosts: hosts, in: fixture.directory)
   }
 
   private static func run(
-    _ words: [String], hosts: String, in directory: String
+    _ arguments: [String], hosts: String, in directory: String
   ) async throws -> CommandResult {
     let script = #"mount --bind "$0" /etc/hosts && exec "$@""#
     let rights = geteuid() == 0 ? "-m" : "-rm"
     return try await CommandRun(
-      [rights, "/bin/sh", "-c", script, hosts] + words, in: directory, program: unshare
+      [rights, "/bin/sh", "-c", script, hosts] + arguments, in: directory, program: unshare
     ).end()
   }
 

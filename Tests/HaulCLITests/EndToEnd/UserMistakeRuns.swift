@@ -66,12 +66,12 @@ import Testing
       ),
       (["-d", "file/x"], "Not a directory"),
     ])
-  func places(options: [String], words: String) async throws {
+  func places(options: [String], text: String) async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try Data().write(to: URL(filePath: fixture.path("file")))
       let result = try await fixture.haul(["get", fixture.server.url("/file.bin")] + options)
       #expect(result.status == 1)
-      #expect(result.errors.contains(words), "\(result.errors)")
+      #expect(result.errors.contains(text), "\(result.errors)")
       #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }

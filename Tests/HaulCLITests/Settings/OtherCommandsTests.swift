@@ -3,16 +3,16 @@ import HaulCore
 import Testing
 
 @Suite("The configuration file with commands other than get") struct OtherCommandsTests {
-  private func probe(_ words: [String], _ text: String) throws -> ProbePlan {
-    let all = ["probe"] + words + ["https://h/x"]
+  private func probe(_ arguments: [String], _ text: String) throws -> ProbePlan {
+    let all = ["probe"] + arguments + ["https://h/x"]
     guard case .probe(let plan) = try Invocation(all, from: SettingsTests.files(text)) else {
       throw UsageError("that is not a probe")
     }
     return plan
   }
 
-  private func verify(_ words: [String], _ text: String) throws -> VerifyPlan {
-    let all = ["verify", "f", "--checksum", "md5=\(digest)"] + words
+  private func verify(_ arguments: [String], _ text: String) throws -> VerifyPlan {
+    let all = ["verify", "f", "--checksum", "md5=\(digest)"] + arguments
     guard case .verify(let plan) = try Invocation(all, from: SettingsTests.files(text)) else {
       throw UsageError("that is not a verify")
     }
@@ -58,8 +58,8 @@ import Testing
 
   @Test("add ignores limit-rate, which is the limit of all transfers together")
   func rateOfAll() throws {
-    func add(_ words: [String]) throws -> AddPlan {
-      let all = ["add"] + words + ["https://h/x"]
+    func add(_ arguments: [String]) throws -> AddPlan {
+      let all = ["add"] + arguments + ["https://h/x"]
       guard
         case .control(.add(let plan)) = try Invocation(
           all, from: SettingsTests.files("limit-rate = 5\nconnections = 3"))
@@ -81,11 +81,11 @@ import Testing
   @Test("an invalid file stops them too, but not help")
   func wrong() throws {
     let known = SettingsTests.files("conections = 3")
-    for words in [["verify", "f", "--checksum", "md5=\(digest)"], ["probe", "https://h/x"]] {
-      #expect(refusal(words, of: known)?.hasPrefix("\(SettingsTests.path): line 1: ") == true)
+    for arguments in [["verify", "f", "--checksum", "md5=\(digest)"], ["probe", "https://h/x"]] {
+      #expect(refusal(arguments, of: known)?.hasPrefix("\(SettingsTests.path): line 1: ") == true)
     }
-    for words in [["get", "-h"], ["help", "get"], ["--version"]] {
-      #expect(refusal(words, of: known) == nil)
+    for arguments in [["get", "-h"], ["help", "get"], ["--version"]] {
+      #expect(refusal(arguments, of: known) == nil)
     }
     let proxy = SettingsTests.files("quiet\nproxy = ftp://p")
     let message = refusal(["probe", "https://h/x"], of: proxy)

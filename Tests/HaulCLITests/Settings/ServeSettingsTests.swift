@@ -4,8 +4,8 @@ import HaulCore
 import Testing
 
 @Suite("The configuration file of haul serve") struct ServeSettingsTests {
-  private func serve(_ words: [String], _ sources: CommandSources) throws -> ServePlan {
-    guard case .serve(let plan) = try Invocation(["serve"] + words, from: sources) else {
+  private func serve(_ arguments: [String], _ sources: CommandSources) throws -> ServePlan {
+    guard case .serve(let plan) = try Invocation(["serve"] + arguments, from: sources) else {
       throw UsageError("that is not serve")
     }
     return plan

@@ -95,13 +95,13 @@ import Testing
       ("http1.1", ["--http2"]), ("header = Cookie: x", ["--cookie", "a=b"]),
       ("user = u", ["-H", "Authorization: x"]), ("cookie = a=b", ["-H", "Cookie: x"]),
     ])
-  func wins(text: String, words: [String]) throws {
+  func wins(text: String, arguments: [String]) throws {
     var known = files(text, ["t": "token", "none": "other"])
     known.environment["HAUL_PASSWORD"] = "p"
     var bare = known
     bare.environment["HOME"] = nil
-    let words = words + ["https://h/x"]
-    let (with, without) = (try plan(words, known), try plan(words, bare))
+    let arguments = arguments + ["https://h/x"]
+    let (with, without) = (try plan(arguments, known), try plan(arguments, bare))
     #expect(with == without)
   }
 

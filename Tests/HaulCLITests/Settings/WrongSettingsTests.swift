@@ -38,10 +38,10 @@ import Testing
       ("quiet\rjson", "line 1: the line contains a NUL or a carriage return"),
     ])
   func refused(text: String, part: String) throws {
-    for words in [["get", "https://h/x"], ["probe", "https://h/x"]] {
+    for arguments in [["get", "https://h/x"], ["probe", "https://h/x"]] {
       // Only `get` accepts a digest.
-      if words[0] == "probe", text.hasPrefix("checksum") { continue }
-      let message = try #require(refusal(words, of: files(text)))
+      if arguments[0] == "probe", text.hasPrefix("checksum") { continue }
+      let message = try #require(refusal(arguments, of: files(text)))
       #expect(message.hasPrefix("\(SettingsTests.path): \(part)"), "\(message)")
       #expect(!message.contains("\n"))
     }

@@ -67,9 +67,9 @@ struct ListTableTests {
       (.cancelled, "haul retry 4FZ0ABCD"), (.completed, "haul restart 4FZ0ABCD"),
       (.queued, "when a slot is free"), (.running, "nothing is needed"),
     ])
-  func explains(state: TransferState, words: String) throws {
+  func explains(state: TransferState, part: String) throws {
     let text = TransferText.explanation(try transfer("x", state))
-    #expect(text.contains(words))
+    #expect(text.contains(part))
     #expect(text.split(separator: "\n").count == 1)
   }
 
@@ -83,13 +83,13 @@ struct ListTableTests {
       (.dependencyFailed, "retry the dependency first, then: haul retry 4FZ0ABCD"),
       (.tls, "haul retry 4FZ0ABCD tries again"),
     ] as [(TransferError.Code, String)])
-  func explainsFailures(code: TransferError.Code, words: String) throws {
+  func explainsFailures(code: TransferError.Code, part: String) throws {
     let error = TransferDocument.Failure(
       code: code, message: "why", status: nil, isRetryable: false)
     let text = TransferText.explanation(
       try transfer("x", .failed, error: error, url: "http://localhost/x"))
     #expect(text.hasPrefix("x failed: why; "))
-    #expect(text.contains(words))
+    #expect(text.contains(part))
   }
 
   @Test("a program that failed or completed is run again, because it keeps no bytes")
@@ -123,13 +123,13 @@ struct ListTableTests {
   @Test(
     "a transfer that was started says so while it waits, and is not told to start again",
     arguments: [("first", "before all others"), ("forced", "beyond the limits")])
-  func explainsStarted(start: String, words: String) throws {
+  func explainsStarted(start: String, part: String) throws {
     var started = try transfer("x", .queued, waiting: wait("slot", "why"))
     started.start = start
     let text = TransferText.explanation(started)
-    #expect(text.hasPrefix("x was started \(words), and waits: why; "))
+    #expect(text.hasPrefix("x was started \(part), and waits: why; "))
     #expect(text.contains("--force") == (start == "first"))
-    #expect(TransferText.details(started).contains("started    \(words)"))
+    #expect(TransferText.details(started).contains("started    \(part)"))
   }
 
   @Test(
@@ -138,10 +138,10 @@ struct ListTableTests {
       (nil, "haul start 4FZ0ABCD lets"), ("suspended", "haul start --force 4FZ0ABCD"),
       ("schedule", "haul start --force 4FZ0ABCD"),
     ])
-  func explainsStartTime(next: String?, words: String) throws {
+  func explainsStartTime(next: String?, part: String) throws {
     var waiting = wait("start-time", "starts later")
     waiting.next = next
-    #expect(TransferText.explanation(try transfer("x", .queued, waiting: waiting)).contains(words))
+    #expect(TransferText.explanation(try transfer("x", .queued, waiting: waiting)).contains(part))
     var blocked = try transfer("x", .queued, waiting: wait("dependency", "waiting for y"))
     blocked.startsAt = 1
     #expect(TransferText.explanation(blocked).contains("it waits for its start time"))
@@ -153,9 +153,9 @@ struct ListTableTests {
       ("slot", "haul start --force"), ("suspended", "haul unsuspend"), ("offline", "a network"),
       ("disk-full", "enough room"), ("retry", "haul start 4FZ0ABCD tries at once"),
     ])
-  func explainsWaits(code: String, words: String) throws {
+  func explainsWaits(code: String, part: String) throws {
     let text = TransferText.explanation(try transfer("x", .queued, waiting: wait(code, "why")))
     #expect(text.hasPrefix("x waits: why; "))
-    #expect(text.contains(words))
+    #expect(text.contains(part))
   }
 }

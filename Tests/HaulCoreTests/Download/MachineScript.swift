@@ -22,7 +22,7 @@ struct MachineScript {
   }
 
   mutating func send(_ event: DownloadMachine.Event) -> [String] {
-    machine.handle(event, plan: &plan, at: now, using: &generator).map(Self.words)
+    machine.handle(event, plan: &plan, at: now, using: &generator).map(Self.text)
   }
 
   mutating func start() -> [String] { send(.start(nil)) }
@@ -119,9 +119,9 @@ struct MachineScript {
 }
 
 extension MachineScript {
-  static func words(_ command: DownloadMachine.Command) -> String {
+  static func text(_ command: DownloadMachine.Command) -> String {
     switch command {
-    case .open(let id, let fetch): "open \(id.number) \(words(fetch))"
+    case .open(let id, let fetch): "open \(id.number) \(text(fetch))"
     case .receive(let id, let body, let version):
       "receive \(id.number) \(body.start)\(version == nil ? "" : " new")"
     case .compare(let id, let range):
@@ -153,17 +153,17 @@ extension MachineScript {
     }
   }
 
-  private static func words(_ fetch: FetchRequest) -> String {
-    var words = "whole"
+  private static func text(_ fetch: FetchRequest) -> String {
+    var text = "whole"
     if let first = fetch.firstByte {
-      words = "\(first)-\(fetch.lastByte.map { "\($0)" } ?? "")"
+      text = "\(first)-\(fetch.lastByte.map { "\($0)" } ?? "")"
     }
-    if fetch.ifRange != nil { words += " if" }
+    if fetch.ifRange != nil { text += " if" }
     if fetch.url.absoluteString != address {
       let query = fetch.url.absoluteString.drop { $0 != "?" }
-      words += " at \(fetch.url.origin.host)\(query)"
+      text += " at \(fetch.url.origin.host)\(query)"
     }
-    if fetch.headers["Cookie"] != nil { words += " with cookie" }
-    return words
+    if fetch.headers["Cookie"] != nil { text += " with cookie" }
+    return text
   }
 }

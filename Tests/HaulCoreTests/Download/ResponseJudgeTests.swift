@@ -73,25 +73,25 @@ struct ResponseJudgeTests {
     let head = ResponseHead(status: line.status, headers: HeaderFields(line.fields), url: url)
     let verdict = ResponseJudge(wallSeconds: 0)
       .verdict(on: head, to: FetchRequest(url: url, firstByte: line.asked))
-    #expect(words(verdict) == line.verdict)
+    #expect(text(verdict) == line.verdict)
   }
 
-  private func words(_ verdict: ResponseVerdict) -> String {
+  private func text(_ verdict: ResponseVerdict) -> String {
     switch verdict {
-    case .range(let body): "range \(words(body))"
-    case .whole(let body): "whole \(words(body))"
+    case .range(let body): "range \(text(body))"
+    case .whole(let body): "whole \(text(body))"
     case .empty: "empty"
     case .unusableRange: "unusable"
-    case .unsatisfiable(let length): "unsatisfiable \(words(length))"
+    case .unsatisfiable(let length): "unsatisfiable \(text(length))"
     case .failure(let error):
       "failure \(error.code.rawValue)\(error.isRetryable ? " again" : "")"
         + (error.retryAfter.map { " after \($0.components.seconds)" } ?? "")
     }
   }
 
-  private func words(_ body: ResponseBody) -> String {
-    "\(body.start)-\(words(body.end))/\(words(body.total)) \(body.framing)"
+  private func text(_ body: ResponseBody) -> String {
+    "\(body.start)-\(text(body.end))/\(text(body.total)) \(body.framing)"
   }
 
-  private func words(_ number: Int64?) -> String { number.map { "\($0)" } ?? "?" }
+  private func text(_ number: Int64?) -> String { number.map { "\($0)" } ?? "?" }
 }

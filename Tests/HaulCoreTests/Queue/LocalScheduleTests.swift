@@ -157,10 +157,10 @@ import Testing
     var schedule = Schedule([nights])
     let instant = try instant("2026-03-29T20:00:00Z")
     let berlin = try Zone("Europe/Berlin")
-    #expect(try LocalSchedule(schedule, at: berlin).words(instant) == "Sunday 22:00")
+    #expect(try LocalSchedule(schedule, at: berlin).text(instant) == "Sunday 22:00")
     schedule.timeZone = "Europe/Berlin"
-    let words = try LocalSchedule(schedule, at: berlin).words(instant + 5 * 60)
-    #expect(words == "Sunday 22:05 (Europe/Berlin)")
+    let text = try LocalSchedule(schedule, at: berlin).text(instant + 5 * 60)
+    #expect(text == "Sunday 22:05 (Europe/Berlin)")
   }
 
   @Test(arguments: ["Europe/Berlin", "America/New_York", "Asia/Tokyo", "Australia/Lord_Howe"])

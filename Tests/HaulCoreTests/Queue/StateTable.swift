@@ -65,7 +65,7 @@ enum StateTable {
 
 /// One cell.
 extension StateTable {
-  private static let conditions: [(words: String, holds: @Sendable (MachineWorld) -> Bool)] = [
+  private static let conditions: [(summary: String, holds: @Sendable (MachineWorld) -> Bool)] = [
     ("once it has run", { $0.machine.hasRun }),
     ("if it is to start over", { $0.machine.restartsFromZero }),
     (
@@ -75,19 +75,19 @@ extension StateTable {
     ("if it had failed before", { $0.reported == .failed }),
   ]
 
-  /// What `words` returns for all ways in which this can happen, with its condition.
+  /// What `summary` returns for all ways in which this can happen, with its condition.
   private static func cell(
-    _ state: TransferMachine.State, _ input: MachineInput, of words: (MachineStep) -> String
+    _ state: TransferMachine.State, _ input: MachineInput, of summary: (MachineStep) -> String
   ) -> String {
     let steps = MachineStep.all.filter { $0.before.state == state && $0.input == input }
-    let all = Set(steps.map(words))
+    let all = Set(steps.map(summary))
     guard all.count > 1 else { return all.first ?? "–" }
     for condition in conditions {
-      let usual = Set(steps.filter { !condition.holds($0.before) }.map(words))
-      let special = Set(steps.filter { condition.holds($0.before) }.map(words))
+      let usual = Set(steps.filter { !condition.holds($0.before) }.map(summary))
+      let special = Set(steps.filter { condition.holds($0.before) }.map(summary))
       guard usual.count == 1, special.count == 1, let one = usual.first, let other = special.first
       else { continue }
-      return [one, "\(condition.words): \(other.isEmpty ? "nothing" : other)"]
+      return [one, "\(condition.summary): \(other.isEmpty ? "nothing" : other)"]
         .filter { !$0.isEmpty }.joined(separator: "; ")
     }
     return all.map { $0.isEmpty ? "nothing" : $0 }.sorted().joined(separator: " / ")
@@ -103,15 +103,15 @@ extension StateTable {
 
   private static func done(_ step: MachineStep) -> String {
     if case .refused(let why) = step.outcome { return "refused: `\(why.rawValue)`" }
-    var words = step.effects.compactMap(Self.words)
+    var summary = step.effects.compactMap(Self.summary)
     let restarts = step.input == .command(.restart) && step.after.machine.restartsFromZero
     let restartsFromZero = step.input == .granted && step.after.startedOver
-    if step.outcome != .unchanged, restarts { words.append("its next run begins at byte 0") }
-    if restartsFromZero { words.append("it begins at byte 0") }
-    return words.joined(separator: ", ")
+    if step.outcome != .unchanged, restarts { summary.append("its next run begins at byte 0") }
+    if restartsFromZero { summary.append("it begins at byte 0") }
+    return summary.joined(separator: ", ")
   }
 
-  private static func words(_ effect: TransferMachine.Effect) -> String? {
+  private static func summary(_ effect: TransferMachine.Effect) -> String? {
     switch effect {
     case .enqueue, .dequeue: nil
     case .stop(deletingBytes: false): "its run is stopped"

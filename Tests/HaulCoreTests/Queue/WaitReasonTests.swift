@@ -56,21 +56,21 @@ import Testing
   ]
 
   @Test(arguments: cases) func `Each wait reason has its code, its text and its end time`(
-    reason: WaitReason, code: String, words: String, until: Double?
+    reason: WaitReason, code: String, text: String, until: Double?
   ) {
     #expect(reason.code == code)
-    #expect(reason.description(at: 1000) == words)
+    #expect(reason.description(at: 1000) == text)
     #expect(reason.until == until)
   }
 
   @Test func `A wait for another transfer names that transfer`() throws {
     let other = try #require(Self.other)
-    for (isBlocked, words) in [
+    for (isBlocked, text) in [
       (false, "waiting for \(other)"), (true, "the dependency \(other) was not completed"),
     ] {
       let reason = WaitReason.dependency(other, isBlocked: isBlocked)
       #expect(reason.code == "dependency")
-      #expect(reason.description(at: 0) == words)
+      #expect(reason.description(at: 0) == text)
     }
   }
 }

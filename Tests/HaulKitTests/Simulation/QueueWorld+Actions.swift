@@ -68,10 +68,10 @@ extension QueueWorld {
   }
 
   func send(
-    _ command: TransferMachine.Command, _ selection: TransferSelection, _ words: String
+    _ command: TransferMachine.Command, _ selection: TransferSelection, _ text: String
   ) {
     let (ids, group) = selection.parts
-    let number = ledger.withLockedValue { $0.sent(command, ids, group, "\(command) \(words)") }
+    let number = ledger.withLockedValue { $0.sent(command, ids, group, "\(command) \(text)") }
     let (process, ledger) = (process, ledger)
     process.start {
       do throws(TransferError) {
@@ -87,8 +87,8 @@ extension QueueWorld {
   }
 
   /// - Parameter work: may throw `io`.
-  func call(_ words: String, _ work: @escaping @Sendable (TransferManager) async throws -> Void) {
-    let number = ledger.withLockedValue { $0.called(words) }
+  func call(_ text: String, _ work: @escaping @Sendable (TransferManager) async throws -> Void) {
+    let number = ledger.withLockedValue { $0.called(text) }
     let (process, ledger) = (process, ledger)
     process.start {
       do {
@@ -100,7 +100,7 @@ extension QueueWorld {
         let isRefusal = (error as? TransferError)?.code == .io
         ledger.withLockedValue { ledger in
           guard ledger.answered(number, "threw"), !isRefusal else { return }
-          ledger.violate("\(words) threw \(error)")
+          ledger.violate("\(text) threw \(error)")
         }
       }
     }
@@ -113,8 +113,8 @@ extension QueueWorld {
   }
 
   /// Whether such a call has not returned: of two, the second may be carried out first.
-  private func isUnderWay(_ words: String) -> Bool {
-    ledger.withLockedValue { $0.calls.values.contains { $0.hasSuffix(words) } }
+  private func isUnderWay(_ text: String) -> Bool {
+    ledger.withLockedValue { $0.calls.values.contains { $0.hasSuffix(text) } }
   }
 
   func toggle() {

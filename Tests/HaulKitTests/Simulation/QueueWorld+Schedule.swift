@@ -25,7 +25,7 @@ extension QueueWorld {
   }
 
   func setTimes(_ rule: SimulatedSchedule.Rule) {
-    let words = "times \(rule)"
+    let text = "times \(rule)"
     let isUnderWay = ledger.withLockedValue { $0.calls.values.contains { $0.hasPrefix("times") } }
     guard !isUnderWay else { return }
     configuration.schedule = rule.schedule
@@ -35,7 +35,7 @@ extension QueueWorld {
       // Until it has returned, the schedule is unknown.
       ledger.schedule?.isKnown(from: process.clock.now + .seconds(3600))
     }
-    call(words) { manager in
+    call(text) { manager in
       try await manager.setSchedule(schedule)
       if process.isDead { return }
       ledger.withLockedValue { $0.schedule?.isKnown(from: process.clock.now) }

@@ -5,7 +5,7 @@ extension Ledger {
   mutating func stored(_ change: StoreChange) {
     changes += 1
     for record in change.added { names[record.id] = record.request.name }
-    note("stored \(words(change))")
+    note("stored \(text(change))")
     checkNumbers(change.events)
     for record in change.added { add(record, change.events) }
     // Added members may start or end in the same change.
@@ -290,12 +290,12 @@ extension Ledger {
     }
   }
 
-  private func words(_ change: StoreChange) -> String {
+  private func text(_ change: StoreChange) -> String {
     let parts =
       change.added.map { "+\($0.request.name)" }
       + change.updated.map { "\(name($0.id))=\(ModelState($0.storedState))" }
       + change.removed.map { "-\(name($0))" }
-      + change.events.map { "#\($0.number) \(name($0.id)) \($0.kind.words)" }
+      + change.events.map { "#\($0.number) \(name($0.id)) \($0.kind.text)" }
     return parts.joined(separator: " ")
   }
 }
@@ -311,7 +311,7 @@ extension [StoredEvent] {
 
 extension TransferEvent.Kind {
   /// The same with the reason of a failure.
-  var words: String {
+  var text: String {
     guard case .finished(let result) = self, let error = result.error else { return word }
     return "\(word): \(error.code.rawValue), \(error.message)"
   }

@@ -3,20 +3,20 @@ import HaulCore
 /// Commands from sending to return: each result must have been true at some time in between.
 extension Ledger {
   mutating func sent(
-    _ command: TransferMachine.Command, _ ids: Set<TransferID>?, _ group: String?, _ words: String
+    _ command: TransferMachine.Command, _ ids: Set<TransferID>?, _ group: String?, _ text: String
   ) -> Int {
     lastOrder += 1
     let order = Order(number: lastOrder, command: command, ids: ids, group: group, sent: changes)
     orders[lastOrder] = order
     for id in members.keys { note(order, of: id) }
-    note("sent \(lastOrder): \(words)")
+    note("sent \(lastOrder): \(text)")
     return lastOrder
   }
 
   mutating func returned(_ number: Int, refused: [TransferID: CommandRefusal]) {
     guard let order = orders.removeValue(forKey: number) else { return }
-    let words = refused.map { "\(name($0)) \($1)" }.sorted().joined(separator: ", ")
-    note("returned \(number)\(words.isEmpty ? "" : ", refused: \(words)")")
+    let text = refused.map { "\(name($0)) \($1)" }.sorted().joined(separator: ", ")
+    note("returned \(number)\(text.isEmpty ? "" : ", refused: \(text)")")
     // Only the manager knows the members of a group, or all.
     for id in order.ids?.sorted() ?? [] {
       check(order, id, refused[id])
@@ -53,18 +53,18 @@ extension Ledger {
     }
   }
 
-  mutating func called(_ words: String) -> Int {
+  mutating func called(_ text: String) -> Int {
     lastOrder += 1
-    calls[lastOrder] = words
-    note("called \(lastOrder): \(words)")
+    calls[lastOrder] = text
+    note("called \(lastOrder): \(text)")
     return lastOrder
   }
 
   /// False if the called process has died.
   @discardableResult
-  mutating func answered(_ number: Int, _ words: String = "done") -> Bool {
+  mutating func answered(_ number: Int, _ text: String = "done") -> Bool {
     guard calls.removeValue(forKey: number) != nil else { return false }
-    note("answered \(number): \(words)")
+    note("answered \(number): \(text)")
     return true
   }
 

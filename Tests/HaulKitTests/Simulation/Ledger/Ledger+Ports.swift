@@ -2,11 +2,11 @@ import HaulCore
 
 /// What the transport and the steps report while it happens.
 extension Ledger {
-  mutating func opened(_ number: UInt64, for id: TransferID?, host: String, _ words: String) {
+  mutating func opened(_ number: UInt64, for id: TransferID?, host: String, _ text: String) {
     guard let id, let member = members[id] else {
-      return violate("a request for what is not in the list: \(words)")
+      return violate("a request for what is not in the list: \(text)")
     }
-    note("asks \(number): \(words)")
+    note("asks \(number): \(text)")
     checkRunning(member)
     let isFirst = !fetches.values.contains { $0.member == id }
     fetches[number] = Fetch(member: id, host: host)
@@ -47,9 +47,9 @@ extension Ledger {
     checkActive(member)
   }
 
-  mutating func stepEnded(_ id: TransferID, _ words: String) {
+  mutating func stepEnded(_ id: TransferID, _ text: String) {
     guard steps.remove(id) != nil else { return }
-    note("ends \(name(id)) \(words)")
+    note("ends \(name(id)) \(text)")
   }
 
   private mutating func noteStart(_ id: TransferID) {

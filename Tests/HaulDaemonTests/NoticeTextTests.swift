@@ -5,7 +5,7 @@ import HaulDaemon
 import HaulKit
 import Testing
 
-@Suite("The words of notices") struct NoticeWordsTests {
+@Suite("The text of notices") struct NoticeTextTests {
   private func notices(_ event: QueueEvent, name: String? = nil) -> [Notice] {
     guard case .transfer(let event) = event else { return [] }
     return Notice.notices(of: event, name: name, time: 1)
@@ -54,11 +54,11 @@ import Testing
   @Test("the desktop gets no markup, no option, and a sound that differs")
   func desktop() throws {
     let notice = try #require(notices(Ends.event(1, path: #"/d/--x<b>&"\101"#)).first)
-    let words = DesktopMessage(notice, hasSound: true).arguments
-    #expect(words.contains("--urgency=normal"))
-    #expect(words.contains("--hint=string:sound-name:complete-download"))
+    let arguments = DesktopMessage(notice, hasSound: true).arguments
+    #expect(arguments.contains("--urgency=normal"))
+    #expect(arguments.contains("--hint=string:sound-name:complete-download"))
     #expect(
-      words.suffix(3) == ["--", #"--x<b>&"\101: completed"#, #"/d/--x&lt;b&gt;&amp;"\\101"#])
+      arguments.suffix(3) == ["--", #"--x<b>&"\101: completed"#, #"/d/--x&lt;b&gt;&amp;"\\101"#])
     let failed = try #require(notices(Ends.event(1, .failed)).first)
     let loud = DesktopMessage(failed, hasSound: true).arguments
     #expect(loud.contains("--urgency=critical"))
