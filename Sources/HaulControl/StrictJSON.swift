@@ -36,7 +36,8 @@ package enum StrictJSON {
           "a value has the wrong type\(Self.location(context.codingPath))"
         case .dataCorrupted(let context):
           context.codingPath.isEmpty
-            ? "the body is not JSON" : "a value is wrong\(Self.location(context.codingPath))"
+            ? "the body is not JSON, or has a number that is too large"
+            : "a value is wrong\(Self.location(context.codingPath))"
         @unknown default: "the body cannot be read"
         }
     }

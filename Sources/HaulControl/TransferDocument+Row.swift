@@ -48,6 +48,7 @@ extension TransferDocument.Wait {
     case "start-time": .startTime(until: until ?? 0)
     case "schedule": .schedule(message, until: until)
     case "suspended": .suspended
+    case "list-not-stored": .listNotStored
     default: nil
     }
   }

@@ -58,11 +58,12 @@ package struct SQLiteStore: Store {
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
     try await database.write("store a change of the queue") {
-      [rows, requestMemo, eventLogLimit, reached] db in
+      [database, rows, requestMemo, eventLogLimit, reached] db in
       var writer = ChangeWriter(
         db: db, rows: rows, requestMemo: requestMemo, eventLogLimit: eventLogLimit, reached: reached
       )
       try writer.write(change)
+      database.changed(db, hasRemovedSecrets: writer.hasRemovedSecrets)
     }
   }
 

@@ -9,10 +9,14 @@ final class StoreDatabase: Sendable {
   private let isClosed = Atomic(false)
   /// Whether damage was found: the next opening must check the whole database.
   private let isDamaged = Atomic(false)
+  /// Whether the log may hold secrets that are not in the list any more. The log of a process that
+  /// was killed may.
+  private let logMayHoldRemovedSecrets = Atomic(true)
 
   init(pool: DatabasePool, lock: StoreLock) {
     self.pool = pool
     self.lock = lock
+    pool.writeWithoutTransaction { changed($0, hasRemovedSecrets: false) }
   }
 
   /// Uses completion handlers, because GRDB's `async` calls end when their task is cancelled.
@@ -34,6 +38,16 @@ final class StoreDatabase: Sendable {
       pool.asyncWriteWithoutTransaction { db in oneShot.give(Result { try body(db) }) }
     }
     try value(of: result, action)
+  }
+
+  /// Empties the log after a change that removed secrets, by writing all of it to the database.
+  ///
+  /// It fails while a reader needs the log, or when the disk is full; the change itself is stored.
+  /// The next change tries again, and so does closing.
+  func changed(_ db: Database, hasRemovedSecrets: Bool) {
+    guard hasRemovedSecrets || logMayHoldRemovedSecrets.load(ordering: .relaxed) else { return }
+    let isEmpty = (try? db.checkpoint(.truncate)) != nil
+    logMayHoldRemovedSecrets.store(!isEmpty, ordering: .relaxed)
   }
 
   private func checkOpen() throws(TransferError) {

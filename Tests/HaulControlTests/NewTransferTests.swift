@@ -78,7 +78,11 @@ struct NewTransferTests {
         "a value is wrong at if_exists"
       ),
       (#"{"headers":[{"name":"a"}]}"#, "the key 'value' is missing at headers.0"),
-      ("[", "the body is not JSON"),
+      ("[", "the body is not JSON, or has a number that is too large"),
+      (
+        #"{"url":"http://h/x","file":"/x","rate_limit":99999999999999999999}"#,
+        "the body is not JSON, or has a number that is too large"
+      ),
     ])
   func isRefused(json: String, message: String) throws {
     #expect(throws: StrictJSON.Malformed(message)) { try parsed(json) }

@@ -86,6 +86,45 @@ struct StoreSecretTests {
     for canary in Self.canaries { #expect(!file.contains(canary), "\(canary)") }
   }
 
+  /// Whether a canary is in any file of the store.
+  private func isInFiles(_ scratch: Scratch) throws -> Bool {
+    try ["queue.sqlite", "queue.sqlite-wal"].contains { name in
+      let text = String(decoding: try scratch.bytes(name), as: UTF8.self)
+      return Self.canaries.contains { text.contains($0) }
+    }
+  }
+
+  @Test("are in no file once they are removed, while the store is open")
+  func log() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    var ids = Ids()
+    let record = try secretive(&ids)
+    try await store.commit(adding([record]))
+    #expect(try isInFiles(scratch))
+    try await store.commit(removing([record.id]))
+    #expect(try !isInFiles(scratch))
+    try await store.commit(adding([record]))
+    let plain = try HaulStoreTests.record(record.id)
+    try await store.commit(
+      updating([.init(id: record.id, storedState: plain.storedState, request: plain.request)]))
+    #expect(try !isInFiles(scratch))
+    await store.close()
+  }
+
+  @Test("do not stay in the log that a killed process left")
+  func logOfKilled() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    var ids = Ids()
+    try await store.commit(adding([try secretive(&ids)]))
+    let killed = try scratch.copy()
+    let next = try await killed.open()
+    #expect(try killed.bytes("queue.sqlite-wal").isEmpty)
+    await next.close()
+    await store.close()
+  }
+
   @Test("are removed with their request")
   func replacement() async throws {
     let scratch = Scratch()

@@ -65,7 +65,7 @@ extension TransferDocument {
   /// The state, or why it is in it, in a few words.
   var reason: String {
     switch state {
-    case .queued: waiting.map { "queued: \($0.text)" } ?? "queued"
+    case _ where waiting != nil: "\(state.rawValue): \(waiting?.text ?? "")"
     case .running: phase ?? "running"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: state.rawValue

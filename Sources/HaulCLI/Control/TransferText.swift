@@ -33,6 +33,8 @@ package enum TransferText {
     let (id, name) = (transfer.id, transfer.name)
     let text =
       switch transfer.state {
+      case _ where transfer.state != .queued && transfer.waiting != nil:
+        "\(name) has stopped and waits: \(waiting(transfer, isRemoved, closedLimit))"
       case .running, .publishing: "\(name) is running; nothing is needed"
       case .stopping where transfer.runsToEnd:
         "\(name) is stopping, but a program cannot be paused: it runs to its end; "
@@ -112,6 +114,9 @@ package enum TransferText {
       case "suspended":
         "haul unsuspend lets it start; haul start --force \(transfer.id) starts only this one"
       case "host-back-off", "host-outage": "it resumes by itself"
+      case "list-not-stored":
+        "mostly its disk is full, and the daemon's log has the reason; it continues by itself once "
+          + "the list can be stored"
       default: "it resumes by itself; haul start \(transfer.id) tries at once"
       }
     return "\(wait.text); \(advice)"

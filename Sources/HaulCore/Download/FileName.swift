@@ -19,7 +19,9 @@ package struct FileName: Hashable, Sendable {
     wasChanged = false
   }
 
-  private static let maximumSuffix = ".haul.journal".utf8.count
+  /// The ends of the names of Haul's own files, beside the file that they belong to.
+  package static let (partSuffix, journalSuffix) = (".haul.part", ".haul.journal")
+  private static let maximumSuffix = journalSuffix.utf8.count
 
   /// The name from the user's address, never from a redirect: the last path component, decoded
   /// once, without the query; `download` if that is empty. A leading dot is kept.
@@ -97,20 +99,19 @@ extension FileName {
       isLetterOrDigit(first), isLetterOrDigit(last),
       name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
     else { return false }
-    // Of these characters, device names have at most 4, and active extensions 4 with the dot.
+    // Of these characters, device names have at most 4.
     let dot = UInt8(ascii: ".")
     let stem = name[..<(name.firstIndex(of: dot) ?? name.endIndex)]
     guard stem.count > 4 || !devices.contains(String(decoding: stem, as: UTF8.self).lowercased())
     else { return false }
-    return name.lastIndex(of: dot).map { name.endIndex - $0 > 4 || !isActiveExtension(name[$0...]) }
-      ?? true
+    return name.lastIndex(of: dot).map { !mayBeActive(name[$0...]) } ?? true
   }
 
-  /// Whether it is an active extension, or that of `desktop.ini`.
-  private static func isActiveExtension(_ pathExtension: Slice<UnsafeBufferPointer<UInt8>>) -> Bool
-  {
+  /// Whether it is an active extension, or the last one of `desktop.ini` or of Haul's own files.
+  private static func mayBeActive(_ pathExtension: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    guard pathExtension.count <= 5 || pathExtension.count == 8 else { return false }
     let text = String(decoding: pathExtension, as: UTF8.self).lowercased()
-    return activeExtensions.contains(text) || text == ".ini"
+    return [".ini", ".part", ".journal"].contains(text) || activeExtensions.contains(text)
   }
 
   private static func isSeparator(_ byte: UInt8) -> Bool {
@@ -202,8 +203,9 @@ extension FileName {
   }
 
   private static let reserved = Set("\"*/:<>?\\|".unicodeScalars)
-  /// Files that show a foreign icon or start when their directory is viewed.
-  private static let activeExtensions = [".lnk", ".scf", ".url"]
+  /// Files that show a foreign icon or start when their directory is viewed, and those that Haul
+  /// would take for its own.
+  private static let activeExtensions = [".lnk", ".scf", ".url", partSuffix, journalSuffix]
   private static let devices = Set(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
       + ["com", "lpt"].flatMap { port in "0123456789¹²³".map { "\(port)\($0)" } })

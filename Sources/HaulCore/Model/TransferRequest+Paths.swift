@@ -54,8 +54,17 @@ extension TransferRequest {
 }
 
 extension DownloadRequest {
-  /// - Throws: `bad-name` for a path with a NUL, which the system would read only in part.
-  package func checkPaths() throws(TransferError) { try destination.path?.checkPath() }
+  /// - Throws: `bad-name` for a path with a NUL, which the system would read only in part, and for
+  ///   a file with the name of a part file or a journal, which a download beside it would take.
+  package func checkPaths() throws(TransferError) {
+    try destination.path?.checkPath()
+    guard case .file(let path) = destination else { return }
+    for suffix in [FileName.partSuffix, FileName.journalSuffix]
+    where path.lowercased().hasSuffix(suffix) {
+      throw TransferError(
+        .badName, "names that end with \(suffix) are for unfinished files; choose another name")
+    }
+  }
 }
 
 extension DownloadRequest.Destination {

@@ -87,7 +87,8 @@ extension QueueMachine {
       isStillRunning ? "; processes that it started still run and could not be ended" : ""
     return TransferResult(
       state: .failed,
-      error: TransferError(.interrupted, "the program ended while it ran\(reason)"))
+      error: TransferError(
+        .interrupted, "the program that keeps the list ended while this step ran\(reason)"))
   }
 }
 

@@ -26,6 +26,9 @@ public enum WaitReason: Hashable, Sendable {
   indirect case schedule(String, until: Double?)
   /// The queue is suspended.
   case suspended
+  /// The list could not be stored, and with it the end or the start of this transfer; tried again
+  /// every second.
+  case listNotStored
 
   /// A file system without room for a file.
   public struct Shortage: Hashable, Sendable {
@@ -61,6 +64,7 @@ public enum WaitReason: Hashable, Sendable {
     case .startTime: "start-time"
     case .schedule: "schedule"
     case .suspended: "suspended"
+    case .listNotStored: "list-not-stored"
     }
   }
 
@@ -95,6 +99,7 @@ public enum WaitReason: Hashable, Sendable {
     case .startTime(let until): "starts at \(Self.time(until))"
     case .schedule(let text, _): text
     case .suspended: "the queue is suspended"
+    case .listNotStored: "the list cannot be stored now"
     }
   }
 
@@ -117,10 +122,12 @@ extension WaitReason.Shortage {
     guard let free else { return "the disk is full" }
     // With a quota, or space reserved for the superuser, the number of free bytes does not help.
     guard !isDoubtful else { return "the disk refuses more bytes although it reports free space" }
-    guard needed > 0 else { return "the disk is full: \(ByteCount.text(free)) free" }
+    let reserve = ByteCount.text(WaitMonitor.reserve)
+    guard needed > 0 else {
+      return "the disk is full: \(ByteCount.text(free)) free; \(reserve) stay free for others"
+    }
     let texts = ByteCount.texts(needed, free)
-    let margin =
-      needed > free ? "" : "; \(ByteCount.text(WaitMonitor.reserve)) more stay free for others"
+    let margin = needed > free ? "" : "; \(reserve) more stay free for others"
     return "the disk is full: \(texts.1) free, \(texts.0) needed\(margin)"
   }
 

@@ -12,9 +12,9 @@ package struct PartNames: Hashable, Sendable {
   package init(_ name: String) throws(TransferError) {
     guard !name.isEmpty, name != ".", name != "..", !name.hasByte(0x2F), !name.hasByte(0)
     else { throw TransferError(.internal, "this is not a file name") }
-    let stem = Self.shortened(name, room: Self.maximumLength - ".haul.journal".utf8.count)
-    part = stem + ".haul.part"
-    journal = stem + ".haul.journal"
+    let stem = Self.shortened(name, room: Self.maximumLength - FileName.journalSuffix.utf8.count)
+    part = stem + FileName.partSuffix
+    journal = stem + FileName.journalSuffix
   }
 
   /// The name or, if it is too long, its start and eight digits of its hash.

@@ -242,11 +242,17 @@ extension QueueCoordinator {
     _ member: QueueMachine.Member, _ known: inout [TransferID: TransferID?]
   ) -> TransferSummary {
     let state = state(of: member)
+    let isEnding = state == .stopping || runs.run(of: member.facts.id)?.end != nil
+    if isStoreRefusing, isEnding {
+      return TransferSummary(member, state, waitReason: .listNotStored)
+    }
     guard state == .queued else { return TransferSummary(member, state, waitReason: nil) }
     var reason = queue.waitReason(of: member, at: engine.clock.wallSeconds, &known)
     let (id, now) = (member.facts.id, (engine.clock.now, engine.clock.wallSeconds))
     // A running transfer may wait for another slot.
     if reason == nil || reason == .slot { reason = slotReason(of: id, at: now) }
+    // It has a slot, or would get one.
+    if reason == nil, isStoreRefusing { reason = .listNotStored }
     if reason == nil, let retryAt = runs.run(of: id)?.retryAt {
       reason = .retry(at: now.1 + max(.zero, retryAt - now.0) / .seconds(1))
     }

@@ -13,6 +13,8 @@ struct ChangeWriter {
   /// The rows that this change adds, by id and in order.
   private var numbers = IDIndex()
   private var added: [(id: TransferID, number: UInt32)] = []
+  /// Whether it removed secrets, which the log of the database still holds.
+  private(set) var hasRemovedSecrets = false
 
   init(
     db: Database, rows: RowNumbers, requestMemo: RequestMemo, eventLogLimit: Int,
@@ -84,7 +86,7 @@ struct ChangeWriter {
 
   /// Writes consecutive rows with the same new state together: a command to the whole list has
   /// many.
-  private func update(_ updates: [StoreChange.Update]) throws {
+  private mutating func update(_ updates: [StoreChange.Update]) throws {
     guard !updates.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding, requestMemo: requestMemo)
     var results = try ResultWriter(db: db, coding: coding)
@@ -100,11 +102,12 @@ struct ChangeWriter {
     try pending?.write(db, &results, coding)
   }
 
-  private func remove(_ ids: [TransferID]) throws {
+  private mutating func remove(_ ids: [TransferID]) throws {
     guard !ids.isEmpty else { return }
     var delete = try RowStatement(db, "DELETE FROM members WHERE seq = ?")
     for id in ids {
       guard let sequence = number(of: id) else { continue }
+      try noteSecrets(of: sequence)
       delete.begin()
       try delete.bind(sequence)
       try delete.execute()
@@ -136,7 +139,13 @@ struct ChangeWriter {
     }
   }
 
-  private func replace(
+  private mutating func noteSecrets(of sequence: Int64) throws {
+    guard !hasRemovedSecrets else { return }
+    let find = try db.cachedStatement(sql: "SELECT 1 FROM secrets WHERE member = ?")
+    hasRemovedSecrets = try Int.fetchOne(find, arguments: [sequence]) != nil
+  }
+
+  private mutating func replace(
     _ request: TransferRequest, of sequence: Int64, _ requests: inout RequestWriter
   ) throws {
     var update = try RowStatement(db, Self.updateMember)
@@ -144,6 +153,7 @@ struct ChangeWriter {
     try MemberColumns.bind(request, to: &update)
     try update.bind(sequence)
     try update.execute()
+    try noteSecrets(of: sequence)
     for table in ["requests", "secrets", "dependencies"] {
       try db.cachedStatement(sql: "DELETE FROM \(table) WHERE member = ?")
         .execute(arguments: StatementArguments([sequence]))

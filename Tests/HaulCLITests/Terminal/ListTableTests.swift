@@ -158,4 +158,13 @@ struct ListTableTests {
     #expect(text.hasPrefix("x waits: why; "))
     #expect(text.contains(part))
   }
+
+  @Test(
+    "one whose end cannot be stored says so, in each state",
+    arguments: [TransferState.running, .publishing, .stopping])
+  func explainsUnstored(state: TransferState) throws {
+    let unstored = try transfer("x", state, waiting: wait("list-not-stored", "why"))
+    #expect(TransferText.explanation(unstored).hasPrefix("x has stopped and waits: why; mostly"))
+    #expect(ListTable([unstored]).text(width: nil).contains("\(state.rawValue): why"))
+  }
 }

@@ -31,7 +31,9 @@ import Testing
       ("NUL.tar.gz", "_NUL.tar.gz"), ("com1", "_com1"), ("COM¹.x", "_COM¹.x"),
       ("LPT9 .x", "_LPT9 .x"),
       ("console", "console"), ("com", "com"), ("com10", "com10"), ("Desktop.INI", "_Desktop.INI"),
-      ("evil.LNK", "evil.LNK.download"), ("x.lnk. ", "x.lnk.download"), ("a.b", "a.b"),
+      ("x.haul.part", "x.haul.part.download"), ("X.Haul.Journal", "X.Haul.Journal.download"),
+      ("x.part", "x.part"), ("evil.LNK", "evil.LNK.download"), ("x.lnk. ", "x.lnk.download"),
+      ("a.b", "a.b"),
       (".\u{301}x", "_.\u{301}x"), ("a%2Fb", "a%2Fb"),
     ] as [(String, String?)])
   func server(name: String, safe: String?) {

@@ -50,4 +50,13 @@ import Testing
       #expect(error?.message.utf8.contains(0) == false)
     }
   }
+
+  @Test func `A file cannot have the name of a part file or a journal`() throws {
+    for name in ["x.haul.part", "d/X.Haul.Journal", ".haul.part"] {
+      let error = #expect(throws: TransferError.self) { try download(.file(name)).checkPaths() }
+      #expect(error?.code == .badName)
+    }
+    try download(.file("x.part")).checkPaths()
+    try download(.directory("x.haul.part")).checkPaths()
+  }
 }

@@ -10,6 +10,12 @@ extension RefusedDecisionTests {
     simulation.ledger.withLockedValue { $0.trace.count { $0 == "the store refuses" } }
   }
 
+  private func waitReason(
+    _ simulation: SimulatedManager, _ transfer: Transfer
+  ) throws -> WaitReason? {
+    try simulation.call { _ in await transfer.waitReason }
+  }
+
   @Test(arguments: [false, true])
   func `An end that the store refuses is stored a second later, and frees its slot then`(
     fails: Bool
@@ -21,6 +27,7 @@ extension RefusedDecisionTests {
     simulation.process.store.behaviours.changesUntilRefusal = 0
     for _ in 0..<1000 where refusals(simulation) == 0 { simulation.pass(.milliseconds(1)) }
     #expect(try added.map { try simulation.state($0) } == [.running, .queued])
+    #expect(try waitReason(simulation, added[0]) == .listNotStored)
     #expect(try simulation.disagreements().isEmpty)
     simulation.pass(.milliseconds(998))
     #expect(try simulation.state(added[0]) == .running)
@@ -30,6 +37,7 @@ extension RefusedDecisionTests {
     #expect(refusals(simulation) == 1)
     try simulation.runOut()
     #expect(try simulation.state(added[1]) == .completed)
+    #expect(try waitReason(simulation, added[0]) == nil)
     try simulation.end()
   }
 
@@ -41,6 +49,7 @@ extension RefusedDecisionTests {
     simulation.send(.pause, step)
     for _ in 0..<1000 where refusals(simulation) == 0 { simulation.pass(.milliseconds(1)) }
     #expect(try simulation.state(step) == .stopping)
+    #expect(try waitReason(simulation, step) == .listNotStored)
     #expect(try simulation.disagreements().isEmpty)
     #expect(simulation.ledger.withLockedValue { $0.orders.count } == 1, "it has not returned")
     simulation.pass(.seconds(1))
@@ -58,6 +67,7 @@ extension RefusedDecisionTests {
     simulation.process.store.behaviours.changesUntilRefusal = 0
     try simulation.call { await $0.unsuspend() }
     #expect(try added.map { try simulation.state($0) } == [.queued, .queued, .queued])
+    #expect(try waitReason(simulation, added[0]) == .listNotStored)
     #expect(try simulation.disagreements().isEmpty)
     simulation.pass(.milliseconds(999))
     #expect(try simulation.state(added[0]) == .queued)
