@@ -55,19 +55,24 @@ int haul_run_quietly(char *const arguments[]) {
   return status;
 }
 
-int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]) {
+int haul_spawn_daemon(const char *path, const char *log, char *const arguments[], pid_t *child) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   int error = posix_spawn_file_actions_init(&files);
   if (error != 0) return error;
   error = posix_spawnattr_init(&attributes);
   if (error == 0) {
-    pid_t pid;
     error = redirect(&files, log);
     if (error == 0) error = set(&attributes, POSIX_SPAWN_SETSID);
-    if (error == 0) error = posix_spawnp(&pid, path, &files, &attributes, arguments, environ);
+    if (error == 0) error = posix_spawnp(child, path, &files, &attributes, arguments, environ);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&files);
   return error;
+}
+
+int haul_exit_status(pid_t child) {
+  int status;
+  if (waitpid(child, &status, WNOHANG) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }

@@ -35,6 +35,14 @@ package struct ControlLocation: Sendable, Hashable {
     }
   }
 
+  /// The directory of `haul.conf`. As in the XDG specification, a relative `XDG_CONFIG_HOME` is
+  /// ignored.
+  package static func configuration(_ environment: [String: String]) -> String? {
+    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
+    guard let home = environment["HOME"], !home.isEmpty else { return nil }
+    return "\(home)/.config/haul"
+  }
+
   /// The directory of the stored list.
   package var list: String { "\(directory)/list" }
 

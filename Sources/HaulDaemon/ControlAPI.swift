@@ -24,6 +24,7 @@ struct ControlAPI: Sendable {
   let manager: TransferManager
   let version: String
   let access: RemoteAccess
+  let ownDirectories: OwnDirectories
   /// Whether it is served over the socket, where a transfer may write anywhere.
   let isLocal: Bool
   let subscribers: SubscriberCount
@@ -117,6 +118,7 @@ struct ControlAPI: Sendable {
     }
     let requests = try body.transfers.map { (new) throws(Problem) in
       try roots?.check(new)
+      try ownDirectories.check(new)
       return try new.request()
     }
     // A key belongs to its body: with another one, it is another call.

@@ -132,9 +132,11 @@ extension Daemon {
     let sessions = try WebSessions(file: location.sessions, clock: SystemClock())
     let token = try ControlToken(file: location.token)
     let limits = CurrentLimits(manager, configuration)
+    let own = OwnDirectories(
+      paths: [location.directory, ControlLocation.configuration(environment)].compactMap(\.self))
     @Sendable func api(_ listener: WebListener, isLocal: Bool) -> ControlAPI {
       ControlAPI(
-        manager: manager, version: version, access: remote, isLocal: isLocal,
+        manager: manager, version: version, access: remote, ownDirectories: own, isLocal: isLocal,
         subscribers: subscribers, registry: registry, suspension: suspension, notices: notices,
         sessions: sessions, listener: listener, history: history, limits: limits, stop: stop)
     }

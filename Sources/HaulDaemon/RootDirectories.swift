@@ -8,6 +8,24 @@ import HaulKit
   import Darwin
 #endif
 
+/// The directories of the daemon's list, token and configuration, in which no transfer may write.
+struct OwnDirectories: Sendable {
+  let paths: [String]
+
+  /// - Throws: `Problem` (403).
+  func check(_ new: NewTransfer) throws(Problem) {
+    let parent = new.file.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } }
+    for path in [new.file, parent, new.directory].compactMap(\.self) where path.hasPrefix("/") {
+      guard let target = RootDirectories.resolved(path),
+        paths.compactMap(RootDirectories.resolved).contains(where: {
+          RootDirectories.isBelow(target, $0)
+        })
+      else { continue }
+      throw Problem(403, "Forbidden", "\(path) is among Haul's own files; choose another directory")
+    }
+  }
+}
+
 /// What a transfer that is added over TCP may do: write below some directories, and nothing else on
 /// this machine.
 struct RootDirectories: Sendable {
@@ -106,7 +124,7 @@ struct RootDirectories: Sendable {
   }
 
   /// The path without symbolic links, as far as it exists; nil if it cannot be found out.
-  private static func resolved(_ path: String) -> String? {
+  fileprivate static func resolved(_ path: String) -> String? {
     var (existing, missing) = (Substring(path), Substring())
     while true {
       let real = realpath(existing.isEmpty ? "/" : String(existing), nil)
@@ -125,7 +143,7 @@ struct RootDirectories: Sendable {
     }
   }
 
-  private static func isBelow(_ path: String, _ root: String) -> Bool {
+  fileprivate static func isBelow(_ path: String, _ root: String) -> Bool {
     path == root || path.hasPrefix(root == "/" ? root : root + "/")
   }
 

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 /// CRC32C (Castagnoli) of `length` bytes, continuing from `crc` (0 to begin). Uses the processor's
 /// instruction where there is one.
@@ -33,8 +34,11 @@ int haul_mount_id(int file, uint64_t *mount);
 int haul_try_lock(int file);
 
 /// Starts a program, which may be in PATH, in a session of its own, without the caller's files. It
-/// outlives the terminal. Its output goes to the end of the log. Returns 0 or an error number.
-int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]);
+/// outlives the terminal. Its output goes to the end of the log. Sets the child; returns 0 or an
+/// error number.
+int haul_spawn_daemon(const char *path, const char *log, char *const arguments[], pid_t *child);
+/// The exit status of a child that has ended, or 128 and the signal that ended it; -1 while it runs.
+int haul_exit_status(pid_t child);
 /// Runs a program of PATH without input or output, and waits for it. Returns its exit status, or -1.
 int haul_run_quietly(char *const arguments[]);
 

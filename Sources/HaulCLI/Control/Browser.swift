@@ -14,7 +14,8 @@ enum Browser {
     let command = ["xdg-open", url]
     var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
     defer { for argument in arguments { free(argument) } }
-    return haul_spawn_daemon("xdg-open", "/dev/null", &arguments) == 0
+    var child: pid_t = 0
+    return haul_spawn_daemon("xdg-open", "/dev/null", &arguments, &child) == 0
   }
 }
 

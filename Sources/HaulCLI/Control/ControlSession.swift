@@ -36,7 +36,8 @@ struct ControlSession {
         }
       }
     } catch let error as UsageError {
-      return await fail(error.message)
+      await warn(error.message)
+      return .usage
     } catch let error as TransferError {
       return await fail(error.message)
     } catch let failure as ControlClient.Failure {
@@ -45,6 +46,9 @@ struct ControlSession {
         return await show("the daemon is not running\n", then: .failed)
       case .notRunning:
         return await fail("the daemon is not running; start it with: haul daemon start")
+      case .broken(let why) where plan.isWait: return await leftWaiting(why)
+      case .refused(let problem) where plan.isWait && problem.status == 503:
+        return await leftWaiting(problem.detail)
       case .refused(let problem): return await fail(problem.detail)
       case .broken(let why): return await fail(why)
       }
@@ -264,7 +268,13 @@ struct ControlSession {
     let session = WatchSession(
       context: context, scope: scope, json: json, interruptions: interruptions)
     if let status = try await session.run(client) { return status }
-    return await fail("the daemon was stopped; start it with: haul daemon start")
+    return await leftWaiting("the daemon was stopped; start it with: haul daemon start")
+  }
+
+  /// The daemon ended first. Nothing has failed: the transfers resume when it runs again.
+  private func leftWaiting(_ why: String) async -> ExitStatus {
+    await warn(why)
+    return .stopped
   }
 
   private func stop(_ client: ControlClient) async throws -> ExitStatus {

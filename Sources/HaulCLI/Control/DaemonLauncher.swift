@@ -29,10 +29,17 @@ struct DaemonLauncher {
     let deadline = clock.now + Self.timeout
     var nextSpawn = clock.now
     var pause: Duration = .seconds(1)
+    var child: pid_t?
     while clock.now < deadline {
-      if clock.now >= nextSpawn {
+      if let pid = child, case let status = haul_exit_status(pid), status >= 0 {
+        guard status != ExitStatus.usage.rawValue else {
+          throw UsageError("the daemon cannot start; \(logTail)")
+        }
+        child = nil
+      }
+      if child == nil, clock.now >= nextSpawn {
         // The list may still be locked by a daemon that is ending; then the new one ends too.
-        if !startUnit() { try spawn() }
+        child = startUnit() ? nil : try spawn()
         nextSpawn = clock.now + pause
         pause *= 2
       }
@@ -74,14 +81,16 @@ struct DaemonLauncher {
   }
 
   /// By spawn, never by fork: other threads may hold locks.
-  private func spawn() throws(UsageError) {
+  private func spawn() throws(UsageError) -> pid_t {
     try prepareDirectory()
     var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(executable), strdup("serve"), nil]
     defer { for argument in arguments { free(argument) } }
-    let code = haul_spawn_daemon(executable, location.log, &arguments)
+    var child: pid_t = 0
+    let code = haul_spawn_daemon(executable, location.log, &arguments, &child)
     guard code == 0 else {
       throw UsageError("cannot start the daemon: \(SystemError.text(code))")
     }
+    return child
   }
 
   /// The log needs the directory before the daemon itself creates it.

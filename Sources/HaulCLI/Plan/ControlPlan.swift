@@ -26,6 +26,14 @@ extension ControlPlan {
   /// Whether it shows something until it is interrupted.
   var isInteractive: Bool { if case .watch = self { true } else { false } }
 
+  /// Whether it waits for what the daemon does.
+  var isWait: Bool {
+    switch self {
+    case .wait, .watch: true
+    default: false
+    }
+  }
+
   private static let defaultRows = 500
 
   /// Nil for another command.

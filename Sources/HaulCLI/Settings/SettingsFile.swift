@@ -1,3 +1,5 @@
+import HaulControl
+
 /// The configuration file: defaults of options, by their long names.
 package struct SettingsFile {
   /// One line of the file.
@@ -13,7 +15,7 @@ package struct SettingsFile {
 
   /// The user's file; nil if it does not exist.
   static func read(_ sources: CommandSources) throws(UsageError) -> SettingsFile? {
-    guard let directory = directory(sources.environment) else { return nil }
+    guard let directory = ControlLocation.configuration(sources.environment) else { return nil }
     let path = "\(directory)/haul.conf"
     guard let text = try text(of: path, sources) else {
       let old = "\(directory)/config.toml"
@@ -40,13 +42,6 @@ package struct SettingsFile {
     } catch {
       throw UsageError("\(path): \(error.message)")
     }
-  }
-
-  /// As in the XDG Base Directory Specification: a relative `XDG_CONFIG_HOME` is ignored.
-  private static func directory(_ environment: [String: String]) -> String? {
-    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
-    guard let home = environment["HOME"], !home.isEmpty else { return nil }
-    return "\(home)/.config/haul"
   }
 
   /// Parses the text; option names are not checked here.

@@ -150,6 +150,22 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test("a wait ends with the daemon, and nothing has failed", arguments: [SIGTERM, SIGKILL])
+  func outlivesDaemon(signal: Int32) async throws {
+    try await withThree { (fixture, ids) async throws in
+      let waits = [
+        try await fixture.begin("wait", ids.a), try await fixture.begin("watch", "--json", ids.a),
+      ]
+      try await waits[1].reach("it was shown") { output, _ in output.contains("running") }
+      kill(try await fixture.pid(), signal)
+      for wait in waits {
+        let result = await wait.end()
+        // The wait may have come after the end.
+        #expect(result.status == 3 || result.errors.contains("is not running"), "\(result.errors)")
+      }
+    }
+  }
+
   @Test("a wait for a group ends with the members that came meanwhile")
   func awaitsLaterMembers() async throws {
     try await DaemonFixture.with(

@@ -136,6 +136,44 @@ struct DaemonRuns {
     }
   }
 
+  @Test("cannot start with a wrong configuration: the command says so at once, with status 2")
+  func refusesConfiguration() async throws {
+    try await DaemonFixture.with(CommandFixture.file()) { fixture in
+      let directory = fixture.work.path("c/haul")
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+      try "lmit-rate = 3\n".write(
+        toFile: "\(directory)/haul.conf", atomically: true, encoding: .utf8)
+      let result = try await fixture.work.haul(
+        ["daemon", "start"],
+        environment: fixture.environment.merging(
+          ["XDG_CONFIG_HOME": fixture.work.path("c")]) { $1 })
+      #expect(result.status == 2)
+      #expect(result.errors.contains("cannot start"), "\(result.errors)")
+      let log = try String(
+        contentsOfFile: try fixture.location().log, encoding: .utf8)
+      #expect(log.split(separator: "\n").count == 1, "it was started once: \(log)")
+    }
+  }
+
+  @Test("writes no file among its own: its list, its token, its configuration")
+  func keepsOwnFiles() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
+      let list = try fixture.location().list
+      for options in [
+        ["-o", "\(list)/queue.sqlite"], ["-d", list], ["-d", "\(list)/../new"],
+        ["-o", "\(fixture.state)/haul/token"],
+      ] {
+        let result = try await fixture.work.haul(
+          ["add", "-q", fixture.work.server.url("/a"), "--if-exists", "overwrite"] + options,
+          environment: fixture.environment)
+        #expect(result.status == 1)
+        #expect(result.errors.contains("Haul's own files"), "\(result.errors)")
+      }
+      #expect(try await fixture.haul("list").output == "the list is empty\n")
+    }
+  }
+
   @Test("starts through systemd where its unit is enabled", arguments: [true, false])
   func unit(isEnabled: Bool) async throws {
     try await CommandFixture.with([CommandFixture.file("/a")]) { (work) async throws in
