@@ -59,10 +59,12 @@ extension DownloadRequest {
   package func checkPaths() throws(TransferError) {
     try destination.path?.checkPath()
     guard case .file(let path) = destination else { return }
-    for suffix in [FileName.partSuffix, FileName.journalSuffix]
-    where path.lowercased().hasSuffix(suffix) {
+    let (part, journal) = (FileName.partSuffix, FileName.journalSuffix)
+    let end = String(decoding: path.utf8.suffix(journal.utf8.count), as: UTF8.self).lowercased()
+    guard !end.hasSuffix(part), end != journal else {
       throw TransferError(
-        .badName, "names that end with \(suffix) are for unfinished files; choose another name")
+        .badName,
+        "names that end with \(part) or \(journal) are for unfinished files; choose another name")
     }
   }
 }
