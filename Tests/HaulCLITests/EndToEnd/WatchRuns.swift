@@ -67,7 +67,7 @@ struct WatchRuns {
       try await watch.reach("the transfer was shown") { output, _ in output.contains("running") }
       #expect(try await fixture.haul("daemon", "stop").status == 0)
       let result = await watch.end()
-      #expect(result.status == 1)
+      #expect(result.status == 3)
       #expect(result.errors.contains("the daemon was stopped"), "\(result.errors)")
     }
   }
