@@ -47,7 +47,6 @@ public final class TransferManager: Sendable {
     ) { _ in OpenedStore(store: store) }
   }
 
-  /// A manager whose list lives in memory, with some of its ports replaced.
   package convenience init(
     _ configuration: TransferManager.Configuration, replacing ports: PortOverrides
   ) throws(TransferError) {
@@ -75,7 +74,6 @@ public final class TransferManager: Sendable {
     }
   }
 
-  /// A manager over an engine of the caller's.
   package init(
     engine: Engine, store: any Store = MemoryStore(),
     portionSize: Int = QueueCoordinator.portionSize,
