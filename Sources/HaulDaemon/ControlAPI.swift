@@ -116,9 +116,9 @@ struct ControlAPI: Sendable {
     guard (1...Self.maximumBatch).contains(body.transfers.count) else {
       throw Problem.badRequest("give 1 to \(Self.maximumBatch) transfers at once")
     }
+    try ownDirectories.check(body.transfers)
     let requests = try body.transfers.map { (new) throws(Problem) in
       try roots?.check(new)
-      try ownDirectories.check(new)
       return try new.request()
     }
     // A key belongs to its body: with another one, it is another call.

@@ -12,16 +12,23 @@ import HaulKit
 struct OwnDirectories: Sendable {
   let paths: [String]
 
+  /// Most transfers of a batch have the same directory: each is looked up once.
   /// - Throws: `Problem` (403).
-  func check(_ new: NewTransfer) throws(Problem) {
-    let parent = new.file.flatMap { file in file.lastIndex(of: "/").map { String(file[..<$0]) } }
-    for path in [new.file, parent, new.directory].compactMap(\.self) where path.hasPrefix("/") {
-      guard let target = RootDirectories.resolved(path),
-        paths.compactMap(RootDirectories.resolved).contains(where: {
-          RootDirectories.isBelow(target, $0)
-        })
+  func check(_ batch: [NewTransfer]) throws(Problem) {
+    var places: Set<String> = []
+    for new in batch {
+      if let directory = new.directory { places.insert(directory) }
+      guard let file = new.file, let slash = file.lastIndex(of: "/") else { continue }
+      places.insert(String(file[..<slash]))
+      if RootDirectories.isLink(file) { places.insert(file) }
+    }
+    let own = paths.compactMap(RootDirectories.resolved)
+    for place in places where place.hasPrefix("/") {
+      guard let target = RootDirectories.resolved(place),
+        own.contains(where: { RootDirectories.isBelow(target, $0) })
       else { continue }
-      throw Problem(403, "Forbidden", "\(path) is among Haul's own files; choose another directory")
+      throw RootDirectories.forbidden(
+        "\(place) is among Haul's own files; choose another directory")
     }
   }
 }
@@ -143,11 +150,16 @@ struct RootDirectories: Sendable {
     }
   }
 
+  fileprivate static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+  }
+
   fileprivate static func isBelow(_ path: String, _ root: String) -> Bool {
     path == root || path.hasPrefix(root == "/" ? root : root + "/")
   }
 
-  private static func forbidden(_ detail: String) -> Problem { Problem(403, "Forbidden", detail) }
+  fileprivate static func forbidden(_ detail: String) -> Problem { Problem(403, "Forbidden", detail) }
 }
 
 extension CommandBody {

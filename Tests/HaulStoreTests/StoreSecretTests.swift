@@ -105,9 +105,7 @@ struct StoreSecretTests {
     try await store.commit(removing([record.id]))
     #expect(try !isInFiles(scratch))
     try await store.commit(adding([record]))
-    let plain = try HaulStoreTests.record(record.id)
-    try await store.commit(
-      updating([.init(id: record.id, storedState: plain.storedState, request: plain.request)]))
+    _ = try await replaceSecrets(of: record, in: store)
     #expect(try !isInFiles(scratch))
     await store.close()
   }
@@ -125,6 +123,16 @@ struct StoreSecretTests {
     await store.close()
   }
 
+  /// Gives a record a request without secrets; returns the new record.
+  private func replaceSecrets(
+    of record: TransferRecord, in store: SQLiteStore
+  ) async throws -> TransferRecord {
+    let plain = try HaulStoreTests.record(record.id)
+    try await store.commit(
+      updating([.init(id: record.id, storedState: plain.storedState, request: plain.request)]))
+    return plain
+  }
+
   @Test("are removed with their request")
   func replacement() async throws {
     let scratch = Scratch()
@@ -132,9 +140,7 @@ struct StoreSecretTests {
     var ids = Ids()
     let record = try secretive(&ids)
     try await store.commit(adding([record]))
-    let plain = try HaulStoreTests.record(record.id)
-    try await store.commit(
-      updating([.init(id: record.id, storedState: plain.storedState, request: plain.request)]))
+    let plain = try await replaceSecrets(of: record, in: store)
     #expect(try await store.records([record.id]) == [plain])
     await store.close()
     #expect(try scratch.sql(findings).isEmpty)
