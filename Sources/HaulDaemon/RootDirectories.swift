@@ -159,7 +159,9 @@ struct RootDirectories: Sendable {
     path == root || path.hasPrefix(root == "/" ? root : root + "/")
   }
 
-  fileprivate static func forbidden(_ detail: String) -> Problem { Problem(403, "Forbidden", detail) }
+  fileprivate static func forbidden(_ detail: String) -> Problem {
+    Problem(403, "Forbidden", detail)
+  }
 }
 
 extension CommandBody {
