@@ -86,7 +86,7 @@ struct ControlAPI: Sendable {
       try APIResponse.json(await details(of: try await id(in: context)))
     }
     v1.get("/order") { _, _ in
-      try APIResponse.json(OrderDocument(ids: await manager.ids(of: .all)))
+      try APIResponse.json(OrderDocument(ids: await manager.coordinator.ids(of: .all)))
     }
     v1.get("/limits") { _, _ in try APIResponse.json(await limits.document) }
     v1.patch("/limits") { request, _ in
@@ -145,7 +145,7 @@ struct ControlAPI: Sendable {
 
   private func details(of id: TransferID) async -> DetailsDocument {
     var details = DetailsDocument(id: id)
-    if let segments = await manager.segments(of: id) {
+    if let segments = await manager.coordinator.segments(of: id) {
       details.length = segments.length
       details.present = segments.present.map { [$0.lowerBound, $0.upperBound] }
       details.active = segments.active.map { [$0.lowerBound, $0.upperBound] }
@@ -156,7 +156,7 @@ struct ControlAPI: Sendable {
 
   func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
     let now = SystemClock().wallSeconds
-    return try await manager.rows(of: ids).map { TransferDocument($0, at: now) }
+    return try await manager.coordinator.rows(of: ids).map { TransferDocument($0, at: now) }
   }
 
   private func apply(_ change: ChangeBody, to id: TransferID) async throws {
@@ -196,7 +196,9 @@ extension ControlAPI {
     if let roots, RootDirectories.checks(body.command) {
       for start in stride(from: 0, to: ids.count, by: Self.maximumPage) {
         let some = Array(ids[start..<min(start + Self.maximumPage, ids.count)])
-        for transfer in try await manager.rows(of: some) { try roots.check(body, of: transfer) }
+        for transfer in try await manager.coordinator.rows(of: some) {
+          try roots.check(body, of: transfer)
+        }
       }
     }
     let finished = FinishedFiles(
@@ -249,8 +251,8 @@ extension ControlAPI {
       var ids: [TransferID] = []
       for name in names { ids.append(try await id(named: name)) }
       return ids
-    case (nil, let group?, nil): return await manager.ids(of: .group(group))
-    case (nil, nil, true): return await manager.ids(of: .all)
+    case (nil, let group?, nil): return await manager.coordinator.ids(of: .group(group))
+    case (nil, nil, true): return await manager.coordinator.ids(of: .all)
     default: throw Problem.badRequest("'transfers' is one of ids, group and all")
     }
   }
@@ -263,7 +265,7 @@ extension ControlAPI {
 
   /// - Throws: `Problem` when no transfer, or several, may be meant.
   private func id(named text: String) async throws(Problem) -> TransferID {
-    let ids = await manager.ids(named: text)
+    let ids = await manager.coordinator.ids(named: text)
     guard let id = ids.first else { throw Self.unknown(text) }
     guard ids.count == 1 else {
       throw Problem(

@@ -28,7 +28,7 @@ struct Notifier: Sendable {
     let io = BlockingIO(pool: files)
     let senders = Self.senders(settings, transport, environment, logger)
     do throws(TransferError) {
-      let present = await manager.lastEventNumber
+      let present = await manager.coordinator.lastEventNumber
       board = try await NoticeBoard(StateFile(path: location.notices), present: present, io: io)
       var channels: [(NoticeChannel, Int)] = []
       for name in Self.names {

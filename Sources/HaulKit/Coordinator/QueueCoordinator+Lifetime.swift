@@ -8,7 +8,7 @@ extension QueueCoordinator {
   ///
   /// Call it once, after registering steps and before adding transfers.
   /// - Throws: `io`, when the store cannot be read.
-  func open() async throws(TransferError) {
+  package func open() async throws(TransferError) {
     // `stored` ends here: a second reference would make the first change copy up to a million
     // members.
     let programs: [StoredProcess]
@@ -54,12 +54,18 @@ extension QueueCoordinator {
   private static let shutdownTimeout: Duration = .seconds(4)
   private static let abandonDelay: Duration = .seconds(1)
 
-  /// Stops all runs and closes the store. A second call does nothing.
-  /// - Returns: whether every run has ended, so that its threads can be awaited; nil for a second
-  ///   call.
-  func shutdown() async -> Bool? {
-    guard !isShutDown else { return nil }
+  /// Stops all runs, closes the store, and ends every event stream. A second call does nothing.
+  /// - Parameter onShutdown: closes the connections and ends the threads.
+  func shutDown(then onShutdown: @escaping @Sendable () async -> Void) async {
+    guard !isShutDown else { return }
     isShutDown = true
+    await stopRuns()
+    // Threads that never return are not awaited.
+    if hasAbandonedRuns { Task { await onShutdown() } } else { await onShutdown() }
+    engine.hub.close()
+  }
+
+  private func stopRuns() async {
     for id in runs.running { runs.send(.pause, to: id) }
     let clock = engine.clock
     deadlines.set(.forceStop, to: clock.now + Self.shutdownTimeout)
@@ -72,7 +78,6 @@ extension QueueCoordinator {
     await store.close()
     steps = [:]
     waiters.endAll()
-    return !hasAbandonedRuns
   }
 
   /// Abandons runs that do not stop in time. A download may hang in a disk call or in `prepare`;

@@ -26,6 +26,12 @@ extension QueueCoordinator {
     return engine.scheduler.update { !$0.isActive(id) && !$0.isWaitingForDisk(id) }
   }
 
+  /// The number of the last stored state change; 0 before the first one.
+  package var lastEventNumber: Int { queue.lastEvent }
+
+  /// How many events wait in memory for subscribers that have not read them.
+  package nonisolated var bufferedEvents: Int { engine.hub.bufferedEvents }
+
   func id(of identifier: String) -> TransferID? { queue.id(of: identifier) }
 
   func identified(_ ids: [TransferID]) async throws(TransferError) -> [IdentifiedTransfer] {
@@ -35,7 +41,7 @@ extension QueueCoordinator {
   }
 
   /// In list order.
-  func ids(of selection: TransferSelection) -> [TransferID] {
+  package func ids(of selection: TransferSelection) -> [TransferID] {
     switch selection {
     case .ids(let ids): return ids
     case .all: return inOrder(queue.members.ranks)
@@ -83,7 +89,7 @@ extension QueueCoordinator {
 
   /// What is shown of these transfers, with what is running now; without those that are not in the
   /// list.
-  func rows(
+  package func rows(
     of ids: [TransferID]
   ) async throws(TransferError) -> [TransferView] {
     try await store.records(ids).compactMap { record in
@@ -109,13 +115,15 @@ extension QueueCoordinator {
     return engine.scheduler.update { $0.isSuspended ? .suspended : $0.closedReason }
   }
 
-  /// Nil unless it is a download that runs.
-  func segments(of id: TransferID) -> TransferSegments? { runs.run(of: id)?.context.segments }
+  /// Which bytes of a download are on disk, and which are being fetched; nil unless it runs.
+  package func segments(of id: TransferID) -> TransferSegments? {
+    runs.run(of: id)?.context.segments
+  }
 
   /// The transfers that a text may mean: the one with this identifier, otherwise those whose ids
   /// begin with it.
   /// - Complexity: O(members of the list) unless it is a whole id or an identifier.
-  func ids(named text: String) -> [TransferID] {
+  package func ids(named text: String) -> [TransferID] {
     let id = TransferID(text)
     // A listed id always means its transfer.
     if let id, queue.members.contains(id) { return [id] }

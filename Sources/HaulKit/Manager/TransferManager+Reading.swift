@@ -62,32 +62,8 @@ extension TransferManager {
   public func rows(
     of selection: TransferSelection = .all
   ) async throws(TransferError) -> [TransferList.Row] {
-    try await rows(of: coordinator.ids(of: selection)).map(\.row)
+    try await coordinator.rows(of: coordinator.ids(of: selection)).map(\.row)
   }
-
-  /// The rows of those transfers that are in the list.
-  /// - Throws: `io`.
-  package func rows(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
-    try await coordinator.rows(of: ids)
-  }
-
-  /// Which bytes of a download are on disk, and which are being fetched; nil unless it runs.
-  package func segments(of id: TransferID) async -> TransferSegments? {
-    await coordinator.segments(of: id)
-  }
-
-  /// The transfers that a text may mean: an id, an identifier, or the beginning of ids.
-  package func ids(named text: String) async -> [TransferID] {
-    await coordinator.ids(named: text)
-  }
-
-  /// The ids of a selection, in the order of the list.
-  package func ids(of selection: TransferSelection) async -> [TransferID] {
-    await coordinator.ids(of: selection)
-  }
-
-  /// The number of the last stored state change; 0 before the first one.
-  package var lastEventNumber: Int { get async { await coordinator.queue.lastEvent } }
 
   /// The bytes of a transfer to `.stream`, for one reader. A slow one slows the network; one that
   /// stops before the end cancels the transfer.
@@ -116,9 +92,6 @@ extension TransferManager {
     let start = number.map { EventFeed.Start.after($0) } ?? .nothing
     return QueueEvents(feed: EventFeed(of: coordinator, from: start))
   }
-
-  /// How many events wait in memory for subscribers that have not read them.
-  package var bufferedEvents: Int { coordinator.engine.hub.bufferedEvents }
 
   /// Asks the server about a resource: it requests one byte, reads no body, and retries as the
   /// request says.

@@ -6,7 +6,7 @@ public import HaulCore
 /// closed and the bytes are claimed. `withTransferManager` shuts a manager down at the end of a
 /// scope, `shutdown` at any time; without them it shuts down when nothing refers to it any more.
 public final class TransferManager: Sendable {
-  let coordinator: QueueCoordinator
+  package let coordinator: QueueCoordinator
   private let onShutdown: @Sendable () async -> Void
   /// What was damaged in the stored list when it was opened, and where it is now; usually nil.
   public let damage: TransferError?
@@ -67,7 +67,7 @@ public final class TransferManager: Sendable {
     if let damage { ports.engine.log(damage) }
     do throws(TransferError) {
       for (name, step) in steps { await register(step: name, step) }
-      try await open()
+      try await coordinator.open()
     } catch {
       await shutdown()
       throw error
@@ -86,27 +86,14 @@ public final class TransferManager: Sendable {
 
   deinit {
     Task(executorPreference: coordinator.engine.soleExecutor) { [coordinator, onShutdown] in
-      await Self.shutDown(coordinator, onShutdown)
+      await coordinator.shutDown(then: onShutdown)
     }
   }
-
-  /// Continues with what the store holds. Call it once, before anything is added.
-  /// - Throws: `io`, when the store cannot be read.
-  package func open() async throws(TransferError) { try await coordinator.open() }
 
   /// Stops what runs, closes every connection, and ends every event stream.
   ///
   /// When the store is opened again, transfers that ran are queued and paused ones are paused. The
   /// task of a step that does not pause is cancelled after four seconds. After five, what still
   /// runs is abandoned: a step counts as interrupted, a download resumes from its last checkpoint.
-  public func shutdown() async { await Self.shutDown(coordinator, onShutdown) }
-
-  private static func shutDown(
-    _ coordinator: QueueCoordinator, _ onShutdown: @escaping @Sendable () async -> Void
-  ) async {
-    guard let hasEnded = await coordinator.shutdown() else { return }
-    // Threads that never return are not awaited.
-    if hasEnded { await onShutdown() } else { Task { await onShutdown() } }
-    coordinator.engine.hub.close()
-  }
+  public func shutdown() async { await coordinator.shutDown(then: onShutdown) }
 }

@@ -11,8 +11,27 @@ public enum CancelBehavior: Sendable, Hashable, CaseIterable {
 }
 
 extension Transfer {
+  /// Waits for its end; see `TransferManager.download`.
+  nonisolated(nonsending) func follow(
+    _ progress: (TransferProgress) -> Void, onCancel behavior: CancelBehavior
+  ) async throws(TransferError) -> TransferResult {
+    let (events, coordinator) = (events(), manager.coordinator)
+    if let result = await coordinator.blocked(id) { return try result.orThrowError }
+    for await event in events {
+      switch event.kind {
+      case .progress(let reported): progress(reported)
+      case .finished(let result): return try result.orThrowError
+      case .waiting:
+        if let result = await coordinator.blocked(id) { return try result.orThrowError }
+      default: break
+      }
+    }
+    guard Task.isCancelled else { throw await coordinator.waitInterruptedError("the transfer") }
+    return try await apply(behavior)
+  }
+
   /// Applies the behavior of a cancelled task; returns the result if it was completed before.
-  func apply(
+  private func apply(
     _ behavior: CancelBehavior
   ) async throws(TransferError) -> TransferResult {
     // Commands wait for what they stop, which a cancelled task cannot do: another task waits.

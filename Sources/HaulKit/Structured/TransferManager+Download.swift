@@ -23,20 +23,7 @@ extension TransferManager {
     guard request.download?.destination != .stream else {
       throw TransferError(.internal, "add a stream, and read it with bytes(of:)")
     }
-    let transfer = try await add(request)
-    let events = transfer.events()
-    if let result = await coordinator.blocked(transfer.id) { return try result.orThrowError }
-    for await event in events {
-      switch event.kind {
-      case .progress(let reported): progress(reported)
-      case .finished(let result): return try result.orThrowError
-      case .waiting:
-        if let result = await coordinator.blocked(transfer.id) { return try result.orThrowError }
-      default: break
-      }
-    }
-    guard Task.isCancelled else { throw await coordinator.waitInterruptedError("the transfer") }
-    return try await transfer.apply(behavior)
+    return try await add(request).follow(progress, onCancel: behavior)
   }
 
   /// Downloads an address to a destination; see `download(_:onCancel:progress:)`.

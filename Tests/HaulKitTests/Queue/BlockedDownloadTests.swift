@@ -197,7 +197,7 @@ import Testing
     try simulation.call { await $0.shutdown() }
     simulation.machine.unmount(Self.directory, leaving: leaving)
     let next = simulation.next()
-    try next.call { try await $0.open() }
+    try next.call { try await $0.coordinator.open() }
     let again = try #require(try next.call { try await $0.transfer(transfer.id) })
     _ = try next.call { _ in try await again.resume() }
     next.pass(.seconds(30))

@@ -81,7 +81,7 @@ extension RefusedDecisionTests {
   @Test func `A store that refuses for a minute is tried once a second, and not read again`() throws
   {
     let simulation = SimulatedManager(active: 20)
-    try simulation.call { try await $0.open() }
+    try simulation.call { try await $0.coordinator.open() }
     let requests = (0..<500).map { simulation.step("s\($0)", turns: 2) }
     _ = try simulation.call { try await $0.add(requests) }
     simulation.refuseChanges(true)

@@ -322,7 +322,7 @@ import Testing
     next.ledger.withLockedValue { ledger in
       ledger.members = simulation.ledger.withLockedValue { $0.members }
     }
-    try next.call { try await $0.open() }
+    try next.call { try await $0.coordinator.open() }
     next.pass(.seconds(300))
     let summaries = try next.call { await $0.summaries() }
     #expect(summaries.map(\.state) == [.queued])

@@ -170,7 +170,7 @@ import Testing
         engine: Engine(
           transport: transport, disk: POSIXDisk(), io: BlockingIO(), clock: SystemClock(),
           configuration: configuration, seed: 7), store: store)
-      try await manager.open()
+      try await manager.coordinator.open()
       ids.append(contentsOf: try await manager.add([.step("a"), .step("b")]).map(\.id))
       await manager.shutdown()
       await transport.shutdown()

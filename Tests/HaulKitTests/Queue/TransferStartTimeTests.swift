@@ -87,7 +87,7 @@ import Testing
     simulation.pass(.seconds(10))
     try simulation.end()
     let next = simulation.next()
-    try next.call { try await $0.open() }
+    try next.call { try await $0.coordinator.open() }
     next.process.clock.adjustWallClock(by: 10)
     next.pass(.seconds(580))
     #expect(!hasStarted(next, "f"))
@@ -124,7 +124,7 @@ import Testing
     }
     let transfer = try add(simulation, "f", in: 60)
     let ids = [transfer.id]
-    let view = try simulation.call { try await $0.rows(of: ids).first }
+    let view = try simulation.call { try await $0.coordinator.rows(of: ids).first }
     #expect(view?.nextWaitReason == .suspended, "a start alone would not start it")
     simulation.pass(.seconds(120))
     #expect(!hasStarted(simulation, "f"))

@@ -116,7 +116,7 @@ import Testing
     next.ledger.withLockedValue { $0.causesWaits = true }
     // Nothing is tried before the check.
     try next.call { await $0.suspend() }
-    try next.call { try await $0.open() }
+    try next.call { try await $0.coordinator.open() }
     let again = try #require(try next.call { try await $0.transfer(transfer.id) })
     #expect(try reason(next, again) == known)
     next.machine.setCapacity(1 << 30)

@@ -25,7 +25,7 @@ import Testing
     simulation.process.die()
 
     let next = simulation.next()
-    try next.call { try await $0.open() }
+    try next.call { try await $0.coordinator.open() }
     try next.runOut()
     let again = try #require(try next.call { try await $0.transfer(transfer.id) })
     #expect(try next.state(again) == .completed)

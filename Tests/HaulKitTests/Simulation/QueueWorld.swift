@@ -123,7 +123,7 @@ final class QueueWorld {
         try await Self.work(context, process, ledger, plans)
       }
       do {
-        try await process.manager.open()
+        try await process.manager.coordinator.open()
       } catch {
         if !process.isDead { ledger.withLockedValue { $0.violate("open threw \(error)") } }
       }

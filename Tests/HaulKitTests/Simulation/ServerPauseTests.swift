@@ -48,7 +48,7 @@ import Testing
     if let command { simulation.send(command, first) }
     simulation.pass(.seconds(3))
     let next = simulation.kill()
-    try next.call { try await $0.open() }
+    try next.call { try await $0.coordinator.open() }
     return next
   }
 
@@ -89,7 +89,7 @@ import Testing
     let next = simulation.kill()
     next.process.clock.adjustWallClock(by: -Self.years)
     next.ledger.withLockedValue { $0.storedPauses = [:] }
-    try next.call { try await $0.open() }
+    try next.call { try await $0.coordinator.open() }
     next.pass(.seconds(3600))
     #expect(next.asked == 1)
     try next.runOut()

@@ -91,7 +91,7 @@ import Testing
     if isKilled {
       simulation = simulation.kill()
       try simulation.call { await $0.suspend() }
-      try simulation.call { try await $0.open() }
+      try simulation.call { try await $0.coordinator.open() }
     }
     try simulation.runOut()
     #expect(try simulation.call { await $0.summaries().map(\.state) } == [.completed])

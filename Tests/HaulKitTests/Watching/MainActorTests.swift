@@ -142,7 +142,7 @@ import Testing
         executors: LoopExecutor.all, network: SystemNetwork())
       let manager = TransferManager(engine: engine, store: store)
       await manager.register(step: "step") { _ in record.note("step") }
-      try await manager.open()
+      try await manager.coordinator.open()
       let events = manager.events()
       let list = TransferList(manager)
       var requests = try names.map { name in

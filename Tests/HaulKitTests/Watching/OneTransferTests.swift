@@ -114,7 +114,7 @@ import Testing
         try await transfer.pause()
         try await transfer.resume()
       }
-      #expect(fixture.manager.bufferedEvents <= 64)
+      #expect(fixture.manager.coordinator.bufferedEvents <= 64)
       try await transfer.pause()
       guard case .snapshot(let second) = await reader.next()?.kind else {
         Issue.record("no second snapshot")

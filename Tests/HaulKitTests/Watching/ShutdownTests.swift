@@ -66,7 +66,7 @@ import Testing
       #expect(clock.sleeperCount == 0)
       let count = fixture.server.snapshot.requests.count
       let (second, endSecond) = try fixture.manager(clock: clock, store: store)
-      try await second.open()
+      try await second.coordinator.open()
       try await until { clock.sleeperCount == 1 }
       await endSecond()
       #expect(clock.sleeperCount == 0)

@@ -12,7 +12,7 @@ import Testing
       let resumed = fixture.manager.events(after: nil)
       for _ in 1...20 {
         try await fixture.run(50)
-        #expect(fixture.manager.bufferedEvents <= 32)
+        #expect(fixture.manager.coordinator.bufferedEvents <= 32)
       }
       #expect(await fixture.manager.counts == [.completed: 1000])
       withExtendedLifetime((idle, resumed)) {}
@@ -23,7 +23,7 @@ import Testing
     try await StepFixture.with(kept: .max) { fixture in
       let idle = fixture.manager.events()
       try await fixture.run(500)
-      #expect(fixture.manager.bufferedEvents >= 1000)
+      #expect(fixture.manager.coordinator.bufferedEvents >= 1000)
       withExtendedLifetime(idle) {}
     }
   }
@@ -32,11 +32,11 @@ import Testing
     try await StepFixture.with(kept: 1 << 20) { fixture in
       var idle: TransferEvents? = fixture.manager.events()
       try await fixture.run(500)
-      #expect(fixture.manager.bufferedEvents >= 1000)
+      #expect(fixture.manager.coordinator.bufferedEvents >= 1000)
       withExtendedLifetime(idle) {}
       idle = nil
       try await fixture.run(1)
-      #expect(fixture.manager.bufferedEvents < 300)
+      #expect(fixture.manager.coordinator.bufferedEvents < 300)
     }
   }
 

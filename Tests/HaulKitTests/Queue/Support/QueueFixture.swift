@@ -154,7 +154,7 @@ extension DownloadFixture {
     }
     do {
       await register(manager)
-      if store != nil { try await manager.open() }
+      if store != nil { try await manager.coordinator.open() }
       try await body(
         QueueFixture(base: self, manager: manager, log: log, connections: connections))
     } catch {

@@ -30,7 +30,7 @@ struct StepFixture: Sendable {
     await manager.register(step: "spin", gate.spin())
     await register(manager)
     do {
-      try await manager.open()
+      try await manager.coordinator.open()
       try await body(StepFixture(manager: manager, gate: gate))
     } catch {
       gate.open()
