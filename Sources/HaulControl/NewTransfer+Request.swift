@@ -43,9 +43,10 @@ extension NewTransfer {
   }
 
   private func work() throws(Problem) -> TransferRequest.Work {
-    switch (url, run) {
-    case (let url?, nil): return .download(try download(url))
-    case (nil, let arguments?):
+    switch (url, put, run) {
+    case (let url?, nil, nil): return .download(try download(url))
+    case (let url?, let path?, nil): return .upload(try upload(path, to: url))
+    case (nil, nil, let arguments?):
       guard arguments.first?.isEmpty == false else { throw Self.wrong("'run' names no program") }
       guard !arguments.contains(where: { $0.hasByte(0) }) else {
         throw Self.wrong("an argument of 'run' must not contain a NUL")
@@ -58,14 +59,59 @@ extension NewTransfer {
     }
   }
 
-  private func download(_ text: String) throws(Problem) -> DownloadRequest {
-    let address: ResourceURL
+  private static func address(_ text: String) throws(Problem) -> ResourceURL {
     do {
-      address = try ResourceURL(text)
+      return try ResourceURL(text)
     } catch {
       throw Problem(error)
     }
-    var request = DownloadRequest(url: address, to: try destination())
+  }
+
+  private func upload(_ path: String, to text: String) throws(Problem) -> UploadRequest {
+    var request = UploadRequest(try Self.absolute(path), to: try Self.address(text))
+    if let method {
+      guard let known = UploadRequest.Method(rawValue: method.uppercased()) else {
+        throw Self.wrong("there is no method '\(method)'; use put, post or tus")
+      }
+      request.method = known
+    }
+    request.precondition = try precondition(of: request.method)
+    request.headers = try (headers ?? []).map(Self.field)
+    request.rateLimit = try rateLimit.flatMap(Self.rate)
+    request.allowInsecure = allowInsecure ?? false
+    request.retry = try retryPolicy(request.retry)
+    return request
+  }
+
+  private func precondition(
+    of method: UploadRequest.Method
+  ) throws(Problem) -> UploadRequest.Precondition {
+    if let ifMatch, EntityTag(ifMatch)?.isWeak != false {
+      throw Self.wrong("'if_match' is a strong entity tag, with its quotes")
+    }
+    guard method == .put || ifMatch == nil && ifExists == nil else {
+      throw Self.wrong("'if_exists' and 'if_match' are for the method put")
+    }
+    switch (ifExists, ifMatch) {
+    case (nil, let tag?): return .entityTag(tag)
+    case (nil, nil), (.overwrite, nil): return .none
+    case (.fail, nil): return .absent
+    case (_, .some): throw Self.wrong("'if_exists' and 'if_match' contradict each other")
+    default: throw Self.wrong("'if_exists' of an upload is overwrite or fail")
+    }
+  }
+
+  private func retryPolicy(_ base: RetryPolicy) throws(Problem) -> RetryPolicy {
+    var policy = base
+    policy.retries = try Self.notNegative(retries, "retries") ?? base.retries
+    if let time = try Self.notNegative(maximumRetryTime, "maximum_retry_time") {
+      policy.maximumTimeWithoutProgress = .seconds(min(time, 1e9))
+    }
+    return policy
+  }
+
+  private func download(_ text: String) throws(Problem) -> DownloadRequest {
+    var request = DownloadRequest(url: try Self.address(text), to: try destination())
     func set<Value>(
       _ path: WritableKeyPath<DownloadRequest, Value>, _ value: Value?
     ) {
@@ -93,9 +139,7 @@ extension NewTransfer {
     set(\.allowInsecure, allowInsecure)
     request.creationMask = try umask.map(Self.mask)
     set(\.trustedRedirectHosts, trustedRedirectHosts.map(Set.init))
-    set(\.retry.retries, try Self.notNegative(retries, "retries"))
-    let time = try Self.notNegative(maximumRetryTime, "maximum_retry_time")
-    set(\.retry.maximumTimeWithoutProgress, time.map { .seconds(min($0, 1e9)) })
+    request.retry = try retryPolicy(request.retry)
     return request
   }
 
@@ -150,15 +194,15 @@ extension NewTransfer {
 }
 
 extension NewTransfer {
-  /// - Parameter request: a download to a file or a directory, or a program, with absolute paths.
+  /// - Parameter request: a download to a file or a directory, an upload, or a program, with
+  ///   absolute paths.
   /// - Throws: `not-yet-supported` for a stream, or a step that is a closure: neither leaves its
   ///   process.
   package init(_ request: TransferRequest) throws(TransferError) {
     self.init()
     switch request.work {
     case .download(let download): try take(download)
-    case .upload:
-      throw TransferError(.notYetSupported, "the daemon does not upload yet; use 'haul put'")
+    case .upload(let upload): take(upload)
     case .step(let step):
       guard case .program(let arguments, let directory) = step.action else {
         throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")
@@ -170,6 +214,23 @@ extension NewTransfer {
     after = request.after.isEmpty ? nil : request.after.map(Dependency.init)
     (whenDependencyFails, reportsProgress) = (request.whenDependencyFails, request.reportsProgress)
     startsAt = request.startTime
+  }
+
+  private mutating func take(_ upload: UploadRequest) {
+    (url, put, method) = (upload.url.text, upload.source, upload.method.rawValue.lowercased())
+    switch upload.precondition {
+    case .none: break
+    case .absent: ifExists = .fail
+    case .entityTag(let tag): ifMatch = tag
+    }
+    headers = upload.headers.map { Field(name: $0.name, value: $0.value) }
+    (rateLimit, allowInsecure) = (upload.rateLimit, upload.allowInsecure)
+    take(upload.retry)
+  }
+
+  private mutating func take(_ retry: RetryPolicy) {
+    retries = retry.retries
+    maximumRetryTime = retry.maximumTimeWithoutProgress / .seconds(1)
   }
 
   private mutating func take(_ download: DownloadRequest) throws(TransferError) {
@@ -192,8 +253,7 @@ extension NewTransfer {
     allowInsecure = download.allowInsecure
     umask = download.creationMask.map { String($0, radix: 8) }
     trustedRedirectHosts = download.trustedRedirectHosts.sorted()
-    retries = download.retry.retries
-    maximumRetryTime = download.retry.maximumTimeWithoutProgress / .seconds(1)
+    take(download.retry)
   }
 }
 

@@ -1,7 +1,7 @@
 package import HaulCore
 
-/// A transfer to add, as JSON: a download or a program. Keys that are left out have the defaults of
-/// the command line.
+/// A transfer to add, as JSON: a download, an upload or a program. Keys that are left out have the
+/// defaults of the command line.
 package struct NewTransfer: Codable, Hashable, Sendable {
   package struct Field: Codable, Hashable, Sendable {
     package var name: String
@@ -14,13 +14,19 @@ package struct NewTransfer: Codable, Hashable, Sendable {
     package var identifier: String?
   }
 
-  /// The address of a download.
+  /// The address of a download or an upload.
   package var url: String?
   /// The absolute path of the file; it excludes `directory`.
   package var file: String?
   /// The absolute path of the directory of a file with a derived name.
   package var directory: String?
   package var createsDirectories: Bool?
+  /// The absolute path of a file to upload.
+  package var put: String?
+  /// How it is uploaded: `put`, `post` or `tus`.
+  package var method: String?
+  /// The strong entity tag of the version that an upload replaces.
+  package var ifMatch: String?
   /// A program and its arguments, run without a shell in place of a download.
   package var run: [String]?
   /// The absolute path of the program's working directory.
@@ -64,6 +70,8 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case url, file, directory
     case createsDirectories = "creates_directories"
+    case put, method
+    case ifMatch = "if_match"
     case run
     case workingDirectory = "working_directory"
     case isIdempotent = "is_idempotent"
@@ -98,6 +106,7 @@ extension NewTransfer {
     }
     (url, file, directory) = (try value(.url), try value(.file), try value(.directory))
     createsDirectories = try value(.createsDirectories)
+    (put, method, ifMatch) = (try value(.put), try value(.method), try value(.ifMatch))
     (run, workingDirectory) = (try value(.run), try value(.workingDirectory))
     isIdempotent = try value(.isIdempotent)
     (identifier, group) = (try value(.identifier), try value(.group))

@@ -6,13 +6,14 @@ extension TransferDocument {
   package init(_ view: TransferView, at wallSeconds: Double) {
     let (row, summary) = (view.row, view.summary)
     self.init(
-      id: row.id, name: row.name, url: row.address, identifier: row.identifier, group: row.group,
+      id: row.id, kind: view.request.kind, name: row.name, url: row.address,
+      identifier: row.identifier, group: row.group,
       priority: summary.priority.name, state: row.state, phase: row.phase?.rawValue,
       waiting: row.waitReason.map { Wait($0, at: wallSeconds) }, bytes: row.bytes,
       total: row.total, fraction: row.fraction, rate: row.rate.isFinite ? row.rate : 0,
       path: row.path, error: row.error.map { Failure($0) },
       result: view.result.map { EventDocument.Result($0) },
-      connections: view.connections, rateLimit: view.rateLimit,
+      connections: view.connections, rateLimit: view.request.rateLimit,
       startsAt: view.startsAt, start: view.startRequest.map { $0.isForced ? "forced" : "first" },
       runsToEnd: view.runsToEnd)
     waiting?.next = view.nextWaitReason?.code

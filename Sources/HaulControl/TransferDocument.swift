@@ -48,6 +48,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   }
 
   package var id: TransferID
+  package var kind: TransferRequest.Kind
   /// The name of the file, the program or the step.
   package var name: String
   /// Without secrets.
@@ -80,13 +81,14 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var result: EventDocument.Result?
 
   package init(
-    id: TransferID, name: String, url: String?, identifier: String?, group: String?,
+    id: TransferID, kind: TransferRequest.Kind = .download, name: String, url: String?,
+    identifier: String?, group: String?,
     priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
     total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
     result: EventDocument.Result? = nil, connections: Int? = nil, rateLimit: Int64? = nil,
     startsAt: Double? = nil, start: String? = nil, runsToEnd: Bool = false
   ) {
-    (self.id, self.name, self.url) = (id, name, url)
+    (self.id, self.kind, self.name, self.url) = (id, kind, name, url)
     (self.identifier, self.group, self.priority) = (identifier, group, priority)
     (self.state, self.phase, self.waiting) = (state, phase, waiting)
     (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
@@ -96,7 +98,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case id, name, url, identifier, group, priority, state, phase, waiting, bytes, total, fraction
+    case id, kind, name, url, identifier, group, priority, state, phase, waiting, bytes, total,
+      fraction
     case rate, connections
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
@@ -115,6 +118,7 @@ extension TransferDocument {
   package func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: CodingKeys.self)
     try object.encode(id, forKey: .id)
+    try object.encode(kind, forKey: .kind)
     try object.encode(name, forKey: .name)
     try object.encode(url, forKey: .url)
     try object.encode(identifier, forKey: .identifier)

@@ -280,19 +280,23 @@ extension ControlAPI {
 }
 
 extension TransferRequest {
-  /// Gives a download another address. As after a redirect, another server does not get the header
-  /// fields.
+  /// Gives a download or an upload another address. As after a redirect, another server does not
+  /// get the header fields.
   fileprivate mutating func move(to url: ResourceURL) throws(Problem) {
-    guard let old = download?.url else {
+    guard let old = self.url else {
       throw Problem(409, "Conflict", "a program has no address")
     }
-    if old.origin != url.origin { download?.headers = [] }
+    if old.origin != url.origin {
+      download?.headers = []
+      upload?.headers = []
+    }
     download?.url = url
+    upload?.url = url
   }
 
   fileprivate mutating func limitRate(to rate: Int64) throws(Problem) {
-    guard download != nil else { throw Problem(409, "Conflict", "a program has no rate") }
-    download?.rateLimit = try NewTransfer.rate(rate)
+    guard self.url != nil else { throw Problem(409, "Conflict", "a program has no rate") }
+    rateLimit = try NewTransfer.rate(rate)
   }
 }
 

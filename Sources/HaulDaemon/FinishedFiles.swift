@@ -17,7 +17,8 @@ struct FinishedFiles {
   init(_ documents: [TransferDocument], below roots: RootDirectories?) {
     self.roots = roots
     files = documents.compactMap { document in
-      guard document.state == .completed, document.url != nil, let path = document.path else {
+      guard document.state == .completed, document.kind == .download, let path = document.path
+      else {
         return nil
       }
       return (document.id, path, document.bytes)

@@ -8,7 +8,8 @@ import HaulKit
   import Darwin
 #endif
 
-/// The directories of the daemon's list, token and configuration, in which no transfer may write.
+/// The directories of the daemon's list, token and configuration, which no transfer may write to
+/// or send.
 struct OwnDirectories: Sendable {
   let paths: [String]
 
@@ -18,7 +19,7 @@ struct OwnDirectories: Sendable {
     var places: Set<String> = []
     for new in batch {
       if let directory = new.directory { places.insert(directory) }
-      guard let file = new.file, let slash = file.lastIndex(of: "/") else { continue }
+      guard let file = new.file ?? new.put, let slash = file.lastIndex(of: "/") else { continue }
       places.insert(String(file[..<slash]))
       if RootDirectories.isLink(file) { places.insert(file) }
     }
@@ -33,8 +34,8 @@ struct OwnDirectories: Sendable {
   }
 }
 
-/// What a transfer that is added over TCP may do: write below some directories, and nothing else on
-/// this machine.
+/// What a transfer that is added over TCP may do: read and write files below some directories, and
+/// nothing else on this machine.
 struct RootDirectories: Sendable {
   let paths: [String]
 
@@ -44,7 +45,7 @@ struct RootDirectories: Sendable {
       throw Self.forbidden("programs can only be added over the socket, with 'haul add --run'")
     }
     // A path that is missing or not absolute is refused later.
-    for path in [new.file, new.directory].compactMap(\.self) where path.hasPrefix("/") {
+    for path in [new.file, new.directory, new.put].compactMap(\.self) where path.hasPrefix("/") {
       try check(path)
     }
     // A root itself is no file.
@@ -57,14 +58,11 @@ struct RootDirectories: Sendable {
   /// serve another server that was named over TCP.
   /// - Throws: `Problem` (403).
   func check(_ request: TransferRequest, moving url: ResourceURL) throws(Problem) {
-    guard let download = request.download else { return }
-    switch download.destination {
-    case .file(let path), .directory(let path): try check(path)
-    case .stream: break
-    }
-    guard download.url.origin == url.origin || download.headers.isEmpty else {
+    guard let old = request.url else { return }
+    if let path = request.path { try check(path) }
+    guard old.origin == url.origin || request.headers.isEmpty else {
       throw Self.forbidden(
-        "its header fields are for \(download.url.origin.authority); "
+        "its header fields are for \(old.origin.authority); "
           + "another server can be named over the socket, with 'haul set'")
     }
   }
@@ -78,11 +76,12 @@ struct RootDirectories: Sendable {
   }
 
   /// A transfer that was added over the socket may run a program and have files anywhere: over TCP,
-  /// the program is not run again after its end, and the files are not deleted or replaced.
+  /// the program is not run again after its end, and the files are not deleted, replaced or sent
+  /// again.
   /// - Throws: `Problem` (403).
   func check(_ body: CommandBody, of transfer: TransferView) throws(Problem) {
     let id = transfer.row.id
-    guard let destination = transfer.destination else {
+    guard transfer.request.url != nil else {
       let runsAgain = body.command == .restart || body.command == .retry
       guard !runsAgain || transfer.row.state == .completed && body.command == .retry else {
         throw Self.forbidden(
@@ -91,17 +90,19 @@ struct RootDirectories: Sendable {
       }
       return
     }
-    guard body.deletesBytes(in: transfer.row.state) else { return }
-    switch destination {
-    case .file(let path), .directory(let path):
-      do throws(Problem) {
-        try check(path)
-      } catch {
-        throw Self.forbidden(
-          "\(id): over TCP, files are only deleted below \(paths.joined(separator: " or ")); over "
-            + "the socket: haul \(body.command) \(id)")
+    let (uses, what) =
+      if transfer.request.upload != nil {
+        (body.command == .retry || body.command == .restart, "sent")
+      } else {
+        (body.deletesBytes(in: transfer.row.state), "deleted")
       }
-    case .stream: break
+    guard uses, let path = transfer.request.path else { return }
+    do throws(Problem) {
+      try check(path)
+    } catch {
+      throw Self.forbidden(
+        "\(id): over TCP, files are only \(what) below \(paths.joined(separator: " or ")); over "
+          + "the socket: haul \(body.command) \(id)")
     }
   }
 
@@ -125,7 +126,7 @@ struct RootDirectories: Sendable {
       paths.compactMap(Self.resolved).contains(where: { Self.isBelow(target, $0) })
     else {
       throw Self.forbidden(
-        "over TCP, files can only be written below \(paths.joined(separator: " or ")), and not "
+        "over TCP, files can only be written or sent below \(paths.joined(separator: " or ")), and not "
           + "through a link that leads out of it")
     }
   }
@@ -161,6 +162,21 @@ struct RootDirectories: Sendable {
 
   fileprivate static func forbidden(_ detail: String) -> Problem {
     Problem(403, "Forbidden", detail)
+  }
+}
+
+extension TransferRequest {
+  /// The file or directory that it writes to, or the file that it sends; nil for a stream or a step.
+  fileprivate var path: String? {
+    switch work {
+    case .download(let download): download.destination.path
+    case .upload(let upload): upload.source
+    case .step: nil
+    }
+  }
+
+  fileprivate var headers: [(name: String, value: String)] {
+    download?.headers ?? upload?.headers ?? []
   }
 }
 

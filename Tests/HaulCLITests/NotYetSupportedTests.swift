@@ -29,7 +29,6 @@ import Testing
       let message = refusal(arguments + ["--priority", "high"])
       #expect(message?.contains(wrong) == true, "\(message ?? "accepted")")
     }
-    #expect(refusal(["add", "--put", "file", "https://h/x"]) == "--put is not yet supported")
   }
 
   @Test("mirrors on one line are reported as not yet supported")

@@ -61,6 +61,24 @@ struct NewTransferTests {
     }
   }
 
+  @Test("keeps every property of an upload")
+  func keepsUploads() throws {
+    let url = try ResourceURL("https://user:secret@h:8443/x?token=1")
+    var request = TransferRequest.upload("/d/x", to: url) {
+      $0.method = .tus
+      $0.headers = [("A", "1"), ("B", "2")]
+      ($0.rateLimit, $0.allowInsecure) = (5000, true)
+      ($0.retry.retries, $0.retry.maximumTimeWithoutProgress) = (2, .seconds(90))
+    }
+    (request.identifier, request.group) = ("mine", "g")
+    for condition in [UploadRequest.Precondition.none, .absent, .entityTag(#""v1""#)] {
+      request.upload?.method = condition == .none ? .tus : .put
+      request.upload?.precondition = condition
+      let json = try StrictJSON.encode(try NewTransfer(request))
+      #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+    }
+  }
+
   @Test("keeps a program")
   func keepsPrograms() throws {
     let request = TransferRequest.step(program: ["/bin/cp", "a"], in: "/d", isIdempotent: true)
@@ -99,6 +117,24 @@ struct NewTransferTests {
         "'umask' is an octal number, such as 022"
       ),
       (#"{"run":[]}"#, "'run' names no program"),
+      (#"{"put":"/x"}"#, "a transfer has either a 'url' or a 'run'"),
+      (#"{"url":"http://h/x","put":"x"}"#, "the path 'x' is not absolute"),
+      (
+        #"{"url":"http://h/x","put":"/x","method":"get"}"#,
+        "there is no method 'get'; use put, post or tus"
+      ),
+      (
+        #"{"url":"http://h/x","put":"/x","method":"tus","if_exists":"fail"}"#,
+        "'if_exists' and 'if_match' are for the method put"
+      ),
+      (
+        #"{"url":"http://h/x","put":"/x","if_exists":"rename"}"#,
+        "'if_exists' of an upload is overwrite or fail"
+      ),
+      (
+        #"{"url":"http://h/x","put":"/x","if_match":"W/\"a\""}"#,
+        "'if_match' is a strong entity tag, with its quotes"
+      ),
       (#"{"url":"http://h/x","file":"/x","connections":0}"#, "'connections' must be at least 1"),
       (
         #"{"url":"http://h/x","file":"/x","rate_limit":-1}"#, "'rate_limit' must not be negative"

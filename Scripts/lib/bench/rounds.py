@@ -32,8 +32,10 @@ class Sample:
 class Bench:
     """What every part needs: the programs, a directory for files, the number of rounds."""
 
-    def __init__(self, haul, faultserver, directory, rounds, quick):
+    def __init__(self, haul, faultserver, directory, rounds, quick, older=None):
         self.haul, self.faultserver = haul, faultserver
+        self.older = older  # another haul, to compare with
+        self._runs_older = False
         self.directory, self.rounds, self.quick = directory, rounds, quick
         self.work = directory / "work"
         self.environment = {**os.environ, "PATH": os.environ["PATH"] + ":/usr/local/sbin:/usr/sbin"}
@@ -53,6 +55,8 @@ class Bench:
 
     def measure(self, command, events=False):
         """A run in the work directory, and its events; what a failed one says is shown."""
+        if self._runs_older and command[0] == self.haul:
+            command = [self.older, *command[1:]]
         with tempfile.TemporaryFile("w+") as output, tempfile.TemporaryFile("w+") as errors:
             counting = self._perf_report is not None
             run = harness.measure(
@@ -82,11 +86,22 @@ class Bench:
                 sample = once(name, turn)
                 results[name].append(sample)
                 self.note(title, name, turn, sample)
+                if self.older and not programs.is_peer(name):
+                    sample = self._once_older(name, turn, once)
+                    results.setdefault(f"{name}, older", []).append(sample)
+                    self.note(title, f"{name}, older", turn, sample)
         if not instructions.obstacle():
             for name in names:
                 if name not in self.counted[title]:
                     self._count(title, name, lambda: once(name, rounds))
         return results
+
+    def _once_older(self, name, turn, once):
+        self._runs_older = True
+        try:
+            return once(name, turn)
+        finally:
+            self._runs_older = False
 
     def _count(self, title, name, once):
         """Counts the instructions of one run; those of a wrong one are not kept."""

@@ -6,7 +6,7 @@ import HaulCore
 struct AddCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
-    abstract: "Adds downloads to the background queue.",
+    abstract: "Adds downloads, uploads or a program to the background queue.",
     discussion: """
       Prints the id of each. The daemon is started if it is not running; 'haul list' shows the \
       queue. Options for all transfers together (-j, --proxy, ...) belong to 'haul serve'.
@@ -14,12 +14,16 @@ struct AddCommand: ParsableCommand {
       Examples:
         haul add https://example.org/big.iso
         haul add -d Music --group album --priority background https://example.org/a
+        haul add --put report.pdf https://example.org/files/
         haul add --after 4FZ0 --run -- tar xf big.tar
 
       Exit status: 0 all were added; 1 an error; 2 wrong usage, nothing was added.
       """)
 
-  @Argument(help: ArgumentHelp("What to download; with --run, the program.", valueName: "URL"))
+  @Argument(
+    help: ArgumentHelp(
+      "What to download; with --put, the files, then the address; with --run, the program.",
+      valueName: "URL"))
   var arguments: [String] = []
 
   @OptionGroup(title: "Destination") var destination: DestinationOptions
@@ -28,6 +32,19 @@ struct AddCommand: ParsableCommand {
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var requests: RequestOptions
   @OptionGroup(title: "Queue") var queue: QueueOptions
+
+  @Flag(help: "Upload files, as 'haul put' does, in place of a download.")
+  var put = false
+
+  @Option(
+    help: ArgumentHelp("With --put: put or post (default: put).", valueName: "how"),
+    completion: .list(["put", "post"]), transform: PutPlan.method)
+  var method: UploadRequest.Method?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --put: replace only the version with this entity tag.", valueName: "TAG"))
+  var ifMatch: String?
 
   @Flag(help: "Run a program, given after --, in place of a download.")
   var run = false

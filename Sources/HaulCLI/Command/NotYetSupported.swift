@@ -3,7 +3,7 @@ enum NotYetSupported {
   /// By command.
   private static let longOptions: [String: Set<String>] = [
     "get": ["mirror"],
-    "add": ["mirror", "put"],
+    "add": ["mirror"],
     "put": ["form", "field"],
   ]
 

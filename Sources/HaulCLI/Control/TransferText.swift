@@ -7,7 +7,8 @@ package enum TransferText {
   package static func details(_ transfer: TransferDocument) -> String {
     let lines: [(String, String?)] = [
       ("id", transfer.id.description), ("your name", transfer.identifier),
-      ("name", transfer.name), ("url", transfer.url), ("group", transfer.group),
+      ("kind", transfer.kind.rawValue), ("name", transfer.name), ("url", transfer.url),
+      ("group", transfer.group),
       ("priority", transfer.priority), ("state", transfer.state.rawValue),
       ("phase", transfer.phase), ("waiting", transfer.waiting?.text),
       ("bytes", amount(transfer)),
@@ -43,7 +44,7 @@ package enum TransferText {
       case .paused: "\(name) is paused; haul resume \(id) lets it continue"
       case .completed:
         "\(name) is completed; haul restart \(id) "
-          + (transfer.url == nil ? "runs it again" : "downloads it again")
+          + "\(transfer.kind.verb) it again"
       case .cancelled: "\(name) was cancelled; haul retry \(id) queues it again"
       case .failed:
         "\(name) failed: \(transfer.error?.message ?? "for an unknown reason"); "
@@ -68,12 +69,14 @@ package enum TransferText {
     let retry = "haul retry \(transfer.id)"
     switch transfer.error?.code {
     case .dependencyFailed: return "retry the dependency first, then: \(retry)"
-    // Only a download has an address, and only a download keeps bytes.
-    case _ where transfer.url == nil: return "\(retry) runs it again"
+    case _ where transfer.kind == .step: return "\(retry) runs it again"
     case .needsNewURL: return "set it with haul set \(transfer.id) --url URL, then: \(retry)"
     case .notFound, .httpStatus, .unauthorized, .forbidden: return "\(retry) requests it again"
     case .checksumMismatch, .lengthMismatch, .changedOnServer:
       return "\(retry) downloads it again"
+    case .sourceChanged where transfer.kind == .upload: return "\(retry) uploads the present file"
+    case _ where transfer.kind == .upload:
+      return "\(retry) resumes it if the server can, or sends it again"
     case .connectionLost, .timeout, .stalled, .rateLimited, .diskFull:
       return "\(retry) resumes it, or starts over if the server cannot resume"
     default: return "\(retry) tries again"
@@ -131,5 +134,15 @@ package enum TransferText {
 
   private static func padded(_ name: String) -> String {
     name + String(repeating: " ", count: max(1, 11 - name.count))
+  }
+}
+
+extension TransferRequest.Kind {
+  fileprivate var verb: String {
+    switch self {
+    case .download: "downloads"
+    case .upload: "uploads"
+    case .step: "runs"
+    }
   }
 }

@@ -16,7 +16,14 @@ extension AddPlan {
   init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
     (json, quiet) = (command.json, command.quiet)
     after = command.queue.after
-    if command.run {
+    guard command.put || command.method == nil && command.ifMatch == nil else {
+      throw UsageError("--method and --if-match are for uploads: add --put")
+    }
+    if command.put {
+      requests = try PutPlan(try PutCommand(command), sources).requests.map {
+        TransferRequest(.upload($0))
+      }
+    } else if command.run {
       guard !command.arguments.isEmpty else { throw UsageError("--run: give the program after --") }
       guard command.destination.output == nil else {
         throw UsageError("-o names the file of a download; --run has none")
@@ -35,7 +42,7 @@ extension AddPlan {
     }
     let queue = command.queue
     if queue.identifier != nil, requests.count > 1 {
-      throw UsageError("--id is the name of one transfer, but there are several URLs")
+      throw UsageError("--id is the name of one transfer, but there are several")
     }
     let startsAt = try queue.at.map { (text) throws(UsageError) in
       try LocalTime.seconds(text, at: sources.wallSeconds)
@@ -46,11 +53,37 @@ extension AddPlan {
       requests[index].group = queue.group
       requests[index].priority = queue.priority
       // A list may have another limit for one of its addresses.
-      if let rate = queue.rateLimit, requests[index].download?.rateLimit == nil {
-        requests[index].download?.rateLimit = rate
+      if let rate = queue.rateLimit, requests[index].rateLimit == nil {
+        requests[index].rateLimit = rate
       }
       requests[index].reportsProgress = !queue.noProgressEvents
     }
+  }
+}
+
+extension PutCommand {
+  /// The same uploads, with the defaults of the options that belong to the daemon.
+  fileprivate init(_ command: AddCommand) throws(UsageError) {
+    guard !command.run else { throw UsageError("--put and --run contradict each other") }
+    guard command.destination.output == nil, command.content.inputFiles.isEmpty,
+      command.content.checksums.isEmpty
+    else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
+    do {
+      self = try PutCommand.parse([])
+    } catch {
+      throw UsageError(ParserMessage.line(PutCommand.message(for: error)))
+    }
+    (arguments, method, ifMatch) = (command.arguments, command.method, command.ifMatch)
+    switch command.destination.ifExists {
+    // The default of downloads, for which uploads have their own.
+    case .update: break
+    case .overwrite: ifExists = true
+    case .fail: ifExists = false
+    case .skip, .rename:
+      throw UsageError("--if-exists: for an upload, use overwrite or fail")
+    }
+    credentials = command.credentials
+    network.requests = command.requests
   }
 }
 

@@ -71,7 +71,7 @@ extension DownloadRequest {
 
 extension DownloadRequest.Destination {
   /// The path of the file or the directory; nil for a stream.
-  fileprivate var path: String? {
+  package var path: String? {
     switch self {
     case .file(let path), .directory(let path): path
     case .stream: nil

@@ -101,8 +101,7 @@ extension QueueCoordinator {
           row: TransferList.Row(record, snapshot), summary: summary,
           result: summary.state.isEnded ? record.result : nil,
           connections: summary.state == .running ? progress?.connections : nil,
-          destination: record.request.download?.destination,
-          rateLimit: record.request.rateLimit,
+          request: record.request,
           startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
           nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id))
       }

@@ -8,10 +8,8 @@ package struct TransferView: Sendable, Hashable {
   package let result: TransferResult?
   /// Nil unless it runs.
   package let connections: Int?
-  /// Nil for a step.
-  package let destination: DownloadRequest.Destination?
-  /// Its own, in bytes per second; nil for none.
-  package let rateLimit: Int64?
+  /// It has secrets, which must not be shown.
+  package let request: TransferRequest
   /// In seconds since 1970; nil once it no longer waits for that time.
   package let startsAt: Double?
   /// The command that puts it before others; nil for none, and once it has ended.

@@ -49,12 +49,15 @@ struct ReadmeRuns {
 
   @Test("The background: every line succeeds")
   func background() async throws {
-    let lines = try block("In the background", 0, lines: 9)
-    try await DaemonFixture.withFiles(["/big.tar", "/episode"]) { (fixture) async throws in
+    let lines = try block("In the background", 0, lines: 10)
+    try await DaemonFixture.withFiles(["/big.tar", "/episode", "/files/report.pdf"]) {
+      (fixture) async throws in
       fixture.work.server.setFaults("/big.tar", [Fault(.stallBeforeHead)])
       let archive = try await fixture.archive()
+      try fixture.write("report", to: "report.pdf")
       var ids: [String] = []
       for line in lines {
+        let line = line.replacing("https://h/", with: fixture.work.server.url("/"))
         let path = ids.isEmpty ? "/big.tar" : "/episode"
         let result = try await fixture.shell(line, paths: [path], id: ids.first ?? "")
         let output = result.output
@@ -70,7 +73,9 @@ struct ReadmeRuns {
         default: break
         }
       }
-      #expect(ids.count == 3 && ids.allSatisfy { TransferID($0) != nil }, "\(ids)")
+      let report = fixture.work.server.snapshot.requests.first { $0.method == "PUT" }
+      #expect(report?.body == Array("report".utf8))
+      #expect(ids.count == 4 && ids.allSatisfy { TransferID($0) != nil }, "\(ids)")
       #expect(try fixture.work.names("downloads") == ["big.tar"])
       try fixture.expectUnpacked()
       try fixture.expectWhole(["episode"])

@@ -127,6 +127,40 @@ struct RemoteAccessRuns {
     }
   }
 
+  @Test("only files below the directory are sent, not through links, and not again")
+  func uploads() async throws {
+    try await withRemote { (remote) async throws in
+      let fixture = remote.fixture
+      let url = fixture.work.server.url("/a")
+      let outside = fixture.work.path("secret")
+      try Data("secret".utf8).write(to: URL(filePath: outside))
+      try Data("file".utf8).write(to: URL(filePath: "\(remote.root)/mine"))
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(remote.root)/out", withDestinationPath: outside)
+      let own = try fixture.location().token
+      for path in [outside, "\(remote.root)/out", "\(remote.root)/../secret", own] {
+        let call = try remote.add(#""url":"\#(url)","put":"\#(path)""#)
+        #expect(call.status == 403, "\(path)")
+      }
+      #expect(try remote.add(#""url":"\#(url)","put":"\#(remote.root)/mine""#).status == 201)
+      let added = try await fixture.haul("add", "--put", outside, url)
+      let id = added.output.trimmingCharacters(in: .newlines)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let json = remote.fields + ["Content-Type: application/json"]
+      let restart = try remote.call(
+        "POST", "/api/v1/commands", json,
+        body: #"{"command":"restart","transfers":{"ids":["\#(id)"]}}"#)
+      #expect(restart.status == 403)
+      let move = try remote.call(
+        "PATCH", "/api/v1/transfers/\(id)", json, body: #"{"url":"http://localhost:9/a"}"#)
+      #expect(move.status == 403)
+      let bodies = fixture.work.server.snapshot.requests.map {
+        String(decoding: $0.body, as: UTF8.self)
+      }
+      #expect(bodies.sorted() == ["file", "secret"])
+    }
+  }
+
   @Test("no other server gets the header fields, or writes the files, of a transfer of the socket")
   func otherServers() async throws {
     try await withRemote { (remote) async throws in

@@ -71,6 +71,27 @@ import Testing
     #expect(try add(["--limit-rate", "2K"]).requests.map(\.download?.rateLimit) == [2048])
   }
 
+  @Test("add --put adds what put would send, and refuses options of downloads")
+  func addsUploads() throws {
+    func add(_ arguments: [String]) throws -> AddPlan {
+      guard
+        case .control(.add(let plan)) = try Invocation(
+          ["add", "--put"] + arguments, from: SettingsTests.files("directory = d"))
+      else { throw UsageError("that is not an add") }
+      return plan
+    }
+    let plan = try add(["--if-exists", "fail", "--limit-rate", "2K", "a", "b", "https://h/d/"])
+    let uploads = plan.requests.compactMap(\.upload)
+    #expect(uploads.map(\.url.text) == ["https://h/d/a", "https://h/d/b"])
+    #expect(uploads.allSatisfy { $0.precondition == .absent && $0.rateLimit == 2048 })
+    #expect(try add(["a", "tus+https://h/d/"]).requests.first?.upload?.method == .tus)
+    for arguments in [
+      ["-o", "x"], ["--checksum", "md5=\(digest)"], ["--if-exists", "rename"], ["-i", "list"],
+    ] {
+      #expect(throws: UsageError.self) { try add(arguments + ["a", "https://h/x"]) }
+    }
+  }
+
   @Test("verify uses quiet, but not the digest")
   func quiet() throws {
     let text = "quiet\nconnections = 3\nchecksum = sha-1=\(digest)00112233"

@@ -96,10 +96,24 @@ struct ListTableTests {
   func explainsPrograms() throws {
     let error = TransferDocument.Failure(
       code: .io, message: "tar ended with exit code 2", status: nil, isRetryable: false)
-    let failed = TransferText.explanation(try transfer("tar", .failed, error: error))
-    #expect(failed.contains("haul retry 4FZ0ABCD runs it again"))
-    let completed = TransferText.explanation(try transfer("tar", .completed))
-    #expect(completed.contains("haul restart 4FZ0ABCD runs it again"))
+    var program = try transfer("tar", .failed, error: error)
+    program.kind = .step
+    #expect(TransferText.explanation(program).contains("haul retry 4FZ0ABCD runs it again"))
+    program.state = .completed
+    #expect(TransferText.explanation(program).contains("haul restart 4FZ0ABCD runs it again"))
+  }
+
+  @Test("an upload that failed or completed is uploaded again")
+  func explainsUploads() throws {
+    let error = TransferDocument.Failure(
+      code: .connectionLost, message: "lost", status: nil, isRetryable: true)
+    var upload = try transfer("a.pdf", .failed, error: error, url: "http://localhost/x")
+    upload.kind = .upload
+    let failed = TransferText.explanation(upload)
+    #expect(failed.contains("haul retry 4FZ0ABCD resumes it if the server can, or sends it again"))
+    upload.state = .completed
+    let completed = TransferText.explanation(upload)
+    #expect(completed.contains("haul restart 4FZ0ABCD uploads it again"))
   }
 
   @Test("a program that should stop and cannot be paused is not said to end in a moment")

@@ -1,0 +1,92 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// Uploads through a real daemon.
+@Suite("Uploads in the background", .timeLimit(.minutes(5)))
+struct DaemonUploadRuns {
+  private static let content = SeededContent(seed: 4).bytes(at: 0, count: 300_000)
+
+  private func with(
+    _ faults: Fault..., body: (DaemonFixture) async throws -> Void
+  ) async throws {
+    let resources = ["/f.bin", "/g.bin"].map {
+      FaultScript.Resource($0, length: 0, faults: faults)
+    }
+    try await DaemonFixture.with(resources) { fixture in
+      for name in ["f.bin", "g.bin"] {
+        try Data(Self.content).write(to: URL(filePath: fixture.work.path(name)))
+      }
+      try await body(fixture)
+    }
+  }
+
+  private func put(_ fixture: DaemonFixture, _ arguments: String...) async throws -> [String] {
+    let result = try await fixture.work.haul(
+      ["add", "--put"] + arguments, environment: fixture.environment)
+    #expect(result.status == 0, "\(result.errors)")
+    return result.output.split(separator: "\n").map(String.init)
+  }
+
+  @Test("files arrive under their names; show says that they are uploads")
+  func arrive() async throws {
+    try await with { fixture in
+      let ids = try await put(fixture, "f.bin", "g.bin", fixture.work.server.url("/"))
+      #expect(ids.count == 2)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let requests = fixture.work.server.snapshot.requests.sorted { $0.path < $1.path }
+      #expect(requests.map(\.path) == ["/f.bin", "/g.bin"])
+      #expect(requests.allSatisfy { $0.method == "PUT" && $0.body == Self.content })
+      let document = try await fixture.state(of: ids[0])
+      #expect(document.kind == .upload)
+      #expect(document.bytes == 300_000)
+      let shown = try await fixture.haul("show", ids[0])
+      #expect(shown.output.contains("kind       upload\n"))
+    }
+  }
+
+  @Test("a pause frees the slot for the next one; resume sends the whole file")
+  func pauses() async throws {
+    try await with(Fault(.stallBeforeHead, when: .first(1))) { fixture in
+      let serving = try await fixture.serve("-j", "1")
+      let server = fixture.work.server
+      let first = try await put(fixture, "f.bin", server.url("/f.bin"))[0]
+      try await server.waitForHeld("/f.bin")
+      server.setFaults("/g.bin", [])
+      let second = try await put(fixture, "g.bin", server.url("/g.bin"))[0]
+      #expect(try await fixture.state(of: second).waiting?.code == "slot")
+      #expect(try await fixture.haul("pause", first).status == 0)
+      #expect(try await fixture.haul("wait", second).status == 0)
+      #expect(try await fixture.state(of: first).state == .paused)
+      #expect(try await fixture.haul("resume", first).status == 0)
+      #expect(try await fixture.haul("wait", first).status == 0)
+      #expect(server.snapshot.requests.last { $0.path == "/f.bin" }?.body == Self.content)
+      try await fixture.end()
+      _ = await serving.end()
+    }
+  }
+
+  @Test("after kill -9 the daemon uploads on; a POST that may have arrived fails instead")
+  func killed() async throws {
+    try await with(Fault(.stallBeforeHead, when: .first(1))) { fixture in
+      let server = fixture.work.server
+      let serving = try await fixture.serve()
+      let put = try await put(fixture, "f.bin", server.url("/f.bin"))[0]
+      let post = try await self.put(fixture, "--method", "post", "g.bin", server.url("/g.bin"))[0]
+      try await server.waitForHeld("/f.bin")
+      try await server.waitForHeld("/g.bin")
+      serving.send(SIGKILL)
+      _ = await serving.end()
+      let next = try await fixture.serve()
+      #expect(try await fixture.haul("wait", put).status == 0)
+      #expect(server.snapshot.requests.last { $0.path == "/f.bin" }?.body == Self.content)
+      #expect(try await fixture.haul("wait", post).status != 0)
+      #expect(try await fixture.state(of: post).error?.code == .interrupted)
+      #expect(server.snapshot.requests.count { $0.path == "/g.bin" } == 1)
+      try await fixture.end()
+      _ = await next.end()
+    }
+  }
+}
