@@ -1,5 +1,5 @@
 """A server, or a proxy, whose files arrive slowly: /SIZE/RATE/NAME, in bytes and bytes per second.
-A rate of 0 is no limit. Paths of `broken` answer 404."""
+A rate of 0 is no limit. Paths of `broken` answer 404. What is uploaded is kept, by its path."""
 
 import http.server
 import re
@@ -14,6 +14,7 @@ class SlowServer(http.server.ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.broken = set()
+        self.uploads = {}
         self.error_text = "Not Found"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -26,6 +27,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     def log_message(self, *_):
         pass
+
+    def do_PUT(self):
+        self.server.uploads[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(201)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
 
     def do_GET(self):
         # As a proxy it gets the whole address.

@@ -33,6 +33,25 @@ def wrong_address(place, browser):
     browser.wait("it is closed", "!document.getElementById('add-dialog').open")
 
 
+def upload(place, browser):
+    """a file of the daemon's directory is uploaded; one outside of it is refused, with what to do"""
+    place.empty(browser)
+    place.run("unsuspend")
+    (place.downloads / "a b.txt").write_text("sent")
+    url = f"http://127.0.0.1:{place.server.server_address[1]}/in/"
+    fill_form(browser, [url], put="/etc/hostname")
+    browser.wait("the reason, and what to do", "/upload files only below .*haul serve --root \\/etc$/.test(document.getElementById('add-error').textContent)")
+    browser.eval("document.getElementById('f-put').value = 'a b.txt'")
+    press(browser, "document.getElementById('add-submit')")
+    browser.wait("it is completed", has_state("a b.txt", "completed"))
+    if place.server.uploads != {"/in/a%20b.txt": b"sent"}:
+        raise Failed(f"the server has {place.server.uploads}")
+    if not browser.eval(f"({row('a b.txt')}).querySelector('.host').textContent").startswith("to 127.0.0.1"):
+        raise Failed("the row does not say where it goes")
+    if browser.eval("document.getElementById('f-put').value"):
+        raise Failed("the next address would be an upload too")
+
+
 def paste(place, browser):
     """addresses that are pasted or dropped on the page are in the dialog"""
     for kind, field in (("paste", "clipboardData"), ("drop", "dataTransfer")):
@@ -187,4 +206,4 @@ def frames(browser):
     })()""")
 
 
-STEPS = [wrong_address, paste, pasted, limits, in_order, killed, filters, notices, many_rows]
+STEPS = [wrong_address, upload, paste, pasted, limits, in_order, killed, filters, notices, many_rows]

@@ -112,7 +112,7 @@ def fill_form(browser, addresses, **fields):
     browser.wait("the dialog", "document.getElementById('add-dialog').open")
     browser.eval("document.getElementById('addresses').value = ''")
     browser.type("\n".join(addresses))
-    for name, value in {"group": "", "name": "", "connections": "1", "rate": "", "at": "", **fields}.items():
+    for name, value in {"group": "", "name": "", "connections": "1", "rate": "", "at": "", "put": "", **fields}.items():
         browser.eval(f"document.getElementById('f-{name}').value = {json.dumps(value)}")
     browser.click("document.getElementById('add-submit')")
 

@@ -20,7 +20,7 @@ const fits = {
   restart: has("completed", "failed", "cancelled"),
   cancel: has("queued", "running", "paused", "publishing"),
   remove: () => true,
-  delete: has("completed"),
+  delete: (row) => row.kind === "download" && row.state === "completed",
 };
 
 // Commands that lose something: they are for a selection only, so that a second click on one of

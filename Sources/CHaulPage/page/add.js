@@ -84,37 +84,66 @@ function wrong(line) {
   return ["http:", "https:"].includes(url.protocol) ? null : "give http:// or https://";
 }
 
+const value = (id) => $(id).value.trim();
+
+// - Throws: the error as text.
+function path(given, what, mayOnly, root) {
+  if (given.startsWith("~")) throw new Error(`write the ${what} in full, such as ${roots[0] ?? "/home/me/Downloads"}`);
+  const whole = given.startsWith("/") || roots.length === 0 ? given : `${roots[0]}/${given}`;
+  if (!whole.startsWith("/")) throw new Error(`the ${what} must be an absolute path, such as /home/me/Downloads`);
+  if (roots.length > 0 && !roots.some((root) => `${whole}/`.startsWith(`${root}/`))) {
+    throw new Error(`this page may ${mayOnly} only below ${roots.join(", ")}; to allow another directory, start the daemon with: haul serve --root ${root(whole)}`);
+  }
+  return whole;
+}
+
 // - Throws: the error as text.
 function options(isSingle) {
-  const value = (id) => $(id).value.trim();
-  const given = value("f-directory").replace(/(.)\/+$/, "$1");
-  if (given.startsWith("~")) throw new Error(`write the directory in full, such as ${roots[0] ?? "/home/me/Downloads"}`);
-  const directory = given.startsWith("/") || roots.length === 0 ? given : `${roots[0]}/${given}`;
-  if (!directory.startsWith("/")) throw new Error("the directory must be an absolute path, such as /home/me/Downloads");
-  if (roots.length > 0 && !roots.some((root) => `${directory}/`.startsWith(`${root}/`))) {
-    throw new Error(`this page may write only below ${roots.join(", ")}; to allow another directory, start the daemon with: haul serve --root ${directory}`);
-  }
-  const name = value("f-name");
-  if (name && !isSingle) throw new Error("a file name is for one address, but there are several");
-  if (name.includes("/")) throw new Error("a file name has no slash");
-  const checksum = value("f-checksum");
-  if (checksum && !isSingle) throw new Error("a checksum is for one address, but there are several");
+  const put = value("f-put");
+  const shared = put ? upload(put, isSingle) : download(isSingle);
   const headers = value("f-headers").split("\n").filter((line) => line.trim()).map((line) => {
     const colon = line.indexOf(":");
     if (colon < 1) throw new Error(`the header field “${line.trim()}” has no colon`);
     return { name: line.slice(0, colon).trim(), value: line.slice(colon + 1).trim() };
   });
-  const shared = { creates_directories: true, priority: $("f-priority").value };
-  if (name) shared.file = `${directory}/${name}`;
-  else shared.directory = directory;
-  if (checksum) shared.checksums = [checksum.includes("=") ? checksum : `sha-256=${checksum}`];
+  shared.priority = $("f-priority").value;
   if (headers.length > 0) shared.headers = headers;
   if (value("f-group")) shared.group = value("f-group");
-  if (value("f-connections")) shared.connections = Number(value("f-connections"));
   if (value("f-rate")) shared.rate_limit = Math.round(Number(value("f-rate")) * 1024);
   if (value("f-at")) shared.starts_at = new Date(value("f-at")).getTime() / 1000;
   if (value("f-exists")) shared.if_exists = value("f-exists");
   return shared;
+}
+
+function upload(given, isSingle) {
+  if (!isSingle) throw new Error("an upload is to one address, but there are several");
+  for (const [id, what] of [["f-name", "a file name"], ["f-checksum", "a checksum"]]) {
+    if (value(id)) throw new Error(`${what} is for a download; an upload goes to its address`);
+  }
+  return { put: path(given, "file to upload", "upload files", (whole) => whole.replace(/\/[^/]*$/, "") || "/") };
+}
+
+function download(isSingle) {
+  const directory = path(value("f-directory").replace(/(.)\/+$/, "$1"), "directory", "write", (whole) => whole);
+  const name = value("f-name");
+  if (name && !isSingle) throw new Error("a file name is for one address, but there are several");
+  if (name.includes("/")) throw new Error("a file name has no slash");
+  const checksum = value("f-checksum");
+  if (checksum && !isSingle) throw new Error("a checksum is for one address, but there are several");
+  const shared = { creates_directories: true };
+  if (name) shared.file = `${directory}/${name}`;
+  else shared.directory = directory;
+  if (checksum) shared.checksums = [checksum.includes("=") ? checksum : `sha-256=${checksum}`];
+  if (value("f-connections")) shared.connections = Number(value("f-connections"));
+  return shared;
+}
+
+// In a directory of the server the file keeps its name; with tus+ the server chooses the place.
+function target(line, { put }) {
+  if (!put) return { url: line };
+  const url = line.replace(/^tus\+/i, "");
+  if (url !== line) return { url, method: "tus" };
+  return { url: url.endsWith("/") ? url + encodeURIComponent(put.replace(/.*\//, "")) : url };
 }
 
 async function submit() {
@@ -130,7 +159,7 @@ async function submit() {
     return showError(error.message);
   }
   for (const { line, index } of wanted) {
-    const reason = wrong(line);
+    const reason = wrong(shared.put ? line.replace(/^tus\+/i, "") : line);
     if (reason) problems.set(index, reason);
   }
   const good = wanted.filter(({ index }) => !problems.has(index));
@@ -151,7 +180,7 @@ async function submit() {
   problems = new Map(kept.filter(({ line }, place) => line || place > 0).map(({ reason }, place) => [place, reason]).filter(([, reason]) => reason));
   showProblems();
   if (text.value === "" && added.size > 0) {
-    for (const id of ["f-name", "f-checksum", "f-group", "f-at"]) $(id).value = "";
+    for (const id of ["f-name", "f-checksum", "f-group", "f-at", "f-put"]) $(id).value = "";
     box.close();
     $("list").focus();
   }
@@ -159,7 +188,7 @@ async function submit() {
 
 // A call adds all or nothing: halves find the lines that are refused.
 async function send(some, shared, added, ids) {
-  const transfers = some.map(({ line }) => ({ url: line, ...shared }));
+  const transfers = some.map(({ line }) => ({ ...target(line, shared), ...shared }));
   // A call whose response is lost is repeated: because of its key, nothing is added twice.
   const key = crypto.randomUUID();
   try {

@@ -50,7 +50,7 @@ const commands = [
 function build() {
   const facts = {};
   const fact = (name) => { facts[name] = el("dd"); return [el("dt", {}, name), facts[name]]; };
-  const names = ["State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Address", "File", "Group", "Digest", "Checked by",
+  const names = ["Kind", "State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Address", "File", "Group", "Digest", "Checked by",
     "Added", "Starts at", "Started", "Ended", "Your name", "Id"];
   parts = {
     facts,
@@ -119,6 +119,7 @@ export function refresh() {
   const isRunning = row.state === "running";
   const percent = format.percent(row);
   const left = format.secondsLeft(row);
+  show("Kind", row.kind === "upload" ? "upload" : null);
   show("State", row.isEnding ? `${row.state}; ${row.isEnding === "cancel" ? "cancelled" : "removed"} in a moment` : format.state(row));
   show("Progress", row.total === null ? format.bytes(row.bytes)
     : `${format.bytes(row.bytes)} of ${format.bytes(row.total)} (${percent === 100 ? 100 : percent.toFixed(1)} %)`);
@@ -157,7 +158,7 @@ function fillMap(row) {
   const active = row.state === "running" ? map.active : [];
   drawMap(parts.map, length, map.present, active);
   const bytes = map.present.reduce((sum, [from, to]) => sum + to - from, 0);
-  const text = isDone ? "All of it is on disk."
+  const text = isDone ? row.kind === "upload" ? "The server has all of it." : "All of it is on disk."
     : `${Math.floor((100 * bytes) / length)} % on disk in ${format.plural(map.present.length, "part")}; ${format.plural(active.length, "part")} being fetched.`;
   setText(parts.mapText, text);
   parts.map.ariaLabel = text;

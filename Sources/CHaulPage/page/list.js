@@ -159,9 +159,10 @@ function fill(slot) {
   // A countdown is written each time.
   if (slot.version === row.version && row.state !== "queued") return;
   slot.version = row.version;
-  setIcon(slot.mark, marks[row.state] ?? "wait");
+  const isUpload = row.kind === "upload";
+  setIcon(slot.mark, isUpload && marks[row.state] === "down" ? "up" : marks[row.state] ?? "wait");
   setText(slot.name, row.name);
-  setText(slot.host, row.host ?? "");
+  setText(slot.host, isUpload && row.host ? `to ${row.host}` : row.host ?? "");
   if (slot.name.title !== row.name) slot.name.title = row.name;
   meter(slot, format.percent(row), row.state === "running");
   setText(slot.size, row.total === null ? (row.bytes > 0 ? format.bytes(row.bytes) : "") :

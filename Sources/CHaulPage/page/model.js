@@ -73,6 +73,7 @@ function put(document) {
     row.url = document.url;
     row.host = hostOf(document.url);
   }
+  row.kind = document.kind;
   row.name = document.name;
   row.identifier = document.identifier;
   row.group = document.group;
