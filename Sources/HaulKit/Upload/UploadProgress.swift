@@ -73,8 +73,8 @@ final class UploadProgress: HeartbeatReceiver {
       state.meter.note(state.sentInAll, at: now)
       let progress = TransferProgress(
         bytes: state.start + state.sent, total: length, rate: state.meter.rate, connections: 1)
-      let limit =
-        state.sent < state.count ? engine.idleTimeout : max(engine.idleTimeout, Self.patience)
+      let hasWholeFile = state.count > 0 && state.sent == state.count
+      let limit = hasWholeFile ? max(engine.idleTimeout, Self.patience) : engine.idleTimeout
       if state.idleSince.map({ now - $0 >= limit }) ?? false { state.hasStalled = true }
       return (progress, state.hasStalled ? state.stop : nil, !state.isClosed)
     }

@@ -8,6 +8,7 @@ extension QueueWorld {
   func step() throws {
     if faults?.oneIn(5) == true { causeFault() }
     if times?.oneIn(4) == true { changeTimes() }
+    changeSource()
     for _ in 0..<(random.oneIn(4) ? 2 : 1) { try act() }
     switch random.below(4) {
     case 0: for _ in 0..<random.below(40) where !process.isDead { _ = executor.runOne() }

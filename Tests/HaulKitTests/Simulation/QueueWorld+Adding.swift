@@ -53,7 +53,7 @@ extension QueueWorld {
   private func request() throws -> TransferRequest {
     let name = "m\(added)"
     added += 1
-    var request = random.oneIn(3) ? step(name) : try download(name)
+    var request = random.oneIn(3) ? step(name) : try upload(name) ?? download(name)
     if random.oneIn(2) { request.identifier = name }
     if random.oneIn(2) { request.group = "g\(random.below(2))" }
     if random.oneIn(3) {

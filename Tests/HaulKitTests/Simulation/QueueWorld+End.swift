@@ -46,7 +46,8 @@ extension QueueWorld {
     // Times of next attempts are stored by the wall clock: if it was ahead, the wait is longer
     // (seed 19214).
     let wasSet = ledger.withLockedValue { $0.schedule?.wasSet ?? false }
-    for _ in 0..<(wasSet ? 2000 : 200) {
+    // A server has five minutes to answer once it has a whole file.
+    for _ in 0..<(wasSet ? 2000 : uploads == nil ? 200 : 700) {
       guard passTime(.seconds(1)) else { return }
       let isOver = ledger.withLockedValue { $0.isOver }
       if isOver, isEmpty.withLockedValue({ $0 }) { break }
@@ -66,6 +67,7 @@ extension QueueWorld {
   func checkFiles() {
     let completed = ledger.withLockedValue { $0.listed.filter { $0.state == .completed } }
     for member in completed where seen.insert(member.id).inserted {
+      if member.request.upload != nil { checkObject(of: member) }
       guard let download = member.request.download, let resource = servers[member.name],
         download.durability == .strict || !hasLostPower
       else { continue }

@@ -30,6 +30,8 @@ final class QueueWorld {
   var times: SimulationRandom?
   /// Gives start times to new members; nil in most worlds.
   var starts: SimulationRandom?
+  /// Makes some downloads uploads; nil in most worlds.
+  var uploads: SimulationRandom?
   var configuration = TransferManager.Configuration()
   var process: SimulatedProcess
   var subscribers: [SimulatedSubscriber] = []
@@ -58,6 +60,8 @@ final class QueueWorld {
     self.times = times.oneIn(Self.timedOneIn) ? times : nil
     var starts = SimulationRandom(seed: seed &* 0xD1B5_4A32_D192_ED03)
     self.starts = starts.oneIn(Self.startsOneIn) ? starts : nil
+    var uploads = SimulationRandom(seed: seed &* 0xA24B_AED4_963E_E407)
+    self.uploads = uploads.oneIn(Self.uploadsOneIn) ? uploads : nil
     self.plan = plan
     executor = SeededExecutor(seed: random.next())
     machine = SimulatedMachine(seed: random.next())
@@ -71,6 +75,7 @@ final class QueueWorld {
     configuration.maximumConnections = limits.connections
     configuration.idleTimeout = .milliseconds(1500)
     configuration.httpVersion = .http1
+    configuration.uploadDirectory = "/u"
     process = Self.process(
       configuration, random.next(), memory, machine, servers, executor, ledger, portionSize,
       wallStart: Self.wallStart)

@@ -101,6 +101,19 @@ import Testing
     }
   }
 
+  @Test func `A server that does not answer a question is given up after the idle timeout`()
+    async throws
+  {
+    try await DownloadFixture.with([Self.resource(Fault(.stallBeforeHead))]) { fixture in
+      let outcome = try await upload(fixture, idleTimeout: .milliseconds(200)) {
+        $0.method = .tus
+        $0.retry.retries = 0
+      }
+      #expect(try #require(outcome).result.error?.code == .stalled)
+      #expect(fixture.server.snapshot.requests.map(\.method) == ["OPTIONS"])
+    }
+  }
+
   @Test func `A file that must not exist is not sent when it is there`() async throws {
     try await DownloadFixture.with([Self.resource()]) { fixture in
       let outcome = try #require(try await upload(fixture) { $0.precondition = .absent })

@@ -34,6 +34,9 @@ extension Ledger {
   mutating func note(_ order: Order, of id: TransferID) {
     guard let member = members[id], order.covers(member) else { return }
     if order.requestsRequeue(member) { members[id]?.isRequeueRequested = true }
+    if [.cancel, .cancelKeepingBytes, .restart, .remove].contains(order.command) {
+      members[id]?.discards += 1
+    }
     if order.command == .force { members[id]?.isForced = true }
     if [.force, .start].contains(order.command) {
       members[id]?.isStartRequested = true

@@ -36,6 +36,8 @@ struct Ledger: Sendable {
     var hasBegun = false
     /// Whether it was ordered to start now.
     var isStartRequested = false
+    /// How often it was ordered to forget what it has.
+    var discards = 0
     /// Whether such a command has returned, and it has not started since.
     var goesFirst = false
 

@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 
 /// How servers answer.
 extension SimulatedTransport {
-  private enum Fault: CaseIterable {
+  enum Fault: CaseIterable {
     case refused, unavailable, pausing, silent, lost, short, stalled
   }
 
@@ -15,14 +15,7 @@ extension SimulatedTransport {
     guard let resource = servers[request.url.name] else {
       throw TransferError(.internal, "there is no such resource in this world")
     }
-    let fault = takeFault(connection)
-    let isAway = servers.behaviours.unreachableHost == connection.host
-    guard !isAway, fault != .refused, fault != .silent else {
-      // A wait without an answer ends with an error.
-      defer { ledger.withLockedValue { $0.silentSince[connection.host] = clock.now } }
-      if fault == .silent, !isAway { try await clock.wait(.seconds(600)) }
-      throw TransferError(.connect, "refused", isRetryable: true)
-    }
+    let fault = try await takeFault(connection)
     switch fault {
     case .unavailable: return refusal(503, to: request, on: connection)
     case .pausing: return pause(1 + random.below(3), to: request, on: connection)
@@ -37,7 +30,20 @@ extension SimulatedTransport {
     return whole(resource, request, connection, fault)
   }
 
-  private func takeFault(_ connection: SimulatedConnection) -> Fault? {
+  /// The fault of this request; throws if it gets no answer at all.
+  func takeFault(_ connection: SimulatedConnection) async throws -> Fault? {
+    let fault = randomFault(connection)
+    let isAway = servers.behaviours.unreachableHost == connection.host
+    guard !isAway, fault != .refused, fault != .silent else {
+      // A wait without an answer ends with an error.
+      defer { ledger.withLockedValue { $0.silentSince[connection.host] = clock.now } }
+      if fault == .silent, !isAway { try await clock.wait(.seconds(600)) }
+      throw TransferError(.connect, "refused", isRetryable: true)
+    }
+    return fault
+  }
+
+  private func randomFault(_ connection: SimulatedConnection) -> Fault? {
     guard let often = servers.behaviours.faultOneIn, random.oneIn(often) else { return nil }
     let fault = Fault.allCases[random.below(Fault.allCases.count)]
     ledger.withLockedValue { ledger in
@@ -50,11 +56,15 @@ extension SimulatedTransport {
   private func pause(
     _ seconds: Int, to request: FetchRequest, on connection: SimulatedConnection
   ) -> FetchResponse {
+    notePause(seconds, of: connection)
+    return refusal(503, [("Retry-After", "\(seconds)")], to: request, on: connection)
+  }
+
+  func notePause(_ seconds: Int, of connection: SimulatedConnection) {
     ledger.withLockedValue { ledger in
       let until = clock.now + .seconds(seconds)
       ledger.pauses[connection.host] = max(ledger.pauses[connection.host] ?? until, until)
     }
-    return refusal(503, [("Retry-After", "\(seconds)")], to: request, on: connection)
   }
 
   private func refusal(

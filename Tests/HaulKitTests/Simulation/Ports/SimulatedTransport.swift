@@ -34,6 +34,7 @@ final class SimulatedTransport: Transport {
   final class Servers: Sendable {
     private let state = NIOLockedValueBox<(resources: [String: Resource], behaviours: Behaviours)>(
       ([:], Behaviours()))
+    let uploads = NIOLockedValueBox(SimulatedUploads())
     var behaviours: Behaviours {
       get { state.withLockedValue { $0.behaviours } }
       set { state.withLockedValue { $0.behaviours = newValue } }
@@ -70,19 +71,21 @@ final class SimulatedTransport: Transport {
 
   func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     let response = try await ask(request)
-    reportAnswer(of: request)
+    reportAnswer(of: request.url)
     return response
   }
 
   private func ask(_ request: FetchRequest) async throws -> FetchResponse {
-    let connection = try open(request)
+    let range =
+      "\(request.firstByte.map(String.init) ?? "")-\(request.lastByte.map(String.init) ?? "")"
+    let connection = try open(request.url, range)
     try await wait(upTo: 120)
     return try await answer(request, on: connection)
   }
 
   /// From now on the manager knows that the host answers.
-  private func reportAnswer(of request: FetchRequest) {
-    ledger.withLockedValue { $0.silentSince[request.url.origin.host] = nil }
+  func reportAnswer(of url: ResourceURL) {
+    ledger.withLockedValue { $0.silentSince[url.origin.host] = nil }
   }
 
   func begin(
@@ -94,7 +97,7 @@ final class SimulatedTransport: Transport {
       let result: Result<FetchResponse, any Error>
       do {
         result = .success(try await self.collecting(try await self.ask(request)))
-        self.reportAnswer(of: request)
+        self.reportAnswer(of: request.url)
       } catch {
         result = .failure(error)
       }
@@ -119,22 +122,20 @@ final class SimulatedTransport: Transport {
       head: response.head, body: CollectedBody(chunks: chunks), executor: nil, collected: chunks)
   }
 
-  private func open(_ request: FetchRequest) throws -> SimulatedConnection {
+  func open(_ url: ResourceURL, _ text: String) throws -> SimulatedConnection {
     try checkAlive()
     guard network.isUp else {
-      ledger.withLockedValue { $0.silentSince[request.url.origin.host] = clock.now }
+      ledger.withLockedValue { $0.silentSince[url.origin.host] = clock.now }
       throw TransferError(.connect, "no way", isRetryable: true, cause: .noRoute)
     }
-    let (name, host) = (request.url.name, request.url.origin.host)
+    let (name, host) = (url.name, url.origin.host)
     let number = last.withLockedValue { last in
       last += 1
       return last
     }
-    let range =
-      "\(request.firstByte.map(String.init) ?? "")-\(request.lastByte.map(String.init) ?? "")"
     ledger.withLockedValue { ledger in
       let id = ledger.members.values.first { $0.name == name }?.id
-      ledger.opened(number, for: id, host: host, "\(name) \(range)")
+      ledger.opened(number, for: id, host: host, "\(name) \(text)")
       ledger.checkStoredPause(host, wallSeconds: clock.wallSeconds)
       if let id { ledger.checkTime(id, clock) }
     }
