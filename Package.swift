@@ -106,8 +106,8 @@ let package = Package(
     .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", .deque, .heap, .orderedCollections, .logging,
-        .nioConcurrency, .nioPosix,
+        "HaulCore", "HaulHTTP", "HaulFiles", .crypto, .deque, .heap, .orderedCollections,
+        .logging, .nioConcurrency, .nioPosix,
       ],
       swiftSettings: settings),
     .target(

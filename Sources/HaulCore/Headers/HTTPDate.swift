@@ -28,6 +28,14 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
       + time.joined(separator: ":") + " GMT"
   }
 
+  /// The basic form of ISO 8601, such as `19941106T084937Z`.
+  package var iso8601Basic: String {
+    let date = CivilDate(secondsSince1970: secondsSince1970)
+    let day = Self.padded(date.year, to: 4) + Self.padded(date.month, to: 2)
+    let time = [date.hour, date.minute, date.second].map { Self.padded($0, to: 2) }.joined()
+    return "\(day)\(Self.padded(date.day, to: 2))T\(time)Z"
+  }
+
   package static func < (left: HTTPDate, right: HTTPDate) -> Bool {
     left.secondsSince1970 < right.secondsSince1970
   }

@@ -35,6 +35,14 @@ package enum PercentCoding {
     return digits.count == 1 ? "%0\(digits)" : "%\(digits)"
   }
 
+  /// Whether it stands for itself everywhere in an address (RFC 3986, section 2.3).
+  package static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: "-._~".utf8.contains(byte)
+    }
+  }
+
   private static func nibble(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 0x30...0x39: byte - 0x30

@@ -203,6 +203,14 @@ public struct ResourceURL: Hashable, Sendable {
       Parts(absoluteString, origin, credentials, path: path, query: query))
   }
 
+  /// The same resource with this percent-encoded query.
+  package func taking(query: String) -> ResourceURL {
+    ResourceURL(
+      Parts(
+        "\(absoluteString.prefix { $0 != "?" })?\(query)", origin, credentials, path: path,
+        query: query))
+  }
+
   private init(_ parts: Parts) { self.parts = parts }
 
   /// The path and query of a request line.

@@ -1,0 +1,111 @@
+/// An object of an S3 store: where it is, and which address it has.
+public struct S3Object: Hashable, Sendable {
+  /// The name of its bucket.
+  public let bucket: String
+  /// Its name in the bucket, not encoded.
+  public let key: String
+  /// The region that signatures name, such as `eu-central-1`.
+  public let region: String
+  /// Its address, without credentials.
+  public let url: ResourceURL
+
+  /// An object of a bucket. At an endpoint of your own, the bucket is the first part of the path.
+  /// At Amazon it is a part of the host's name, unless it has a dot, which no certificate allows.
+  /// - Parameter endpoint: the address of the store; nil for Amazon's in the region.
+  /// - Throws: `bad-url` for a name that no bucket or object can have, and for a key with a part
+  ///   `.` or `..`: clients and proxies take it for a directory.
+  public init(
+    bucket: String, key: String, region: String = "us-east-1", endpoint: ResourceURL? = nil
+  ) throws(TransferError) {
+    guard Self.isBucket(bucket) else {
+      throw TransferError(.badURL, "\(bucket) is not the name of a bucket")
+    }
+    guard !key.isEmpty, key.utf8.count <= Self.maximumKey else {
+      throw TransferError(.badURL, "the key of an object has 1 to \(Self.maximumKey) bytes")
+    }
+    let parts = key.split(separator: "/", omittingEmptySubsequences: false)
+    guard !parts.contains("."), !parts.contains(".."), !key.hasByte(0) else {
+      throw TransferError(.badURL, "the key has a part '.' or '..', or a NUL; use another key")
+    }
+    guard Self.isRegion(region) else {
+      throw TransferError(.badURL, "\(region) is not the name of a region")
+    }
+    (self.bucket, self.key, self.region) = (bucket, key, region)
+    let path = Self.encoded(key)
+    guard let endpoint else {
+      let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+      let host = "s3.\(region).\(domain)"
+      url = try ResourceURL(
+        Self.isHostLabel(bucket)
+          ? "https://\(bucket).\(host)/\(path)" : "https://\(host)/\(bucket)/\(path)")
+      return
+    }
+    guard endpoint.query == nil, endpoint.credentials == nil else {
+      throw TransferError(.badURL, "the address of a store has no query and no user name")
+    }
+    let base = endpoint.absoluteString
+    url = try ResourceURL("\(base)\(base.hasSuffix("/") ? "" : "/")\(bucket)/\(path)")
+  }
+
+  private static let maximumKey = 1024
+
+  /// Older stores allow upper case and underscores.
+  private static func isBucket(_ name: String) -> Bool {
+    (1...255).contains(name.utf8.count) && name != "." && name != ".."
+      && name.utf8.allSatisfy { PercentCoding.isUnreserved($0) && $0 != UInt8(ascii: "~") }
+  }
+
+  private static func isHostLabel(_ name: String) -> Bool {
+    (3...63).contains(name.utf8.count) && !name.hasPrefix("-") && !name.hasSuffix("-")
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x61...0x7A, UInt8(ascii: "-"): true
+        default: false
+        }
+      }
+  }
+
+  private static func isRegion(_ name: String) -> Bool {
+    (1...63).contains(name.utf8.count) && !name.hasPrefix("-")
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"): true
+        default: false
+        }
+      }
+  }
+
+  /// As signatures want it: every byte except the unreserved ones and `/`.
+  private static func encoded(_ key: String) -> String {
+    key.utf8.map { byte in
+      PercentCoding.isUnreserved(byte) || byte == UInt8(ascii: "/")
+        ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
+    }.joined()
+  }
+}
+
+/// The access key of an S3 store. Its description shows only the key's id.
+public struct S3Credentials: Hashable, Sendable, CustomStringConvertible,
+  CustomDebugStringConvertible, CustomReflectable
+{
+  /// Names the key; not a secret.
+  public let accessKeyID: String
+  /// The secret that signs requests.
+  public let secretAccessKey: String
+  /// Of a temporary key; nil for others.
+  public let sessionToken: String?
+
+  /// An access key.
+  public init(accessKeyID: String, secretAccessKey: String, sessionToken: String? = nil) {
+    self.accessKeyID = accessKeyID
+    self.secretAccessKey = secretAccessKey
+    self.sessionToken = sessionToken
+  }
+
+  /// The id of the key only.
+  public var description: String { "S3Credentials(\(accessKeyID))" }
+  /// The id of the key only.
+  public var debugDescription: String { description }
+  /// The id of the key only.
+  public var customMirror: Mirror { Mirror(self, children: ["accessKeyID": accessKeyID]) }
+}

@@ -1,0 +1,142 @@
+import Crypto
+import FoundationEssentials
+import HaulCore
+
+/// Signs requests for S3 stores (AWS Signature Version 4). Paths are encoded once, and not
+/// normalised, as S3 wants it.
+package struct RequestSigner: Sendable {
+  private let accessKeyID: String
+  private let secret: String
+  private let sessionToken: String?
+  private let region: String
+  /// The date and time of the signature, such as `20130524T000000Z`.
+  private let time: String
+
+  package init(_ credentials: S3Credentials, region: String, wallSeconds: Double) {
+    accessKeyID = credentials.accessKeyID
+    secret = credentials.secretAccessKey
+    sessionToken = credentials.sessionToken
+    self.region = region
+    time = HTTPDate(secondsSince1970: Int64(wallSeconds)).iso8601Basic
+  }
+
+  /// The hash of a body that is not signed.
+  package static let unsignedPayload = "UNSIGNED-PAYLOAD"
+
+  /// The SHA-256 of a body, in hexadecimal.
+  package static func hash(_ body: [UInt8]) -> String { hexadecimal(SHA256.hash(data: body)) }
+
+  /// The fields, and those of the signature.
+  package func sign(
+    _ method: String, _ url: ResourceURL, _ fields: HeaderFields, payload: String
+  ) -> HeaderFields {
+    var fields = fields
+    for name in ["Authorization", "X-Amz-Date", "X-Amz-Content-SHA256"] { fields.remove(name) }
+    fields.append("X-Amz-Date", time)
+    fields.append("X-Amz-Content-SHA256", payload)
+    if let sessionToken {
+      fields.remove("X-Amz-Security-Token")
+      fields.append("X-Amz-Security-Token", sessionToken)
+    }
+    let headers = Self.canonicalHeaders(fields, url)
+    let names = headers.map(\.name).joined(separator: ";")
+    let query = url.pathAndQuery.split(separator: "?", maxSplits: 1).dropFirst().first
+    let signature = signature(
+      [
+        method, Self.path(of: url), Self.canonical(query ?? ""),
+        headers.map { "\($0.name):\($0.value)\n" }.joined(), names, payload,
+      ])
+    fields.append(
+      "Authorization",
+      "\(Self.algorithm) Credential=\(accessKeyID)/\(scope), SignedHeaders=\(names), "
+        + "Signature=\(signature)")
+    return fields
+  }
+
+  /// The query that allows one method on an address, for some seconds, to anyone who has it.
+  package func presignedQuery(_ method: String, _ url: ResourceURL, seconds: Int64) -> String {
+    var items = [
+      "X-Amz-Algorithm=\(Self.algorithm)",
+      "X-Amz-Credential=\(Self.encoded("\(accessKeyID)/\(scope)"))", "X-Amz-Date=\(time)",
+      "X-Amz-Expires=\(seconds)", "X-Amz-SignedHeaders=host",
+    ]
+    if let sessionToken { items.append("X-Amz-Security-Token=\(Self.encoded(sessionToken))") }
+    let own = url.pathAndQuery.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
+    let query = (own + items).joined(separator: "&")
+    let signature = signature(
+      [
+        method, Self.path(of: url), Self.canonical(query[...]),
+        "host:\(url.origin.authority)\n", "host", Self.unsignedPayload,
+      ])
+    return "\(query)&X-Amz-Signature=\(signature)"
+  }
+
+  private static let algorithm = "AWS4-HMAC-SHA256"
+
+  private var scope: String { "\(time.prefix(8))/\(region)/s3/aws4_request" }
+
+  private static func path(of url: ResourceURL) -> String {
+    String(url.pathAndQuery.prefix { $0 != "?" })
+  }
+
+  /// - Parameter lines: of the canonical request.
+  private func signature(_ lines: [String]) -> String {
+    let request = Self.hash(Array(lines.joined(separator: "\n").utf8))
+    let text = "\(Self.algorithm)\n\(time)\n\(scope)\n\(request)"
+    var key = Array("AWS4\(secret)".utf8)
+    for part in [String(time.prefix(8)), region, "s3", "aws4_request", text] {
+      key = Array(
+        HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: SymmetricKey(data: key)))
+    }
+    return Self.hexadecimal(key)
+  }
+
+  /// All fields, except those that a proxy may change, and `Host`; sorted by name.
+  private static func canonicalHeaders(
+    _ fields: HeaderFields, _ url: ResourceURL
+  ) -> [(name: String, value: String)] {
+    var values = ["host": [url.origin.authority]]
+    for field in fields.fields {
+      let name = field.name.lowercased()
+      guard !unsigned.contains(name) else { continue }
+      let words = field.value.split { $0 == " " || $0 == "\t" }
+      values[name, default: []].append(words.joined(separator: " "))
+    }
+    return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.name < $1.name }
+  }
+
+  private static let unsigned: Set = [
+    "connection", "expect", "host", "transfer-encoding", "user-agent", "x-amzn-trace-id",
+    "authorization",
+  ]
+
+  /// The items of a query, which are encoded already, in the order of their bytes.
+  private static func canonical(_ query: Substring) -> String {
+    let items = query.split(separator: "&").map { item in
+      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      return [Array(parts[0].utf8), parts.count == 2 ? Array(parts[1].utf8) : []]
+    }
+    let sorted = items.sorted { left, right in
+      left[0] == right[0]
+        ? left[1].lexicographicallyPrecedes(right[1])
+        : left[0].lexicographicallyPrecedes(right[0])
+    }
+    return sorted.map { item in
+      item.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "=")
+    }.joined(separator: "&")
+  }
+
+  private static func encoded(_ text: String) -> String {
+    text.utf8.map { byte in
+      PercentCoding.isUnreserved(byte)
+        ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
+    }.joined()
+  }
+
+  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+    bytes.map { byte in
+      let digits = String(byte, radix: 16)
+      return digits.count == 1 ? "0\(digits)" : digits
+    }.joined()
+  }
+}
