@@ -53,7 +53,7 @@ extension HTTPTransport {
     return message
   }
 
-  private static let maximumBody = 64 << 10
+  private static let maximumBody = 1 << 20
 
   /// What explains the answer. It may be cut off: status and fields decide.
   private static func start(of body: HTTPClientResponse.Body) async -> [UInt8] {

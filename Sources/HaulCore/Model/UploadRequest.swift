@@ -10,6 +10,9 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     /// The address creates uploads by the tus protocol, version 1.0.0. An upload continues where it
     /// was interrupted.
     case tus = "TUS"
+    /// The address is an object of an S3 store: `init(_:to:credentials:)` makes such a request. A
+    /// file of more than 16 MiB is sent in parts, and continues with those that the store lacks.
+    case s3 = "S3"
   }
 
   /// What the server must have at the address, or it refuses the upload (RFC 9110, section 13.1).
@@ -44,6 +47,8 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   public var allowInsecure = false
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
+  /// The region that signatures of an S3 store name; nil for `us-east-1`.
+  package var region: String?
 
   /// An upload with PUT, whatever the server has at the address.
   public init(_ source: String, to url: ResourceURL) {
@@ -51,10 +56,21 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     self.url = url
   }
 
+  /// An upload to an S3 store.
+  /// - Parameter credentials: sign the requests; nil for a bucket that anyone may write to.
+  public init(_ source: String, to object: S3Object, credentials: S3Credentials?) {
+    self.init(
+      source,
+      to: object.url.taking(
+        credentials.map { .init(user: $0.accessKeyID, password: $0.secretAccessKey) }))
+    (method, region) = (.s3, object.region)
+    if let token = credentials?.sessionToken { fields.append("X-Amz-Security-Token", token) }
+  }
+
   /// Whether a second attempt has the same effect as the first one (RFC 9110, section 9.2.2). The
   /// field that makes a POST safe to repeat is a convention of many servers.
   package var isIdempotent: Bool { method != .post || fields["Idempotency-Key"] != nil }
 
   /// Whether an interrupted upload continues with the bytes that the server has.
-  package var resumes: Bool { method == .tus }
+  package var resumes: Bool { method == .tus || method == .s3 }
 }

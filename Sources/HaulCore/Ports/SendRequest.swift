@@ -41,7 +41,7 @@ public struct SendRequest: Sendable {
 public struct SendResponse: Sendable {
   /// Status and header fields.
   public let head: ResponseHead
-  /// The first bytes of its body, at most 64 KiB.
+  /// The first bytes of its body, at most 1 MiB.
   public let body: [UInt8]
 
   /// An answer.

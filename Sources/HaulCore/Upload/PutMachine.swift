@@ -39,14 +39,15 @@ package struct PutMachine: UploadMachine {
   ) -> [UploadCommand] {
     switch (state, event) {
     case (.waiting, .start): return begin()
-    case (.asking, .answered(let head, _, let wallSeconds)):
+    case (.asking, .answered(let answer)):
       hasAnswered = true
-      return found(head, wallSeconds, at: now, using: &rng)
-    case (.sending, .answered(let head, let sent, let wallSeconds)):
+      return found(answer.head, answer.wallSeconds, at: now, using: &rng)
+    case (.sending, .answered(let answer)):
       hasAnswered = true
-      return judge(head, isFullySent: sent >= length, wallSeconds, at: now, using: &rng)
-    case (.asking, .failed(let error, _)): return failed(error, at: now, using: &rng)
-    case (.sending, .failed(let error, let sent)):
+      return judge(
+        answer.head, isFullySent: answer.sent >= length, answer.wallSeconds, at: now, using: &rng)
+    case (.asking, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
+    case (.sending, .failed(let error, let sent, _)):
       return lost(error, sent: sent, at: now, using: &rng)
     case (.checking, .sourceChecked(let error)):
       return finish(error.map { .failed($0) } ?? .completed)

@@ -41,16 +41,17 @@ package struct TusMachine: UploadMachine {
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     switch (state, event) {
-    case (.waiting, .start(let stored)): return start(stored)
+    case (.waiting, .start(let stored, _)): return start(stored)
     case (.storing, .stored(nil)): return append()
     case (.storing, .stored(let error?)): return finish(.failed(error))
     case (.checking, .sourceChecked(let error)):
       return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
-    case (_, .answered(let head, let sent, let wallSeconds)):
+    case (_, .answered(let answer)):
       hasAnswered = true
-      mostSent = max(mostSent, offset + sent)
-      return answered(head, sent, UploadJudge(wallSeconds: wallSeconds), at: now, using: &rng)
-    case (_, .failed(let error, let sent)):
+      mostSent = max(mostSent, offset + answer.sent)
+      let judge = UploadJudge(wallSeconds: answer.wallSeconds)
+      return answered(answer.head, answer.sent, judge, at: now, using: &rng)
+    case (_, .failed(let error, let sent, _)):
       mostSent = max(mostSent, offset + sent)
       return failed(error, at: now, using: &rng)
     default: return []

@@ -10,11 +10,13 @@ package protocol UploadMachine: Sendable {
 }
 
 package enum UploadEvent: Sendable {
-  /// Its connection may be used. With what an earlier run stored.
-  case start(UploadRecord?)
+  /// So many connections may be used. With what an earlier run stored.
+  case start(UploadRecord?, connections: Int = 1)
+  indirect case answered(UploadAnswer)
   /// `sent`: the bytes of the body that the connection took.
-  indirect case answered(ResponseHead, sent: Int64, wallSeconds: Double)
-  case failed(TransferError, sent: Int64)
+  case failed(TransferError, sent: Int64, part: Int = 0)
+  /// The digests of a part of the file, in the order asked for; or why it cannot be read.
+  case digested(part: Int, Result<[Checksum], TransferError>)
   /// What `store` asked for is on disk; or why it is not.
   case stored(TransferError?)
   /// The file was compared with what it was; the error says what differs.
@@ -23,6 +25,8 @@ package enum UploadEvent: Sendable {
 
 package enum UploadCommand: Sendable, Hashable {
   case send(UploadMessage)
+  /// Compute digests of these bytes of the file.
+  case digest(ByteRange, part: Int, [Checksum.Algorithm])
   /// Store what a later run needs, before anything else is sent.
   case storeRecord(UploadRecord)
   /// Delete what is stored.
@@ -40,14 +44,43 @@ package enum UploadEnd: Sendable, Hashable {
   case failed(TransferError)
 }
 
-/// One request of an upload. Its body is a range of the file.
+/// The answer to one request of an upload.
+package struct UploadAnswer: Sendable {
+  package let head: ResponseHead
+  /// The start of its body.
+  package let body: [UInt8]
+  /// The bytes of the request's body that the connection took.
+  package let sent: Int64
+  /// The part that the request sent; 0 if it sent none.
+  package let part: Int
+  /// Seconds since 1970, for dates in `Retry-After`.
+  package let wallSeconds: Double
+
+  package init(
+    _ head: ResponseHead, body: [UInt8] = [], sent: Int64, part: Int = 0, wallSeconds: Double
+  ) {
+    self.head = head
+    self.body = body
+    self.sent = sent
+    self.part = part
+    self.wallSeconds = wallSeconds
+  }
+}
+
+/// One request of an upload. Its body is a range of the file, or a short text.
 package struct UploadMessage: Sendable, Hashable {
   package var method: String
   package var url: ResourceURL
   /// The caller's fields, and those of the protocol.
   package var fields: HeaderFields
-  /// The bytes of the file to send; nil for a request without a body.
+  /// The bytes of the file to send; nil for none.
   package var range: ByteRange?
+  /// The body, if it is not of the file; nil for none.
+  package var body: [UInt8]?
+  /// The number of the part that it sends. Requests of different parts may be open at once.
+  package var part = 0
+  /// How it is signed; nil if it is not.
+  package var signing: S3Signing?
 
   package init(
     _ method: String, _ url: ResourceURL, fields: HeaderFields, range: ByteRange? = nil
@@ -56,6 +89,11 @@ package struct UploadMessage: Sendable, Hashable {
     self.url = url
     self.fields = fields
     self.range = range
+  }
+
+  /// Whether the server may need minutes to answer: it checks, copies or joins what it was sent.
+  package var takesLong: Bool {
+    range.map { !$0.isEmpty } ?? false || body != nil || method == "MOVE"
   }
 }
 
@@ -66,9 +104,24 @@ package struct UploadRecord: Sendable, Hashable, Codable {
   package var address: String
   /// Which version of the file they are of.
   package var source: SourceIdentity
+  /// Of an upload to an S3 store in parts.
+  package var s3: S3?
 
-  package init(address: String, source: SourceIdentity) {
+  package struct S3: Sendable, Hashable, Codable {
+    /// Of every part but the last, in bytes.
+    package var partSize: Int64
+    /// A text in the object's metadata, by which the upload knows its object.
+    package var mark: String
+
+    package init(partSize: Int64, mark: String) {
+      self.partSize = partSize
+      self.mark = mark
+    }
+  }
+
+  package init(address: String, source: SourceIdentity, s3: S3? = nil) {
     self.address = address
     self.source = source
+    self.s3 = s3
   }
 }

@@ -8,6 +8,8 @@ struct UploadBody: AsyncSequence, Sendable {
 
   let source: UploadSource
   let range: ByteRange
+  /// The number of the part.
+  let part: Int
   let context: RunContext
   let progress: UploadProgress
 
@@ -26,11 +28,11 @@ struct UploadBody: AsyncSequence, Sendable {
     mutating func next() async throws -> (any ByteChunk)? {
       let rest = body.range.upperBound - offset
       guard rest > 0 else { return nil }
-      body.progress.beginRead()
+      body.progress.beginRead(body.part)
       let count = try await body.takeRate(upTo: Int(Swift.min(rest, Int64(UploadBody.chunkSize))))
       let bytes = try await body.read(count, at: offset)
       offset += Int64(count)
-      body.progress.take(count)
+      body.progress.take(count, of: body.part)
       return bytes
     }
 

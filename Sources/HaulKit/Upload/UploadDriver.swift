@@ -29,7 +29,7 @@ struct UploadDriver: TransferDriver {
     let end = await run.perform()
     // Nothing uses them any more.
     source.close()
-    if end.isFinal, !end.hasFailed {
+    if end.isFinal, !end.hasFailed, !run.leavesUpload {
       recordFile?.remove()
       engine.uploadRecords.withLockedValue { $0[context.id] = nil }
     } else {
@@ -47,7 +47,14 @@ struct UploadDriver: TransferDriver {
         request, length: source.size, hasRun: hasRun, isAttended: engine.isAttended, now: now)
     case .tus:
       TusMachine(request, source: source, isAttended: engine.isAttended, now: now)
+    case .s3:
+      S3Machine(request, source: source, isAttended: engine.isAttended, now: now)
     }
+  }
+
+  /// The most requests of the upload that are useful at once.
+  func maximumConnections(for source: SourceIdentity) -> Int {
+    request.method == .s3 ? S3Machine.connections(for: source.size) : 1
   }
 }
 
@@ -62,8 +69,11 @@ struct UploadCleanupDriver: TransferDriver {
       try request.recordFile(engine)
     }
     let kept = engine.uploadRecords.withLockedValue { $0.removeValue(forKey: context.id) }
-    if let record = recordFile?.record ?? kept { await request.terminate(record, engine) }
-    recordFile?.remove()
+    var isGone = true
+    if let record = recordFile?.record ?? kept {
+      isGone = await request.terminate(record, engine)
+    }
+    if isGone { recordFile?.remove() } else { recordFile?.close() }
     return .finished(TransferResult(state: .cancelled))
   }
 }
@@ -75,21 +85,38 @@ extension UploadRequest {
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 
-  /// Tells the server that the upload is no longer wanted. It deletes it some day without this
-  /// too, so one attempt is enough.
-  func terminate(_ record: UploadRecord, _ engine: Engine) async {
-    guard let termination = TusMachine.termination(of: record, self) else { return }
-    let message = SendRequest(
-      termination.method, termination.url, headers: termination.fields,
-      allowInsecure: allowInsecure)
+  /// Tells the server that the upload is no longer wanted.
+  /// - Returns: whether its record is of no use any more. A tus server deletes the upload some day
+  ///   without this too. A store keeps the parts, which cost money.
+  func terminate(_ record: UploadRecord, _ engine: Engine) async -> Bool {
+    let termination =
+      method == .s3
+      ? S3Machine.termination(of: record, self) : TusMachine.termination(of: record, self)
+    guard let termination else { return true }
     let deadline = engine.clock.now + .seconds(5)
     let sending = Task(executorPreference: engine.soleExecutor) {
-      _ = try? await engine.transport.send(message)
+      await isTerminated(by: termination, engine)
     }
     let timer = Task(executorPreference: engine.soleExecutor) {
       if (try? await engine.clock.sleep(until: deadline)) != nil { sending.cancel() }
     }
-    await sending.value
+    let isGone = await sending.value
     timer.cancel()
+    return isGone || method != .s3
+  }
+
+  /// Sends the request until the server no longer knows the upload: a part that was on its way may
+  /// arrive after the first request.
+  private func isTerminated(by termination: UploadMessage, _ engine: Engine) async -> Bool {
+    var isGone = false
+    for _ in 0..<(method == .s3 ? 3 : 1) {
+      let message = SendRequest(
+        termination, body: nil, allowInsecure: allowInsecure, at: engine.clock.wallSeconds)
+      guard let answer = try? await engine.transport.send(message) else { return isGone }
+      if answer.head.status == 404 { return true }
+      guard (200..<300).contains(answer.head.status) else { return isGone }
+      isGone = true
+    }
+    return isGone
   }
 }

@@ -3,21 +3,34 @@ import NIOConcurrencyHelpers
 
 /// How much of a body the connection has taken, and since when it takes nothing.
 final class UploadProgress: HeartbeatReceiver {
-  private struct State {
-    /// Where the body of this request begins in the file, and its length.
-    var start: Int64 = 0
-    var count: Int64 = 0
-    /// Of this request.
+  /// A request, until its bytes are acknowledged or another one takes its part.
+  private struct Request {
+    /// The length of its body.
+    let count: Int64
+    /// Whether the server may need minutes to answer once it has the body.
+    let takesLong: Bool
     var sent: Int64 = 0
+    /// Nil while the file is read, or a rate limit is waited for, or nothing is sent.
+    var idleSince: Instant?
+    /// Nil once it has ended.
+    var stop: StopSignal?
+    /// Whether it was stopped because the connection took nothing.
+    var hasStalled = false
+  }
+
+  private struct State {
+    /// By the number of their part.
+    var requests: [Int: Request] = [:]
+    /// The bytes that the server has.
+    var acknowledged: Int64 = 0
     /// Of all attempts.
     var sentInAll: Int64 = 0
     var meter = RateMeter()
-    /// Nil while the file is read, or a rate limit is waited for, or nothing is sent.
-    var idleSince: Instant?
-    var stop: StopSignal?
-    /// Whether the attempt was stopped because the connection took nothing.
-    var hasStalled = false
     var isClosed = false
+
+    /// The bytes that the connections have taken, as far as they are of use.
+    var bytes: Int64 { requests.values.reduce(acknowledged) { $0 + $1.sent } }
+    var connections: Int { max(1, requests.values.count { $0.stop != nil }) }
   }
 
   private let context: RunContext
@@ -29,56 +42,77 @@ final class UploadProgress: HeartbeatReceiver {
     self.length = length
   }
 
-  /// The bytes of this request's body that the connection has taken.
-  var sent: Int64 { state.withLockedValue { $0.sent } }
-  /// Whether the connection took nothing for too long.
-  var hasStalled: Bool { state.withLockedValue { $0.hasStalled } }
+  /// The bytes of the body of this part's request that the connection has taken.
+  func sent(of part: Int) -> Int64 { state.withLockedValue { $0.requests[part]?.sent ?? 0 } }
+  /// Whether its connection took nothing for too long.
+  func hasStalled(_ part: Int) -> Bool {
+    state.withLockedValue { $0.requests[part]?.hasStalled ?? false }
+  }
   /// The bytes of all attempts.
   var sentInAll: Int64 { state.withLockedValue { $0.sentInAll } }
 
-  /// A request begins, with these bytes of the file.
+  /// The request of a part begins, with so many bytes of the file.
   /// - Parameter stop: called if the connection takes nothing for too long.
-  func begin(at start: Int64, count: Int64, _ stop: StopSignal) {
+  func begin(_ part: Int, count: Int64, takesLong: Bool, _ stop: StopSignal) {
     let now = context.engine.clock.now
-    state.withLockedValue { state in
-      (state.start, state.count) = (start, count)
-      (state.sent, state.idleSince, state.stop) = (0, now, stop)
-      state.hasStalled = false
+    state.withLockedValue {
+      $0.requests[part] = Request(
+        count: count, takesLong: takesLong, idleSince: now, stop: stop)
     }
   }
 
-  /// The request has ended.
-  func end() { state.withLockedValue { ($0.idleSince, $0.stop) = (nil, nil) } }
+  /// The request of a part has ended.
+  func end(_ part: Int) {
+    state.withLockedValue {
+      $0.requests[part]?.idleSince = nil
+      $0.requests[part]?.stop = nil
+    }
+  }
 
-  /// The next bytes are being read.
-  func beginRead() { state.withLockedValue { $0.idleSince = nil } }
+  /// The server has so many bytes: those of the requests that have ended are among them, or lost.
+  func acknowledge(_ bytes: Int64) {
+    state.withLockedValue { state in
+      state.acknowledged = bytes
+      state.requests = state.requests.filter { $0.value.stop != nil }
+    }
+  }
+
+  /// The next bytes of a part are being read.
+  func beginRead(_ part: Int) { state.withLockedValue { $0.requests[part]?.idleSince = nil } }
 
   /// The connection takes these bytes.
-  func take(_ count: Int) {
+  func take(_ count: Int, of part: Int) {
     let now = context.engine.clock.now
     let isFirst = state.withLockedValue { state in
-      state.sent += Int64(count)
+      state.requests[part]?.sent += Int64(count)
+      state.requests[part]?.idleSince = now
       state.sentInAll += Int64(count)
-      state.idleSince = now
       return state.sentInAll == Int64(count)
     }
     if isFirst { emit(.phase(.transferring, reason: nil)) }
   }
 
-  /// Emits the progress; and stops the attempt if the connection takes nothing for too long.
+  /// Emits the progress; and stops a request whose connection takes nothing for too long.
   func tick() -> Bool {
     let engine = context.engine
     let now = engine.clock.now
     let (progress, stalled, isOpen) = state.withLockedValue { state in
       state.meter.note(state.sentInAll, at: now)
       let progress = TransferProgress(
-        bytes: state.start + state.sent, total: length, rate: state.meter.rate, connections: 1)
-      let hasWholeFile = state.count > 0 && state.sent == state.count
-      let limit = hasWholeFile ? max(engine.idleTimeout, Self.patience) : engine.idleTimeout
-      if state.idleSince.map({ now - $0 >= limit }) ?? false { state.hasStalled = true }
-      return (progress, state.hasStalled ? state.stop : nil, !state.isClosed)
+        bytes: state.bytes, total: length, rate: state.meter.rate,
+        connections: state.connections)
+      var stalled: [StopSignal] = []
+      for (part, request) in state.requests {
+        let isWorking = request.takesLong && request.sent == request.count
+        let limit = isWorking ? max(engine.idleTimeout, Self.patience) : engine.idleTimeout
+        guard let stop = request.stop, let since = request.idleSince, now - since >= limit
+        else { continue }
+        state.requests[part]?.hasStalled = true
+        stalled.append(stop)
+      }
+      return (progress, stalled, !state.isClosed)
     }
-    stalled?.stop()
+    for stop in stalled { stop.stop() }
     if isOpen, progress.bytes > 0 {
       engine.hub.emit(progress: progress, of: context.id, context.identity)
     }

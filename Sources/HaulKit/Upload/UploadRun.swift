@@ -6,8 +6,8 @@ import NIOConcurrencyHelpers
 struct UploadRun: ~Copyable {
   private enum Message: Sendable {
     case order(RunOrder)
-    /// The request has ended; nil if it was stopped.
-    case ended(UploadEvent?)
+    /// The request of a part, or the reading of it, has ended; nil if it was stopped.
+    case ended(part: Int, UploadEvent?)
     /// The wait that was set to end at this instant is over.
     case retryDue(Instant)
   }
@@ -30,13 +30,16 @@ struct UploadRun: ~Copyable {
   private let inbox: AsyncStream<Message>.Continuation
   /// Work to run concurrently with the loop.
   private var helpers: [@Sendable () async -> Void] = []
-  /// Stops the request; nil while none is open.
-  private var requestStop: StopSignal?
+  /// Stops the requests, and the reading, of the parts in progress.
+  private var stops: [Int: StopSignal] = [:]
   /// When the next attempt is due, after a failure.
   private var retryAt: Instant?
   /// The order to stop, if there was one.
   private var stopOrder: RunOrder?
   private var end: RunEnd?
+  /// Whether the server keeps an upload that is no longer wanted. Its record stays: the next run to
+  /// the same address continues it, or deletes it.
+  private(set) var leavesUpload = false
 
   private var id: TransferID { context.id }
   private var engine: Engine { context.engine }
@@ -73,11 +76,15 @@ struct UploadRun: ~Copyable {
         helpers = []
         guard let message = await reader.next(isolation: #isolation) else { break }
         await receive(message)
+        // It was told to stop, and nothing more is begun.
+        if stopOrder != nil, stops.isEmpty, end == nil { endStopped() }
       }
       group.cancelAll()
     }
     progress.close()
-    if case .cancel? = stopOrder, let record { await request.terminate(record, engine) }
+    if case .cancel? = stopOrder, let record {
+      leavesUpload = !(await request.terminate(record, engine))
+    }
     return end ?? .paused
   }
 
@@ -93,11 +100,11 @@ struct UploadRun: ~Copyable {
       guard instant == retryAt else { return }
       retryAt = nil
       await context.report(.slotRequested)
-    case .ended(let event):
-      requestStop = nil
-      progress.end()
-      guard let event else { return endStopped() }
-      if case .failed(let error, _) = event, engine.isOffline(error) {
+    case .ended(let part, let event):
+      stops[part] = nil
+      progress.end(part)
+      guard let event else { return }
+      if case .failed(let error, _, _) = event, engine.isOffline(error) {
         end = .suspended(.offline)
         return
       }
@@ -106,10 +113,10 @@ struct UploadRun: ~Copyable {
     }
   }
 
-  /// Stops the request. If the server has answered meanwhile, the answer counts.
+  /// Stops the requests. If the server has answered meanwhile, the answer counts.
   private mutating func stop(_ order: RunOrder) {
     stopOrder = order
-    if let requestStop { requestStop.stop() } else { endStopped() }
+    for stop in stops.values { stop.stop() }
   }
 
   private mutating func endStopped() {
@@ -124,10 +131,14 @@ struct UploadRun: ~Copyable {
   private mutating func begin() async {
     let (host, id) = (host, id)
     let now = engine.clock.now
-    let mayBegin = engine.scheduler.update { scheduler in
-      scheduler.pauseEnd(of: host).map { $0 <= now } ?? true && scheduler.grantConnection(for: id)
+    let most = driver.maximumConnections(for: source.identity)
+    let connections = engine.scheduler.update { scheduler in
+      guard scheduler.pauseEnd(of: host).map({ $0 <= now }) ?? true else { return 0 }
+      var granted = 0
+      while granted < most, scheduler.grantConnection(for: id) { granted += 1 }
+      return granted
     }
-    if mayBegin { return await handle(.start(record)) }
+    if connections > 0 { return await handle(.start(record, connections: connections)) }
     await context.report(.slotReleased(until: nil))
     await context.report(.slotRequested)
   }
@@ -140,7 +151,7 @@ struct UploadRun: ~Copyable {
         await context.report(.slotsChanged)
       }
     case .failed: machine.hostHealth = engine.scheduler.update { $0.hostHealth(for: id) }
-    case .start, .stored, .sourceChecked: break
+    case .start, .stored, .digested, .sourceChecked: break
     }
   }
 
@@ -154,6 +165,7 @@ struct UploadRun: ~Copyable {
   private mutating func perform(_ command: UploadCommand) async {
     switch command {
     case .send(let message): send(message)
+    case .digest(let range, let part, let algorithms): digest(range, part, algorithms)
     case .storeRecord(let record): await store(record)
     case .deleteRecord:
       record = nil
@@ -161,6 +173,7 @@ struct UploadRun: ~Copyable {
     case .reportAcknowledged(let bytes):
       if progress.sentInAll == 0 { reused = bytes }
       acknowledged = bytes
+      progress.acknowledge(bytes)
     case .checkSource:
       let source = source
       do throws(TransferError) {
@@ -197,20 +210,19 @@ struct UploadRun: ~Copyable {
 
   private mutating func send(_ message: UploadMessage) {
     // The answer before came just as it was told to stop.
-    guard stopOrder == nil else { return endStopped() }
+    guard stopOrder == nil else { return }
     if progress.sentInAll == 0 {
       engine.hub.emit(.phase(.connecting, reason: nil), of: id, context.identity)
     }
-    let stop = StopSignal()
-    requestStop = stop
-    let range = message.range ?? 0..<0
-    progress.begin(at: range.lowerBound, count: range.length, stop)
+    let (stop, part) = (StopSignal(), message.part)
+    stops[part] = stop
+    progress.begin(
+      part, count: message.range?.length ?? 0, takesLong: message.takesLong, stop)
     let body = message.range.map {
-      UploadBody(source: source, range: $0, context: context, progress: progress)
+      UploadBody(source: source, range: $0, part: part, context: context, progress: progress)
     }
     let outgoing = SendRequest(
-      message.method, message.url, headers: message.fields, body: body, length: range.length,
-      allowInsecure: request.allowInsecure)
+      message, body: body, allowInsecure: request.allowInsecure, at: engine.clock.wallSeconds)
     helpers.append { [engine, inbox, progress, outgoing] in
       let task = Task(executorPreference: engine.soleExecutor) {
         try await engine.transport.send(outgoing)
@@ -222,16 +234,47 @@ struct UploadRun: ~Copyable {
         task.cancel()
       }
       inbox.yield(
-        .ended(
-          UploadEvent(
-            result, sent: progress.sent, stop, engine, isStalled: progress.hasStalled)))
+        .ended(part: part, UploadEvent(result, of: part, progress, stop, engine)))
     }
   }
+
+  /// Reads a part of the file, in steps between which it can be stopped.
+  private mutating func digest(
+    _ range: ByteRange, _ part: Int, _ algorithms: [Checksum.Algorithm]
+  ) {
+    guard stopOrder == nil else { return }
+    let stop = StopSignal()
+    stops[part] = stop
+    helpers.append { [engine, inbox, source] in
+      var digest = IncrementalDigest(algorithms)
+      var rest = range
+      do throws(TransferError) {
+        while !rest.isEmpty, !stop.isStopped, !Task.isCancelled {
+          let count = Int(min(rest.length, Int64(Self.digestStep)))
+          let (known, start) = (digest, rest.lowerBound)
+          digest = try await engine.io.run { () throws(TransferError) in
+            var next = known
+            try source.read(count, at: start).withUnsafeBytes { next.update($0) }
+            return next
+          }
+          rest = (start + Int64(count))..<rest.upperBound
+        }
+        let isWhole = rest.isEmpty && !stop.isStopped
+        inbox.yield(
+          .ended(
+            part: part, isWhole ? .digested(part: part, .success(digest.checksums)) : nil))
+      } catch {
+        inbox.yield(.ended(part: part, .digested(part: part, .failure(error))))
+      }
+    }
+  }
+
+  private static let digestStep = 1 << 20
 
   private mutating func retry(
     after delay: Duration, _ attempt: Int, _ error: TransferError
   ) async {
-    guard stopOrder == nil else { return endStopped() }
+    guard stopOrder == nil else { return }
     let clock = engine.clock
     let due = clock.now + delay
     retryAt = due
@@ -269,20 +312,26 @@ struct UploadRun: ~Copyable {
 extension UploadEvent {
   /// How a request ended; nil if it was stopped.
   fileprivate init?(
-    _ result: Result<SendResponse, any Error>, sent: Int64, _ stop: StopSignal, _ engine: Engine,
-    isStalled: Bool
+    _ result: Result<SendResponse, any Error>, of part: Int, _ progress: UploadProgress,
+    _ stop: StopSignal, _ engine: Engine
   ) {
+    let sent = progress.sent(of: part)
     switch result {
     case .success(let response):
-      self = .answered(response.head, sent: sent, wallSeconds: engine.clock.wallSeconds)
-    case .failure where isStalled: self = .failed(engine.idleTimeoutError, sent: sent)
+      self = .answered(
+        UploadAnswer(
+          response.head, body: response.body, sent: sent, part: part,
+          wallSeconds: engine.clock.wallSeconds))
+    case .failure where progress.hasStalled(part):
+      self = .failed(engine.idleTimeoutError, sent: sent, part: part)
     case .failure where stop.isStopped: return nil
-    case .failure(let error as TransferError): self = .failed(error, sent: sent)
+    case .failure(let error as TransferError):
+      self = .failed(error, sent: sent, part: part)
     case .failure(let error):
       self = .failed(
         TransferError(
           .connectionLost, "the request failed (\(type(of: error)))", isRetryable: true),
-        sent: sent)
+        sent: sent, part: part)
     }
   }
 }

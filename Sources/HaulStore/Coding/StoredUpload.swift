@@ -11,6 +11,7 @@ struct StoredUpload: Codable, Hashable {
   var allowInsecure: Bool?
   var retries: Int?
   var maximumRetryTime: StoredDuration?
+  var region: String?
 
   private enum Missing {
     static let method = UploadRequest.Method.put
@@ -34,6 +35,7 @@ struct StoredUpload: Codable, Hashable {
       upload.retry.maximumTimeWithoutProgress, to: Missing.maximumRetryTime
     )
     .map(StoredDuration.init)
+    region = upload.region
   }
 
   /// - Throws: `io` for a value that this version does not know.
@@ -50,6 +52,7 @@ struct StoredUpload: Codable, Hashable {
     upload.allowInsecure = allowInsecure ?? false
     upload.retry.retries = retries ?? Missing.retries
     upload.retry.maximumTimeWithoutProgress = maximumRetryTime?.duration ?? Missing.maximumRetryTime
+    upload.region = region
     return upload
   }
 }

@@ -1,0 +1,92 @@
+/// What an answer of an S3 store says that it refuses, and why.
+struct S3Failure {
+  /// The store's word for the reason, such as `NoSuchUpload`; nil if there is none.
+  let code: String?
+  /// The region that the bucket is in, if the store says that it is not the one that was asked.
+  private let region: String?
+  private let head: ResponseHead
+  private let wallSeconds: Double
+
+  init(_ answer: UploadAnswer) {
+    let root = XMLElement(document: answer.body).flatMap { $0.name == "Error" ? $0 : nil }
+    code = root?["Code"].flatMap { Self.isWord($0) ? $0 : nil }
+    region = (answer.head.headers["x-amz-bucket-region"] ?? root?["Region"]).flatMap {
+      Self.isWord($0) ? $0 : nil
+    }
+    head = answer.head
+    wallSeconds = answer.wallSeconds
+  }
+
+  /// Whether it may be shown: text from outside is not.
+  private static func isWord(_ text: String) -> Bool {
+    (1...64).contains(text.utf8.count)
+      && text.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"): true
+        default: false
+        }
+      }
+  }
+
+  /// Whether the store no longer has the upload: it was completed or aborted.
+  var isUploadGone: Bool { code == "NoSuchUpload" }
+  /// Whether the store's clock and this machine's differ too much.
+  var isClockWrong: Bool { code == "RequestTimeTooSkewed" }
+  /// Whether the store lacks parts that it had.
+  var arePartsGone: Bool { code == "InvalidPart" || code == "InvalidPartOrder" }
+
+  /// The error to report.
+  func error(_ request: UploadRequest) -> TransferError {
+    switch code {
+    case "NoSuchBucket": return error(.notFound, "there is no such bucket")
+    case "NoSuchUpload": return error(.notFound, "it no longer has the parts of the file")
+    case "InvalidAccessKeyId": return error(.unauthorized, "it does not know the access key")
+    case "SignatureDoesNotMatch":
+      return error(.unauthorized, "the secret access key, or the region, is wrong")
+    case "ExpiredToken", "TokenRefreshRequired":
+      return error(.unauthorized, "the temporary access key has expired; get a new one")
+    case "InvalidToken": return error(.unauthorized, "the session token is wrong")
+    case "RequestTimeTooSkewed": return error(.unauthorized, "this machine's clock is wrong")
+    case "AccessDenied", "AllAccessDisabled":
+      return error(.forbidden, "the access key does not allow that")
+    case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException",
+      "TemporaryRedirect":
+      return elsewhere
+    case "EntityTooLarge": return error(.tooLarge, "the file is too large for it")
+    case "SlowDown", "TooManyRequests", "RequestLimitExceeded":
+      return error(.rateLimited, "too many requests", isRetryable: true)
+    case "InternalError", "ServiceUnavailable", "RequestTimeout", "OperationAborted",
+      "IncompleteBody":
+      return error(.httpStatus, "try again later", isRetryable: true)
+    case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch":
+      return error(.httpStatus, "the bytes arrived changed", isRetryable: true)
+    default: return other(request)
+    }
+  }
+
+  /// The bucket is not where it was asked for.
+  private var elsewhere: TransferError {
+    guard let region else {
+      return error(.redirectRefused, "the bucket is in another region; say which")
+    }
+    return error(.redirectRefused, "the bucket is in the region \(region); say that")
+  }
+
+  private func other(_ request: UploadRequest) -> TransferError {
+    let byStatus = UploadJudge(wallSeconds: wallSeconds).failure(of: head, to: request)
+    if region != nil, (300..<400).contains(head.status) { return elsewhere }
+    guard code != nil, byStatus.code == .httpStatus || byStatus.code == .notFound else {
+      return byStatus
+    }
+    return error(byStatus.code, "the file was not taken", isRetryable: byStatus.isRetryable)
+  }
+
+  private func error(
+    _ errorCode: TransferError.Code, _ text: String, isRetryable: Bool = false
+  ) -> TransferError {
+    let reason = code.map { " (\($0))" } ?? ""
+    return TransferError(
+      errorCode, "the server answered \(head.status)\(reason); \(text)", status: head.status,
+      isRetryable: isRetryable, retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
+  }
+}

@@ -1,0 +1,198 @@
+/// What answers mean, in each state.
+extension S3Machine {
+  mutating func answered(
+    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let isSuccess = (200..<300).contains(answer.head.status)
+    switch state {
+    case .asking:
+      switch answer.head.status {
+      // 403: the key may not look. The store checks the condition itself.
+      case 404, 403, 405, 501: return open()
+      case _ where isSuccess:
+        return finish(isOwn(answer.head) ? .completed : .failed(conflict))
+      default: return refused(answer, at: now, using: &rng)
+      }
+    case .creating where isSuccess: return created(answer)
+    case .listing where isSuccess: return found(answer)
+    case .listing where S3Failure(answer).isUploadGone: return confirm(nil)
+    case .sending: return sent(answer, isSuccess: isSuccess, at: now, using: &rng)
+    case .completing: return completed(answer, at: now, using: &rng)
+    case .confirming(let other): return confirmed(answer, other, at: now, using: &rng)
+    case .aborting(let end): return aborted(answer, end, at: now, using: &rng)
+    default: return refused(answer, at: now, using: &rng)
+    }
+  }
+
+  private mutating func refused(
+    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    failed(error(of: answer), at: now, using: &rng)
+  }
+
+  /// Why the store refuses. A wrong clock is set, and the request is sent again.
+  private mutating func error(of answer: UploadAnswer) -> TransferError {
+    let failure = S3Failure(answer)
+    let error = failure.error(request)
+    guard failure.isClockWrong, setClock(by: answer) else { return error }
+    return TransferError(error.code, error.message, status: error.status, isRetryable: true)
+  }
+
+  private mutating func created(_ answer: UploadAnswer) -> [UploadCommand] {
+    guard let root = XMLElement(document: answer.body), root.isAnswer("InitiateMultipartUpload"),
+      let upload = root["UploadId"], !upload.isEmpty
+    else {
+      return finish(
+        .failed(TransferError(.protocolViolation, "the server does not name the upload")))
+    }
+    let record = UploadRecord(
+      address: messages.address(ofUpload: S3Messages.encoded(upload)), source: source,
+      s3: UploadRecord.S3(partSize: parts.partSize, mark: mark))
+    (self.record, state) = (record, .storing)
+    return [.storeRecord(record)]
+  }
+
+  mutating func list(after marker: Int) -> [UploadCommand] {
+    guard let record, let upload = S3Messages.upload(of: record) else { return abort(then: nil) }
+    (state, listMarker) = (.listing, marker)
+    return [.send(messages.list(upload, after: marker))]
+  }
+
+  /// Gathers the pages, and compares what can be a part of the file with it.
+  private mutating func found(_ answer: UploadAnswer) -> [UploadCommand] {
+    guard let page = S3PartList(answer.body), page.nextMarker ?? .max > listMarker else {
+      return finish(
+        .failed(TransferError(.protocolViolation, "the server's list of parts is unreadable")))
+    }
+    listed += page.parts.filter { part in
+      (1...parts.count).contains(part.number)
+        && part.size == parts.range(of: part.number).length
+    }
+    if let marker = page.nextMarker { return list(after: marker) }
+    listed.reverse()
+    return compareNext()
+  }
+
+  /// Reads the next listed part from the file. A wrong one would make a wrong object.
+  private mutating func compareNext() -> [UploadCommand] {
+    guard let part = listed.last else {
+      return [.reportAcknowledged(parts.acknowledged)] + fill()
+    }
+    state = .comparing
+    return [.digest(parts.range(of: part.number), part: part.number, [.md5])]
+  }
+
+  mutating func compared(_ checksums: [Checksum]) -> [UploadCommand] {
+    guard let part = listed.popLast() else { return [] }
+    if let digest = S3Digest(checksums), digest.matches(part.tag) {
+      parts.finish(part.number, tag: part.tag)
+    }
+    return compareNext()
+  }
+
+  private mutating func sent(
+    _ answer: UploadAnswer, isSuccess: Bool, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard isSuccess else { return partRefused(answer, at: now, using: &rng) }
+    guard answer.sent >= parts.range(of: answer.part).length else {
+      let early = TransferError(
+        .protocolViolation, "the server answered before it had all bytes",
+        status: answer.head.status)
+      return partFailed(answer.part, early, at: now, using: &rng)
+    }
+    let tag = answer.head.headers["ETag"] ?? ""
+    guard isSingle || !tag.isEmpty else {
+      let untagged = TransferError(
+        .protocolViolation, "the server took a part without an entity tag",
+        status: answer.head.status)
+      return partFailed(answer.part, untagged, at: now, using: &rng)
+    }
+    parts.finish(answer.part, tag: tag)
+    return [.reportAcknowledged(parts.acknowledged)] + afterPart(at: now, using: &rng)
+  }
+
+  private mutating func partRefused(
+    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    if isSingle, answer.head.status == 412, request.precondition == .absent {
+      return confirm(conflict)
+    }
+    let error = error(of: answer)
+    return S3Failure(answer).isUploadGone
+      ? partGone(answer.part, error, at: now, using: &rng)
+      : partFailed(answer.part, error, at: now, using: &rng)
+  }
+
+  /// The answer to the completion: a success may still have an error in its body.
+  private mutating func completed(
+    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let root = XMLElement(document: answer.body)
+    if answer.head.status == 200, root?.isAnswer("CompleteMultipartUpload") ?? false {
+      return [.deleteRecord] + finish(.completed)
+    }
+    let failure = S3Failure(answer)
+    if failure.isUploadGone { return confirm(nil) }
+    if answer.head.status == 412 || failure.code == "PreconditionFailed" {
+      return confirm(request.precondition == .absent ? conflict : failure.error(request))
+    }
+    if failure.arePartsGone {
+      (hasListed, state) = (false, .waiting)
+      let lost = TransferError(
+        .httpStatus, "the server lacks parts that it had", status: answer.head.status,
+        isRetryable: true)
+      return failed(lost, at: now, using: &rng)
+    }
+    if failure.code == "ConditionalRequestConflict" {
+      return startOver(failure.error(request), at: now, using: &rng)
+    }
+    guard answer.head.status == 200, failure.code == nil else {
+      return refused(answer, at: now, using: &rng)
+    }
+    let cutOff = TransferError(
+      .connectionLost, "the server's answer is cut off", status: 200, isRetryable: true)
+    return failed(cutOff, at: now, using: &rng)
+  }
+
+  /// Asks whether the object is the one of this upload: the answer that said so may be lost.
+  private mutating func confirm(_ other: TransferError?) -> [UploadCommand] {
+    state = .confirming(other)
+    return [.send(messages.head)]
+  }
+
+  /// Whether the object that HEAD found was made by this upload.
+  private func isOwn(_ head: ResponseHead) -> Bool {
+    head.headers[S3Messages.markField] == mark
+      && head.headers.single("Content-Length").flatMap { Int64($0) } == source.size
+  }
+
+  private mutating func confirmed(
+    _ answer: UploadAnswer, _ other: TransferError?, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch answer.head.status {
+    case 200..<300 where isOwn(answer.head):
+      return [.deleteRecord, .reportAcknowledged(source.size)] + finish(.completed)
+    case 200..<300, 404, 403:
+      if let other { return record == nil ? finish(.failed(other)) : abort(then: .failed(other)) }
+      let gone = TransferError(
+        .notFound, "the server no longer has the parts of the file", status: 404)
+      return startOver(gone, at: now, using: &rng)
+    default: return refused(answer, at: now, using: &rng)
+    }
+  }
+
+  private mutating func aborted(
+    _ answer: UploadAnswer, _ end: UploadEnd?, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let isGone = (200..<300).contains(answer.head.status) || answer.head.status == 404
+    guard isGone else {
+      // It stays on the store, and its record here: a later run deletes it.
+      return end.map { finish($0) } ?? refused(answer, at: now, using: &rng)
+    }
+    record = nil
+    return [.deleteRecord] + (end.map { finish($0) } ?? begin(using: &rng))
+  }
+}

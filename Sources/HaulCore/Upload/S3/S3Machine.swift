@@ -1,0 +1,292 @@
+/// Decides everything about one upload to an S3 store: as one object, or in parts, several at once.
+/// The store keeps the parts that it has, and the upload continues with the others: after a lost
+/// connection, a pause or a crash.
+package struct S3Machine: UploadMachine {
+  enum State: Sendable {
+    case waiting, asking, creating, storing, listing, comparing, sending, checking, completing
+    /// The upload is gone: whether the object is there. With the error if it is not ours.
+    case confirming(TransferError?)
+    /// An upload is being deleted. Then the run ends, or nil: a new upload begins.
+    case aborting(UploadEnd?)
+    case done
+  }
+
+  let source: SourceIdentity
+  private let isAttended: Bool
+  /// The most parts that are read and sent at once.
+  private var connections = 1
+  var messages: S3Messages
+  var state = State.waiting
+  /// The upload on the store; nil before it is created, and for one object.
+  var record: UploadRecord?
+  var parts: S3Parts
+  /// A random text in the object's metadata, by which this upload knows its object.
+  var mark = ""
+  /// The parts that the store listed, before they are compared with the file.
+  var listed: [S3PartList.Part] = []
+  /// The last part of the last page of the list.
+  var listMarker = 0
+  /// Whether the parts of an earlier run are known.
+  var hasListed = false
+  /// Why no more parts are begun; handled once no part is open.
+  private var pendingError: TransferError?
+  /// Whether the store no longer has the upload.
+  private var isUploadGone = false
+  private var retry: RetryState
+  private var hasAnswered = false
+  private var acknowledgedAtLastFailure: Int64 = 0
+  /// Whether an upload that the store no longer had was replaced by a new one.
+  private var hasStartedOver = false
+  private var hasSetClock = false
+  /// Whether an attempt without an answer may have succeeded.
+  private var mayHaveArrived = false
+  package var hostHealth = HostHealth()
+
+  var request: UploadRequest { messages.request }
+  /// Whether the file is sent as one object.
+  var isSingle: Bool { source.size <= S3Parts.ordinarySize }
+
+  package init(_ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant) {
+    messages = S3Messages(request: request)
+    self.source = source
+    self.isAttended = isAttended
+    parts = S3Parts(
+      length: source.size, partSize: S3Parts.size(for: source.size) ?? S3Parts.sizes.upperBound)
+    retry = RetryState(request.retry, startedAt: now)
+  }
+
+  /// How many requests of an upload of this length are useful at once.
+  package static func connections(for length: Int64) -> Int {
+    length <= S3Parts.ordinarySize ? 1 : 4
+  }
+
+  /// The request that deletes an upload from its store; nil if its address cannot be read.
+  package static func termination(
+    of record: UploadRecord, _ request: UploadRequest
+  ) -> UploadMessage? {
+    S3Messages(request: request).abort(record)
+  }
+
+  package mutating func handle(
+    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch (state, event) {
+    case (.waiting, .start(let stored, let connections)):
+      self.connections = connections
+      return start(stored, using: &rng)
+    case (.storing, .stored(nil)): return fill()
+    // The upload has no byte yet, and nothing refers to it.
+    case (.storing, .stored(let error?)): return abort(then: .failed(error))
+    case (.comparing, .digested(_, .success(let digest))): return compared(digest)
+    case (.comparing, .digested(_, .failure(let error))): return sourceFailed(error)
+    case (.sending, .digested(let part, .success(let digest))):
+      return digested(part, digest, at: now, using: &rng)
+    case (.sending, .digested(let part, .failure(let error))):
+      return partFailed(part, error, at: now, using: &rng)
+    case (.checking, .sourceChecked(nil)):
+      return isSingle ? finish(.completed) : complete()
+    case (.checking, .sourceChecked(let error?)): return sourceFailed(error)
+    case (_, .answered(let answer)):
+      hasAnswered = true
+      return answered(answer, at: now, using: &rng)
+    case (.sending, .failed(let error, let sent, let part)):
+      if isSingle, sent >= source.size { mayHaveArrived = true }
+      return partFailed(part, error, at: now, using: &rng)
+    // It stays on the store, and its record here: a later run deletes it.
+    case (.aborting(let end?), .failed): return finish(end)
+    case (.completing, .failed(let error, _, _)):
+      mayHaveArrived = true
+      return failed(error, at: now, using: &rng)
+    case (_, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
+    default: return []
+    }
+  }
+
+  /// Continues an upload of the same version of the file. Any other is deleted: its parts cost.
+  private mutating func start(
+    _ stored: UploadRecord?, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    if record == nil { record = stored }
+    guard let known = record, let layout = known.s3, S3Messages.upload(of: known) != nil,
+      messages.abort(known) != nil
+    else {
+      record = nil
+      return begin(using: &rng)
+    }
+    guard known.source == source, !isSingle, S3Parts.isPossible(layout.partSize, for: source.size)
+    else { return abort(then: nil) }
+    mark = layout.mark
+    if hasListed { return fill() }
+    parts = S3Parts(length: source.size, partSize: layout.partSize)
+    listed = []
+    return list(after: 0)
+  }
+
+  /// Begins with nothing on the store.
+  mutating func begin(using rng: inout some RandomNumberGenerator) -> [UploadCommand] {
+    guard S3Parts.size(for: source.size) != nil else {
+      return finish(.failed(TransferError(.tooLarge, "S3 takes at most 48.8 TiB")))
+    }
+    if mark.isEmpty { mark = Self.newMark(using: &rng) }
+    guard request.precondition == .absent else { return open() }
+    state = .asking
+    return [.send(messages.head)]
+  }
+
+  private static func newMark(using rng: inout some RandomNumberGenerator) -> String {
+    [rng.next(), rng.next()].map { number in
+      let digits = String(number, radix: 16)
+      return String(repeating: "0", count: 16 - digits.count) + digits
+    }.joined()
+  }
+
+  /// Sends the object, or creates an upload in parts.
+  mutating func open() -> [UploadCommand] {
+    guard !isSingle else { return fill() }
+    state = .creating
+    return [.send(messages.create(mark: mark))]
+  }
+
+  /// Begins as many parts as there are connections. Once the store has all, looks at the file.
+  mutating func fill() -> [UploadCommand] {
+    state = .sending
+    hasListed = true
+    var commands: [UploadCommand] = []
+    while parts.open.count < connections, let number = parts.openNext() {
+      let algorithms = S3Digest.algorithms(for: request.url)
+      commands.append(.digest(parts.range(of: number), part: number, algorithms))
+    }
+    guard parts.isComplete, parts.open.isEmpty else { return commands }
+    state = .checking
+    return [.checkSource]
+  }
+
+  private mutating func digested(
+    _ part: Int, _ checksums: [Checksum], at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard pendingError == nil, let digest = S3Digest(checksums) else {
+      parts.close(part)
+      return concludeParts(at: now, using: &rng)
+    }
+    let range = parts.range(of: part)
+    guard let record, let upload = S3Messages.upload(of: record) else {
+      return [.send(messages.put(range, digest, mark: mark))]
+    }
+    return [.send(messages.part(part, of: upload, range, digest))]
+  }
+
+  mutating func complete() -> [UploadCommand] {
+    guard let record, let upload = S3Messages.upload(of: record) else {
+      return finish(.failed(TransferError(.internal, "an upload without an id is complete")))
+    }
+    state = .completing
+    return [.send(messages.complete(upload, parts))]
+  }
+
+  /// Deletes the upload from the store.
+  mutating func abort(then end: UploadEnd?) -> [UploadCommand] {
+    guard let record, let message = messages.abort(record) else {
+      return finish(end ?? .failed(TransferError(.internal, "there is no upload to delete")))
+    }
+    state = .aborting(end)
+    return [.send(message)]
+  }
+
+  /// What was sent is of no use any more if the file has changed.
+  private mutating func sourceFailed(_ error: TransferError) -> [UploadCommand] {
+    guard error.code == .sourceChanged, record != nil else { return finish(.failed(error)) }
+    return abort(then: .failed(error))
+  }
+
+  mutating func partFailed(
+    _ part: Int, _ error: TransferError, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    parts.close(part)
+    // One that cannot be retried decides.
+    if pendingError?.isRetryable ?? true { pendingError = error }
+    return concludeParts(at: now, using: &rng)
+  }
+
+  mutating func partGone(
+    _ part: Int, _ error: TransferError, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    isUploadGone = true
+    return partFailed(part, error, at: now, using: &rng)
+  }
+
+  /// Begins the next parts, unless something went wrong with another one.
+  mutating func afterPart(
+    at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    pendingError == nil ? fill() : concludeParts(at: now, using: &rng)
+  }
+
+  /// Handles what went wrong with a part, once the other parts have ended.
+  private mutating func concludeParts(
+    at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard parts.open.isEmpty, let error = pendingError else { return [] }
+    pendingError = nil
+    if isUploadGone { return startOver(error, at: now, using: &rng) }
+    return error.code == .sourceChanged
+      ? sourceFailed(error) : failed(error, at: now, using: &rng)
+  }
+
+  /// The store no longer has the upload, or cannot use it: a new one begins, once in a run.
+  mutating func startOver(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    isUploadGone = false
+    parts.reset()
+    guard !hasStartedOver else {
+      record = nil
+      return [.deleteRecord] + failed(error, at: now, using: &rng)
+    }
+    (hasStartedOver, record, acknowledgedAtLastFailure) = (true, nil, 0)
+    return [.deleteRecord, .reportAcknowledged(0)] + begin(using: &rng)
+  }
+
+  /// Sets the clock by the store's, once.
+  mutating func setClock(by answer: UploadAnswer) -> Bool {
+    guard !hasSetClock,
+      let date = answer.head.headers["Date"].flatMap({
+        HTTPDate($0, now: answer.wallSeconds)
+      })
+    else { return false }
+    hasSetClock = true
+    messages.clockOffset = Double(date.secondsSince1970) - answer.wallSeconds
+    return true
+  }
+
+  mutating func failed(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let failure = RetryState.Failure(
+      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
+      hasAnswered: hasAnswered, isAttended: isAttended,
+      progressBytes: max(0, parts.acknowledged - acknowledgedAtLastFailure),
+      remaining: source.size - acknowledgedAtLastFailure)
+    acknowledgedAtLastFailure = parts.acknowledged
+    switch retry.failed(failure, at: now, using: &rng) {
+    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
+    case .retry(let delay, let attempt):
+      state = .waiting
+      return [.retry(after: delay, attempt: attempt, error)]
+    }
+  }
+
+  /// The store has another object there. After an attempt without an answer it may be this one.
+  var conflict: TransferError {
+    let origin =
+      mayHaveArrived ? "; an earlier attempt of this upload may have stored it: compare it" : ""
+    return TransferError(.nameConflict, "the server has a file there already\(origin)", status: 412)
+  }
+
+  mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
+    state = .done
+    return [.finish(end)]
+  }
+}

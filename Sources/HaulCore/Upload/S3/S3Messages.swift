@@ -1,0 +1,168 @@
+import FoundationEssentials
+
+/// The requests of an upload to an S3 store.
+struct S3Messages: Sendable {
+  let request: UploadRequest
+  /// Seconds to add to this machine's clock, so that it agrees with the store's.
+  var clockOffset = 0.0
+
+  /// The field of an object that names the upload which made it.
+  static let markField = "x-amz-meta-haul-upload"
+
+  /// Whether there is an object, and which.
+  var head: UploadMessage { message("HEAD", request.url) }
+
+  /// The whole file as one object (PutObject). It has a mark only where it is looked for.
+  func put(_ range: ByteRange, _ digest: S3Digest, mark: String) -> UploadMessage {
+    var fields = request.fields
+    if request.precondition == .absent { fields.append(Self.markField, mark) }
+    for (name, value) in condition { fields.append(name, value) }
+    return body(message("PUT", request.url, fields: fields), range, digest, part: 1)
+  }
+
+  /// Begins an upload in parts (CreateMultipartUpload).
+  func create(mark: String) -> UploadMessage {
+    var fields = request.fields
+    fields.append(Self.markField, mark)
+    var message = message("POST", address("uploads"), fields: fields)
+    message.body = []
+    return message
+  }
+
+  /// One part (UploadPart).
+  func part(
+    _ number: Int, of upload: String, _ range: ByteRange, _ digest: S3Digest
+  ) -> UploadMessage {
+    body(
+      message("PUT", address("partNumber=\(number)&uploadId=\(upload)")), range, digest,
+      part: number)
+  }
+
+  /// Which parts the store has (ListParts), after this number.
+  func list(_ upload: String, after marker: Int) -> UploadMessage {
+    let start = marker > 0 ? "&part-number-marker=\(marker)" : ""
+    return message("GET", address("max-parts=1000\(start)&uploadId=\(upload)"))
+  }
+
+  /// Makes the object of these parts (CompleteMultipartUpload).
+  func complete(_ upload: String, _ parts: S3Parts) -> UploadMessage {
+    var fields = own
+    for (name, value) in condition { fields.append(name, value) }
+    var message = message("POST", address("uploadId=\(upload)"), fields: fields)
+    message.fields.append("Content-Type", "application/xml")
+    message.body = parts.completion
+    return message
+  }
+
+  /// Deletes the parts of an upload (AbortMultipartUpload).
+  func abort(_ record: UploadRecord) -> UploadMessage? {
+    guard let url = try? ResourceURL(record.address) else { return nil }
+    return message("DELETE", url.adoptingCredentials(of: request.url))
+  }
+
+  /// The address of the upload with this id, for its record.
+  func address(ofUpload upload: String) -> String {
+    address("uploadId=\(upload)").absoluteString
+  }
+
+  /// The id in the address of a record, as sent.
+  static func upload(of record: UploadRecord) -> String? {
+    guard let query = record.address.split(separator: "?", maxSplits: 1).dropFirst().first,
+      query.hasPrefix("uploadId=")
+    else { return nil }
+    return String(query.dropFirst("uploadId=".count))
+  }
+
+  /// An id as it is sent in a query.
+  static func encoded(_ upload: String) -> String {
+    upload.utf8.map { byte in
+      PercentCoding.isUnreserved(byte)
+        ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
+    }.joined()
+  }
+
+  private func address(_ query: String) -> ResourceURL { request.url.taking(query: query) }
+
+  private var condition: [(String, String)] {
+    switch request.precondition {
+    case .none: []
+    case .absent: [("If-None-Match", "*")]
+    case .entityTag(let tag): [("If-Match", tag)]
+    }
+  }
+
+  /// The caller's fields that every request needs: of temporary keys and of keys for encryption.
+  /// The others describe the object.
+  private var own: HeaderFields {
+    HeaderFields(
+      request.fields.fields.filter { field in
+        let name = field.name.lowercased()
+        return Self.general.contains(name)
+          || name.hasPrefix("x-amz-server-side-encryption-customer-")
+      })
+  }
+
+  private static let general: Set = [
+    "user-agent", "x-amz-security-token", "x-amz-request-payer", "x-amz-expected-bucket-owner",
+  ]
+
+  private func message(
+    _ method: String, _ url: ResourceURL, fields: HeaderFields? = nil
+  ) -> UploadMessage {
+    var message = UploadMessage(method, url, fields: fields ?? own)
+    message.signing = S3Signing(region: request.region ?? "us-east-1", clockOffset: clockOffset)
+    return message
+  }
+
+  private func body(
+    _ message: UploadMessage, _ range: ByteRange, _ digest: S3Digest, part: Int
+  ) -> UploadMessage {
+    var message = message
+    (message.range, message.part) = (range, part)
+    message.fields.remove("Content-MD5")
+    message.fields.append("Content-MD5", digest.contentMD5)
+    message.signing?.payload = digest.sha256
+    return message
+  }
+}
+
+/// How a request is signed.
+package struct S3Signing: Sendable, Hashable {
+  package var region: String
+  /// Seconds to add to this machine's clock.
+  package var clockOffset: Double
+  /// The SHA-256 of the bytes of the file that are sent, in hexadecimal; nil if it is not signed.
+  package var payload: String?
+
+  package init(region: String, clockOffset: Double = 0, payload: String? = nil) {
+    self.region = region
+    self.clockOffset = clockOffset
+    self.payload = payload
+  }
+}
+
+/// The digests of a part, as requests and answers have them.
+struct S3Digest: Hashable, Sendable {
+  let contentMD5: String
+  /// In hexadecimal, as in most entity tags of parts.
+  let md5: String
+  let sha256: String?
+
+  /// Nil without an MD5.
+  init?(_ checksums: [Checksum]) {
+    guard let md5 = checksums.first(where: { $0.algorithm == .md5 }) else { return nil }
+    contentMD5 = Data(md5.bytes).base64EncodedString()
+    self.md5 = md5.hex
+    sha256 = checksums.first { $0.algorithm == .sha256 }?.hex
+  }
+
+  /// What to compute. Over TLS nobody changes the bytes on the way, so they need no signature.
+  static func algorithms(for url: ResourceURL) -> [Checksum.Algorithm] {
+    url.origin.scheme == "https" ? [.md5] : [.md5, .sha256]
+  }
+
+  /// Whether the entity tag is that of the same bytes.
+  func matches(_ tag: String) -> Bool {
+    tag.lowercased().filter { $0 != "\"" } == md5
+  }
+}

@@ -1,0 +1,116 @@
+/// The parts of one upload: which the store has, and which are being sent.
+struct S3Parts: Hashable, Sendable {
+  /// In bytes.
+  let length: Int64
+  /// Of every part but the last, in bytes.
+  let partSize: Int64
+  /// The entity tags of the parts that the store has.
+  private(set) var tags: [Int: String] = [:]
+  /// The parts that are being read or sent.
+  private(set) var open: Set<Int> = []
+  /// The bytes that the store has.
+  private(set) var acknowledged: Int64 = 0
+  /// Every part below it is open, or the store has it.
+  private var next = 1
+
+  init(length: Int64, partSize: Int64) {
+    (self.length, self.partSize) = (length, partSize)
+  }
+
+  /// A file up to this length is one object without parts.
+  static let ordinarySize: Int64 = 16 << 20
+  /// The least size of a part, except of the last one, and the largest one.
+  static let sizes: ClosedRange<Int64> = 5 << 20...5 << 30
+  static let maximumCount: Int64 = 10_000
+
+  /// The size of the parts of a file: the ordinary one, or larger, so that there are not too many.
+  /// Nil if no store takes so long a file.
+  static func size(for length: Int64) -> Int64? {
+    let least = (length + maximumCount - 1) / maximumCount
+    let size = max(ordinarySize, ((least + (1 << 20) - 1) >> 20) << 20)
+    return size <= sizes.upperBound ? size : nil
+  }
+
+  /// Whether a stored size can be that of the parts of a file of this length.
+  static func isPossible(_ size: Int64, for length: Int64) -> Bool {
+    sizes.contains(size) && (length + size - 1) / size <= maximumCount
+  }
+
+  /// How many there are; an empty file has one.
+  var count: Int { max(1, Int((length + partSize - 1) / partSize)) }
+  var isComplete: Bool { tags.count == count }
+
+  func range(of number: Int) -> ByteRange {
+    let start = Int64(number - 1) * partSize
+    return start..<min(length, start + partSize)
+  }
+
+  /// Opens the first part that the store lacks; nil if there is none.
+  mutating func openNext() -> Int? {
+    while next <= count, tags[next] != nil || open.contains(next) { next += 1 }
+    guard next <= count else { return nil }
+    open.insert(next)
+    return next
+  }
+
+  /// The store has this part.
+  mutating func finish(_ number: Int, tag: String) {
+    open.remove(number)
+    guard tags.updateValue(tag, forKey: number) == nil else { return }
+    acknowledged += range(of: number).length
+  }
+
+  /// This part is no longer being sent, and the store may lack it.
+  mutating func close(_ number: Int) {
+    open.remove(number)
+    next = min(next, number)
+  }
+
+  /// The store may lack every part.
+  mutating func reset() { self = S3Parts(length: length, partSize: partSize) }
+
+  /// What completes the upload (CompleteMultipartUpload).
+  var completion: [UInt8] {
+    let parts = tags.sorted { $0.key < $1.key }.map { number, tag in
+      "<Part><PartNumber>\(number)</PartNumber><ETag>\(XMLElement.escaped(tag))</ETag></Part>"
+    }
+    return Array(
+      ("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+        + parts.joined() + "</CompleteMultipartUpload>").utf8)
+  }
+}
+
+/// One page of the parts that a store has (ListParts).
+struct S3PartList: Hashable, Sendable {
+  struct Part: Hashable, Sendable {
+    let number: Int
+    let size: Int64
+    let tag: String
+  }
+
+  let parts: [Part]
+  /// The last part of this page, if there are more.
+  let nextMarker: Int?
+
+  /// Nil for a document that is not such a page.
+  init?(_ body: [UInt8]) {
+    guard let root = XMLElement(document: body), root.isAnswer("ListParts") else {
+      return nil
+    }
+    var parts: [Part] = []
+    for element in root.children where element.name == "Part" {
+      guard let number = element["PartNumber"].flatMap({ Int($0) }),
+        let size = element["Size"].flatMap({ Int64($0) }), let tag = element["ETag"]
+      else { return nil }
+      parts.append(Part(number: number, size: size, tag: tag))
+    }
+    self.parts = parts
+    guard root["IsTruncated"] == "true" else {
+      nextMarker = nil
+      return
+    }
+    guard let last = parts.last?.number else { return nil }
+    let named = root["NextPartNumberMarker"].flatMap { Int($0) } ?? 0
+    nextMarker = max(named, last)
+  }
+}

@@ -1,0 +1,54 @@
+import HaulCore
+
+extension SendRequest {
+  /// The request for a message of an upload, signed if it must be.
+  /// - Parameters:
+  ///   - body: the bytes of the file that it sends; nil for none.
+  ///   - wallSeconds: seconds since 1970, for the signature.
+  init(
+    _ message: UploadMessage, body: UploadBody?, allowInsecure: Bool, at wallSeconds: Double
+  ) {
+    let length = message.range?.length ?? Int64(message.body?.count ?? 0)
+    let content: Body? = body ?? message.body.map { Bytes($0) }
+    self.init(
+      message.method, message.url, headers: message.fields, body: content, length: length,
+      allowInsecure: allowInsecure)
+    guard let signing = message.signing else { return }
+    // The user information of the address is the access key.
+    url = message.url.taking(nil)
+    guard let key = message.url.credentials else { return }
+    let signer = RequestSigner(
+      S3Credentials(accessKeyID: key.user, secretAccessKey: key.password), region: signing.region,
+      wallSeconds: wallSeconds + signing.clockOffset)
+    let payload =
+      signing.payload
+      ?? (message.range == nil
+        ? RequestSigner.hash(message.body ?? []) : RequestSigner.unsignedPayload)
+    headers = signer.sign(message.method, url, message.fields, payload: payload)
+  }
+}
+
+/// A body in memory, as one chunk.
+private struct Bytes: AsyncSequence, Sendable {
+  typealias Element = any ByteChunk
+  typealias Failure = any Error
+
+  let bytes: [UInt8]
+
+  init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    var bytes: [UInt8]?
+
+    mutating func next() async throws -> (any ByteChunk)? {
+      defer { bytes = nil }
+      return bytes.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
+      try await next()
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
+}

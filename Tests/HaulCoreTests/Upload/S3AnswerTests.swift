@@ -1,0 +1,143 @@
+import HaulCore
+import Testing
+
+/// What answers of an S3 store mean.
+@Suite struct S3AnswerTests {
+  private typealias Script = S3MachineTests
+
+  private static func isRetried(_ commands: [UploadCommand]) -> Bool {
+    if case .retry? = commands.last { true } else { false }
+  }
+
+  @Test(arguments: ["InternalError", "SlowDown"])
+  func `A success with an error in its body is an error`(code: String) throws {
+    var machine = try Script.completing()
+    #expect(Self.isRetried(machine.handle(try answer(200, body: Script.refusal(code)))))
+    #expect(machine.handle(.start(nil)) == [.checkSource])
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "POST")
+    #expect(machine.handle(try answer(200, body: Script.completed)).last == .finish(.completed))
+  }
+
+  @Test(arguments: ["AccessDenied", "EntityTooSmall", "Odd-Code"])
+  func `A success with a final error in its body fails`(code: String) throws {
+    var machine = try Script.completing()
+    let error = failure(of: machine.handle(try answer(200, body: Script.refusal(code))))
+    #expect(error?.message.contains(code) == true)
+  }
+
+  @Test(arguments: ["", "  \n", "<CompleteMultipartUploadResult><ETag>", "<Html></Html>"])
+  func `An answer to the completion that is cut off is asked for again`(body: String) throws {
+    var machine = try Script.completing()
+    #expect(Self.isRetried(machine.handle(try answer(200, body: body))))
+  }
+
+  @Test func `Parts that the store lost are listed again`() throws {
+    var machine = try Script.completing()
+    #expect(Self.isRetried(machine.handle(try answer(400, body: Script.refusal("InvalidPart")))))
+    #expect(try message(machine.handle(.start(nil))).method == "GET")
+  }
+
+  @Test func `A part without an entity tag is not done`() throws {
+    var machine = try Script.sending()
+    _ = machine.handle(Script.digest(1))
+    let error = failure(of: machine.handle(try answer(200, sent: 16 << 20, part: 1)))
+    #expect(error?.code == .protocolViolation)
+  }
+
+  @Test func `A part that is answered before all its bytes is not done`() throws {
+    var machine = try Script.sending()
+    _ = machine.handle(Script.digest(1))
+    let error = failure(of: machine.handle(try answer(200, [("ETag", "t")], sent: 5, part: 1)))
+    #expect(error?.code == .protocolViolation)
+  }
+
+  @Test(arguments: [
+    ("AccessDenied", 403, TransferError.Code.forbidden), ("NoSuchBucket", 404, .notFound),
+    ("SignatureDoesNotMatch", 403, .unauthorized), ("ExpiredToken", 400, .unauthorized),
+    ("EntityTooLarge", 400, .tooLarge), ("InvalidArgument", 400, .httpStatus),
+  ])
+  func `A refusal is named`(code: String, status: Int, expected: TransferError.Code) throws {
+    var machine = try Script.machine(33 << 20)
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(status, body: Script.refusal(code))))
+    #expect(error?.code == expected)
+    #expect(error?.message.contains(code) == true)
+  }
+
+  @Test(arguments: ["BadDigest", "RequestTimeout", "SlowDown"])
+  func `A part that arrived damaged, or too fast, is sent again`(code: String) throws {
+    var machine = try Script.sending()
+    _ = machine.handle(Script.digest(1))
+    let refused = try answer(400, body: Script.refusal(code), part: 1)
+    #expect(Self.isRetried(machine.handle(refused)))
+    #expect(machine.handle(.start(nil)) == [.digest(0..<(16 << 20), part: 1, [.md5])])
+  }
+
+  @Test func `The region of the bucket is named, and no text of the server`() throws {
+    var machine = try Script.machine(1)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(Script.digest(1))
+    let elsewhere = try answer(
+      301, [("x-amz-bucket-region", "eu-west-1")],
+      body: "<Error><Code>PermanentRedirect</Code><Message>evil\u{7}</Message></Error>", part: 1)
+    let error = try #require(failure(of: machine.handle(elsewhere)))
+    #expect(error.message.contains("eu-west-1"))
+    #expect(!error.message.contains("evil"))
+  }
+
+  @Test func `A wrong clock is set by the server's, once`() throws {
+    var machine = try Script.machine(33 << 20)
+    _ = machine.handle(.start(nil))
+    let skewed = try answer(
+      403, [("Date", "Tue, 14 Nov 2023 23:13:20 GMT")],
+      body: Script.refusal("RequestTimeTooSkewed"))
+    #expect(Self.isRetried(machine.handle(skewed)))
+    let create = try message(machine.handle(.start(nil)))
+    #expect(create.signing?.clockOffset == 3600)
+    #expect(failure(of: machine.handle(skewed))?.message.contains("clock") == true)
+  }
+
+  @Test func `An object that is there is not replaced when it must not be`() throws {
+    var machine = try Script.machine(1) { $0.precondition = .absent }
+    #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+    #expect(
+      failure(of: machine.handle(try answer(200, [("Content-Length", "1")])))?.code
+        == .nameConflict)
+  }
+
+  @Test
+  func
+    `A small object that must not be there is sent with the condition, and a conflict is checked`()
+    throws
+  {
+    var machine = try Script.machine(1) { $0.precondition = .absent }
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(404))
+    let put = try message(machine.handle(Script.digest(1)))
+    #expect(put.fields["If-None-Match"] == "*")
+    let mark = try #require(put.fields["x-amz-meta-haul-upload"])
+    #expect(try message(machine.handle(try answer(412, part: 1))).method == "HEAD")
+    let own = try answer(200, [("Content-Length", "1"), ("x-amz-meta-haul-upload", mark)])
+    #expect(machine.handle(own).last == .finish(.completed))
+  }
+
+  @Test func `A completion that finds another object deletes the parts and fails`() throws {
+    var machine = try Script.completing { $0.precondition = .entityTag("\"a\"") }
+    #expect(try message(machine.handle(try answer(412))).method == "HEAD")
+    #expect(
+      try message(machine.handle(try answer(200, [("Content-Length", "5")]))).method == "DELETE")
+    #expect(failure(of: machine.handle(try answer(204)))?.code == .changedOnServer)
+  }
+
+  @Test(arguments: [
+    "<!DOCTYPE x []><Error><Code>A</Code></Error>", "<Error><Code>A</Error></Code>",
+    "<Error><Code>&x;</Code></Error>", "<Error><Code>A</Code></Error>x", "<Error", "&amp;",
+    String(repeating: "<a>", count: 100_000), "<Error><Code a='<'>A</Code></Error>",
+  ])
+  func `A document that is not well-formed, or has a DTD, says nothing`(body: String) throws {
+    var machine = try Script.machine(33 << 20)
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(400, body: body)))
+    #expect(error?.message == "the server answered 400; the file was not taken")
+  }
+}

@@ -1,0 +1,189 @@
+import Foundation
+import HaulCore
+import HaulFiles
+import HaulKit
+import NIOConcurrencyHelpers
+
+/// An S3 store in memory, as a transport, that fails when told to. It checks the MD5 of each body
+/// and that each request is signed.
+final class FakeS3: Transport {
+  struct Request: Sendable {
+    let method: String
+    let path: String
+    /// The query without its values.
+    let names: [String]
+    let part: Int?
+    let headers: HeaderFields
+    let body: [UInt8]
+  }
+
+  enum Fault: Sendable {
+    /// The request does not arrive.
+    case lost
+    /// It has its effect, but the answer is lost.
+    case answerLost
+    case answer(Int, String)
+    /// The answer comes only when the request is cancelled.
+    case held
+  }
+
+  struct Upload: Sendable {
+    let path: String
+    let metadata: HeaderFields
+    var parts: [Int: (tag: String, bytes: [UInt8])] = [:]
+  }
+
+  struct State: Sendable {
+    var objects: [String: (bytes: [UInt8], metadata: HeaderFields)] = [:]
+    var uploads: [String: Upload] = [:]
+    var requests: [Request] = []
+    var uploadCount = 0
+    /// Requests that are open at once, and the most so far.
+    var open = 0
+    var mostOpen = 0
+  }
+
+  private let state = NIOLockedValueBox(State())
+  private let fault: @Sendable (Request, State) -> Fault?
+
+  init(_ fault: @escaping @Sendable (Request, State) -> Fault? = { _, _ in nil }) {
+    self.fault = fault
+  }
+
+  var snapshot: State { state.withLockedValue { $0 } }
+
+  func change(_ body: (inout State) -> Void) { state.withLockedValue { body(&$0) } }
+
+  func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+    throw TransferError(.notYetSupported, "this server only takes uploads")
+  }
+
+  func send(_ message: SendRequest) async throws -> SendResponse {
+    state.withLockedValue {
+      $0.open += 1
+      $0.mostOpen = max($0.mostOpen, $0.open)
+    }
+    defer { state.withLockedValue { $0.open -= 1 } }
+    var body: [UInt8] = []
+    if let content = message.body {
+      for try await chunk in content { chunk.withBytes { body += $0 } }
+    }
+    let request = Self.request(message, body)
+    let fault = state.withLockedValue { state in
+      defer { state.requests.append(request) }
+      return self.fault(request, state)
+    }
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    switch fault {
+    case .lost: throw lost
+    case .answer(let status, let text): return Self.answer(status, text, message)
+    case .held:
+      for await _ in AsyncStream<Never>.makeStream().stream {}
+      throw CancellationError()
+    case .answerLost:
+      _ = perform(request, message)
+      throw lost
+    case nil: return perform(request, message)
+    }
+  }
+
+  private static func request(_ message: SendRequest, _ body: [UInt8]) -> Request {
+    let parts = message.url.pathAndQuery.split(separator: "?", maxSplits: 1)
+    let items = (parts.count == 2 ? parts[1] : "").split(separator: "&").map {
+      $0.split(separator: "=", maxSplits: 1).map(String.init)
+    }
+    let part = items.first { $0[0] == "partNumber" }.flatMap { Int($0[1]) }
+    return Request(
+      method: message.method, path: message.url.path, names: items.map { $0[0] }.sorted(),
+      part: part, headers: message.headersToSend, body: body)
+  }
+
+  private static func answer(
+    _ status: Int, _ text: String = "", _ message: SendRequest, _ fields: [(String, String)] = []
+  ) -> SendResponse {
+    SendResponse(
+      head: ResponseHead(status: status, headers: HeaderFields(fields), url: message.url),
+      body: Array(text.utf8))
+  }
+
+  private func perform(_ request: Request, _ message: SendRequest) -> SendResponse {
+    let isSigned = request.headers["Authorization"]?.hasPrefix("AWS4-HMAC-SHA256 ") ?? false
+    guard isSigned else { return Self.answer(403, Self.error("AccessDenied"), message) }
+    let tag = Self.md5(request.body)
+    if let expected = request.headers["Content-MD5"], expected != tag.base64 {
+      return Self.answer(400, Self.error("BadDigest"), message)
+    }
+    let id = message.url.absoluteString.split(separator: "uploadId=").dropFirst().first ?? ""
+    return state.withLockedValue { state in
+      state.perform(request, String(id), tag: tag.hex) { status, text, fields in
+        Self.answer(status, text, message, fields)
+      }
+    }
+  }
+
+  static func error(_ code: String) -> String { "<Error><Code>\(code)</Code></Error>" }
+
+  private static func md5(_ bytes: [UInt8]) -> (hex: String, base64: String) {
+    var digest = IncrementalDigest([.md5])
+    bytes.withUnsafeBytes { digest.update($0) }
+    let checksum = digest.checksums[0]
+    return (checksum.hex, Data(checksum.bytes).base64EncodedString())
+  }
+}
+
+extension FakeS3.State {
+  fileprivate mutating func perform(
+    _ request: FakeS3.Request, _ id: String, tag: String,
+    _ answer: (Int, String, [(String, String)]) -> SendResponse
+  ) -> SendResponse {
+    switch (request.method, request.names) {
+    case ("HEAD", []):
+      guard let object = objects[request.path] else { return answer(404, "", []) }
+      return answer(
+        200, "",
+        [("Content-Length", "\(object.bytes.count)")]
+          + object.metadata.fields.map { ($0.name, $0.value) })
+    case ("PUT", []):
+      if request.headers["If-None-Match"] == "*", objects[request.path] != nil {
+        return answer(412, FakeS3.error("PreconditionFailed"), [])
+      }
+      objects[request.path] = (request.body, Self.metadata(request))
+      return answer(200, "", [("ETag", "\"\(tag)\"")])
+    case ("POST", ["uploads"]):
+      uploadCount += 1
+      uploads["u\(uploadCount)"] = FakeS3.Upload(
+        path: request.path, metadata: Self.metadata(request))
+      let name = "<UploadId>u\(uploadCount)</UploadId>"
+      return answer(
+        200, "<InitiateMultipartUploadResult>\(name)</InitiateMultipartUploadResult>", [])
+    default: break
+    }
+    guard var upload = uploads[id] else { return answer(404, FakeS3.error("NoSuchUpload"), []) }
+    switch request.method {
+    case "PUT":
+      upload.parts[request.part ?? 0] = (tag, request.body)
+      uploads[id] = upload
+      return answer(200, "", [("ETag", "\"\(tag)\"")])
+    case "GET":
+      let parts = upload.parts.sorted { $0.key < $1.key }.map { number, part in
+        "<Part><PartNumber>\(number)</PartNumber><ETag>\"\(part.tag)\"</ETag>"
+          + "<Size>\(part.bytes.count)</Size></Part>"
+      }
+      return answer(200, "<ListPartsResult>\(parts.joined())</ListPartsResult>", [])
+    case "POST":
+      let parts = upload.parts.sorted { $0.key < $1.key }
+      objects[upload.path] = (parts.flatMap(\.value.bytes), upload.metadata)
+      uploads[id] = nil
+      return answer(
+        200, "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>", [])
+    default:
+      uploads[id] = nil
+      return answer(204, "", [])
+    }
+  }
+
+  private static func metadata(_ request: FakeS3.Request) -> HeaderFields {
+    HeaderFields(
+      request.headers.fields.filter { $0.name.lowercased().hasPrefix("x-amz-meta-") })
+  }
+}
