@@ -10,13 +10,16 @@ struct PutCommand: ParsableCommand {
       If URL ends with '/', each file keeps its name there. An upload with PUT that fails is \
       retried from its beginning. With --method post the file is sent once, because the server \
       may have taken it. 'tus+' before the scheme uploads by the tus protocol: after an \
-      interruption or a crash, the same command continues with the bytes that the server has.
+      interruption or a crash, the same command continues with the bytes that the server has. \
+      's3://bucket/key' is an object of an S3 store; a file of more than 16 MiB is sent in parts, \
+      and the same command continues with those that are missing.
 
       Examples:
         haul put report.pdf https://example.org/files/report.pdf
         haul put a.jpg b.jpg https://example.org/photos/
         haul put --if-exists fail report.pdf https://example.org/files/
         haul put movie.mkv tus+https://example.org/uploads/
+        haul put movie.mkv s3://bucket/movies/
         haul put --method post -H 'Content-Type: text/csv' data.csv https://example.org/import
 
       Exit status: as of 'haul get'.
@@ -46,6 +49,7 @@ struct PutCommand: ParsableCommand {
       "Replace only the version with this entity tag, with its quotes.", valueName: "TAG"))
   var ifMatch: String?
 
+  @OptionGroup(title: "S3") var s3: S3Options
   @OptionGroup(title: "Speed") var limits: LimitOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions

@@ -68,6 +68,9 @@ extension PutCommand {
     guard command.destination.output == nil, command.content.inputFiles.isEmpty,
       command.content.checksums.isEmpty
     else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
+    guard command.arguments.last?.hasPrefix(PutPlan.s3Prefix) != true else {
+      throw UsageError("s3:// is not yet supported here; use 'haul put'")
+    }
     do {
       self = try PutCommand.parse([])
     } catch {

@@ -4,14 +4,16 @@ package struct CommandSources {
   /// What a file is read for. It determines the largest size, and whether others may read the file.
   package enum Purpose: Hashable, Sendable {
     case headers, password, bearer, netrc, cookies, list, configuration, webhookSecret
+    /// Files of the AWS tools: access keys, and what is not secret.
+    case accessKeys, awsConfiguration
     /// A configuration file that names a program.
     case programs
 
     /// Whether the file is refused when others could read it.
     package var isSecret: Bool {
       switch self {
-      case .password, .bearer, .netrc, .webhookSecret: true
-      case .headers, .cookies, .list, .configuration, .programs: false
+      case .password, .bearer, .netrc, .webhookSecret, .accessKeys: true
+      case .headers, .cookies, .list, .configuration, .programs, .awsConfiguration: false
       }
     }
 
@@ -21,7 +23,8 @@ package struct CommandSources {
     /// The most bytes that are read.
     package var maximumSize: Int {
       switch self {
-      case .headers, .password, .bearer, .netrc, .configuration, .webhookSecret, .programs:
+      case .headers, .password, .bearer, .netrc, .configuration, .webhookSecret, .programs,
+        .accessKeys, .awsConfiguration:
         1 << 20
       case .cookies: 16 << 20
       case .list: 64 << 20

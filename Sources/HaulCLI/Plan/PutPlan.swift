@@ -13,6 +13,13 @@ extension PutPlan {
     guard let address = command.arguments.last, command.arguments.count > 1 else {
       throw UsageError("give the files, then the address to upload to: haul put FILE... URL")
     }
+    if address.hasPrefix(Self.s3Prefix) {
+      self = try Self.s3(command, address, sources)
+      return
+    }
+    guard command.s3.endpoint == nil, command.s3.region == nil else {
+      throw UsageError("--s3-endpoint and --s3-region are for s3://bucket/key")
+    }
     let isTus = address.hasPrefix(Self.tusPrefix)
     let url = try AddressArgument.url(isTus ? String(address.dropFirst(4)) : address)
     let method = isTus ? UploadRequest.Method.tus : command.method ?? .put
@@ -29,9 +36,7 @@ extension PutPlan {
       var upload = UploadRequest(file, to: common.url)
       if isCollection, method == .put { upload.url = try Self.address(of: file, in: url) }
       upload.method = method
-      upload.precondition = Self.precondition(command)
-      (upload.fields, upload.retry) = (common.fields, common.retry)
-      upload.allowInsecure = common.allowInsecure
+      Self.apply(common, command, to: &upload)
       requests.append(upload)
     }
     guard Set(requests.map(\.url)).count == requests.count || method != .put else {
@@ -46,7 +51,16 @@ extension PutPlan {
   /// Before the scheme of an address that creates uploads by tus.
   private static let tusPrefix = "tus+"
 
-  private static func checkUse(
+  static func apply(
+    _ common: DownloadRequest, _ command: PutCommand, to upload: inout UploadRequest
+  ) {
+    upload.precondition = precondition(command)
+    upload.fields = HeaderFields(common.fields.fields + upload.fields.fields)
+    upload.retry = common.retry
+    upload.allowInsecure = common.allowInsecure
+  }
+
+  static func checkUse(
     of command: PutCommand, _ method: UploadRequest.Method, isTus: Bool
   ) throws(UsageError) {
     if isTus, command.method != nil {
@@ -76,7 +90,7 @@ extension PutPlan {
   }
 
   /// Address, header fields and retries, from the options that `get` has too.
-  private static func common(
+  static func common(
     _ command: PutCommand, _ url: ResourceURL, _ sources: CommandSources
   ) throws(UsageError) -> DownloadRequest {
     var headers: [HeaderArgument.Field] = []
@@ -92,32 +106,27 @@ extension PutPlan {
     return common
   }
 
-  /// The address of a file in a collection; the query stays.
-  private static func address(
-    of file: String, in url: ResourceURL
-  ) throws(UsageError) -> ResourceURL {
+  static func name(of file: String) throws(UsageError) -> String {
     let name = file.split(separator: "/").last.map(String.init) ?? ""
     guard !name.isEmpty, name != ".", name != ".." else {
       throw UsageError("\(file): that names no file")
     }
+    return name
+  }
+
+  /// The address of a file in a collection; the query stays.
+  private static func address(
+    of file: String, in url: ResourceURL
+  ) throws(UsageError) -> ResourceURL {
+    let name = try name(of: file)
     let encoded = name.utf8.map { byte in
-      isUnreserved(byte) ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
+      PercentCoding.isUnreserved(byte) ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
     }
     let query = url.pathAndQuery.drop { $0 != "?" }
     do {
       return try url.resolving("./" + encoded.joined() + query).adoptingCredentials(of: url)
     } catch {
       throw UsageError("\(file): \(error.message)")
-    }
-  }
-
-  /// RFC 3986, section 2.3.
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "-._~".utf8.contains(byte)
     }
   }
 

@@ -11,7 +11,11 @@ public struct S3Object: Hashable, Sendable {
 
   /// An object of a bucket. At an endpoint of your own, the bucket is the first part of the path.
   /// At Amazon it is a part of the host's name, unless it has a dot, which no certificate allows.
-  /// - Parameter endpoint: the address of the store; nil for Amazon's in the region.
+  /// - Parameters:
+  ///   - bucket: the name of its bucket.
+  ///   - key: its name in the bucket, not encoded.
+  ///   - region: that signatures name.
+  ///   - endpoint: the address of the store; nil for Amazon's in the region.
   /// - Throws: `bad-url` for a name that no bucket or object can have, and for a key with a part
   ///   `.` or `..`: clients and proxies take it for a directory.
   public init(

@@ -57,7 +57,10 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   }
 
   /// An upload to an S3 store.
-  /// - Parameter credentials: sign the requests; nil for a bucket that anyone may write to.
+  /// - Parameters:
+  ///   - source: the path of the file.
+  ///   - object: what the file becomes.
+  ///   - credentials: sign the requests; nil for a bucket that anyone may write to.
   public init(_ source: String, to object: S3Object, credentials: S3Credentials?) {
     self.init(
       source,

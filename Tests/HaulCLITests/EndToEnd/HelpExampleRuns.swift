@@ -9,6 +9,7 @@ struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
     "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/import", "/uploads/",
+    "/bucket/movies/movie.mkv",
   ]
 
   /// The lines below "Examples:" of each command.
@@ -46,7 +47,7 @@ struct HelpExampleRuns {
         if line.contains("tar xf big.tar") {
           try await fixture.shell("tar -cf big.tar inside && rm inside")
         }
-        let output = try await fixture.shell(line, id: id).output
+        let output = try await fixture.shell(line, id: id, environment: store(fixture)).output
         if line.hasPrefix("haul add "), id.isEmpty { id = output.trimmingCharacters(in: .newlines) }
         if line.contains("| jq .length") { #expect(output == "\(DaemonFixture.length)\n") }
         if line.contains("&& echo good") { #expect(output == "good\n") }
@@ -73,12 +74,20 @@ struct HelpExampleRuns {
   /// The addresses of uploads, and the files that they get; the content of each is its name.
   private static let uploads = [
     "/files/report.pdf": "report.pdf", "/photos/a.jpg": "a.jpg", "/photos/b.jpg": "b.jpg",
-    "/import": "data.csv", "/uploads/": "movie.mkv",
+    "/import": "data.csv", "/uploads/": "movie.mkv", "/bucket/movies/movie.mkv": "movie.mkv",
   ]
+
+  /// The S3 store, which takes any access key.
+  private func store(_ fixture: DaemonFixture) -> [String: String] {
+    [
+      "AWS_ENDPOINT_URL_S3": String(fixture.work.server.url("/").dropLast()),
+      "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
+    ]
+  }
 
   /// The files to upload, and a server that takes them: one address speaks just enough of tus.
   private func prepareUploads(_ fixture: DaemonFixture) throws {
-    for name in Self.uploads.values { try fixture.write(name, to: name) }
+    for name in Set(Self.uploads.values) { try fixture.write(name, to: name) }
     let server = fixture.work.server
     server.setFaults("/files/report.pdf", [Fault(.status(404), when: .init(method: "HEAD"))])
     let offered = ["Tus-Version: 1.0.0", "Tus-Extension: creation"]

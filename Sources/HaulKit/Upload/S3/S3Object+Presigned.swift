@@ -4,6 +4,8 @@ extension S3Object {
   /// An address that allows one method on this object to anyone who has it: `GET` to download it,
   /// `PUT` to upload it. It is a secret.
   /// - Parameters:
+  ///   - method: that the address allows.
+  ///   - credentials: the access key that allows it.
   ///   - validity: how long it is valid, 1 s to 7 days.
   ///   - time: when that begins, in seconds since 1970.
   /// - Throws: `bad-url` for another validity.

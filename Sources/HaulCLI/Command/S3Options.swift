@@ -1,0 +1,16 @@
+import ArgumentParser
+
+/// Where an S3 store is. The access key is never an option: others could read it.
+struct S3Options: ParsableArguments {
+  @Option(
+    name: .customLong("s3-endpoint"),
+    help: ArgumentHelp(
+      "The address of the store (default: AWS_ENDPOINT_URL_S3, or Amazon's).", valueName: "URL"))
+  var endpoint: String?
+
+  @Option(
+    name: .customLong("s3-region"),
+    help: ArgumentHelp(
+      "The region of the bucket (default: AWS_REGION, or us-east-1).", valueName: "NAME"))
+  var region: String?
+}

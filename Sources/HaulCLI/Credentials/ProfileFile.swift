@@ -1,0 +1,49 @@
+/// A file of the AWS tools: sections of `name = value`. A name without a value begins a group; its
+/// indented members are named `group.member` here.
+struct ProfileFile: Hashable, Sendable {
+  /// Why a text is not such a file; never repeats its content.
+  struct ParseError: Error, Hashable, Sendable {
+    let line: Int
+    let message: String
+  }
+
+  private var sections: [String: [String: String]] = [:]
+
+  init(_ text: String) throws(ParseError) {
+    var section: String?
+    var group: String?
+    for (number, line) in text.split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+      .enumerated()
+    {
+      let content = Self.trimmed(line)
+      guard let first = content.first, first != "#", first != ";" else { continue }
+      if first == "[" {
+        guard let end = content.firstIndex(of: "]") else {
+          throw ParseError(line: number + 1, message: "the name of a section has no end")
+        }
+        let words = content[content.index(after: content.startIndex)..<end].split(separator: " ")
+        section = words.joined(separator: " ")
+        group = nil
+        continue
+      }
+      guard let section, let equals = content.firstIndex(of: "=") else {
+        throw ParseError(line: number + 1, message: "it is not a section, and not name = value")
+      }
+      let name = Self.trimmed(content[..<equals]).lowercased()
+      let value = Self.trimmed(content[content.index(after: equals)...])
+      let isMember = line.first?.isWhitespace == true
+      if !isMember { group = value.isEmpty ? name : nil }
+      let prefix = isMember ? group.map { "\($0)." } ?? "" : ""
+      sections[section, default: [:]][prefix + name] = String(value)
+    }
+  }
+
+  /// The values of a section; nil if there is none.
+  subscript(section: String) -> [String: String]? { sections[section] }
+
+  private static func trimmed(_ text: Substring) -> Substring {
+    var rest = text.drop { $0.isWhitespace }
+    while rest.last?.isWhitespace == true { rest.removeLast() }
+    return rest
+  }
+}

@@ -1,0 +1,64 @@
+import HaulCore
+
+/// Uploads to `s3://bucket/key`.
+extension PutPlan {
+  /// Before the bucket and the key.
+  static let s3Prefix = "s3://"
+
+  /// - Parameter address: the key is taken as it is, without decoding.
+  static func s3(
+    _ command: PutCommand, _ address: String, _ sources: CommandSources
+  ) throws(UsageError) -> PutPlan {
+    let path = address.dropFirst(s3Prefix.count)
+    let bucket = String(path.prefix { $0 != "/" })
+    let key = String(path.dropFirst(bucket.count + 1))
+    let files = command.arguments.dropLast()
+    let isCollection = key.isEmpty || key.hasSuffix("/")
+    guard files.count == 1 || isCollection else {
+      throw UsageError(
+        "several files need an address that ends with '/': there each keeps its name")
+    }
+    try checkS3Use(of: command)
+    let settings = try S3Settings(command.s3, sources)
+    var requests: [UploadRequest] = []
+    for file in files {
+      let whole = isCollection ? key + (try name(of: file)) : key
+      let object: S3Object
+      do throws(TransferError) {
+        object = try S3Object(
+          bucket: bucket, key: whole, region: settings.region, endpoint: settings.endpoint)
+      } catch {
+        throw UsageError("\(address): \(error.message)")
+      }
+      var upload = UploadRequest(file, to: object, credentials: settings.credentials)
+      let common = try common(command, object.url, sources)
+      guard common.fields["Authorization"] == nil else {
+        throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
+      }
+      apply(common, command, to: &upload)
+      requests.append(upload)
+    }
+    guard Set(requests.map(\.url)).count == requests.count else {
+      throw UsageError("two files have the same name; upload them to different addresses")
+    }
+    return PutPlan(
+      requests: requests,
+      managerOptions: try ManagerOptions(
+        command.limits, connections: 4, command.network.connections),
+      output: command.output.values)
+  }
+
+  private static func checkS3Use(of command: PutCommand) throws(UsageError) {
+    if command.method != nil {
+      throw UsageError("--method is for plain HTTP: with s3:// the protocol says how to send")
+    }
+    try checkUse(of: command, .put, isTus: false)
+    let credentials = command.credentials
+    guard credentials.user == nil, credentials.passwordFile == nil, credentials.bearerFile == nil,
+      credentials.netrc == nil, credentials.cookies.isEmpty, credentials.cookieFiles.isEmpty
+    else {
+      throw UsageError(
+        "s3:// has an access key of its own, from AWS_ACCESS_KEY_ID or ~/.aws/credentials")
+    }
+  }
+}

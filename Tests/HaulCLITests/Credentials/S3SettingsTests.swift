@@ -1,0 +1,157 @@
+import HaulCLI
+import HaulCore
+import Testing
+
+@Suite("Uploads to S3: the address, the access key and the region") struct S3SettingsTests {
+  private static let keys = ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "s3cret/+"]
+  private static let home = ["HOME": "/h"]
+
+  /// The requests of a command line with this environment and these files.
+  private func requests(
+    _ arguments: String..., environment: [String: String] = keys, files: [String: String] = [:]
+  ) throws -> [UploadRequest] {
+    let sources = CommandSources(
+      environment: environment, read: { (path, _) throws(UsageError) in files[path] })
+    guard case .put(let plan) = try Invocation(["put"] + arguments, from: sources) else {
+      throw UsageError("that is not a put")
+    }
+    return plan.requests
+  }
+
+  private func refusal(
+    _ arguments: String..., environment: [String: String] = keys, files: [String: String] = [:]
+  ) -> String? {
+    let sources = CommandSources(
+      environment: environment, read: { (path, _) throws(UsageError) in files[path] })
+    do {
+      _ = try Invocation(["put"] + arguments, from: sources)
+      return nil
+    } catch {
+      return error.message
+    }
+  }
+
+  @Test("a bucket and a key; below a slash each file keeps its name")
+  func addresses() throws {
+    let one = try #require(try requests("f", "s3://b-1/a b?%20").first)
+    #expect(one.url.absoluteString == "https://b-1.s3.us-east-1.amazonaws.com/a%20b%3F%2520")
+    #expect(one.method == .s3)
+    #expect(one.url.credentials == .init(user: "id", password: "s3cret/+"))
+    let many = try requests("d/f", "g h", "s3://b-1/dir/", "--s3-region", "eu-west-1")
+    #expect(
+      many.map(\.url.absoluteString) == [
+        "https://b-1.s3.eu-west-1.amazonaws.com/dir/f",
+        "https://b-1.s3.eu-west-1.amazonaws.com/dir/g%20h",
+      ])
+    #expect(try requests("d/f", "s3://b-1")[0].url.path == "/f")
+    #expect(try requests("d/f", "s3://b-1/")[0].url.path == "/f")
+  }
+
+  @Test("an option comes before the variables, and these before the files")
+  func order() throws {
+    let files = [
+      "/h/.aws/config": "[default]\nregion = r3\nendpoint_url = http://e4\nservices = x\n"
+        + "[services x]\ns3 =\n  endpoint_url = http://e3\n"
+    ]
+    var environment = Self.keys.merging(Self.home) { $1 }
+    func url(_ arguments: String...) throws -> String {
+      let sources = CommandSources(
+        environment: environment, read: { (path, _) throws(UsageError) in files[path] })
+      guard
+        case .put(let plan) = try Invocation(["put", "f", "s3://b/k"] + arguments, from: sources)
+      else { return "" }
+      return "\(plan.requests[0].region ?? "") \(plan.requests[0].url.origin.authority)"
+    }
+    #expect(try url() == "r3 e3")
+    environment["AWS_ENDPOINT_URL"] = "http://e2"
+    environment["AWS_DEFAULT_REGION"] = "r2"
+    #expect(try url() == "r2 e2")
+    environment["AWS_ENDPOINT_URL_S3"] = "http://e1"
+    environment["AWS_REGION"] = "r1"
+    #expect(try url() == "r1 e1")
+    #expect(try url("--s3-endpoint", "http://e0", "--s3-region", "r0") == "r0 e0")
+  }
+
+  @Test("the access key comes from the environment, or from the profile of a file")
+  func keys() throws {
+    let files = [
+      "/h/.aws/credentials":
+        "# mine\n[default]\naws_access_key_id = d\naws_secret_access_key=x\n\n[work]\n"
+        + "aws_access_key_id=w\r\naws_secret_access_key = y=\r\naws_session_token = t\r\n",
+      "/h/.aws/config": "[profile third]\naws_access_key_id=c\naws_secret_access_key=z\n",
+      "/elsewhere": "[default]\naws_access_key_id=e\naws_secret_access_key=e\n",
+    ]
+    func key(_ environment: [String: String]) throws -> String? {
+      try requests(
+        "f", "s3://b/k", environment: Self.home.merging(environment) { $1 }, files: files)[0]
+        .url.credentials.map { "\($0.user) \($0.password)" }
+    }
+    #expect(try key([:]) == "d x")
+    #expect(try key(["AWS_PROFILE": "work"]) == "w y=")
+    #expect(try key(["AWS_PROFILE": "third"]) == "c z")
+    #expect(try key(["AWS_SHARED_CREDENTIALS_FILE": "/elsewhere"]) == "e e")
+    #expect(try key(Self.keys) == "id s3cret/+")
+    let token = try requests(
+      "f", "s3://b/k", environment: ["HOME": "/h", "AWS_PROFILE": "work"], files: files)[0]
+    #expect(token.headers.map(\.value) == ["t"])
+    let session = Self.keys.merging(["AWS_SESSION_TOKEN": "u"]) { $1 }
+    #expect(try requests("f", "s3://b/k", environment: session)[0].headers.map(\.value) == ["u"])
+  }
+
+  @Test("files that may have secrets are read only if others cannot read them")
+  func purposes() throws {
+    var purposes: [String] = []
+    let sources = CommandSources(
+      environment: Self.home,
+      read: { (path, purpose) throws(UsageError) in
+        purposes.append("\(path) \(purpose.isSecret)")
+        return path == "/h/.aws/config"
+          ? "[default]\naws_access_key_id=c\naws_secret_access_key=z\n" : nil
+      })
+    _ = try Invocation(["put", "f", "s3://b/k"], from: sources)
+    #expect(purposes.contains("/h/.aws/credentials true"))
+    #expect(purposes.last == "/h/.aws/config true")
+  }
+
+  @Test("without an access key nothing is sent, and the message says what to do")
+  func missing() {
+    #expect(refusal("f", "s3://b/k", environment: [:])?.contains("AWS_ACCESS_KEY_ID") == true)
+    #expect(
+      refusal("f", "s3://b/k", environment: ["AWS_ACCESS_KEY_ID": "i"])?
+        .contains("AWS_SECRET_ACCESS_KEY is not") == true)
+    #expect(
+      refusal("f", "s3://b/k", environment: ["HOME": "/h", "AWS_PROFILE": "nobody"])?
+        .contains("no profile nobody") == true)
+    let sso = ["/h/.aws/config": "[profile p]\nsso_session = s\n"]
+    #expect(
+      refusal(
+        "f", "s3://b/k", environment: ["HOME": "/h", "AWS_PROFILE": "p"], files: sso)?
+        .contains("sso_session, which is not supported") == true)
+  }
+
+  @Test("no message repeats a secret")
+  func secrets() {
+    let files = ["/h/.aws/credentials": "[default]\naws_secret_access_key s3cret\n"]
+    let broken = refusal("f", "s3://b/k", environment: Self.home, files: files)
+    #expect(broken?.contains("line 2") == true)
+    #expect(broken?.contains("s3cret") == false)
+    let odd = ["AWS_ACCESS_KEY_ID": "i", "AWS_SECRET_ACCESS_KEY": "s3 cret"]
+    let spaced = refusal("f", "s3://b/k", environment: odd)
+    #expect(spaced != nil && spaced?.contains("cret") == false)
+  }
+
+  @Test("contradictions are refused")
+  func contradictions() {
+    #expect(refusal("f", "g", "s3://b/k") != nil)
+    #expect(refusal("d/f", "e/f", "s3://b/") != nil)
+    #expect(refusal("f", "s3://") != nil)
+    #expect(refusal("f", "s3://b/../k") != nil)
+    #expect(refusal("f", "s3://b/k", "--method", "post") != nil)
+    #expect(refusal("f", "s3://b/k", "--user", "u") != nil)
+    #expect(refusal("f", "s3://b/k", "-H", "Authorization: x") != nil)
+    #expect(refusal("f", "s3://b/k", "--s3-endpoint", "h.example") != nil)
+    #expect(refusal("f", "s3://b/k", "--s3-region", "a b") != nil)
+    #expect(refusal("f", "https://h/x", "--s3-region", "eu-west-1") != nil)
+    #expect(refusal("-", "s3://b/k") != nil)
+  }
+}
