@@ -113,7 +113,7 @@ limit-rate: ## checks --limit-rate 2M over 8 connections: within 2 % in any 10 s
 	@Scripts/limit-rate
 
 interop: ## runs haul against real servers and proxies; ARGUMENTS='--only squid --quick' (root)
-	@Scripts/install build python server tls interop
+	@Scripts/install build python server tls interop api
 	@Scripts/interop $(ARGUMENTS)
 
 expiring-link: ## downloads from links that expire after 5 s, and from one that has expired for good

