@@ -38,6 +38,7 @@ func expect(
 
 let targets =
   headerTargets + nameTargets + networkTargets + fileTargets + optionTargets + journalTargets
+  + storeTargets
 
 /// By `HAUL_FUZZ_TARGET`; without it, the names are listed.
 private let chosen: Target = {

@@ -269,7 +269,7 @@ struct UploadRun: ~Copyable {
     }
   }
 
-  private static let digestStep = 1 << 20
+  private static let digestStep = 256 << 10
 
   private mutating func retry(
     after delay: Duration, _ attempt: Int, _ error: TransferError
