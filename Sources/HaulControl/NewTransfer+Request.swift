@@ -71,7 +71,7 @@ extension NewTransfer {
     var request = UploadRequest(try Self.absolute(path), to: try Self.address(text))
     if let method {
       guard let known = UploadRequest.Method(rawValue: method.uppercased()) else {
-        throw Self.wrong("there is no method '\(method)'; use put, post or tus")
+        throw Self.wrong("there is no method '\(method)'; use put, post, tus or webdav")
       }
       request.method = known
     }
@@ -89,8 +89,8 @@ extension NewTransfer {
     if let ifMatch, EntityTag(ifMatch)?.isWeak != false {
       throw Self.wrong("'if_match' is a strong entity tag, with its quotes")
     }
-    guard method == .put || ifMatch == nil && ifExists == nil else {
-      throw Self.wrong("'if_exists' and 'if_match' are for the method put")
+    guard method == .put || ifMatch == nil && (method == .webDAV || ifExists == nil) else {
+      throw Self.wrong("'if_match' is for the method put, 'if_exists' for put and webdav")
     }
     switch (ifExists, ifMatch) {
     case (nil, let tag?): return .entityTag(tag)

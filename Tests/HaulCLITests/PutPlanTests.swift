@@ -50,6 +50,20 @@ import Testing
   }
 
   @Test(
+    "the scheme of the address may name the protocol",
+    arguments: [
+      ("tus+https://h/x/", UploadRequest.Method.tus, "https://h/x/"),
+      ("dav+https://h/x/", .webDAV, "https://h/x/f"), ("dav+http://h/x", .webDAV, "http://h/x"),
+      ("dav://h/x/", .webDAV, "http://h/x/f"), ("davs://u:p@h:81/x", .webDAV, "https://h:81/x"),
+    ])
+  func schemes(address: String, method: UploadRequest.Method, url: String) throws {
+    let request = try #require(try plan("f", address).requests.first)
+    #expect((request.method, request.url.absoluteString) == (method, url))
+    #expect(refusal(["put", "f", address, "--method", "post"]) != nil)
+    #expect(refusal(["put", "f", address, "--if-match", "\"a\""]) != nil)
+  }
+
+  @Test(
     "contradictions and missing parts are refused",
     arguments: [
       [], ["f"], ["https://h/x"], ["a", "b", "https://h/x"], ["d/f", "e/f", "https://h/x/"],

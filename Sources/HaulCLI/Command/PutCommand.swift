@@ -10,13 +10,16 @@ struct PutCommand: ParsableCommand {
       If URL ends with '/', each file keeps its name there. An upload with PUT that fails is \
       retried from its beginning. With --method post the file is sent once, because the server \
       may have taken it. 'tus+' before the scheme uploads by the tus protocol: after an \
-      interruption or a crash, the same command continues with the bytes that the server has.
+      interruption or a crash, the same command continues with the bytes that the server has. \
+      'dav+' uploads by WebDAV: missing directories are made, and a file gets its name once the \
+      server has it whole.
 
       Examples:
         haul put report.pdf https://example.org/files/report.pdf
         haul put a.jpg b.jpg https://example.org/photos/
         haul put --if-exists fail report.pdf https://example.org/files/
         haul put movie.mkv tus+https://example.org/uploads/
+        haul put movie.mkv dav+https://example.org/dav/films/
         haul put --method post -H 'Content-Type: text/csv' data.csv https://example.org/import
 
       Exit status: as of 'haul get'.

@@ -13,44 +13,41 @@ extension PutPlan {
     guard let address = command.arguments.last, command.arguments.count > 1 else {
       throw UsageError("give the files, then the address to upload to: haul put FILE... URL")
     }
-    let isTus = address.hasPrefix(Self.tusPrefix)
-    let url = try AddressArgument.url(isTus ? String(address.dropFirst(4)) : address)
-    let method = isTus ? UploadRequest.Method.tus : command.method ?? .put
+    let scheme = UploadScheme(of: address)
+    let url = try AddressArgument.url(scheme?.address ?? address)
+    let method = scheme?.method ?? command.method ?? .put
     let files = command.arguments.dropLast()
     let isCollection = url.pathAndQuery.prefix { $0 != "?" }.hasSuffix("/")
-    guard files.count == 1 || isCollection || method != .put else {
+    guard files.count == 1 || isCollection || !method.namesFile else {
       throw UsageError(
         "several files need an address that ends with '/': there each keeps its name")
     }
-    try Self.checkUse(of: command, method, isTus: isTus)
+    try Self.checkUse(of: command, method, hasScheme: scheme != nil)
     let common = try Self.common(command, url, sources)
     requests = []
     for file in files {
       var upload = UploadRequest(file, to: common.url)
-      if isCollection, method == .put { upload.url = try Self.address(of: file, in: url) }
+      if isCollection, method.namesFile { upload.url = try Self.address(of: file, in: url) }
       upload.method = method
       upload.precondition = Self.precondition(command)
       (upload.fields, upload.retry) = (common.fields, common.retry)
       upload.allowInsecure = common.allowInsecure
       requests.append(upload)
     }
-    guard Set(requests.map(\.url)).count == requests.count || method != .put else {
+    guard Set(requests.map(\.url)).count == requests.count || !method.namesFile else {
       throw UsageError("two files have the same name; upload them to different addresses")
     }
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.network.connections)
     output = command.output.values
-    output.resumes = isTus
+    output.resumes = method == .tus
   }
 
-  /// Before the scheme of an address that creates uploads by tus.
-  private static let tusPrefix = "tus+"
-
   private static func checkUse(
-    of command: PutCommand, _ method: UploadRequest.Method, isTus: Bool
+    of command: PutCommand, _ method: UploadRequest.Method, hasScheme: Bool
   ) throws(UsageError) {
-    if isTus, command.method != nil {
-      throw UsageError("--method is for plain HTTP: with tus+ the protocol says how to send")
+    if hasScheme, command.method != nil {
+      throw UsageError("--method is for plain HTTP: the scheme of the address says how to send")
     }
     for file in command.arguments.dropLast() {
       guard file != "-" else { throw UsageError("standard input (-) is not yet supported") }
@@ -61,7 +58,10 @@ extension PutPlan {
     if command.ifMatch != nil, command.ifExists != nil {
       throw UsageError("--if-match and --if-exists contradict each other")
     }
-    if method != .put, command.ifMatch != nil || command.ifExists != nil {
+    if method == .webDAV, command.ifMatch != nil {
+      throw UsageError("--if-match is for plain PUT; WebDAV has --if-exists fail")
+    }
+    if !method.namesFile, command.ifMatch != nil || command.ifExists != nil {
       throw UsageError(
         "--if-exists and --if-match are for PUT: here the server decides where the file goes")
     }

@@ -80,7 +80,7 @@ struct ForegroundSession {
   /// Where the addresses of unfinished uploads are stored, in the directory of the daemon; nil if
   /// nothing resumes.
   private func uploadDirectory() throws(TransferError) -> String? {
-    guard requests.contains(where: { $0.upload?.resumes == true }) else { return nil }
+    guard requests.contains(where: { $0.upload?.keepsRecord == true }) else { return nil }
     let location = try ControlLocation(environment: context.environment)
     try location.prepareDirectory()
     return location.uploads

@@ -10,6 +10,10 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     /// The address creates uploads by the tus protocol, version 1.0.0. An upload continues where it
     /// was interrupted.
     case tus = "TUS"
+    /// WebDAV (RFC 4918). Missing directories are made. The file goes to a temporary name beside
+    /// its own, and gets its own once the server has it whole. A source that ends with `/` is a
+    /// directory, which is made there without its content.
+    case webDAV = "WEBDAV"
   }
 
   /// What the server must have at the address, or it refuses the upload (RFC 9110, section 13.1).
@@ -57,4 +61,10 @@ public struct UploadRequest: Sendable, Hashable, Codable {
 
   /// Whether an interrupted upload continues with the bytes that the server has.
   package var resumes: Bool { method == .tus }
+
+  /// Whether a later run needs what this one stored: to continue, or to tidy up on the server.
+  package var keepsRecord: Bool { resumes || method == .webDAV && !isDirectory }
+
+  /// Whether it makes a directory, and sends nothing.
+  package var isDirectory: Bool { method == .webDAV && source.hasSuffix("/") }
 }

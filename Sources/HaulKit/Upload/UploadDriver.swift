@@ -13,7 +13,8 @@ struct UploadDriver: TransferDriver {
     let opened: (source: UploadSource, recordFile: UploadRecordFile?)
     do throws(TransferError) {
       opened = try await engine.io.run { [request] () throws(TransferError) in
-        let source = try UploadSource(request.source, on: engine.disk)
+        let source = try UploadSource(
+          request.source, isDirectory: request.isDirectory, on: engine.disk)
         do throws(TransferError) {
           return (source, try request.recordFile(engine))
         } catch {
@@ -47,6 +48,8 @@ struct UploadDriver: TransferDriver {
         request, length: source.size, hasRun: hasRun, isAttended: engine.isAttended, now: now)
     case .tus:
       TusMachine(request, source: source, isAttended: engine.isAttended, now: now)
+    case .webDAV:
+      DAVMachine(request, source: source, isAttended: engine.isAttended, now: now)
     }
   }
 }
@@ -69,16 +72,22 @@ struct UploadCleanupDriver: TransferDriver {
 }
 
 extension UploadRequest {
-  /// The record file, for a protocol that resumes.
+  /// The record file, for a protocol that needs one.
   func recordFile(_ engine: Engine) throws(TransferError) -> UploadRecordFile? {
-    guard resumes, let directory = engine.uploadDirectory else { return nil }
+    guard keepsRecord, let directory = engine.uploadDirectory else { return nil }
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 
-  /// Tells the server that the upload is no longer wanted. It deletes it some day without this
-  /// too, so one attempt is enough.
+  /// Tells the server that the upload is no longer wanted, with one attempt: most servers delete
+  /// it some day without this too.
   func terminate(_ record: UploadRecord, _ engine: Engine) async {
-    guard let termination = TusMachine.termination(of: record, self) else { return }
+    let termination =
+      switch method {
+      case .put, .post: UploadMessage?.none
+      case .tus: TusMachine.termination(of: record, self)
+      case .webDAV: DAVMachine.termination(of: record, self)
+      }
+    guard let termination else { return }
     let message = SendRequest(
       termination.method, termination.url, headers: termination.fields,
       allowInsecure: allowInsecure)

@@ -158,6 +158,8 @@ struct UploadRun: ~Copyable {
     case .deleteRecord:
       record = nil
       engine.uploadRecords.withLockedValue { [id] in $0[id] = nil }
+      // It does not fail.
+      if let recordFile { try? await engine.io.run { recordFile.clear() } }
     case .reportAcknowledged(let bytes):
       if progress.sentInAll == 0 { reused = bytes }
       acknowledged = bytes

@@ -194,9 +194,12 @@ final class FaultConnection: ChannelInboundHandler {
       let answer = FaultControl.simple(404, "no such resource\n", hasBody: head.method != .HEAD)
       return Current(path: "", cursor: ResponseCursor(answer, allocator: allocator))
     }
+    // A request that a fault answers has no effect; one whose answer is only lost has.
+    let uploadAnswer = taken.actions.contains(where: \.replacesAnswer) ? nil : state.serve(taken)
     var answer = ResponsePlanner(
       resource: taken.resource, actions: taken.actions, request: taken.facts, now: now(),
-      port: context.channel.localAddress?.port ?? 0, keepsAlive: head.isKeepAlive
+      port: context.channel.localAddress?.port ?? 0, keepsAlive: head.isKeepAlive,
+      uploadAnswer: uploadAnswer
     ).answer()
     if case .http2 = wire { answer.dropChunks() }
     state.answered(taken.number, status: answer.status)

@@ -67,6 +67,8 @@ struct HelpExampleRuns {
         let sent = requests.last { $0.path == path && $0.bodyReceived > 0 }
         #expect(sent?.body == Array(name.utf8), "\(path)")
       }
+      let moved = fixture.work.server.files(below: "/dav/")
+      #expect(moved == ["/dav/films/movie.mkv": Array("movie.mkv".utf8)])
     }
   }
 
@@ -80,6 +82,7 @@ struct HelpExampleRuns {
   private func prepareUploads(_ fixture: DaemonFixture) throws {
     for name in Self.uploads.values { try fixture.write(name, to: name) }
     let server = fixture.work.server
+    server.add(FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV })
     server.setFaults("/files/report.pdf", [Fault(.status(404), when: .init(method: "HEAD"))])
     let offered = ["Tus-Version: 1.0.0", "Tus-Extension: creation"]
     server.setFaults(

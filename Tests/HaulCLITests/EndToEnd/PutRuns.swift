@@ -75,6 +75,24 @@ import Testing
     }
   }
 
+  @Test("by WebDAV, files arrive in a directory that is made, and nothing else is left there")
+  func webDAV() async throws {
+    let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
+    try await CommandFixture.with([collection]) { fixture in
+      for name in ["f.bin", "g.bin"] {
+        try Data(Self.content).write(to: URL(filePath: fixture.path(name)))
+      }
+      let address = "dav+\(fixture.server.url("/dav/new/"))"
+      let result = try await fixture.haul(["put", "--json", "f.bin", "g.bin", address])
+      #expect(result.status == 0, "\(result.errors)")
+      let files = fixture.server.files(below: "/dav/")
+      #expect(files == ["/dav/new/f.bin": Self.content, "/dav/new/g.bin": Self.content])
+      let again = try await fixture.haul(["put", "--if-exists", "fail", "f.bin", address])
+      #expect(again.status == 1)
+      #expect(again.errors.contains("the server has a file there already"))
+    }
+  }
+
   @Test("a password of the address is sent and never shown")
   func secret() async throws {
     try await with(Fault(.status(403))) { fixture in
