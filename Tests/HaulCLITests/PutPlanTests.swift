@@ -49,6 +49,58 @@ import Testing
         == .entityTag("\"a\""))
   }
 
+  private func tree(
+    _ arguments: String..., entries: [UploadTree.Entry]
+  ) throws -> [UploadRequest] {
+    let sources = CommandSources(tree: { (path) throws(UsageError) in
+      path.hasPrefix("d") ? UploadTree(entries) : nil
+    })
+    guard case .put(let plan) = try Invocation(["put"] + arguments, from: sources) else {
+      throw UsageError("that is not a put")
+    }
+    return plan.requests
+  }
+
+  @Test("a directory keeps its name, and each name in it is encoded by itself")
+  func directory() throws {
+    let entries = [UploadTree.Entry(["a b"]), .init(["x", "é?"]), .init(["x", "y:z", "f"])]
+    let requests = try tree("e/../d x", "f", "https://u:p@h/r/?k=v", entries: entries)
+    #expect(requests.map(\.url.absoluteString) == ["https://h/r/d%20x?k=v", "https://h/r/f?k=v"])
+    let below = try tree("d", "f", "https://u:p@h/r/?k=v", entries: entries)
+    #expect(
+      below.map(\.url.absoluteString) == [
+        "https://h/r/d/a%20b?k=v", "https://h/r/d/x/%C3%A9%3F?k=v", "https://h/r/d/x/y%3Az/f?k=v",
+        "https://h/r/f?k=v",
+      ])
+    #expect(below.map(\.source) == ["d/a b", "d/x/é?", "d/x/y:z/f", "f"])
+    #expect(below.allSatisfy { $0.url.credentials?.password == "p" })
+    let content = try tree("d/", "https://h/r/", entries: entries)
+    #expect(content.first?.url.absoluteString == "https://h/r/a%20b")
+  }
+
+  @Test("only WebDAV makes empty directories")
+  func emptyDirectory() throws {
+    let entries = [UploadTree.Entry(["e"], isDirectory: true), .init(["f"])]
+    let plain = try tree("d", "https://h/r/", entries: entries)
+    #expect(plain.map(\.source) == ["d/f"])
+    let requests = try tree("d", "dav://h/r/", entries: entries)
+    #expect(requests.map(\.source) == ["d/e/", "d/f"])
+    #expect(requests.map(\.url.path) == ["/r/d/e/", "/r/d/f"])
+    #expect(throws: UsageError.self) {
+      try tree("d", "https://h/r/", entries: [UploadTree.Entry(["e"], isDirectory: true)])
+    }
+  }
+
+  @Test("a directory needs an address that ends with a slash, and a protocol with names")
+  func directoryRefused() {
+    for arguments in [["https://h/r"], ["tus+https://h/r/"], ["https://h/", "--method", "post"]] {
+      #expect(throws: UsageError.self) {
+        let sources = CommandSources(tree: { (_) throws(UsageError) in UploadTree([.init(["f"])]) })
+        _ = try Invocation(["put", "d"] + arguments, from: sources)
+      }
+    }
+  }
+
   @Test(
     "the scheme of the address may name the protocol",
     arguments: [

@@ -7,7 +7,8 @@ struct PutCommand: ParsableCommand {
     commandName: "put",
     abstract: "Uploads now, in the foreground.",
     discussion: """
-      If URL ends with '/', each file keeps its name there. An upload with PUT that fails is \
+      If URL ends with '/', each file keeps its name there, and so does a directory with all that \
+      is in it; DIR/ sends only what is in it. An upload with PUT that fails is \
       retried from its beginning. With --method post the file is sent once, because the server \
       may have taken it. 'tus+' before the scheme uploads by the tus protocol: after an \
       interruption or a crash, the same command continues with the bytes that the server has. \
@@ -17,6 +18,7 @@ struct PutCommand: ParsableCommand {
       Examples:
         haul put report.pdf https://example.org/files/report.pdf
         haul put a.jpg b.jpg https://example.org/photos/
+        haul put photos https://example.org/backup/
         haul put --if-exists fail report.pdf https://example.org/files/
         haul put movie.mkv tus+https://example.org/uploads/
         haul put movie.mkv dav+https://example.org/dav/films/
@@ -26,7 +28,8 @@ struct PutCommand: ParsableCommand {
       """)
 
   @Argument(
-    help: ArgumentHelp("The files, then the address to upload to.", valueName: "FILE... URL"),
+    help: ArgumentHelp(
+      "The files and directories, then the address to upload to.", valueName: "FILE... URL"),
     completion: .file())
   var arguments: [String] = []
 

@@ -25,9 +25,9 @@ extension PutPlan {
     try Self.checkUse(of: command, method, hasScheme: scheme != nil)
     let common = try Self.common(command, url, sources)
     requests = []
-    for file in files {
-      var upload = UploadRequest(file, to: common.url)
-      if isCollection, method.namesFile { upload.url = try Self.address(of: file, in: url) }
+    for source in try UploadSources(files, sources).all(by: method, in: url) {
+      var upload = UploadRequest(source.path, to: common.url)
+      if isCollection, method.namesFile { upload.url = try source.address(in: url) }
       upload.method = method
       upload.precondition = Self.precondition(command)
       (upload.fields, upload.retry) = (common.fields, common.retry)
@@ -90,35 +90,6 @@ extension PutPlan {
     try authorization.apply(to: &common)
     try CookieField(command.credentials, headers: headers, sources).apply(to: &common)
     return common
-  }
-
-  /// The address of a file in a collection; the query stays.
-  private static func address(
-    of file: String, in url: ResourceURL
-  ) throws(UsageError) -> ResourceURL {
-    let name = file.split(separator: "/").last.map(String.init) ?? ""
-    guard !name.isEmpty, name != ".", name != ".." else {
-      throw UsageError("\(file): that names no file")
-    }
-    let encoded = name.utf8.map { byte in
-      isUnreserved(byte) ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
-    }
-    let query = url.pathAndQuery.drop { $0 != "?" }
-    do {
-      return try url.resolving("./" + encoded.joined() + query).adoptingCredentials(of: url)
-    } catch {
-      throw UsageError("\(file): \(error.message)")
-    }
-  }
-
-  /// RFC 3986, section 2.3.
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "-._~".utf8.contains(byte)
-    }
   }
 
   static func method(_ text: String) throws(UsageError) -> UploadRequest.Method {

@@ -8,7 +8,8 @@ import Testing
 struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
-    "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/import", "/uploads/",
+    "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/backup/photos/c.jpg", "/import",
+    "/uploads/",
   ]
 
   /// The lines below "Examples:" of each command.
@@ -75,11 +76,13 @@ struct HelpExampleRuns {
   /// The addresses of uploads, and the files that they get; the content of each is its name.
   private static let uploads = [
     "/files/report.pdf": "report.pdf", "/photos/a.jpg": "a.jpg", "/photos/b.jpg": "b.jpg",
-    "/import": "data.csv", "/uploads/": "movie.mkv",
+    "/backup/photos/c.jpg": "photos/c.jpg", "/import": "data.csv", "/uploads/": "movie.mkv",
   ]
 
   /// The files to upload, and a server that takes them: one address speaks just enough of tus.
   private func prepareUploads(_ fixture: DaemonFixture) throws {
+    try FileManager.default.createDirectory(
+      atPath: fixture.work.path("photos"), withIntermediateDirectories: false)
     for name in Self.uploads.values { try fixture.write(name, to: name) }
     let server = fixture.work.server
     server.add(FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV })

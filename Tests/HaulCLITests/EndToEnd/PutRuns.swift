@@ -93,6 +93,37 @@ import Testing
     }
   }
 
+  @Test("a directory goes with all that is in it; a symbolic link in it is refused")
+  func directory() async throws {
+    let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
+    try await CommandFixture.with([collection]) { fixture in
+      for directory in ["d/a b", "d/e"] {
+        try FileManager.default.createDirectory(
+          atPath: fixture.path(directory), withIntermediateDirectories: true)
+      }
+      for name in ["d/f", "d/a b/ü"] {
+        try Data(Self.content).write(to: URL(filePath: fixture.path(name)))
+      }
+      let address = "dav+\(fixture.server.url("/dav/"))"
+      let result = try await fixture.haul(["put", "--json", "d", address])
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try result.events().finished.count == 3)
+      #expect(
+        fixture.server.files(below: "/dav/") == [
+          "/dav/d/f": Self.content, "/dav/d/a%20b/%C3%BC": Self.content,
+        ])
+      let made = fixture.server.snapshot.requests.filter { $0.method == "MKCOL" }.map(\.path)
+      #expect(made.contains("/dav/d/e/"))
+      try FileManager.default.createSymbolicLink(
+        atPath: fixture.path("d/link"), withDestinationPath: "f")
+      let count = fixture.server.snapshot.requests.count
+      let refused = try await fixture.haul(["put", "d/", address])
+      #expect(refused.status == 2)
+      #expect(refused.errors.contains("d/link is a symbolic link"))
+      #expect(fixture.server.snapshot.requests.count == count)
+    }
+  }
+
   @Test("a password of the address is sent and never shown")
   func secret() async throws {
     try await with(Fault(.status(403))) { fixture in
