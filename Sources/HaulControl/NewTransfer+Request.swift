@@ -71,7 +71,7 @@ extension NewTransfer {
     var request = UploadRequest(try Self.absolute(path), to: try Self.address(text))
     if let method {
       guard let known = UploadRequest.Method(rawValue: method.uppercased()) else {
-        throw Self.wrong("there is no method '\(method)'; use put, post, tus or webdav")
+        throw Self.wrong("there is no method '\(method)'; use put, post, tus, webdav or resumable")
       }
       request.method = known
     }

@@ -15,7 +15,7 @@ import Testing
     let request = try #require(try plan("a b.txt", "https://h/x").requests.first)
     #expect(request.source == "a b.txt")
     #expect(request.url == (try ResourceURL("https://h/x")))
-    #expect(request.method == .put)
+    #expect(request.method == .resumable)
     #expect(request.precondition == .none)
   }
 
@@ -43,7 +43,9 @@ import Testing
     #expect(request.method == .post)
     #expect(request.headers.map(\.name) == ["A"])
     #expect(request.retry.retries == 3)
-    #expect(try plan("f", "https://h/x", "--if-exists", "fail").requests[0].precondition == .absent)
+    let absent = try plan("f", "https://h/x", "--if-exists", "fail").requests[0]
+    #expect((absent.precondition, absent.method) == (.absent, .put))
+    #expect(try plan("f", "https://h/x", "--method", "put").requests[0].method == .put)
     #expect(
       try plan("f", "https://h/x", "--if-match", "\"a\"").requests[0].precondition
         == .entityTag("\"a\""))

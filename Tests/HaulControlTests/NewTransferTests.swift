@@ -121,7 +121,7 @@ struct NewTransferTests {
       (#"{"url":"http://h/x","put":"x"}"#, "the path 'x' is not absolute"),
       (
         #"{"url":"http://h/x","put":"/x","method":"get"}"#,
-        "there is no method 'get'; use put, post, tus or webdav"
+        "there is no method 'get'; use put, post, tus, webdav or resumable"
       ),
       (
         #"{"url":"http://h/x","put":"/x","method":"tus","if_exists":"fail"}"#,

@@ -8,8 +8,9 @@ struct PutCommand: ParsableCommand {
     abstract: "Uploads now, in the foreground.",
     discussion: """
       If URL ends with '/', each file keeps its name there, and so does a directory with all that \
-      is in it; DIR/ sends only what is in it. An upload with PUT that fails is \
-      retried from its beginning. With --method post the file is sent once, because the server \
+      is in it; DIR/ sends only what is in it. A file of 8 MiB or \
+      more resumes if the server offers that (IETF resumable uploads); any other upload with PUT \
+      that fails is retried from its beginning. With --method post the file is sent once, because the server \
       may have taken it. 'tus+' before the scheme uploads by the tus protocol: after an \
       interruption or a crash, the same command continues with the bytes that the server has. \
       'dav+' uploads by WebDAV: missing directories are made, and a file gets its name once the \
@@ -34,7 +35,9 @@ struct PutCommand: ParsableCommand {
   var arguments: [String] = []
 
   @Option(
-    help: ArgumentHelp("How to send the file: put or post (default: put).", valueName: "how"),
+    help: ArgumentHelp(
+      "How to send the file: put or post (default: put, which resumes if the server can).",
+      valueName: "how"),
     completion: .list(["put", "post"]), transform: PutPlan.method)
   var method: UploadRequest.Method?
 

@@ -15,7 +15,9 @@ extension PutPlan {
     }
     let scheme = UploadScheme(of: address)
     let url = try AddressArgument.url(scheme?.address ?? address)
-    let method = scheme?.method ?? command.method ?? .put
+    let precondition = Self.precondition(command)
+    let method =
+      scheme?.method ?? command.method ?? (precondition == .none ? .resumable : .put)
     let files = command.arguments.dropLast()
     let isCollection = url.pathAndQuery.prefix { $0 != "?" }.hasSuffix("/")
     guard files.count == 1 || isCollection || !method.namesFile else {
@@ -29,7 +31,7 @@ extension PutPlan {
       var upload = UploadRequest(source.path, to: common.url)
       if isCollection, method.namesFile { upload.url = try source.address(in: url) }
       upload.method = method
-      upload.precondition = Self.precondition(command)
+      upload.precondition = precondition
       (upload.fields, upload.retry) = (common.fields, common.retry)
       upload.allowInsecure = common.allowInsecure
       requests.append(upload)

@@ -24,7 +24,7 @@ extension UploadRequest.Method {
   /// Whether the address is the file's own; otherwise the server chooses where the file goes.
   var namesFile: Bool {
     switch self {
-    case .put, .webDAV: true
+    case .put, .webDAV, .resumable: true
     case .post, .tus: false
     }
   }

@@ -14,6 +14,10 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     /// its own, and gets its own once the server has it whole. A source that ends with `/` is a
     /// directory, which is made there without its content.
     case webDAV = "WEBDAV"
+    /// PUT, which continues where it was interrupted if the server offers that
+    /// (draft-ietf-httpbis-resumable-upload): it is asked before a file of 8 MiB or more. Other
+    /// servers get a plain PUT. A precondition also makes it a plain PUT.
+    case resumable = "RESUMABLE"
   }
 
   /// What the server must have at the address, or it refuses the upload (RFC 9110, section 13.1).
@@ -60,10 +64,15 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   package var isIdempotent: Bool { method != .post || fields["Idempotency-Key"] != nil }
 
   /// Whether an interrupted upload continues with the bytes that the server has.
-  package var resumes: Bool { method == .tus }
+  package var resumes: Bool { method == .tus || method == .resumable }
 
   /// Whether a later run needs what this one stored: to continue, or to tidy up on the server.
   package var keepsRecord: Bool { resumes || method == .webDAV && !isDirectory }
+
+  /// As `keepsRecord`, for a file of this length in bytes.
+  package func keepsRecord(of length: Int64) -> Bool {
+    keepsRecord && (method != .resumable || length >= ResumableMachine.smallest)
+  }
 
   /// Whether it makes a directory, and sends nothing.
   package var isDirectory: Bool { method == .webDAV && source.hasSuffix("/") }

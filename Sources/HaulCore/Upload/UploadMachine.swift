@@ -66,9 +66,12 @@ package struct UploadRecord: Sendable, Hashable, Codable {
   package var address: String
   /// Which version of the file they are of.
   package var source: SourceIdentity
+  /// The version of the protocol, if it has several.
+  package var version: Int?
 
-  package init(address: String, source: SourceIdentity) {
+  package init(address: String, source: SourceIdentity, version: Int? = nil) {
     self.address = address
     self.source = source
+    self.version = version
   }
 }

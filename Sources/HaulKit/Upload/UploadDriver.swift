@@ -16,7 +16,7 @@ struct UploadDriver: TransferDriver {
         let source = try UploadSource(
           request.source, isDirectory: request.isDirectory, on: engine.disk)
         do throws(TransferError) {
-          return (source, try request.recordFile(engine))
+          return (source, try request.recordFile(engine, of: source.identity.size))
         } catch {
           source.close()
           throw error
@@ -50,6 +50,9 @@ struct UploadDriver: TransferDriver {
       TusMachine(request, source: source, isAttended: engine.isAttended, now: now)
     case .webDAV:
       DAVMachine(request, source: source, isAttended: engine.isAttended, now: now)
+    case .resumable:
+      ResumableMachine(
+        request, source: source, hasRun: hasRun, isAttended: engine.isAttended, now: now)
     }
   }
 }
@@ -73,8 +76,11 @@ struct UploadCleanupDriver: TransferDriver {
 
 extension UploadRequest {
   /// The record file, for a protocol that needs one.
-  func recordFile(_ engine: Engine) throws(TransferError) -> UploadRecordFile? {
-    guard keepsRecord, let directory = engine.uploadDirectory else { return nil }
+  /// - Parameter length: of the file, in bytes, if it is known.
+  func recordFile(
+    _ engine: Engine, of length: Int64 = .max
+  ) throws(TransferError) -> UploadRecordFile? {
+    guard keepsRecord(of: length), let directory = engine.uploadDirectory else { return nil }
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 
@@ -86,6 +92,7 @@ extension UploadRequest {
       case .put, .post: UploadMessage?.none
       case .tus: TusMachine.termination(of: record, self)
       case .webDAV: DAVMachine.termination(of: record, self)
+      case .resumable: ResumableMachine.termination(of: record, self)
       }
     guard let termination else { return }
     let message = SendRequest(

@@ -163,10 +163,18 @@ extension FaultServerState {
   }
 
   /// Lets a server of uploads handle a whole request; nil for any other resource.
-  func serve(_ accepted: AcceptedRequest) -> UploadAnswer? {
+  func serve(_ accepted: AcceptedRequest) -> ServiceAnswer? {
     change { values in
       guard let request = values.request(accepted.number) else { return nil }
       return values.entries[accepted.resource.path]?.uploads?.answer(to: request)
+    }
+  }
+
+  /// Lets a server of uploads take note of a request that ended in the middle of its body.
+  func abandoned(_ accepted: AcceptedRequest) {
+    change { values in
+      guard let request = values.request(accepted.number) else { return }
+      values.entries[accepted.resource.path]?.uploads?.abandoned(request)
     }
   }
 

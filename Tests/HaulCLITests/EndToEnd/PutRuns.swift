@@ -93,6 +93,34 @@ import Testing
     }
   }
 
+  @Test("a large file resumes where the server offers that, also after a kill")
+  func resumable() async throws {
+    let resource = FaultScript.Resource("/up/", length: 0).with {
+      $0.service = .resumable
+      // The rest of the file is not read.
+      $0.faults = [
+        Fault(
+          .upload(after: 1, then: .stopReading), when: .init(method: "PATCH", skip: 1, times: 1))
+      ]
+    }
+    try await CommandFixture.with([resource]) { fixture in
+      let content = SeededContent(seed: 3).bytes(at: 0, count: 9 << 20)
+      try Data(content).write(to: URL(filePath: fixture.path("f.bin")))
+      let arguments = ["put", "--json", "f.bin", fixture.server.url("/up/")]
+      let run = try await CommandRun(arguments, in: fixture.directory)
+      try await fixture.server.waitUntil {
+        $0.requests.filter { $0.method == "PATCH" && $0.bodyReceived > 0 }.count == 2
+      }
+      run.send(SIGKILL)
+      _ = await run.end()
+      let result = try await fixture.haul(arguments)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(fixture.server.files(below: "/up/") == ["/up/f.bin": content])
+      let end = try #require(try result.events().finished.first)
+      #expect(end["reused"]?.double.map { $0 >= 6 * 1_048_576 } == true, "\(end)")
+    }
+  }
+
   @Test("a directory goes with all that is in it; a symbolic link in it is refused")
   func directory() async throws {
     let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }

@@ -8,7 +8,7 @@ struct ResponsePlanner {
   let port: Int
   let keepsAlive: Bool
   /// The answer of a server of uploads, which faults may still change.
-  let uploadAnswer: UploadAnswer?
+  let serviceAnswer: ServiceAnswer?
 
   func answer() -> Answer {
     var view = CompliantResponse.View(resource)
@@ -16,9 +16,9 @@ struct ResponsePlanner {
     var draft = CompliantResponse(
       resource: resource, view: view, request: request, now: now, port: port
     ).draft()
-    if let uploadAnswer {
-      draft.replace(status: uploadAnswer.status, headers: uploadAnswer.headers)
-      draft.payload = .bytes(uploadAnswer.body)
+    if let serviceAnswer {
+      draft.replace(status: serviceAnswer.status, headers: serviceAnswer.headers)
+      draft.payload = .bytes(serviceAnswer.body)
     }
     draft.pace = resource.rate.map(Pacer.Pace.rate)
     for action in actions { draft.apply(action, now: now) }

@@ -20,7 +20,11 @@ public struct FaultScript: Codable, Hashable, Sendable {
     }
 
     /// The protocol by which it takes files.
-    package enum UploadService: String, Codable, Hashable, Sendable { case webDAV }
+    package enum UploadService: String, Codable, Hashable, Sendable {
+      case webDAV
+      /// draft-ietf-httpbis-resumable-upload, in its newest version for tests and in an older one.
+      case resumable, resumable6
+    }
 
     package struct Redirect: Codable, Hashable, Sendable {
       package var status: Int

@@ -8,14 +8,14 @@ struct DAVServer: UploadServer {
 
   init(root: String) { directories = [root] }
 
-  mutating func answer(to request: RequestRecord) -> UploadAnswer {
+  mutating func answer(to request: RequestRecord) -> ServiceAnswer {
     switch request.method {
     case "PUT": put(request)
     case "MKCOL": makeDirectory(request.path)
     case "MOVE": move(request)
-    case "DELETE": UploadAnswer(status: files.removeValue(forKey: request.path) == nil ? 404 : 204)
+    case "DELETE": ServiceAnswer(status: files.removeValue(forKey: request.path) == nil ? 404 : 204)
     case "HEAD", "GET": get(request.path)
-    default: UploadAnswer(status: 405)
+    default: ServiceAnswer(status: 405)
     }
   }
 
@@ -25,36 +25,36 @@ struct DAVServer: UploadServer {
     return String(name[...(name.lastIndex(of: "/") ?? name.startIndex)])
   }
 
-  private mutating func put(_ request: RequestRecord) -> UploadAnswer {
+  private mutating func put(_ request: RequestRecord) -> ServiceAnswer {
     guard directories.contains(Self.parent(of: request.path)) else {
-      return UploadAnswer(status: 409)
+      return ServiceAnswer(status: 409)
     }
     let isNew = files.updateValue(request.body, forKey: request.path) == nil
-    return UploadAnswer(status: isNew ? 201 : 204)
+    return ServiceAnswer(status: isNew ? 201 : 204)
   }
 
-  private mutating func makeDirectory(_ path: String) -> UploadAnswer {
+  private mutating func makeDirectory(_ path: String) -> ServiceAnswer {
     let path = path.hasSuffix("/") ? path : path + "/"
-    if directories.contains(path) { return UploadAnswer(status: 405) }
-    guard directories.contains(Self.parent(of: path)) else { return UploadAnswer(status: 409) }
+    if directories.contains(path) { return ServiceAnswer(status: 405) }
+    guard directories.contains(Self.parent(of: path)) else { return ServiceAnswer(status: 409) }
     directories.insert(path)
-    return UploadAnswer(status: 201)
+    return ServiceAnswer(status: 201)
   }
 
-  private mutating func move(_ request: RequestRecord) -> UploadAnswer {
+  private mutating func move(_ request: RequestRecord) -> ServiceAnswer {
     guard let destination = request.header("Destination").map(FaultServerState.path(of:)),
       directories.contains(Self.parent(of: destination))
-    else { return UploadAnswer(status: 409) }
-    guard let content = files[request.path] else { return UploadAnswer(status: 404) }
+    else { return ServiceAnswer(status: 409) }
+    guard let content = files[request.path] else { return ServiceAnswer(status: 404) }
     let isThere = files[destination] != nil
-    guard !isThere || request.header("Overwrite") != "F" else { return UploadAnswer(status: 412) }
+    guard !isThere || request.header("Overwrite") != "F" else { return ServiceAnswer(status: 412) }
     files[request.path] = nil
     files[destination] = content
-    return UploadAnswer(status: isThere ? 204 : 201)
+    return ServiceAnswer(status: isThere ? 204 : 201)
   }
 
-  private func get(_ path: String) -> UploadAnswer {
-    if directories.contains(path) { return UploadAnswer(status: 200) }
-    return files[path].map { UploadAnswer(status: 200, body: $0) } ?? UploadAnswer(status: 404)
+  private func get(_ path: String) -> ServiceAnswer {
+    if directories.contains(path) { return ServiceAnswer(status: 200) }
+    return files[path].map { ServiceAnswer(status: 200, body: $0) } ?? ServiceAnswer(status: 404)
   }
 }

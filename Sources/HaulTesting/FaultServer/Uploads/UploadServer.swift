@@ -5,10 +5,16 @@ protocol UploadServer: Sendable {
   /// By path, as clients see them.
   var files: [String: [UInt8]] { get }
   /// Handles a request whose body has arrived.
-  mutating func answer(to request: RequestRecord) -> UploadAnswer
+  mutating func answer(to request: RequestRecord) -> ServiceAnswer
+  /// Takes note of a request whose connection was lost in the middle of its body.
+  mutating func abandoned(_ request: RequestRecord)
 }
 
-struct UploadAnswer: Sendable {
+extension UploadServer {
+  mutating func abandoned(_ request: RequestRecord) {}
+}
+
+struct ServiceAnswer: Sendable {
   var status: Int
   /// Each `Name: value`.
   var headers: [String] = []
@@ -19,6 +25,8 @@ extension FaultScript.Resource.UploadService {
   func server(at path: String) -> any UploadServer {
     switch self {
     case .webDAV: DAVServer(root: path)
+    case .resumable: ResumableServer(root: path, version: 8)
+    case .resumable6: ResumableServer(root: path, version: 6)
     }
   }
 }
