@@ -196,13 +196,13 @@ extension NewTransfer {
 extension NewTransfer {
   /// - Parameter request: a download to a file or a directory, an upload, or a program, with
   ///   absolute paths.
-  /// - Throws: `not-yet-supported` for a stream, or a step that is a closure: neither leaves its
-  ///   process.
+  /// - Throws: `not-yet-supported` for a stream or a step that is a closure, which do not leave
+  ///   their process, and for a form.
   package init(_ request: TransferRequest) throws(TransferError) {
     self.init()
     switch request.work {
     case .download(let download): try take(download)
-    case .upload(let upload): take(upload)
+    case .upload(let upload): try take(upload)
     case .step(let step):
       guard case .program(let arguments, let directory) = step.action else {
         throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")
@@ -216,7 +216,10 @@ extension NewTransfer {
     startsAt = request.startTime
   }
 
-  private mutating func take(_ upload: UploadRequest) {
+  private mutating func take(_ upload: UploadRequest) throws(TransferError) {
+    guard upload.form.isEmpty else {
+      throw TransferError(.notYetSupported, "the daemon does not send forms; use 'haul put'")
+    }
     (url, put, method) = (upload.url.text, upload.source, upload.method.rawValue.lowercased())
     switch upload.precondition {
     case .none: break

@@ -51,6 +51,34 @@ import Testing
         == .entityTag("\"a\""))
   }
 
+  @Test("a form has its fields first, then its files")
+  func form() throws {
+    let plan = try plan(
+      "--form", "a=@d/x=y", "--field", "n=v=w", "--form", "b=@f", "--field", "e=", "https://h/x")
+    let request = try #require(plan.requests.first)
+    #expect((request.method, request.source) == (.post, "d/x=y"))
+    #expect(
+      request.form == [
+        FormPart("n", .text("v=w")), FormPart("e", .text("")), FormPart("a", .file("d/x=y")),
+        FormPart("b", .file("f")),
+      ])
+  }
+
+  @Test(
+    "a form that cannot be sent is refused",
+    arguments: [
+      ["--field", "n=v", "https://h/x"], ["--form", "a=@f"],
+      ["--form", "a=@f", "g", "https://h/x"],
+      ["--form", "a=f", "https://h/x"], ["--form", "a", "https://h/x"],
+      ["--form", "=@f", "https://h/x"], ["--form", "a=@", "https://h/x"],
+      ["--form", "a=@f", "--field", "n", "https://h/x"], ["--form", "a=@f", "tus+https://h/x"],
+      ["--form", "a=@f", "--method", "put", "https://h/x"],
+      ["--form", "a=@f", "--if-exists", "fail", "https://h/x"],
+    ])
+  func formRefused(arguments: [String]) {
+    #expect(refusal(["put"] + arguments) != nil)
+  }
+
   private func tree(
     _ arguments: String..., entries: [UploadTree.Entry]
   ) throws -> [UploadRequest] {

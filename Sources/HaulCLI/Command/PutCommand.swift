@@ -24,6 +24,7 @@ struct PutCommand: ParsableCommand {
         haul put movie.mkv tus+https://example.org/uploads/
         haul put movie.mkv dav+https://example.org/dav/films/
         haul put --method post -H 'Content-Type: text/csv' data.csv https://example.org/import
+        haul put --field album=sea --form photo=@a.jpg https://example.org/photo-form
 
       Exit status: as of 'haul get'.
       """)
@@ -54,6 +55,17 @@ struct PutCommand: ParsableCommand {
     help: ArgumentHelp(
       "Replace only the version with this entity tag, with its quotes.", valueName: "TAG"))
   var ifMatch: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Send a form with POST, with this file; may be repeated. Then only URL follows.",
+      valueName: "name=@FILE"))
+  var form: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A field of the form, before its files; may be repeated.", valueName: "name=value"))
+  var field: [String] = []
 
   @OptionGroup(title: "Speed") var limits: LimitOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions

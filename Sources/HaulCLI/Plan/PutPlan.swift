@@ -10,6 +10,10 @@ package struct PutPlan: Hashable, Sendable {
 extension PutPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(_ command: PutCommand, _ sources: CommandSources) throws(UsageError) {
+    guard command.form.isEmpty, command.field.isEmpty else {
+      self = try Self.form(command, sources)
+      return
+    }
     guard let address = command.arguments.last, command.arguments.count > 1 else {
       throw UsageError("give the files, then the address to upload to: haul put FILE... URL")
     }
@@ -32,8 +36,7 @@ extension PutPlan {
       if isCollection, method.namesFile { upload.url = try source.address(in: url) }
       upload.method = method
       upload.precondition = precondition
-      (upload.fields, upload.retry) = (common.fields, common.retry)
-      upload.allowInsecure = common.allowInsecure
+      Self.apply(common, to: &upload)
       requests.append(upload)
     }
     guard Set(requests.map(\.url)).count == requests.count || !method.namesFile else {
@@ -77,8 +80,13 @@ extension PutPlan {
     return command.ifExists == false ? .absent : .none
   }
 
+  static func apply(_ common: DownloadRequest, to upload: inout UploadRequest) {
+    (upload.fields, upload.retry) = (common.fields, common.retry)
+    upload.allowInsecure = common.allowInsecure
+  }
+
   /// Address, header fields and retries, from the options that `get` has too.
-  private static func common(
+  static func common(
     _ command: PutCommand, _ url: ResourceURL, _ sources: CommandSources
   ) throws(UsageError) -> DownloadRequest {
     var headers: [HeaderArgument.Field] = []

@@ -59,6 +59,37 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     self.url = url
   }
 
+  /// An upload of a form with POST (RFC 7578).
+  /// - Parameter form: its parts, in order, with at least one file.
+  public init(form: [FormPart], to url: ResourceURL) {
+    self.init(form.lazy.compactMap(\.path).first ?? "", to: url)
+    (method, parts) = (.post, form)
+  }
+
+  /// The parts of a form, which is then sent instead of the file; `source` is its first file. With
+  /// PUT and POST only.
+  public var form: [FormPart] { parts ?? [] }
+  /// Nil for none.
+  package var parts: [FormPart]?
+
+  /// The files that are sent.
+  package var sources: [String] {
+    let files = form.compactMap(\.path)
+    return files.isEmpty ? [source] : files
+  }
+
+  /// The same upload, with each path changed.
+  package func mappingPaths(_ change: (String) -> String) -> UploadRequest {
+    var upload = self
+    upload.source = change(source)
+    upload.parts = parts?.map { part in
+      var part = part
+      part.path = part.path.map(change)
+      return part
+    }
+    return upload
+  }
+
   /// Whether a second attempt has the same effect as the first one (RFC 9110, section 9.2.2). The
   /// field that makes a POST safe to repeat is a convention of many servers.
   package var isIdempotent: Bool { method != .post || fields["Idempotency-Key"] != nil }

@@ -48,6 +48,8 @@ package struct UploadMessage: Sendable, Hashable {
   package var fields: HeaderFields
   /// The bytes of the file to send; nil for a request without a body.
   package var range: ByteRange?
+  /// The whole body, if it is not a range of one file; nil for none.
+  package var pieces: [UploadPiece]?
 
   package init(
     _ method: String, _ url: ResourceURL, fields: HeaderFields, range: ByteRange? = nil

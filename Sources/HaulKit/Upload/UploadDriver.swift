@@ -10,26 +10,25 @@ struct UploadDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
-    let opened: (source: UploadSource, recordFile: UploadRecordFile?)
+    let opened: (sources: [UploadSource], recordFile: UploadRecordFile?)
     do throws(TransferError) {
       opened = try await engine.io.run { [request] () throws(TransferError) in
-        let source = try UploadSource(
-          request.source, isDirectory: request.isDirectory, on: engine.disk)
+        let sources = try request.openSources(engine)
         do throws(TransferError) {
-          return (source, try request.recordFile(engine, of: source.identity.size))
+          return (sources, try request.recordFile(engine, of: sources[0].identity.size))
         } catch {
-          source.close()
+          for source in sources { source.close() }
           throw error
         }
       }
     } catch {
       return .finished(TransferResult(state: .failed, error: error))
     }
-    let (source, recordFile) = opened
-    var run = UploadRun(self, source, recordFile, context)
+    let (sources, recordFile) = opened
+    var run = UploadRun(self, sources, recordFile, context)
     let end = await run.perform()
     // Nothing uses them any more.
-    source.close()
+    for source in sources { source.close() }
     if end.isFinal, !end.hasFailed {
       recordFile?.remove()
       engine.uploadRecords.withLockedValue { $0[context.id] = nil }
@@ -39,13 +38,23 @@ struct UploadDriver: TransferDriver {
     return end
   }
 
+  /// The form that is sent instead of a file; nil for none.
+  func form(of sources: [UploadSource], _ engine: Engine) -> FormBody? {
+    guard !request.form.isEmpty else { return nil }
+    var random = engine.random
+    return FormBody(request.form, lengths: sources.map(\.identity.size), using: &random)
+  }
+
   /// The machine of its protocol.
-  func machine(of source: SourceIdentity, _ engine: Engine) -> any UploadMachine {
+  func machine(
+    of source: SourceIdentity, _ form: FormBody?, _ engine: Engine
+  ) -> any UploadMachine {
     let now = engine.clock.now
     return switch request.method {
     case .put, .post:
       PutMachine(
-        request, length: source.size, hasRun: hasRun, isAttended: engine.isAttended, now: now)
+        request, length: source.size, form: form, hasRun: hasRun, isAttended: engine.isAttended,
+        now: now)
     case .tus:
       TusMachine(request, source: source, isAttended: engine.isAttended, now: now)
     case .webDAV:
@@ -75,6 +84,23 @@ struct UploadCleanupDriver: TransferDriver {
 }
 
 extension UploadRequest {
+  /// Opens its files, or none of them.
+  func openSources(_ engine: Engine) throws(TransferError) -> [UploadSource] {
+    guard form.isEmpty || method == .put || method == .post else {
+      throw TransferError(.notYetSupported, "a form is sent with PUT or POST")
+    }
+    var opened: [UploadSource] = []
+    do throws(TransferError) {
+      for path in sources {
+        opened.append(try UploadSource(path, isDirectory: isDirectory, on: engine.disk))
+      }
+    } catch {
+      for source in opened { source.close() }
+      throw error
+    }
+    return opened
+  }
+
   /// The record file, for a protocol that needs one.
   /// - Parameter length: of the file, in bytes, if it is known.
   func recordFile(

@@ -13,7 +13,9 @@ struct UploadRun: ~Copyable {
   }
 
   private let driver: UploadDriver
-  private let source: UploadSource
+  private let sources: [UploadSource]
+  /// Of all that is sent, in bytes.
+  private let length: Int64
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
   private let context: RunContext
@@ -45,19 +47,21 @@ struct UploadRun: ~Copyable {
   private var host: String { request.url.origin.authority }
 
   init(
-    _ driver: UploadDriver, _ source: UploadSource, _ recordFile: UploadRecordFile?,
+    _ driver: UploadDriver, _ sources: [UploadSource], _ recordFile: UploadRecordFile?,
     _ context: RunContext
   ) {
     self.driver = driver
-    self.source = source
+    self.sources = sources
+    let form = driver.form(of: sources, context.engine)
+    length = form?.length ?? sources[0].identity.size
     self.recordFile = recordFile
     self.context = context
     started = context.engine.clock.now
-    machine = driver.machine(of: source.identity, context.engine)
+    machine = driver.machine(of: sources[0].identity, form, context.engine)
     record =
       recordFile?.record
       ?? context.engine.uploadRecords.withLockedValue { [id = context.id] in $0[id] }
-    progress = UploadProgress(context, length: source.identity.size)
+    progress = UploadProgress(context, length: length)
     (messages, inbox) = AsyncStream.makeStream()
   }
 
@@ -164,16 +168,17 @@ struct UploadRun: ~Copyable {
       if progress.sentInAll == 0 { reused = bytes }
       acknowledged = bytes
     case .checkSource:
-      let source = source
+      let sources = sources
       do throws(TransferError) {
-        try await engine.io.run { () throws(TransferError) in try source.check() }
+        try await engine.io.run { () throws(TransferError) in
+          for source in sources { try source.check() }
+        }
         await handle(.sourceChecked(nil))
       } catch {
         await handle(.sourceChecked(error))
       }
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
     case .finish(.completed):
-      let length = source.identity.size
       engine.hub.emit(
         progress: TransferProgress(bytes: length, total: length, rate: averageRate), of: id,
         context.identity)
@@ -205,13 +210,14 @@ struct UploadRun: ~Copyable {
     }
     let stop = StopSignal()
     requestStop = stop
-    let range = message.range ?? 0..<0
-    progress.begin(at: range.lowerBound, count: range.length, stop)
-    let body = message.range.map {
-      UploadBody(source: source, range: $0, context: context, progress: progress)
+    let pieces = message.pieces ?? message.range.map { [.file(0, $0)] }
+    let count = pieces?.reduce(0) { $0 + $1.length } ?? 0
+    progress.begin(at: message.range?.lowerBound ?? 0, count: count, stop)
+    let body = pieces.map {
+      UploadBody(sources: sources, pieces: $0, context: context, progress: progress)
     }
     let outgoing = SendRequest(
-      message.method, message.url, headers: message.fields, body: body, length: range.length,
+      message.method, message.url, headers: message.fields, body: body, length: count,
       allowInsecure: request.allowInsecure)
     helpers.append { [engine, inbox, progress, outgoing] in
       let task = Task(executorPreference: engine.soleExecutor) {
@@ -261,7 +267,7 @@ struct UploadRun: ~Copyable {
     error: TransferError? = nil
   ) -> TransferResult {
     TransferResult(
-      state: state, bytes: state == .completed ? source.identity.size : acknowledged,
+      state: state, bytes: state == .completed ? length : acknowledged,
       fetched: progress.sentInAll, reused: reused, duration: engine.clock.now - started,
       verified: verified,
       error: error)

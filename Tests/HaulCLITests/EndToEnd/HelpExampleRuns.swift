@@ -9,7 +9,7 @@ struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
     "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/backup/photos/c.jpg", "/import",
-    "/uploads/",
+    "/uploads/", "/photo-form",
   ]
 
   /// The lines below "Examples:" of each command.
@@ -68,6 +68,8 @@ struct HelpExampleRuns {
         let sent = requests.last { $0.path == path && $0.bodyReceived > 0 }
         #expect(sent?.body == Array(name.utf8), "\(path)")
       }
+      let form = requests.last { $0.path == "/photo-form" }
+      #expect(form?.header("Content-Type")?.hasPrefix("multipart/form-data") == true)
       let moved = fixture.work.server.files(below: "/dav/")
       #expect(moved == ["/dav/films/movie.mkv": Array("movie.mkv".utf8)])
     }

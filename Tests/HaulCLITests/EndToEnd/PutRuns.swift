@@ -121,6 +121,25 @@ import Testing
     }
   }
 
+  @Test("a form is sent with its fields and files, once")
+  func form() async throws {
+    try await with { fixture in
+      let result = try await fixture.haul(
+        [
+          "put", "--json", "--form", "a=@f.bin", "--field", "n=é", "--form", "b=@g.bin",
+          fixture.server.url("/f.bin"),
+        ])
+      #expect(result.status == 0, "\(result.errors)")
+      let request = try #require(fixture.server.snapshot.requests.first)
+      #expect(request.method == "POST")
+      #expect(request.header("Content-Length") == "\(request.bodyReceived)")
+      let end = try #require(try result.events().finished.first)
+      #expect(end["bytes"] == .integer(request.bodyReceived))
+      let text = String(decoding: request.body.prefix(200), as: UTF8.self)
+      #expect(text.contains("name=\"n\"\r\n\r\né\r\n--haul-"))
+    }
+  }
+
   @Test("a directory goes with all that is in it; a symbolic link in it is refused")
   func directory() async throws {
     let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
