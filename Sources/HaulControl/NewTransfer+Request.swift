@@ -70,8 +70,8 @@ extension NewTransfer {
   private func upload(_ path: String, to text: String) throws(Problem) -> UploadRequest {
     var request = UploadRequest(try Self.absolute(path), to: try Self.address(text))
     if let method {
-      guard let known = UploadRequest.Method(rawValue: method.uppercased()) else {
-        throw Self.wrong("there is no method '\(method)'; use put, post or tus")
+      guard let known = UploadRequest.Method(rawValue: method.uppercased()), known != .s3 else {
+        throw Self.wrong("there is no method '\(method)'; use put, post, tus, webdav or resumable")
       }
       request.method = known
     }
@@ -89,8 +89,8 @@ extension NewTransfer {
     if let ifMatch, EntityTag(ifMatch)?.isWeak != false {
       throw Self.wrong("'if_match' is a strong entity tag, with its quotes")
     }
-    guard method == .put || ifMatch == nil && ifExists == nil else {
-      throw Self.wrong("'if_exists' and 'if_match' are for the method put")
+    guard method == .put || ifMatch == nil && (method == .webDAV || ifExists == nil) else {
+      throw Self.wrong("'if_match' is for the method put, 'if_exists' for put and webdav")
     }
     switch (ifExists, ifMatch) {
     case (nil, let tag?): return .entityTag(tag)
@@ -196,13 +196,13 @@ extension NewTransfer {
 extension NewTransfer {
   /// - Parameter request: a download to a file or a directory, an upload, or a program, with
   ///   absolute paths.
-  /// - Throws: `not-yet-supported` for a stream, or a step that is a closure: neither leaves its
-  ///   process.
+  /// - Throws: `not-yet-supported` for a stream or a step that is a closure, which do not leave
+  ///   their process, and for a form or an S3 store.
   package init(_ request: TransferRequest) throws(TransferError) {
     self.init()
     switch request.work {
     case .download(let download): try take(download)
-    case .upload(let upload): take(upload)
+    case .upload(let upload): try take(upload)
     case .step(let step):
       guard case .program(let arguments, let directory) = step.action else {
         throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")
@@ -216,7 +216,11 @@ extension NewTransfer {
     startsAt = request.startTime
   }
 
-  private mutating func take(_ upload: UploadRequest) {
+  private mutating func take(_ upload: UploadRequest) throws(TransferError) {
+    guard upload.form.isEmpty, upload.method != .s3 else {
+      throw TransferError(
+        .notYetSupported, "the daemon sends no forms, and nothing to S3 stores; use 'haul put'")
+    }
     (url, put, method) = (upload.url.text, upload.source, upload.method.rawValue.lowercased())
     switch upload.precondition {
     case .none: break

@@ -1,11 +1,6 @@
 import Testing
 
 @Suite("Parts of the contract that this version does not have") struct NotYetSupportedTests {
-  @Test("an option of put that is missing is reported", arguments: ["--form", "--field"])
-  func ofPut(name: String) {
-    #expect(refusal(["put", "f", "https://h/x", name, "v"]) == "\(name) is not yet supported")
-  }
-
   @Test(
     "an option reports that it is not yet supported, in each spelling",
     arguments: [

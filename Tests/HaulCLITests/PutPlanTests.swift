@@ -15,7 +15,7 @@ import Testing
     let request = try #require(try plan("a b.txt", "https://h/x").requests.first)
     #expect(request.source == "a b.txt")
     #expect(request.url == (try ResourceURL("https://h/x")))
-    #expect(request.method == .put)
+    #expect(request.method == .resumable)
     #expect(request.precondition == .none)
   }
 
@@ -43,10 +43,106 @@ import Testing
     #expect(request.method == .post)
     #expect(request.headers.map(\.name) == ["A"])
     #expect(request.retry.retries == 3)
-    #expect(try plan("f", "https://h/x", "--if-exists", "fail").requests[0].precondition == .absent)
+    let absent = try plan("f", "https://h/x", "--if-exists", "fail").requests[0]
+    #expect((absent.precondition, absent.method) == (.absent, .put))
+    #expect(try plan("f", "https://h/x", "--method", "put").requests[0].method == .put)
     #expect(
       try plan("f", "https://h/x", "--if-match", "\"a\"").requests[0].precondition
         == .entityTag("\"a\""))
+  }
+
+  @Test("a form has its fields first, then its files")
+  func form() throws {
+    let plan = try plan(
+      "--form", "a=@d/x=y", "--field", "n=v=w", "--form", "b=@f", "--field", "e=", "https://h/x")
+    let request = try #require(plan.requests.first)
+    #expect((request.method, request.source) == (.post, "d/x=y"))
+    #expect(
+      request.form == [
+        FormPart("n", .text("v=w")), FormPart("e", .text("")), FormPart("a", .file("d/x=y")),
+        FormPart("b", .file("f")),
+      ])
+  }
+
+  @Test(
+    "a form that cannot be sent is refused",
+    arguments: [
+      ["--field", "n=v", "https://h/x"], ["--form", "a=@f"],
+      ["--form", "a=@f", "g", "https://h/x"],
+      ["--form", "a=f", "https://h/x"], ["--form", "a", "https://h/x"],
+      ["--form", "=@f", "https://h/x"], ["--form", "a=@", "https://h/x"],
+      ["--form", "a=@f", "--field", "n", "https://h/x"], ["--form", "a=@f", "tus+https://h/x"],
+      ["--form", "a=@f", "--method", "put", "https://h/x"],
+      ["--form", "a=@f", "--if-exists", "fail", "https://h/x"],
+    ])
+  func formRefused(arguments: [String]) {
+    #expect(refusal(["put"] + arguments) != nil)
+  }
+
+  private func tree(
+    _ arguments: String..., entries: [UploadTree.Entry]
+  ) throws -> [UploadRequest] {
+    let sources = CommandSources(tree: { (path) throws(UsageError) in
+      path.hasPrefix("d") ? UploadTree(entries) : nil
+    })
+    guard case .put(let plan) = try Invocation(["put"] + arguments, from: sources) else {
+      throw UsageError("that is not a put")
+    }
+    return plan.requests
+  }
+
+  @Test("a directory keeps its name, and each name in it is encoded by itself")
+  func directory() throws {
+    let entries = [UploadTree.Entry(["a b"]), .init(["x", "é?"]), .init(["x", "y:z", "f"])]
+    let requests = try tree("e/../d x", "f", "https://u:p@h/r/?k=v", entries: entries)
+    #expect(requests.map(\.url.absoluteString) == ["https://h/r/d%20x?k=v", "https://h/r/f?k=v"])
+    let below = try tree("d", "f", "https://u:p@h/r/?k=v", entries: entries)
+    #expect(
+      below.map(\.url.absoluteString) == [
+        "https://h/r/d/a%20b?k=v", "https://h/r/d/x/%C3%A9%3F?k=v", "https://h/r/d/x/y%3Az/f?k=v",
+        "https://h/r/f?k=v",
+      ])
+    #expect(below.map(\.source) == ["d/a b", "d/x/é?", "d/x/y:z/f", "f"])
+    #expect(below.allSatisfy { $0.url.credentials?.password == "p" })
+    let content = try tree("d/", "https://h/r/", entries: entries)
+    #expect(content.first?.url.absoluteString == "https://h/r/a%20b")
+  }
+
+  @Test("only WebDAV makes empty directories")
+  func emptyDirectory() throws {
+    let entries = [UploadTree.Entry(["e"], isDirectory: true), .init(["f"])]
+    let plain = try tree("d", "https://h/r/", entries: entries)
+    #expect(plain.map(\.source) == ["d/f"])
+    let requests = try tree("d", "dav://h/r/", entries: entries)
+    #expect(requests.map(\.source) == ["d/e/", "d/f"])
+    #expect(requests.map(\.url.path) == ["/r/d/e/", "/r/d/f"])
+    #expect(throws: UsageError.self) {
+      try tree("d", "https://h/r/", entries: [UploadTree.Entry(["e"], isDirectory: true)])
+    }
+  }
+
+  @Test("a directory needs an address that ends with a slash, and a protocol with names")
+  func directoryRefused() {
+    for arguments in [["https://h/r"], ["tus+https://h/r/"], ["https://h/", "--method", "post"]] {
+      #expect(throws: UsageError.self) {
+        let sources = CommandSources(tree: { (_) throws(UsageError) in UploadTree([.init(["f"])]) })
+        _ = try Invocation(["put", "d"] + arguments, from: sources)
+      }
+    }
+  }
+
+  @Test(
+    "the scheme of the address may name the protocol",
+    arguments: [
+      ("tus+https://h/x/", UploadRequest.Method.tus, "https://h/x/"),
+      ("dav+https://h/x/", .webDAV, "https://h/x/f"), ("dav+http://h/x", .webDAV, "http://h/x"),
+      ("dav://h/x/", .webDAV, "http://h/x/f"), ("davs://u:p@h:81/x", .webDAV, "https://h:81/x"),
+    ])
+  func schemes(address: String, method: UploadRequest.Method, url: String) throws {
+    let request = try #require(try plan("f", address).requests.first)
+    #expect((request.method, request.url.absoluteString) == (method, url))
+    #expect(refusal(["put", "f", address, "--method", "post"]) != nil)
+    #expect(refusal(["put", "f", address, "--if-match", "\"a\""]) != nil)
   }
 
   @Test(

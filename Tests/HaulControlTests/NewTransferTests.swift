@@ -121,11 +121,11 @@ struct NewTransferTests {
       (#"{"url":"http://h/x","put":"x"}"#, "the path 'x' is not absolute"),
       (
         #"{"url":"http://h/x","put":"/x","method":"get"}"#,
-        "there is no method 'get'; use put, post or tus"
+        "there is no method 'get'; use put, post, tus, webdav or resumable"
       ),
       (
         #"{"url":"http://h/x","put":"/x","method":"tus","if_exists":"fail"}"#,
-        "'if_exists' and 'if_match' are for the method put"
+        "'if_match' is for the method put, 'if_exists' for put and webdav"
       ),
       (
         #"{"url":"http://h/x","put":"/x","if_exists":"rename"}"#,

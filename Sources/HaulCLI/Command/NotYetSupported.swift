@@ -4,7 +4,6 @@ enum NotYetSupported {
   private static let longOptions: [String: Set<String>] = [
     "get": ["mirror"],
     "add": ["mirror"],
-    "put": ["form", "field"],
   ]
 
   /// The options of `add` that concern the queue, which `get` does not have.

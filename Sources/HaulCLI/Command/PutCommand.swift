@@ -7,31 +7,41 @@ struct PutCommand: ParsableCommand {
     commandName: "put",
     abstract: "Uploads now, in the foreground.",
     discussion: """
-      If URL ends with '/', each file keeps its name there. An upload with PUT that fails is \
-      retried from its beginning. With --method post the file is sent once, because the server \
+      If URL ends with '/', each file keeps its name there, and so does a directory with all that \
+      is in it; DIR/ sends only what is in it. A file of 8 MiB or \
+      more resumes if the server offers that (IETF resumable uploads); any other upload with PUT \
+      that fails is retried from its beginning. With --method post the file is sent once, because the server \
       may have taken it. 'tus+' before the scheme uploads by the tus protocol: after an \
       interruption or a crash, the same command continues with the bytes that the server has. \
       's3://bucket/key' is an object of an S3 store; a file of more than 16 MiB is sent in parts, \
-      and the same command continues with those that are missing.
+      and the same command continues with those that are missing. \
+      'dav+' uploads by WebDAV: missing directories are made, and a file gets its name once the \
+      server has it whole.
 
       Examples:
         haul put report.pdf https://example.org/files/report.pdf
         haul put a.jpg b.jpg https://example.org/photos/
+        haul put photos https://example.org/backup/
         haul put --if-exists fail report.pdf https://example.org/files/
         haul put movie.mkv tus+https://example.org/uploads/
         haul put movie.mkv s3://bucket/movies/
+        haul put movie.mkv dav+https://example.org/dav/films/
         haul put --method post -H 'Content-Type: text/csv' data.csv https://example.org/import
+        haul put --field album=sea --form photo=@a.jpg https://example.org/photo-form
 
       Exit status: as of 'haul get'.
       """)
 
   @Argument(
-    help: ArgumentHelp("The files, then the address to upload to.", valueName: "FILE... URL"),
+    help: ArgumentHelp(
+      "The files and directories, then the address to upload to.", valueName: "FILE... URL"),
     completion: .file())
   var arguments: [String] = []
 
   @Option(
-    help: ArgumentHelp("How to send the file: put or post (default: put).", valueName: "how"),
+    help: ArgumentHelp(
+      "How to send the file: put or post (default: put, which resumes if the server can).",
+      valueName: "how"),
     completion: .list(["put", "post"]), transform: PutPlan.method)
   var method: UploadRequest.Method?
 
@@ -48,6 +58,17 @@ struct PutCommand: ParsableCommand {
     help: ArgumentHelp(
       "Replace only the version with this entity tag, with its quotes.", valueName: "TAG"))
   var ifMatch: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Send a form with POST, with this file; may be repeated. Then only URL follows.",
+      valueName: "name=@FILE"))
+  var form: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A field of the form, before its files; may be repeated.", valueName: "name=value"))
+  var field: [String] = []
 
   @OptionGroup(title: "S3") var s3: S3Options
   @OptionGroup(title: "Speed") var limits: LimitOptions

@@ -41,11 +41,16 @@ package struct CommandSources {
   package var read: Reader
   /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: (_ user: String) throws(UsageError) -> String?
+  /// What a directory contains; nil if the path is no directory.
+  package var tree: (_ path: String) throws(UsageError) -> UploadTree?
 
   package init(
     environment: [String: String] = [:], wallSeconds: Double = 0,
     read: @escaping Reader = { (_, _) throws(UsageError) in nil },
     askPassword: @escaping (_ user: String) throws(UsageError) -> String? = {
+      (_) throws(UsageError) in nil
+    },
+    tree: @escaping (_ path: String) throws(UsageError) -> UploadTree? = {
       (_) throws(UsageError) in nil
     }
   ) {
@@ -53,6 +58,7 @@ package struct CommandSources {
     self.wallSeconds = wallSeconds
     self.read = read
     self.askPassword = askPassword
+    self.tree = tree
   }
 }
 

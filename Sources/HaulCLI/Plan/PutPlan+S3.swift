@@ -35,7 +35,8 @@ extension PutPlan {
       guard common.fields["Authorization"] == nil else {
         throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
       }
-      apply(common, command, to: &upload)
+      upload.precondition = precondition(command)
+      apply(common, to: &upload)
       requests.append(upload)
     }
     guard Set(requests.map(\.url)).count == requests.count else {
@@ -48,11 +49,19 @@ extension PutPlan {
       output: command.output.values)
   }
 
+  private static func name(of file: String) throws(UsageError) -> String {
+    let name = file.split(separator: "/").last.map(String.init) ?? ""
+    guard !name.isEmpty, name != ".", name != ".." else {
+      throw UsageError("\(file): that names no file")
+    }
+    return name
+  }
+
   private static func checkS3Use(of command: PutCommand) throws(UsageError) {
     if command.method != nil {
       throw UsageError("--method is for plain HTTP: with s3:// the protocol says how to send")
     }
-    try checkUse(of: command, .put, isTus: false)
+    try checkUse(of: command, .put, hasScheme: false)
     let credentials = command.credentials
     guard credentials.user == nil, credentials.passwordFile == nil, credentials.bearerFile == nil,
       credentials.netrc == nil, credentials.cookies.isEmpty, credentials.cookieFiles.isEmpty

@@ -10,6 +10,10 @@ package struct PutPlan: Hashable, Sendable {
 extension PutPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(_ command: PutCommand, _ sources: CommandSources) throws(UsageError) {
+    guard command.form.isEmpty, command.field.isEmpty else {
+      self = try Self.form(command, sources)
+      return
+    }
     guard let address = command.arguments.last, command.arguments.count > 1 else {
       throw UsageError("give the files, then the address to upload to: haul put FILE... URL")
     }
@@ -20,51 +24,42 @@ extension PutPlan {
     guard command.s3.endpoint == nil, command.s3.region == nil else {
       throw UsageError("--s3-endpoint and --s3-region are for s3://bucket/key")
     }
-    let isTus = address.hasPrefix(Self.tusPrefix)
-    let url = try AddressArgument.url(isTus ? String(address.dropFirst(4)) : address)
-    let method = isTus ? UploadRequest.Method.tus : command.method ?? .put
+    let scheme = UploadScheme(of: address)
+    let url = try AddressArgument.url(scheme?.address ?? address)
+    let precondition = Self.precondition(command)
+    let method =
+      scheme?.method ?? command.method ?? (precondition == .none ? .resumable : .put)
     let files = command.arguments.dropLast()
     let isCollection = url.pathAndQuery.prefix { $0 != "?" }.hasSuffix("/")
-    guard files.count == 1 || isCollection || method != .put else {
+    guard files.count == 1 || isCollection || !method.namesFile else {
       throw UsageError(
         "several files need an address that ends with '/': there each keeps its name")
     }
-    try Self.checkUse(of: command, method, isTus: isTus)
+    try Self.checkUse(of: command, method, hasScheme: scheme != nil)
     let common = try Self.common(command, url, sources)
     requests = []
-    for file in files {
-      var upload = UploadRequest(file, to: common.url)
-      if isCollection, method == .put { upload.url = try Self.address(of: file, in: url) }
+    for source in try UploadSources(files, sources).all(by: method, in: url) {
+      var upload = UploadRequest(source.path, to: common.url)
+      if isCollection, method.namesFile { upload.url = try source.address(in: url) }
       upload.method = method
-      Self.apply(common, command, to: &upload)
+      upload.precondition = precondition
+      Self.apply(common, to: &upload)
       requests.append(upload)
     }
-    guard Set(requests.map(\.url)).count == requests.count || method != .put else {
+    guard Set(requests.map(\.url)).count == requests.count || !method.namesFile else {
       throw UsageError("two files have the same name; upload them to different addresses")
     }
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.network.connections)
     output = command.output.values
-    output.resumes = isTus
-  }
-
-  /// Before the scheme of an address that creates uploads by tus.
-  private static let tusPrefix = "tus+"
-
-  static func apply(
-    _ common: DownloadRequest, _ command: PutCommand, to upload: inout UploadRequest
-  ) {
-    upload.precondition = precondition(command)
-    upload.fields = HeaderFields(common.fields.fields + upload.fields.fields)
-    upload.retry = common.retry
-    upload.allowInsecure = common.allowInsecure
+    output.resumes = method == .tus
   }
 
   static func checkUse(
-    of command: PutCommand, _ method: UploadRequest.Method, isTus: Bool
+    of command: PutCommand, _ method: UploadRequest.Method, hasScheme: Bool
   ) throws(UsageError) {
-    if isTus, command.method != nil {
-      throw UsageError("--method is for plain HTTP: with tus+ the protocol says how to send")
+    if hasScheme, command.method != nil {
+      throw UsageError("--method is for plain HTTP: the scheme of the address says how to send")
     }
     for file in command.arguments.dropLast() {
       guard file != "-" else { throw UsageError("standard input (-) is not yet supported") }
@@ -75,7 +70,10 @@ extension PutPlan {
     if command.ifMatch != nil, command.ifExists != nil {
       throw UsageError("--if-match and --if-exists contradict each other")
     }
-    if method != .put, command.ifMatch != nil || command.ifExists != nil {
+    if method == .webDAV, command.ifMatch != nil {
+      throw UsageError("--if-match is for plain PUT; WebDAV has --if-exists fail")
+    }
+    if !method.namesFile, command.ifMatch != nil || command.ifExists != nil {
       throw UsageError(
         "--if-exists and --if-match are for PUT: here the server decides where the file goes")
     }
@@ -84,9 +82,15 @@ extension PutPlan {
     }
   }
 
-  private static func precondition(_ command: PutCommand) -> UploadRequest.Precondition {
+  static func precondition(_ command: PutCommand) -> UploadRequest.Precondition {
     if let tag = command.ifMatch { return .entityTag(tag) }
     return command.ifExists == false ? .absent : .none
+  }
+
+  static func apply(_ common: DownloadRequest, to upload: inout UploadRequest) {
+    upload.fields = HeaderFields(common.fields.fields + upload.fields.fields)
+    upload.retry = common.retry
+    upload.allowInsecure = common.allowInsecure
   }
 
   /// Address, header fields and retries, from the options that `get` has too.
@@ -104,30 +108,6 @@ extension PutPlan {
     try authorization.apply(to: &common)
     try CookieField(command.credentials, headers: headers, sources).apply(to: &common)
     return common
-  }
-
-  static func name(of file: String) throws(UsageError) -> String {
-    let name = file.split(separator: "/").last.map(String.init) ?? ""
-    guard !name.isEmpty, name != ".", name != ".." else {
-      throw UsageError("\(file): that names no file")
-    }
-    return name
-  }
-
-  /// The address of a file in a collection; the query stays.
-  private static func address(
-    of file: String, in url: ResourceURL
-  ) throws(UsageError) -> ResourceURL {
-    let name = try name(of: file)
-    let encoded = name.utf8.map { byte in
-      PercentCoding.isUnreserved(byte) ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
-    }
-    let query = url.pathAndQuery.drop { $0 != "?" }
-    do {
-      return try url.resolving("./" + encoded.joined() + query).adoptingCredentials(of: url)
-    } catch {
-      throw UsageError("\(file): \(error.message)")
-    }
   }
 
   static func method(_ text: String) throws(UsageError) -> UploadRequest.Method {

@@ -22,6 +22,7 @@ extension CommandSources {
         standardInput = try SourceFile.text(from: STDIN_FILENO, purpose)
         return standardInput
       },
-      askPassword: { (user) throws(UsageError) in try PasswordPrompt.ask(for: user) })
+      askPassword: { (user) throws(UsageError) in try PasswordPrompt.ask(for: user) },
+      tree: { (path) throws(UsageError) in try UploadTree.read(path) })
   }
 }

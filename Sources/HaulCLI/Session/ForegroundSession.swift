@@ -80,10 +80,17 @@ struct ForegroundSession {
   /// Where the addresses of unfinished uploads are stored, in the directory of the daemon; nil if
   /// nothing resumes.
   private func uploadDirectory() throws(TransferError) -> String? {
-    guard requests.contains(where: { $0.upload?.resumes == true }) else { return nil }
-    let location = try ControlLocation(environment: context.environment)
-    try location.prepareDirectory()
-    return location.uploads
+    let uploads = requests.compactMap(\.upload).filter(\.keepsRecord)
+    guard !uploads.isEmpty else { return nil }
+    do throws(TransferError) {
+      let location = try ControlLocation(environment: context.environment)
+      try location.prepareDirectory()
+      return location.uploads
+    } catch {
+      // Then an upload that is interrupted begins anew, as with a server that does not resume.
+      if uploads.allSatisfy({ $0.method == .resumable }) { return nil }
+      throw error
+    }
   }
 
   /// How long to wait for transfers to stop: a disk or a name server may block for minutes.

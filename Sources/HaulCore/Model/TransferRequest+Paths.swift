@@ -4,7 +4,7 @@ extension TransferRequest {
   package var hasRelativePath: Bool {
     switch work {
     case .download(let download): download.destination.path.map { !$0.hasPrefix("/") } ?? false
-    case .upload(let upload): !upload.source.hasPrefix("/")
+    case .upload(let upload): !upload.sources.allSatisfy { $0.hasPrefix("/") }
     case .step(let step):
       if case .program(_, let directory) = step.action {
         directory?.hasPrefix("/") != true
@@ -31,9 +31,7 @@ extension TransferRequest {
       case .stream: break
       }
       request.work = .download(download)
-    case .upload(var upload):
-      upload.source = absolute(upload.source)
-      request.work = .upload(upload)
+    case .upload(let upload): request.work = .upload(upload.mappingPaths(absolute))
     case .step(var step):
       guard case .program(let arguments, let path) = step.action else { break }
       step.action = .program(arguments, directory: path.map(absolute) ?? directory)
@@ -46,7 +44,7 @@ extension TransferRequest {
   package func checkPaths() throws(TransferError) {
     switch work {
     case .download(let download): try download.checkPaths()
-    case .upload(let upload): try upload.source.checkPath()
+    case .upload(let upload): for path in upload.sources { try path.checkPath() }
     case .step(let step):
       if case .program(_, let directory?) = step.action { try directory.checkPath() }
     }

@@ -13,6 +13,14 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     /// The address is an object of an S3 store: `init(_:to:credentials:)` makes such a request. A
     /// file of more than 16 MiB is sent in parts, and continues with those that the store lacks.
     case s3 = "S3"
+    /// WebDAV (RFC 4918). Missing directories are made. The file goes to a temporary name beside
+    /// its own, and gets its own once the server has it whole. A source that ends with `/` is a
+    /// directory, which is made there without its content.
+    case webDAV = "WEBDAV"
+    /// PUT, which continues where it was interrupted if the server offers that
+    /// (draft-ietf-httpbis-resumable-upload): it is asked before a file of 8 MiB or more. Other
+    /// servers get a plain PUT. A precondition also makes it a plain PUT.
+    case resumable = "RESUMABLE"
   }
 
   /// What the server must have at the address, or it refuses the upload (RFC 9110, section 13.1).
@@ -70,10 +78,52 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     if let token = credentials?.sessionToken { fields.append("X-Amz-Security-Token", token) }
   }
 
+  /// An upload of a form with POST (RFC 7578).
+  /// - Parameter form: its parts, in order, with at least one file.
+  public init(form: [FormPart], to url: ResourceURL) {
+    self.init(form.lazy.compactMap(\.path).first ?? "", to: url)
+    (method, parts) = (.post, form)
+  }
+
+  /// The parts of a form, which is then sent instead of the file; `source` is its first file. With
+  /// PUT and POST only.
+  public var form: [FormPart] { parts ?? [] }
+  /// Nil for none.
+  package var parts: [FormPart]?
+
+  /// The files that are sent.
+  package var sources: [String] {
+    let files = form.compactMap(\.path)
+    return files.isEmpty ? [source] : files
+  }
+
+  /// The same upload, with each path changed.
+  package func mappingPaths(_ change: (String) -> String) -> UploadRequest {
+    var upload = self
+    upload.source = change(source)
+    upload.parts = parts?.map { part in
+      var part = part
+      part.path = part.path.map(change)
+      return part
+    }
+    return upload
+  }
+
   /// Whether a second attempt has the same effect as the first one (RFC 9110, section 9.2.2). The
   /// field that makes a POST safe to repeat is a convention of many servers.
   package var isIdempotent: Bool { method != .post || fields["Idempotency-Key"] != nil }
 
   /// Whether an interrupted upload continues with the bytes that the server has.
-  package var resumes: Bool { method == .tus || method == .s3 }
+  package var resumes: Bool { [.tus, .s3, .resumable].contains(method) }
+
+  /// Whether a later run needs what this one stored: to continue, or to tidy up on the server.
+  package var keepsRecord: Bool { resumes || method == .webDAV && !isDirectory }
+
+  /// As `keepsRecord`, for a file of this length in bytes.
+  package func keepsRecord(of length: Int64) -> Bool {
+    keepsRecord && (method != .resumable || length >= ResumableMachine.smallest)
+  }
+
+  /// Whether it makes a directory, and sends nothing.
+  package var isDirectory: Bool { method == .webDAV && source.hasSuffix("/") }
 }

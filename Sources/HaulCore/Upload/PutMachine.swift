@@ -8,6 +8,7 @@ package struct PutMachine: UploadMachine {
   private let request: UploadRequest
   /// In bytes.
   private let length: Int64
+  private let form: FormBody?
   private let isAttended: Bool
   private var state = State.waiting
   private var url: ResourceURL
@@ -21,12 +22,15 @@ package struct PutMachine: UploadMachine {
 
   /// - Parameters:
   ///   - length: of the file, in bytes.
+  ///   - form: is sent instead of the file.
   ///   - hasRun: whether an earlier run may have sent it.
   package init(
-    _ request: UploadRequest, length: Int64, hasRun: Bool, isAttended: Bool, now: Instant
+    _ request: UploadRequest, length: Int64, form: FormBody? = nil, hasRun: Bool,
+    isAttended: Bool, now: Instant
   ) {
     self.request = request
-    self.length = length
+    self.length = form?.length ?? length
+    self.form = form
     self.isAttended = isAttended
     mayHaveArrived = hasRun
     url = request.url
@@ -69,7 +73,14 @@ package struct PutMachine: UploadMachine {
     case .absent: fields.append("If-None-Match", "*")
     case .entityTag(let tag): fields.append("If-Match", tag)
     }
-    return [.send(UploadMessage(request.method.rawValue, url, fields: fields, range: 0..<length))]
+    var message = UploadMessage(
+      request.method.rawValue, url, fields: fields, range: form == nil ? 0..<length : nil)
+    if let form {
+      message.pieces = form.pieces
+      message.fields.remove("Content-Type")
+      message.fields.append("Content-Type", form.contentType)
+    }
+    return [.send(message)]
   }
 
   /// Handles the answer to HEAD. A server that does not answer it may still know the condition that

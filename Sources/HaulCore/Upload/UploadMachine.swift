@@ -81,6 +81,8 @@ package struct UploadMessage: Sendable, Hashable {
   package var part = 0
   /// How it is signed; nil if it is not.
   package var signing: S3Signing?
+  /// The body of a form; nil for none.
+  package var pieces: [UploadPiece]?
 
   package init(
     _ method: String, _ url: ResourceURL, fields: HeaderFields, range: ByteRange? = nil
@@ -93,7 +95,7 @@ package struct UploadMessage: Sendable, Hashable {
 
   /// Whether the server may need minutes to answer: it checks, copies or joins what it was sent.
   package var takesLong: Bool {
-    range.map { !$0.isEmpty } ?? false || body != nil || method == "MOVE"
+    range.map { !$0.isEmpty } ?? false || pieces != nil || body != nil || method == "MOVE"
   }
 }
 
@@ -119,9 +121,15 @@ package struct UploadRecord: Sendable, Hashable, Codable {
     }
   }
 
-  package init(address: String, source: SourceIdentity, s3: S3? = nil) {
+  /// The version of the protocol, if it has several.
+  package var version: Int?
+
+  package init(
+    address: String, source: SourceIdentity, s3: S3? = nil, version: Int? = nil
+  ) {
     self.address = address
     self.source = source
     self.s3 = s3
+    self.version = version
   }
 }

@@ -53,6 +53,12 @@ package final class UploadRecordFile: Sendable {
     }
   }
 
+  /// Forgets the record.
+  package func clear() {
+    // One that stays is of an upload that the server no longer has; the next run finds that out.
+    try? lock.file.truncate(to: 0)
+  }
+
   /// Deletes the file, and closes it.
   package func remove() {
     // One that stays is ignored: the server no longer has its upload, or has it whole.

@@ -10,26 +10,42 @@ package import HaulCore
 package final class UploadSource: Sendable {
   /// What it was when it was opened.
   package let identity: SourceIdentity
-  private let file: any DiskFile
+  /// Nil for a directory, which has no bytes to read.
+  private let file: (any DiskFile)?
   private let directory: any DiskDirectory
   private let name: String
   private let path: String
 
   /// Opens the file, following symbolic links.
+  /// - Parameter isDirectory: whether it must be a directory; its content is not read.
   /// - Throws: `source-unreadable`, `not-a-regular-file`.
-  package init(_ path: String, on disk: any Disk) throws(TransferError) {
+  package init(
+    _ path: String, isDirectory: Bool = false, on disk: any Disk
+  ) throws(TransferError) {
     self.path = path
     let found = try Self.mappingSource(path) { () throws(DiskError) in
-      try Self.find(path, on: disk)
+      try Self.find(isDirectory ? path.withoutSlash : path, on: disk)
+    }
+    if isDirectory {
+      guard found.status.kind == .directory else {
+        throw TransferError(.notARegularFile, "\(Printable.text(path)) is no directory")
+      }
+      var status = found.status
+      status.size = 0
+      (directory, name, file, identity) = (
+        found.directory, found.name, nil, SourceIdentity(status)
+      )
+      return
     }
     guard found.status.kind == .regular else {
       let kind = found.status.kind == .directory ? "a directory" : "a device, a socket or a FIFO"
       throw TransferError(.notARegularFile, "\(Printable.text(path)) is \(kind); give a file")
     }
     (directory, name) = (found.directory, found.name)
-    file = try Self.mappingSource(path) { [directory, name] () throws(DiskError) in
+    let file = try Self.mappingSource(path) { [directory, name] () throws(DiskError) in
       try directory.open(name, writing: false)
     }
+    self.file = file
     do throws(DiskError) {
       identity = SourceIdentity(try file.status())
     } catch {
@@ -39,11 +55,12 @@ package final class UploadSource: Sendable {
   }
 
   /// Closes the file.
-  package func close() { file.close() }
+  package func close() { file?.close() }
 
   /// The bytes at this offset: as many as asked for, because the file is known to have them.
   /// - Throws: `source-changed` if it has become shorter, `source-unreadable`.
   package func read(_ count: Int, at offset: Int64) throws(TransferError) -> [UInt8] {
+    guard let file else { throw TransferError(.internal, "a directory has no bytes") }
     do {
       return try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
         while initialized < count {
@@ -70,6 +87,7 @@ package final class UploadSource: Sendable {
   /// Looks at the file again, open and under its path.
   /// - Throws: `source-changed`, `source-unreadable`.
   package func check() throws(TransferError) {
+    guard let file else { return }
     let (open, named) = try Self.mappingSource(path) { () throws(DiskError) in
       (try file.status(), try directory.status(of: name))
     }
@@ -115,5 +133,14 @@ package final class UploadSource: Sendable {
       .sourceUnreadable,
       error.errno == ENOENT || error.errno == ENOTDIR
         ? "there is no file \(name)" : "cannot read \(name): \(SystemError.text(error.errno))")
+  }
+}
+
+extension String {
+  /// Without the slashes at its end; the root stays.
+  fileprivate var withoutSlash: String {
+    var path = self[...]
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return String(path)
   }
 }

@@ -8,7 +8,7 @@ extension SendRequest {
   init(
     _ message: UploadMessage, body: UploadBody?, allowInsecure: Bool, at wallSeconds: Double
   ) {
-    let length = message.range?.length ?? Int64(message.body?.count ?? 0)
+    let length = body?.length ?? Int64(message.body?.count ?? 0)
     let content: Body? = body ?? message.body.map { Bytes($0) }
     self.init(
       message.method, message.url, headers: message.fields, body: content, length: length,

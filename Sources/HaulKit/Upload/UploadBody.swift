@@ -1,13 +1,14 @@
 import HaulCore
 import HaulFiles
 
-/// Bytes of a file, read as fast as the connection takes them and the rate limits allow.
+/// Bytes of files and of the form around them, read as fast as the connection takes them and the
+/// rate limits allow.
 struct UploadBody: AsyncSequence, Sendable {
   typealias Element = any ByteChunk
   typealias Failure = any Error
 
-  let source: UploadSource
-  let range: ByteRange
+  let sources: [UploadSource]
+  let pieces: [UploadPiece]
   /// The number of the part.
   let part: Int
   let context: RunContext
@@ -18,19 +19,21 @@ struct UploadBody: AsyncSequence, Sendable {
 
   struct AsyncIterator: AsyncIteratorProtocol {
     let body: UploadBody
-    private var offset: Int64
+    private var piece = 0
+    /// In the piece.
+    private var offset: Int64 = 0
 
-    init(_ body: UploadBody) {
-      self.body = body
-      offset = body.range.lowerBound
-    }
+    init(_ body: UploadBody) { self.body = body }
 
     mutating func next() async throws -> (any ByteChunk)? {
-      let rest = body.range.upperBound - offset
-      guard rest > 0 else { return nil }
+      while piece < body.pieces.count, offset == body.pieces[piece].length {
+        (piece, offset) = (piece + 1, 0)
+      }
+      guard piece < body.pieces.count else { return nil }
+      let rest = body.pieces[piece].length - offset
       body.progress.beginRead(body.part)
       let count = try await body.takeRate(upTo: Int(Swift.min(rest, Int64(UploadBody.chunkSize))))
-      let bytes = try await body.read(count, at: offset)
+      let bytes = try await body.read(count, of: body.pieces[piece], at: offset)
       offset += Int64(count)
       body.progress.take(count, of: body.part)
       return bytes
@@ -41,6 +44,9 @@ struct UploadBody: AsyncSequence, Sendable {
     }
   }
 
+  /// In bytes.
+  var length: Int64 { pieces.reduce(0) { $0 + $1.length } }
+
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
   /// How many bytes the rate limits allow, at least one; returns when they may be sent.
@@ -49,9 +55,15 @@ struct UploadBody: AsyncSequence, Sendable {
     return try await context.engine.take(upTo: count, for: context.id)
   }
 
-  private func read(_ count: Int, at offset: Int64) async throws(TransferError) -> [UInt8] {
-    try await context.engine.io.run { [source] () throws(TransferError) in
-      try source.read(count, at: offset)
+  private func read(
+    _ count: Int, of piece: UploadPiece, at offset: Int64
+  ) async throws(TransferError) -> [UInt8] {
+    switch piece {
+    case .bytes(let bytes): Array(bytes[Int(offset)..<(Int(offset) + count)])
+    case .file(let number, let range):
+      try await context.engine.io.run { [source = sources[number]] () throws(TransferError) in
+        try source.read(count, at: range.lowerBound + offset)
+      }
     }
   }
 }

@@ -10,25 +10,25 @@ struct UploadDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
-    let opened: (source: UploadSource, recordFile: UploadRecordFile?)
+    let opened: (sources: [UploadSource], recordFile: UploadRecordFile?)
     do throws(TransferError) {
       opened = try await engine.io.run { [request] () throws(TransferError) in
-        let source = try UploadSource(request.source, on: engine.disk)
+        let sources = try request.openSources(engine)
         do throws(TransferError) {
-          return (source, try request.recordFile(engine))
+          return (sources, try request.recordFile(engine, of: sources[0].identity.size))
         } catch {
-          source.close()
+          for source in sources { source.close() }
           throw error
         }
       }
     } catch {
       return .finished(TransferResult(state: .failed, error: error))
     }
-    let (source, recordFile) = opened
-    var run = UploadRun(self, source, recordFile, context)
+    let (sources, recordFile) = opened
+    var run = UploadRun(self, sources, recordFile, context)
     let end = await run.perform()
     // Nothing uses them any more.
-    source.close()
+    for source in sources { source.close() }
     if end.isFinal, !end.hasFailed, !run.leavesUpload {
       recordFile?.remove()
       engine.uploadRecords.withLockedValue { $0[context.id] = nil }
@@ -38,17 +38,32 @@ struct UploadDriver: TransferDriver {
     return end
   }
 
+  /// The form that is sent instead of a file; nil for none.
+  func form(of sources: [UploadSource], _ engine: Engine) -> FormBody? {
+    guard !request.form.isEmpty else { return nil }
+    var random = engine.random
+    return FormBody(request.form, lengths: sources.map(\.identity.size), using: &random)
+  }
+
   /// The machine of its protocol.
-  func machine(of source: SourceIdentity, _ engine: Engine) -> any UploadMachine {
+  func machine(
+    of source: SourceIdentity, _ form: FormBody?, _ engine: Engine
+  ) -> any UploadMachine {
     let now = engine.clock.now
     return switch request.method {
     case .put, .post:
       PutMachine(
-        request, length: source.size, hasRun: hasRun, isAttended: engine.isAttended, now: now)
+        request, length: source.size, form: form, hasRun: hasRun, isAttended: engine.isAttended,
+        now: now)
     case .tus:
       TusMachine(request, source: source, isAttended: engine.isAttended, now: now)
     case .s3:
       S3Machine(request, source: source, isAttended: engine.isAttended, now: now)
+    case .webDAV:
+      DAVMachine(request, source: source, isAttended: engine.isAttended, now: now)
+    case .resumable:
+      ResumableMachine(
+        request, source: source, hasRun: hasRun, isAttended: engine.isAttended, now: now)
     }
   }
 
@@ -79,19 +94,44 @@ struct UploadCleanupDriver: TransferDriver {
 }
 
 extension UploadRequest {
-  /// The record file, for a protocol that resumes.
-  func recordFile(_ engine: Engine) throws(TransferError) -> UploadRecordFile? {
-    guard resumes, let directory = engine.uploadDirectory else { return nil }
+  /// Opens its files, or none of them.
+  func openSources(_ engine: Engine) throws(TransferError) -> [UploadSource] {
+    guard form.isEmpty || method == .put || method == .post else {
+      throw TransferError(.notYetSupported, "a form is sent with PUT or POST")
+    }
+    var opened: [UploadSource] = []
+    do throws(TransferError) {
+      for path in sources {
+        opened.append(try UploadSource(path, isDirectory: isDirectory, on: engine.disk))
+      }
+    } catch {
+      for source in opened { source.close() }
+      throw error
+    }
+    return opened
+  }
+
+  /// The record file, for a protocol that needs one.
+  /// - Parameter length: of the file, in bytes, if it is known.
+  func recordFile(
+    _ engine: Engine, of length: Int64 = .max
+  ) throws(TransferError) -> UploadRecordFile? {
+    guard keepsRecord(of: length), let directory = engine.uploadDirectory else { return nil }
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 
   /// Tells the server that the upload is no longer wanted.
-  /// - Returns: whether its record is of no use any more. A tus server deletes the upload some day
+  /// - Returns: whether its record is of no use any more. Most servers delete the upload some day
   ///   without this too. A store keeps the parts, which cost money.
   func terminate(_ record: UploadRecord, _ engine: Engine) async -> Bool {
     let termination =
-      method == .s3
-      ? S3Machine.termination(of: record, self) : TusMachine.termination(of: record, self)
+      switch method {
+      case .put, .post: UploadMessage?.none
+      case .tus: TusMachine.termination(of: record, self)
+      case .s3: S3Machine.termination(of: record, self)
+      case .webDAV: DAVMachine.termination(of: record, self)
+      case .resumable: ResumableMachine.termination(of: record, self)
+      }
     guard let termination else { return true }
     let deadline = engine.clock.now + .seconds(5)
     let sending = Task(executorPreference: engine.soleExecutor) {

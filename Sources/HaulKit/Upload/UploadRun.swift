@@ -13,7 +13,9 @@ struct UploadRun: ~Copyable {
   }
 
   private let driver: UploadDriver
-  private let source: UploadSource
+  private let sources: [UploadSource]
+  /// Of all that is sent, in bytes.
+  private let length: Int64
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
   private let context: RunContext
@@ -48,19 +50,21 @@ struct UploadRun: ~Copyable {
   private var host: String { request.url.origin.authority }
 
   init(
-    _ driver: UploadDriver, _ source: UploadSource, _ recordFile: UploadRecordFile?,
+    _ driver: UploadDriver, _ sources: [UploadSource], _ recordFile: UploadRecordFile?,
     _ context: RunContext
   ) {
     self.driver = driver
-    self.source = source
+    self.sources = sources
+    let form = driver.form(of: sources, context.engine)
+    length = form?.length ?? sources[0].identity.size
     self.recordFile = recordFile
     self.context = context
     started = context.engine.clock.now
-    machine = driver.machine(of: source.identity, context.engine)
+    machine = driver.machine(of: sources[0].identity, form, context.engine)
     record =
       recordFile?.record
       ?? context.engine.uploadRecords.withLockedValue { [id = context.id] in $0[id] }
-    progress = UploadProgress(context, length: source.identity.size)
+    progress = UploadProgress(context, length: length)
     (messages, inbox) = AsyncStream.makeStream()
   }
 
@@ -131,7 +135,7 @@ struct UploadRun: ~Copyable {
   private mutating func begin() async {
     let (host, id) = (host, id)
     let now = engine.clock.now
-    let most = driver.maximumConnections(for: source.identity)
+    let most = driver.maximumConnections(for: sources[0].identity)
     let connections = engine.scheduler.update { scheduler in
       guard scheduler.pauseEnd(of: host).map({ $0 <= now }) ?? true else { return 0 }
       var granted = 0
@@ -170,21 +174,24 @@ struct UploadRun: ~Copyable {
     case .deleteRecord:
       record = nil
       engine.uploadRecords.withLockedValue { [id] in $0[id] = nil }
+      // It does not fail.
+      if let recordFile { try? await engine.io.run { recordFile.clear() } }
     case .reportAcknowledged(let bytes):
       if progress.sentInAll == 0 { reused = bytes }
       acknowledged = bytes
       progress.acknowledge(bytes)
     case .checkSource:
-      let source = source
+      let sources = sources
       do throws(TransferError) {
-        try await engine.io.run { () throws(TransferError) in try source.check() }
+        try await engine.io.run { () throws(TransferError) in
+          for source in sources { try source.check() }
+        }
         await handle(.sourceChecked(nil))
       } catch {
         await handle(.sourceChecked(error))
       }
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
     case .finish(.completed):
-      let length = source.identity.size
       engine.hub.emit(
         progress: TransferProgress(bytes: length, total: length, rate: averageRate), of: id,
         context.identity)
@@ -216,11 +223,11 @@ struct UploadRun: ~Copyable {
     }
     let (stop, part) = (StopSignal(), message.part)
     stops[part] = stop
-    progress.begin(
-      part, count: message.range?.length ?? 0, takesLong: message.takesLong, stop)
-    let body = message.range.map {
-      UploadBody(source: source, range: $0, part: part, context: context, progress: progress)
+    let pieces = message.pieces ?? message.range.map { [.file(0, $0)] }
+    let body = pieces.map {
+      UploadBody(sources: sources, pieces: $0, part: part, context: context, progress: progress)
     }
+    progress.begin(part, count: body?.length ?? 0, takesLong: message.takesLong, stop)
     let outgoing = SendRequest(
       message, body: body, allowInsecure: request.allowInsecure, at: engine.clock.wallSeconds)
     helpers.append { [engine, inbox, progress, outgoing] in
@@ -245,7 +252,7 @@ struct UploadRun: ~Copyable {
     guard stopOrder == nil else { return }
     let stop = StopSignal()
     stops[part] = stop
-    helpers.append { [engine, inbox, source] in
+    helpers.append { [engine, inbox, source = sources[0]] in
       var digest = IncrementalDigest(algorithms)
       var rest = range
       do throws(TransferError) {
@@ -302,7 +309,7 @@ struct UploadRun: ~Copyable {
     error: TransferError? = nil
   ) -> TransferResult {
     TransferResult(
-      state: state, bytes: state == .completed ? source.identity.size : acknowledged,
+      state: state, bytes: state == .completed ? length : acknowledged,
       fetched: progress.sentInAll, reused: reused, duration: engine.clock.now - started,
       verified: verified,
       error: error)

@@ -7,6 +7,7 @@ struct StoredUpload: Codable, Hashable {
   var method: String?
   /// `*` for no resource, or an entity tag; nil for no condition.
   var precondition: String?
+  var form: [FormPart]?
   var rateLimit: Int64?
   var allowInsecure: Bool?
   var retries: Int?
@@ -28,6 +29,7 @@ struct StoredUpload: Codable, Hashable {
       case .absent: "*"
       case .entityTag(let tag): tag
       }
+    form = upload.parts
     rateLimit = upload.rateLimit
     allowInsecure = nilIfEqual(upload.allowInsecure, to: false)
     retries = nilIfEqual(upload.retry.retries, to: Missing.retries)
@@ -48,6 +50,7 @@ struct StoredUpload: Codable, Hashable {
       upload.method = known
     }
     upload.precondition = precondition.map { $0 == "*" ? .absent : .entityTag($0) } ?? .none
+    upload.parts = form
     upload.rateLimit = rateLimit
     upload.allowInsecure = allowInsecure ?? false
     upload.retry.retries = retries ?? Missing.retries

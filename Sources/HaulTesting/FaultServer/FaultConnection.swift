@@ -132,6 +132,7 @@ final class FaultConnection: ChannelInboundHandler {
       let (how, outcome): (Fault.Ending, RequestRecord.Outcome) =
         upload.then == .reset ? (.reset, .reset) : (.close, .closed)
       if let accepted = request.accepted {
+        state.abandoned(accepted)
         state.ended(accepted.number, path: accepted.resource.path, outcome)
       }
       request.isAnswered = true
@@ -163,6 +164,9 @@ final class FaultConnection: ChannelInboundHandler {
   func channelInactive(context: ChannelHandlerContext) {
     phase = .ending
     whenWritten = nil
+    if let incoming, !incoming.isAnswered, let accepted = incoming.accepted {
+      state.abandoned(accepted)
+    }
     finish(.abandoned)
     context.fireChannelInactive()
   }
@@ -194,9 +198,12 @@ final class FaultConnection: ChannelInboundHandler {
       let answer = FaultControl.simple(404, "no such resource\n", hasBody: head.method != .HEAD)
       return Current(path: "", cursor: ResponseCursor(answer, allocator: allocator))
     }
+    // A request that a fault answers has no effect; one whose answer is only lost has.
+    let serviceAnswer = taken.actions.contains(where: \.replacesAnswer) ? nil : state.serve(taken)
     var answer = ResponsePlanner(
       resource: taken.resource, actions: taken.actions, request: taken.facts, now: now(),
-      port: context.channel.localAddress?.port ?? 0, keepsAlive: head.isKeepAlive
+      port: context.channel.localAddress?.port ?? 0, keepsAlive: head.isKeepAlive,
+      serviceAnswer: serviceAnswer
     ).answer()
     if case .http2 = wire { answer.dropChunks() }
     state.answered(taken.number, status: answer.status)

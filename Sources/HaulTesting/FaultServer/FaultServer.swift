@@ -154,6 +154,9 @@ extension FaultServer {
     }
   }
 
+  /// The files that a server of uploads has below its path.
+  package func files(below path: String) -> [String: [UInt8]] { state.files(below: path) }
+
   package func resetStatistics() { state.resetStatistics() }
 }
 

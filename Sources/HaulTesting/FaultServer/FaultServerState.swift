@@ -23,10 +23,12 @@ final class FaultServerState: Sendable {
     var requests = 0
     /// The number of requests that each fault has matched.
     var matched: [Int]
+    var uploads: (any UploadServer)?
 
     init(_ resource: FaultScript.Resource) {
       self.resource = resource
       matched = resource.faults.map { _ in 0 }
+      uploads = resource.service?.server(at: resource.path)
     }
   }
 
@@ -132,14 +134,15 @@ extension FaultServerState {
         RequestRecord(
           number: number, method: method, path: path, target: target, headers: headers,
           connection: connection, version: version))
-      guard var entry = values.entries[path] else { return nil }
+      let key = values.resourcePath(of: path)
+      guard var entry = values.entries[key] else { return nil }
       entry.requests += 1
       let facts = RequestFacts(
         method: method, headers: headers, number: entry.requests,
-        othersInProgress: values.snapshot.inProgress(path))
+        othersInProgress: values.snapshot.inProgress(key))
       let actions = entry.takeActions(facts)
-      values.entries[path] = entry
-      values.snapshot.change(path) { counters in
+      values.entries[key] = entry
+      values.snapshot.change(key) { counters in
         counters.requests += 1
         counters.inProgress += 1
         counters.maximumInProgress = max(counters.maximumInProgress, counters.inProgress)
@@ -157,6 +160,27 @@ extension FaultServerState {
         record.body += bytes.prefix(max(0, Self.largestKeptBody - record.body.count))
       }
     }
+  }
+
+  /// Lets a server of uploads handle a whole request; nil for any other resource.
+  func serve(_ accepted: AcceptedRequest) -> ServiceAnswer? {
+    change { values in
+      guard let request = values.request(accepted.number) else { return nil }
+      return values.entries[accepted.resource.path]?.uploads?.answer(to: request)
+    }
+  }
+
+  /// Lets a server of uploads take note of a request that ended in the middle of its body.
+  func abandoned(_ accepted: AcceptedRequest) {
+    change { values in
+      guard let request = values.request(accepted.number) else { return }
+      values.entries[accepted.resource.path]?.uploads?.abandoned(request)
+    }
+  }
+
+  /// The files below the path of a server of uploads, by path.
+  func files(below path: String) -> [String: [UInt8]] {
+    values.withLockedValue { $0.entries[path]?.uploads?.files ?? [:] }
   }
 
   private static let largestKeptBody = 16 << 20
@@ -240,6 +264,20 @@ extension FaultServerState.Values {
     let index = number - firstNumber
     guard snapshot.requests.indices.contains(index) else { return }
     body(&snapshot.requests[index])
+  }
+}
+
+extension FaultServerState.Values {
+  /// The resource that a path belongs to: its own, or else the directory that takes uploads.
+  fileprivate func resourcePath(of path: String) -> String {
+    if entries[path] != nil { return path }
+    return entries.values.first { $0.uploads != nil && path.hasPrefix($0.resource.path) }?
+      .resource.path ?? path
+  }
+
+  fileprivate func request(_ number: Int) -> RequestRecord? {
+    let index = number - firstNumber
+    return snapshot.requests.indices.contains(index) ? snapshot.requests[index] : nil
   }
 }
 

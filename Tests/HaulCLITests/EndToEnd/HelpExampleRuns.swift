@@ -8,8 +8,8 @@ import Testing
 struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
-    "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/import", "/uploads/",
-    "/bucket/movies/movie.mkv",
+    "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/backup/photos/c.jpg", "/import",
+    "/uploads/", "/bucket/movies/movie.mkv", "/photo-form",
   ]
 
   /// The lines below "Examples:" of each command.
@@ -68,13 +68,18 @@ struct HelpExampleRuns {
         let sent = requests.last { $0.path == path && $0.bodyReceived > 0 }
         #expect(sent?.body == Array(name.utf8), "\(path)")
       }
+      let form = requests.last { $0.path == "/photo-form" }
+      #expect(form?.header("Content-Type")?.hasPrefix("multipart/form-data") == true)
+      let moved = fixture.work.server.files(below: "/dav/")
+      #expect(moved == ["/dav/films/movie.mkv": Array("movie.mkv".utf8)])
     }
   }
 
   /// The addresses of uploads, and the files that they get; the content of each is its name.
   private static let uploads = [
     "/files/report.pdf": "report.pdf", "/photos/a.jpg": "a.jpg", "/photos/b.jpg": "b.jpg",
-    "/import": "data.csv", "/uploads/": "movie.mkv", "/bucket/movies/movie.mkv": "movie.mkv",
+    "/backup/photos/c.jpg": "photos/c.jpg", "/import": "data.csv", "/uploads/": "movie.mkv",
+    "/bucket/movies/movie.mkv": "movie.mkv",
   ]
 
   /// The S3 store, which takes any access key.
@@ -87,8 +92,11 @@ struct HelpExampleRuns {
 
   /// The files to upload, and a server that takes them: one address speaks just enough of tus.
   private func prepareUploads(_ fixture: DaemonFixture) throws {
+    try FileManager.default.createDirectory(
+      atPath: fixture.work.path("photos"), withIntermediateDirectories: false)
     for name in Set(Self.uploads.values) { try fixture.write(name, to: name) }
     let server = fixture.work.server
+    server.add(FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV })
     server.setFaults("/files/report.pdf", [Fault(.status(404), when: .init(method: "HEAD"))])
     let offered = ["Tus-Version: 1.0.0", "Tus-Extension: creation"]
     server.setFaults(

@@ -75,6 +75,104 @@ import Testing
     }
   }
 
+  @Test("by WebDAV, files arrive in a directory that is made, and nothing else is left there")
+  func webDAV() async throws {
+    let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
+    try await CommandFixture.with([collection]) { fixture in
+      for name in ["f.bin", "g.bin"] {
+        try Data(Self.content).write(to: URL(filePath: fixture.path(name)))
+      }
+      let address = "dav+\(fixture.server.url("/dav/new/"))"
+      let result = try await fixture.haul(["put", "--json", "f.bin", "g.bin", address])
+      #expect(result.status == 0, "\(result.errors)")
+      let files = fixture.server.files(below: "/dav/")
+      #expect(files == ["/dav/new/f.bin": Self.content, "/dav/new/g.bin": Self.content])
+      let again = try await fixture.haul(["put", "--if-exists", "fail", "f.bin", address])
+      #expect(again.status == 1)
+      #expect(again.errors.contains("the server has a file there already"))
+    }
+  }
+
+  @Test("a large file resumes where the server offers that, also after a kill")
+  func resumable() async throws {
+    let resource = FaultScript.Resource("/up/", length: 0).with {
+      $0.service = .resumable
+      // The rest of the file is not read.
+      $0.faults = [
+        Fault(
+          .upload(after: 1, then: .stopReading), when: .init(method: "PATCH", skip: 1, times: 1))
+      ]
+    }
+    try await CommandFixture.with([resource]) { fixture in
+      let content = SeededContent(seed: 3).bytes(at: 0, count: 9 << 20)
+      try Data(content).write(to: URL(filePath: fixture.path("f.bin")))
+      let arguments = ["put", "--json", "f.bin", fixture.server.url("/up/")]
+      // So slowly that the rest cannot wait in the connection when the program dies.
+      let run = try await CommandRun(
+        arguments + ["--limit-rate", "4M"], in: fixture.directory)
+      try await fixture.server.waitUntil {
+        $0.requests.filter { $0.method == "PATCH" && $0.bodyReceived > 0 }.count == 2
+      }
+      run.send(SIGKILL)
+      _ = await run.end()
+      let result = try await fixture.haul(arguments)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(fixture.server.files(below: "/up/") == ["/up/f.bin": content])
+      let end = try #require(try result.events().finished.first)
+      #expect(end["reused"]?.double.map { $0 >= 6 * 1_048_576 } == true, "\(end)")
+    }
+  }
+
+  @Test("a form is sent with its fields and files, once")
+  func form() async throws {
+    try await with { fixture in
+      let result = try await fixture.haul(
+        [
+          "put", "--json", "--form", "a=@f.bin", "--field", "n=é", "--form", "b=@g.bin",
+          fixture.server.url("/f.bin"),
+        ])
+      #expect(result.status == 0, "\(result.errors)")
+      let request = try #require(fixture.server.snapshot.requests.first)
+      #expect(request.method == "POST")
+      #expect(request.header("Content-Length") == "\(request.bodyReceived)")
+      let end = try #require(try result.events().finished.first)
+      #expect(end["bytes"] == .integer(request.bodyReceived))
+      let text = String(decoding: request.body.prefix(200), as: UTF8.self)
+      #expect(text.contains("name=\"n\"\r\n\r\né\r\n--haul-"))
+    }
+  }
+
+  @Test("a directory goes with all that is in it; a symbolic link in it is refused")
+  func directory() async throws {
+    let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
+    try await CommandFixture.with([collection]) { fixture in
+      for directory in ["d/a b", "d/e"] {
+        try FileManager.default.createDirectory(
+          atPath: fixture.path(directory), withIntermediateDirectories: true)
+      }
+      for name in ["d/f", "d/a b/ü"] {
+        try Data(Self.content).write(to: URL(filePath: fixture.path(name)))
+      }
+      let address = "dav+\(fixture.server.url("/dav/"))"
+      let result = try await fixture.haul(["put", "--json", "d", address])
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try result.events().finished.count == 3)
+      #expect(
+        fixture.server.files(below: "/dav/") == [
+          "/dav/d/f": Self.content, "/dav/d/a%20b/%C3%BC": Self.content,
+        ])
+      let made = fixture.server.snapshot.requests.filter { $0.method == "MKCOL" }.map(\.path)
+      #expect(made.contains("/dav/d/e/"))
+      try FileManager.default.createSymbolicLink(
+        atPath: fixture.path("d/link"), withDestinationPath: "f")
+      let count = fixture.server.snapshot.requests.count
+      let refused = try await fixture.haul(["put", "d/", address])
+      #expect(refused.status == 2)
+      #expect(refused.errors.contains("d/link is a symbolic link"))
+      #expect(fixture.server.snapshot.requests.count == count)
+    }
+  }
+
   @Test("a password of the address is sent and never shown")
   func secret() async throws {
     try await with(Fault(.status(403))) { fixture in

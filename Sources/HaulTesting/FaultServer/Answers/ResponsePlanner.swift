@@ -7,6 +7,8 @@ struct ResponsePlanner {
   let now: Int64
   let port: Int
   let keepsAlive: Bool
+  /// The answer of a server of uploads, which faults may still change.
+  let serviceAnswer: ServiceAnswer?
 
   func answer() -> Answer {
     var view = CompliantResponse.View(resource)
@@ -14,6 +16,10 @@ struct ResponsePlanner {
     var draft = CompliantResponse(
       resource: resource, view: view, request: request, now: now, port: port
     ).draft()
+    if let serviceAnswer {
+      draft.replace(status: serviceAnswer.status, headers: serviceAnswer.headers)
+      draft.payload = .bytes(serviceAnswer.body)
+    }
     draft.pace = resource.rate.map(Pacer.Pace.rate)
     for action in actions { draft.apply(action, now: now) }
     if request.method == "HEAD" { draft.hasNoBody = true }

@@ -139,6 +139,14 @@ extension Fault {
 }
 
 extension Fault.Action {
+  /// Whether the answer is another one than that of the resource.
+  var replacesAnswer: Bool {
+    switch self {
+    case .respond, .redirect, .retryLater, .raw: true
+    default: false
+    }
+  }
+
   package static func reset(after bytes: Int64) -> Self { .cut(how: .reset, after: bytes) }
   package static func close(after bytes: Int64) -> Self { .cut(how: .close, after: bytes) }
   /// Holds the response after so many body bytes until the test releases it.

@@ -19,6 +19,13 @@ public struct FaultScript: Codable, Hashable, Sendable {
       case absent
     }
 
+    /// The protocol by which it takes files.
+    package enum UploadService: String, Codable, Hashable, Sendable {
+      case webDAV
+      /// draft-ietf-httpbis-resumable-upload, in its newest version for tests and in an older one.
+      case resumable, resumable6
+    }
+
     package struct Redirect: Codable, Hashable, Sendable {
       package var status: Int
       /// `{port}` is replaced by the server's own port.
@@ -54,6 +61,8 @@ public struct FaultScript: Codable, Hashable, Sendable {
     public var rate: Int64?
     /// Answers every request with this instead of content.
     package var redirect: Redirect?
+    /// Keeps what is uploaded below the path, which then ends with `/`.
+    package var service: UploadService?
     /// The faults; none by default.
     public var faults: [Fault]
 
@@ -94,7 +103,7 @@ public struct FaultScript: Codable, Hashable, Sendable {
 extension FaultScript.Resource: Codable {
   private enum Key: String, CodingKey {
     case path, seed, length, entityTag, lastModified, dateOffset, contentType
-    case contentDisposition, headers, acceptRanges, rate, redirect, faults
+    case contentDisposition, headers, acceptRanges, rate, redirect, service, faults
   }
 
   /// A missing key keeps the default; with `null`, the field is not sent.
@@ -115,6 +124,7 @@ extension FaultScript.Resource: Codable {
     try nullable(.contentDisposition, &contentDisposition)
     try nullable(.rate, &rate)
     try nullable(.redirect, &redirect)
+    try nullable(.service, &service)
     headers = try values.decodeIfPresent([String].self, forKey: .headers) ?? []
     acceptRanges = try values.decodeIfPresent(AcceptRanges.self, forKey: .acceptRanges) ?? .bytes
   }
@@ -134,6 +144,7 @@ extension FaultScript.Resource: Codable {
     try values.encode(acceptRanges, forKey: .acceptRanges)
     try values.encode(rate, forKey: .rate)
     try values.encode(redirect, forKey: .redirect)
+    try values.encode(service, forKey: .service)
     try values.encode(faults, forKey: .faults)
   }
 }

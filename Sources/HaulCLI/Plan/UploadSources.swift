@@ -1,0 +1,90 @@
+import HaulCore
+
+/// The files that `haul put` sends: those of its arguments, and those in its directories.
+struct UploadSources {
+  /// A file, or a directory to make.
+  struct Source {
+    var path: String
+    /// Below the address, its own name last.
+    var names: [String]
+    var isDirectory = false
+  }
+
+  private let arguments: ArraySlice<String>
+  private let sources: CommandSources
+
+  init(_ arguments: ArraySlice<String>, _ sources: CommandSources) {
+    self.arguments = arguments
+    self.sources = sources
+  }
+
+  /// - Throws: for a directory that cannot be sent that way, or not as a whole.
+  func all(
+    by method: UploadRequest.Method, in url: ResourceURL
+  ) throws(UsageError) -> [Source] {
+    var all: [Source] = []
+    for argument in arguments {
+      guard let tree = try sources.tree(argument) else {
+        all.append(Source(path: argument, names: [Self.name(of: argument)]))
+        continue
+      }
+      guard method.namesFile, url.path.hasSuffix("/") else {
+        throw UsageError(
+          "\(argument) is a directory: it needs an address that ends with '/', and PUT or WebDAV")
+      }
+      let files = files(of: tree, below: argument).filter { !$0.isDirectory || method == .webDAV }
+      guard !files.isEmpty else { throw UsageError("\(argument): there is no file in it") }
+      all += files
+    }
+    return all
+  }
+
+  /// Without a slash at its end, the directory keeps its name; with one, only its content is sent.
+  private func files(of tree: UploadTree, below directory: String) -> [Source] {
+    let name = directory.hasSuffix("/") ? "" : Self.name(of: directory)
+    let above = ["", ".", ".."].contains(name) ? [] : [name]
+    let start = directory.hasSuffix("/") ? directory : directory + "/"
+    return tree.entries.map { entry in
+      // With a slash at its end, as `UploadRequest` wants a directory.
+      let end = entry.isDirectory ? [""] : []
+      return Source(
+        path: start + (entry.names + end).joined(separator: "/"), names: above + entry.names + end,
+        isDirectory: entry.isDirectory)
+    }
+  }
+
+  private static func name(of path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? ""
+  }
+}
+
+extension UploadSources.Source {
+  /// The address of a source in a collection, each name percent-encoded; the query stays.
+  func address(in url: ResourceURL) throws(UsageError) -> ResourceURL {
+    guard let first = names.first, !["", ".", ".."].contains(first) else {
+      throw UsageError("\(path): that names no file")
+    }
+    let encoded = names.map { name in
+      name.utf8.map { byte in
+        Self.isUnreserved(byte) ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
+      }.joined()
+    }
+    let query = url.pathAndQuery.drop { $0 != "?" }
+    do {
+      return try url.resolving("./" + encoded.joined(separator: "/") + query)
+        .adoptingCredentials(of: url)
+    } catch {
+      throw UsageError("\(path): \(error.message)")
+    }
+  }
+
+  /// RFC 3986, section 2.3.
+  private static func isUnreserved(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "-._~".utf8.contains(byte)
+    }
+  }
+}

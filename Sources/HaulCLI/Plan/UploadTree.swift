@@ -1,0 +1,19 @@
+/// What a directory contains, for an upload.
+package struct UploadTree: Hashable, Sendable {
+  package struct Entry: Hashable, Sendable {
+    /// The names from the directory down, its own last.
+    package var names: [String]
+    /// Otherwise it is a file. Only empty directories are listed.
+    package var isDirectory = false
+
+    package init(_ names: [String], isDirectory: Bool = false) {
+      self.names = names
+      self.isDirectory = isDirectory
+    }
+  }
+
+  /// Sorted by name, each directory at its place.
+  package var entries: [Entry]
+
+  package init(_ entries: [Entry]) { self.entries = entries }
+}

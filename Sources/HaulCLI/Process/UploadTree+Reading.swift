@@ -1,0 +1,49 @@
+import FoundationEssentials
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+extension UploadTree {
+  /// Lists a directory and those below it.
+  ///
+  /// A symbolic link in it is refused: what it names may be outside, or the directory itself.
+  /// - Returns: nil if the path is not a directory; what it is shows when it is opened.
+  static func read(_ path: String) throws(UsageError) -> UploadTree? {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    var tree = UploadTree([])
+    try tree.add(path, [])
+    return tree
+  }
+
+  private mutating func add(_ path: String, _ names: [String]) throws(UsageError) {
+    let found: [String]
+    do {
+      found = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+    } catch {
+      throw UsageError("cannot read the directory \(path)")
+    }
+    if found.isEmpty, !names.isEmpty { entries.append(Entry(names, isDirectory: true)) }
+    for name in found {
+      let below = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+      var status = stat()
+      guard lstat(below, &status) == 0 else {
+        throw UsageError("cannot read \(below): \(SystemError.text(errno))")
+      }
+      switch status.st_mode & S_IFMT {
+      case S_IFREG: entries.append(Entry(names + [name]))
+      case S_IFDIR: try add(below, names + [name])
+      case S_IFLNK:
+        throw UsageError(
+          "\(below) is a symbolic link; in a directory, put uploads only files")
+      default:
+        throw UsageError(
+          "\(below) is a device, a socket or a FIFO; in a directory, put uploads only files")
+      }
+    }
+  }
+}

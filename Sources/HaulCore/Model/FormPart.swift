@@ -1,0 +1,29 @@
+/// One part of a form (RFC 7578).
+public struct FormPart: Sendable, Hashable, Codable {
+  /// What the part contains.
+  public enum Content: Sendable, Hashable, Codable {
+    /// The value of a field, sent as UTF-8.
+    case text(String)
+    /// The file at this path, with the last name of the path.
+    case file(String)
+  }
+
+  /// The name of the field.
+  public var name: String
+  /// What it contains.
+  public var content: Content
+
+  /// A part of a form.
+  public init(_ name: String, _ content: Content) {
+    self.name = name
+    self.content = content
+  }
+
+  /// The path of its file; nil, and not settable, for a text.
+  var path: String? {
+    get { if case .file(let path) = content { path } else { nil } }
+    set {
+      if path != nil, let newValue { content = .file(newValue) }
+    }
+  }
+}

@@ -1,0 +1,340 @@
+/// Decides everything about one upload with PUT that resumes if the server offers it
+/// (draft-ietf-httpbis-resumable-upload). The server is asked first; one that does not offer it
+/// gets a plain PUT, which `PutMachine` decides about.
+///
+/// The upload is created empty, and its address is stored before the first byte goes out.
+package struct ResumableMachine: UploadMachine {
+  private enum State: Sendable {
+    case waiting, discovering, creating, storing, asking, appending, checking, done
+  }
+
+  private let request: UploadRequest
+  private let source: SourceIdentity
+  private let hasRun: Bool
+  private let isAttended: Bool
+  private var state = State.waiting
+  /// Decides instead, once the server is known not to resume.
+  private var plain: PutMachine?
+  /// The version of the draft that both sides speak (`Upload-Draft-Interop-Version`).
+  private var version = Self.versions[0]
+  private var limit: UploadLimit?
+  private var record: UploadRecord?
+  private var url: ResourceURL
+  /// The bytes that the server has.
+  private var offset: Int64 = 0
+  /// The bytes that it may have at most: those that were sent to it, or all after a crash.
+  private var mostSent: Int64 = 0
+  /// The end of the range that is being sent.
+  private var end: Int64 = 0
+  /// Whether the request with the last byte was answered with a success.
+  private var isAccepted = false
+  /// What the server had before a request whose answer does not say what it has now.
+  private var offsetBefore: Int64?
+  private var offsetAtLastFailure: Int64 = 0
+  private var retry: RetryState
+  private var hasAnswered = false
+  private var hasStartedOver = false
+  package var hostHealth = HostHealth()
+
+  /// In the order in which the server is asked.
+  private static let versions = [8, 6]
+  /// Smaller files, in bytes, are sent with plain PUT, without asking.
+  package static let smallest: Int64 = 8 << 20
+
+  /// - Parameter hasRun: whether an earlier run may have sent the file.
+  package init(
+    _ request: UploadRequest, source: SourceIdentity, hasRun: Bool, isAttended: Bool, now: Instant
+  ) {
+    self.request = request
+    self.source = source
+    self.hasRun = hasRun
+    self.isAttended = isAttended
+    url = request.url
+    retry = RetryState(request.retry, startedAt: now)
+  }
+
+  package mutating func handle(
+    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    if plain != nil {
+      plain?.hostHealth = hostHealth
+      return plain?.handle(event, at: now, using: &rng) ?? []
+    }
+    switch (state, event) {
+    case (.waiting, .start(let stored, _)):
+      return start(stored) ?? fallBack(at: now, using: &rng)
+    case (.storing, .stored(nil)): return append()
+    case (.storing, .stored(let error?)): return finish(.failed(error))
+    case (.checking, .sourceChecked(let error)):
+      return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
+    case (_, .answered(let answer)):
+      hasAnswered = true
+      mostSent = max(mostSent, offset + answer.sent)
+      let judge = UploadJudge(wallSeconds: answer.wallSeconds)
+      return answered(answer.head, answer.sent, judge, at: now, using: &rng)
+    case (_, .failed(let error, let sent, _)):
+      mostSent = max(mostSent, offset + sent)
+      return failed(error, at: now, using: &rng)
+    default: return []
+    }
+  }
+
+  /// Nil for a plain PUT, without asking.
+  private mutating func start(_ stored: UploadRecord?) -> [UploadCommand]? {
+    if record == nil, let stored, stored.source == source, let spoken = stored.version,
+      let known = try? request.url.resolving(stored.address)
+    {
+      (record, url, mostSent) = (stored, known.adoptingCredentials(of: request.url), source.size)
+      version = spoken
+    }
+    if record != nil { return ask() }
+    guard source.size >= Self.smallest, request.precondition == .none else { return nil }
+    return discover()
+  }
+
+  private mutating func fallBack(
+    at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    var request = request
+    request.method = .put
+    var machine = PutMachine(
+      request, length: source.size, hasRun: hasRun, isAttended: isAttended, now: now)
+    defer { plain = machine }
+    return machine.handle(.start(nil), at: now, using: &rng)
+  }
+
+  // MARK: Requests
+
+  /// The request that deletes an upload from its server; nil if its address cannot be read.
+  package static func termination(
+    of record: UploadRecord, _ request: UploadRequest
+  ) -> UploadMessage? {
+    guard let url = try? request.url.resolving(record.address) else { return nil }
+    return message(
+      "DELETE", url.adoptingCredentials(of: request.url), request, record.version ?? versions[0])
+  }
+
+  private static func message(
+    _ method: String, _ url: ResourceURL, _ request: UploadRequest, _ version: Int,
+    _ own: [(String, String)] = [], range: ByteRange? = nil
+  ) -> UploadMessage {
+    // The caller's fields may be secrets of the first server.
+    var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
+    if method != "PUT" { fields.remove("Content-Type") }
+    fields.append("Upload-Draft-Interop-Version", "\(version)")
+    for (name, value) in own { fields.append(name, value) }
+    return UploadMessage(method, url, fields: fields, range: range)
+  }
+
+  private mutating func send(
+    _ state: State, _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [],
+    range: ByteRange? = nil
+  ) -> [UploadCommand] {
+    self.state = state
+    return [.send(Self.message(method, url, request, version, own, range: range))]
+  }
+
+  private mutating func discover() -> [UploadCommand] {
+    send(.discovering, "OPTIONS", request.url)
+  }
+
+  private mutating func create() -> [UploadCommand] {
+    send(
+      .creating, "PUT", request.url,
+      [("Upload-Complete", "?0"), ("Upload-Length", "\(source.size)")], range: 0..<0)
+  }
+
+  private mutating func ask() -> [UploadCommand] { send(.asking, "HEAD", url) }
+
+  private mutating func append() -> [UploadCommand] {
+    (isAccepted, offsetBefore) = (false, nil)
+    let most = limit?.maximumAppend ?? .max
+    end = source.size - offset > most ? offset + most : source.size
+    let fields = [
+      ("Upload-Offset", "\(offset)"), ("Upload-Complete", end == source.size ? "?1" : "?0"),
+      ("Content-Type", "application/partial-upload"),
+    ]
+    return send(.appending, "PATCH", url, fields, range: offset..<end)
+  }
+
+  // MARK: Answers
+
+  private mutating func answered(
+    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let isSuccess = (200..<300).contains(head.status)
+    switch (state, head.status) {
+    case (.discovering, 408), (.discovering, 425), (.discovering, 429), (.discovering, 502...504),
+      (.discovering, 401), (.discovering, 407):
+      return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    case (.discovering, _):
+      return discovered(isSuccess ? UploadLimit(head.headers) : nil, at: now, using: &rng)
+    case (.creating, _) where isSuccess: return created(head)
+    case (.asking, _) where isSuccess: return found(head, judge, at: now, using: &rng)
+    case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 404), (.appending, 410):
+      return startOver(head, judge, at: now, using: &rng)
+    case (.appending, _) where isSuccess:
+      return appended(head, sent, judge, at: now, using: &rng)
+    case (.appending, _) where isComplete(head) == true:
+      // The server has the whole file, and refuses it.
+      let error = judge.failure(of: head, to: request)
+      return [.deleteRecord]
+        + finish(.failed(TransferError(error.code, error.message, status: head.status)))
+    // The server has another offset, or the connection before still writes.
+    case (.appending, 409):
+      return failed(
+        judge.error(.httpStatus, head, "it has another part of the file", isRetryable: true),
+        at: now, using: &rng)
+    default: return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    }
+  }
+
+  /// What the answer says about the upload. Version 6 of a known server still uses the name of an
+  /// older draft.
+  private func isComplete(_ head: ResponseHead) -> Bool? {
+    switch (head.headers.single("Upload-Complete"), head.headers.single("Upload-Incomplete")) {
+    case ("?1", _): true
+    case ("?0", _): false
+    case (nil, "?0") where version < 8: true
+    default: nil
+    }
+  }
+
+  private mutating func discovered(
+    _ limit: UploadLimit?, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard let limit else {
+      guard let next = Self.versions.first(where: { $0 < version }) else {
+        return fallBack(at: now, using: &rng)
+      }
+      version = next
+      return discover()
+    }
+    if let most = limit.maximumSize, source.size > most {
+      return fail(.tooLarge, "the server takes at most \(most) bytes")
+    }
+    self.limit = limit
+    return create()
+  }
+
+  private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
+    guard let location = head.headers["Location"], let target = try? request.url.resolving(location)
+    else {
+      return fail(.protocolViolation, "the server does not say where to upload to; look there")
+    }
+    limit = UploadLimit(head.headers) ?? limit
+    url = target.adoptingCredentials(of: request.url)
+    let record = UploadRecord(address: target.absoluteString, source: source, version: version)
+    (self.record, offset, mostSent, state) = (record, 0, 0, .storing)
+    return [.storeRecord(record)]
+  }
+
+  /// Handles the answer to HEAD. An offset never decreases; the server has lost bytes if it does.
+  private mutating func found(
+    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
+      (0...min(source.size, mostSent)).contains(position)
+    else {
+      return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
+    }
+    if let length = head.headers.single("Upload-Length"), Int64(length) != source.size {
+      return fail(.protocolViolation, "the server's upload has the length \(length)")
+    }
+    guard position >= offset else { return startOver(head, judge, at: now, using: &rng) }
+    if position == offsetBefore, isComplete(head) != true {
+      return failed(Self.tookNothing, at: now, using: &rng)
+    }
+    guard isComplete(head) == true else {
+      offset = position
+      return [.reportAcknowledged(offset)] + append()
+    }
+    // Without the answer to the last request, the server may have refused the file.
+    guard position == source.size, isAccepted else {
+      return startOver(head, judge, at: now, using: &rng)
+    }
+    return complete()
+  }
+
+  private mutating func appended(
+    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    if end == source.size, isComplete(head) == true {
+      guard offset + sent >= end else {
+        return fail(
+          .protocolViolation, "the server says that the upload is complete, before it was sent")
+      }
+      return complete()
+    }
+    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }) else {
+      // HEAD says what the server has.
+      isAccepted = offset + sent >= source.size && isComplete(head) == nil
+      offsetBefore = offset
+      return ask()
+    }
+    guard (offset...(offset + sent)).contains(position) else {
+      return fail(.protocolViolation, "the server reports another number of bytes than sent")
+    }
+    guard position > offset else {
+      return failed(Self.tookNothing, at: now, using: &rng)
+    }
+    isAccepted = position == source.size && isComplete(head) == nil
+    offset = position
+    return [.reportAcknowledged(offset)] + (isAccepted ? ask() : append())
+  }
+
+  private static let tookNothing = TransferError(
+    .httpStatus, "the server took no byte", isRetryable: true)
+
+  private mutating func complete() -> [UploadCommand] {
+    (offset, state) = (source.size, .checking)
+    return [.reportAcknowledged(offset), .checkSource]
+  }
+
+  /// The server no longer has the upload, or not as it was: a new one begins, once in a run.
+  private mutating func startOver(
+    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard !hasStartedOver, record != nil else {
+      let error =
+        (200..<300).contains(head.status)
+        ? TransferError(.protocolViolation, "the server lost what it had; look there")
+        : judge.failure(of: head, to: request)
+      return failed(error, at: now, using: &rng)
+    }
+    (hasStartedOver, record, offset, mostSent) = (true, nil, 0, 0)
+    return [.deleteRecord, .reportAcknowledged(0)] + discover()
+  }
+
+  // MARK: Ends
+
+  private mutating func failed(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let failure = RetryState.Failure(
+      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
+      hasAnswered: hasAnswered, isAttended: isAttended,
+      progressBytes: max(0, offset - offsetAtLastFailure),
+      remaining: source.size - offsetAtLastFailure)
+    offsetAtLastFailure = offset
+    switch retry.failed(failure, at: now, using: &rng) {
+    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
+    case .retry(let delay, let attempt):
+      (state, isAccepted, offsetBefore) = (.waiting, false, nil)
+      return [.retry(after: delay, attempt: attempt, error)]
+    }
+  }
+
+  private mutating func fail(_ code: TransferError.Code, _ reason: String) -> [UploadCommand] {
+    finish(.failed(TransferError(code, reason)))
+  }
+
+  private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
+    state = .done
+    return [.finish(end)]
+  }
+}

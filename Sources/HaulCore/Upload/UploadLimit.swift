@@ -1,0 +1,35 @@
+import StructuredFieldValues
+
+/// What a server allows for resumable uploads: `Upload-Limit`
+/// (draft-ietf-httpbis-resumable-upload, section 4.1.4), a dictionary of integers.
+package struct UploadLimit: Sendable, Hashable {
+  /// Of a whole file, in bytes; nil for no limit.
+  package let maximumSize: Int64?
+  /// Of one request, in bytes; nil for no limit.
+  package let maximumAppend: Int64?
+
+  /// Nil without the field, or if it is malformed: then the server offers nothing.
+  package init?(_ headers: HeaderFields) {
+    let text = headers.values(of: "Upload-Limit").joined(separator: ", ")
+    guard !text.isEmpty else { return nil }
+    do {
+      let field: Field = try StructuredFieldValueDecoder().decode(from: Array(text.utf8))
+      maximumSize = field.maxSize
+      maximumAppend = field.maxAppendSize.map { max(1, $0) }
+    } catch {
+      return nil
+    }
+  }
+
+  private struct Field: StructuredFieldValue {
+    static let structuredFieldType = StructuredFieldType.dictionary
+
+    var maxSize: Int64?
+    var maxAppendSize: Int64?
+
+    enum CodingKeys: String, CodingKey {
+      case maxSize = "max-size"
+      case maxAppendSize = "max-append-size"
+    }
+  }
+}
