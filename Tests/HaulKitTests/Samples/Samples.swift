@@ -56,6 +56,15 @@ private struct Sample {
     print(result.state)
   }
 
+  // docs/library.md
+  func uploadObject(id: String, secret: String) async throws {
+    let object = try S3Object(bucket: "backups", key: "2026/disk.img", region: "eu-central-1")
+    let key = S3Credentials(accessKeyID: id, secretAccessKey: secret)
+    let upload = UploadRequest("disk.img", to: object, credentials: key)
+    let result = try await manager.add(TransferRequest(.upload(upload))).result
+    print(result.state)
+  }
+
   actor Tokens {
     func current(isRefused: Bool) throws -> String { isRefused ? "new" : "old" }
   }
