@@ -83,25 +83,28 @@ class Bench:
         rounds = rounds or self.rounds
         for turn in range(rounds):
             for name in names:
-                sample = once(name, turn)
-                results[name].append(sample)
-                self.note(title, name, turn, sample)
+                # The second of a pair finds memory that the first one has freed.
+                runs = [(name, once)]
                 if self.older and not programs.is_peer(name):
-                    sample = self._once_older(name, turn, once)
-                    results.setdefault(f"{name}, older", []).append(sample)
-                    self.note(title, f"{name}, older", turn, sample)
+                    runs.insert(turn % 2, (f"{name}, older", self._of_older(once)))
+                for line, run in runs:
+                    sample = run(name, turn)
+                    results.setdefault(line, []).append(sample)
+                    self.note(title, line, turn, sample)
         if not instructions.obstacle():
             for name in names:
                 if name not in self.counted[title]:
                     self._count(title, name, lambda: once(name, rounds))
         return results
 
-    def _once_older(self, name, turn, once):
-        self._runs_older = True
-        try:
-            return once(name, turn)
-        finally:
-            self._runs_older = False
+    def _of_older(self, once):
+        def run(name, turn):
+            self._runs_older = True
+            try:
+                return once(name, turn)
+            finally:
+                self._runs_older = False
+        return run
 
     def _count(self, title, name, once):
         """Counts the instructions of one run; those of a wrong one are not kept."""

@@ -19,7 +19,7 @@ extension TargetSearch {
       if isExact || isOwn(part, own.name) {
         var claim = claim(own.name, part, number: own.number)
         claim.replacement = .own(record, user: disk.effectiveUser)
-        if request.checksums.isEmpty { claim.existing = [own.existing] }
+        if trustsExisting { claim.existing = [own.existing] }
         return .claimed(claim)
       }
       release(part, own.name)
@@ -28,14 +28,20 @@ extension TargetSearch {
     if isExact, !request.checksums.isEmpty { throw Self.conflict }
     if isFree { return .claimed(try reservations.search(claimFree)) }
     var claim = isExact ? try claimWanted() : try claimNumbered()
-    if request.checksums.isEmpty {
+    if trustsExisting {
       // A file that Haul made for another address does not count, whatever its date.
       claim.existing = files.filter { $0.record == nil }.map(\.existing)
+    }
+    if request.checksums.isEmpty {
       // Where files cannot be marked with attributes, each run would add another file.
       claim.needsExisting = isExact || (files.count > 1 && !canMarkFiles)
     }
     return .claimed(claim)
   }
+
+  /// Whether a file whose length and date are those on the server is up to date. One that starts
+  /// over is asked for, because what is there may be damaged.
+  private var trustsExisting: Bool { request.checksums.isEmpty && !request.startOver }
 
   /// Takes the name of a file that this download made, if it is unchanged or gone; otherwise nil.
   func claimPrevious() throws(TransferError) -> TargetClaim? {

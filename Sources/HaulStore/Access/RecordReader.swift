@@ -25,9 +25,9 @@ struct RecordReader {
 
   /// Nil when the row does not exist.
   mutating func record(_ sequence: Int64) throws -> TransferRecord? {
-    guard let row = try Row.fetchOne(records, arguments: StatementArguments([sequence])) else {
-      return nil
-    }
+    // A cursor's row is not copied.
+    let rows = try Row.fetchCursor(records, arguments: StatementArguments([sequence]))
+    guard let row = try rows.next() else { return nil }
     var result = try StoredText.text(row, 23).map { text in
       try coding.decode(StoredResult.self, text, "result").result()
     }
