@@ -17,23 +17,23 @@ struct KnownFailure: Sendable {
 typealias KnownFailures = NegativeCache<ResourceKey, KnownFailure>
 
 /// A load under way.
-struct Flight<Value: Sendable>: Sendable {
+struct Flight: Sendable {
   /// The address and the credentials.
   let resource: ResourceKey
   let priority: FetchPriority
   var task: Task<Void, Never>?
-  var outcome: Result<CachedResource<Value>, ResourceError>?
+  var outcome: Result<CachedResource, ResourceError>?
   /// Whether its result may be stored; a removal while it was under way forbids that.
   var isStored = true
 }
 
 /// What the lock of a cache protects.
-struct CacheState<Value: Sendable>: Sendable {
-  typealias Outcome = Result<CachedResource<Value>, ResourceError>
+struct CacheState: Sendable {
+  typealias Outcome = Result<CachedResource, ResourceError>
   typealias Waiter = CheckedContinuation<Outcome, Never>
 
   var table = FlightTable<FlightKey>()
-  var flights: [UInt64: Flight<Value>] = [:]
+  var flights: [UInt64: Flight] = [:]
   var waiters: [UInt64: Waiter] = [:]
   /// The fields by which responses vary, by the key without them.
   var vary = S3FIFO<ResourceKey, VaryNames>(costLimit: 10_000)
@@ -77,8 +77,8 @@ extension CacheState {
 }
 
 /// What a change of the state asks for, to be done without the lock.
-enum CacheAction<Value: Sendable>: Sendable {
-  case resume(CacheState<Value>.Waiter, CacheState<Value>.Outcome)
+enum CacheAction: Sendable {
+  case resume(CacheState.Waiter, CacheState.Outcome)
   case cancel(Task<Void, Never>)
   case prioritize(FetchPriority)
 

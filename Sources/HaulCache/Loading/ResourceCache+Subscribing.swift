@@ -3,11 +3,11 @@ import NIOConcurrencyHelpers
 
 /// One load for all who ask.
 extension ResourceCache {
-  typealias Outcome = CacheState<Value>.Outcome
+  typealias Outcome = CacheState.Outcome
 
   /// The resource in memory, if it may be used without the server. One that is stale, but may be
   /// used for a while, begins to be validated.
-  func usableResource(for request: ResourceRequest) -> CachedResource<Value>? {
+  func usableResource(for request: ResourceRequest) -> CachedResource? {
     guard request.policy != .reload, let resource = rememberedResource(for: request) else {
       return nil
     }
@@ -24,7 +24,7 @@ extension ResourceCache {
   }
 
   /// The resource in memory, fresh or not.
-  func rememberedResource(for request: ResourceRequest) -> CachedResource<Value>? {
+  func rememberedResource(for request: ResourceRequest) -> CachedResource? {
     let key: ResourceKey =
       request.headers.fields.isEmpty
       ? ResourceKey(url: request.url, selection: [])
@@ -60,8 +60,8 @@ extension ResourceCache {
 
   private func join(
     _ id: UInt64, _ request: ResourceRequest, _ priority: TransferRequest.Priority,
-    _ state: inout CacheState<Value>
-  ) -> [CacheAction<Value>] {
+    _ state: inout CacheState
+  ) -> [CacheAction] {
     let key = state.flightKey(of: request)
     if let flight = state.table.flight(of: key),
       !state.sharesResult(of: flight, with: key, at: clock.wallSeconds)
@@ -103,17 +103,17 @@ extension ResourceCache {
 
 extension ResourceCache {
   /// Changes the state, then does what that asks for, without the lock.
-  func perform(_ change: (inout CacheState<Value>) -> [CacheAction<Value>]) {
+  func perform(_ change: (inout CacheState) -> [CacheAction]) {
     for action in state.withLockedValue(change) { action.perform() }
   }
 
   /// - Parameter request: that of a subscriber who joins.
   func apply(
     _ event: FlightTable<FlightKey>.Event, of request: ResourceRequest?,
-    to state: inout CacheState<Value>
-  ) -> [CacheAction<Value>] {
+    to state: inout CacheState
+  ) -> [CacheAction] {
     let effects = state.table.handle(event)
-    return effects.flatMap { effect -> [CacheAction<Value>] in
+    return effects.flatMap { effect -> [CacheAction] in
       switch effect {
       case .start(let id, let key, let priority):
         start(id, key, priority, request, &state)
@@ -144,11 +144,11 @@ extension ResourceCache {
 
   private func start(
     _ id: UInt64, _ key: FlightKey, _ priority: Int, _ request: ResourceRequest?,
-    _ state: inout CacheState<Value>
+    _ state: inout CacheState
   ) {
     guard let request else { return }
     let priority = FetchPriority(TransferRequest.Priority(rawValue: priority) ?? .default)
-    var flight = Flight<Value>(resource: ResourceKey(request), priority: priority)
+    var flight = Flight(resource: ResourceKey(request), priority: priority)
     let load = ResourceLoad(
       cache: self, flight: id, request: request, key: key.resource, directives: key.directives,
       priority: priority)

@@ -19,14 +19,14 @@ public final class ResourceCache<Value: Sendable>: Sendable {
   let fetcher: any ResourceFetcher
   let decoder: Decoder
   let cost: Cost
-  let memory: MemoryCache<ResourceKey, CachedResource<Value>>
+  let memory: MemoryCache<ResourceKey, CachedResource>
   let disk: DiskStore?
   let io: BlockingIO
   let clock: any TransferClock
   let counters = CacheCounters()
   /// Bytes that wait to be written to disk.
   let unwritten = Atomic(0)
-  let state: NIOLockedValueBox<CacheState<Value>>
+  let state: NIOLockedValueBox<CacheState>
   private let pressure: Task<Void, Never>?
 
   /// A cache over a fetcher of your own: a mock, or another network. It opens the directory with
@@ -82,7 +82,7 @@ extension ResourceCache {
   /// The value in memory, if it may be used without the server; as for an address.
   /// - Complexity: O(header fields).
   public func cachedValue(for request: ResourceRequest) -> Value? {
-    usableResource(for: request)?.value
+    usableResource(for: request)?.value(as: Value.self)
   }
 
   /// The value, from memory, disk or the server. Requests for the same resource share one fetch.
@@ -100,14 +100,14 @@ extension ResourceCache {
   public func value(
     for request: ResourceRequest, priority: TransferRequest.Priority = .default
   ) async throws(ResourceError) -> Value {
-    if let resource = usableResource(for: request) { return resource.value }
+    if let resource = usableResource(for: request) { return resource.value(as: Value.self) }
     do throws(TransferError) { try request.check() } catch {
       throw ResourceError(.transfer(error))
     }
     // If the response varies by a field that differs, this request needs a fetch of its own.
     for _ in 0..<4 {
       let resource = try await resource(for: request, priority: priority).get()
-      if resource.fits(request) { return resource.value }
+      if resource.fits(request) { return resource.value(as: Value.self) }
     }
     throw ResourceError(
       .transfer(TransferError(.protocolViolation, "the server's Vary changes with each response")))

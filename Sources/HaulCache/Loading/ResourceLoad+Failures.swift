@@ -6,7 +6,7 @@ extension ResourceLoad {
   /// A stale value if that is allowed, otherwise the failure. Both are noted, so that the server is
   /// not asked again at once.
   func failed(
-    _ error: TransferError, _ candidate: Candidate<Value>?, wait: Duration?
+    _ error: TransferError, _ candidate: Candidate?, wait: Duration?
   ) throws(ResourceError) -> Loaded {
     if Task.isCancelled || error.code == .cancelled { throw ResourceError(.cancelled) }
     let isDisconnected = error.status == nil && Self.disconnections.contains(error.code)
@@ -21,7 +21,7 @@ extension ResourceLoad {
   }
 
   /// A candidate that may be used though the server did not confirm it.
-  func stale(_ candidate: Candidate<Value>, isDisconnected: Bool) -> Loaded? {
+  func stale(_ candidate: Candidate, isDisconnected: Bool) -> Loaded? {
     let limit = cache.configuration.staleWhenDisconnected / .seconds(1)
     guard !directives.noCache,
       candidate.freshness.mayBeUsedStale(

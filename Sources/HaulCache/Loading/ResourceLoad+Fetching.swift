@@ -5,7 +5,7 @@ import NIOConcurrencyHelpers
 /// From a request to its response.
 extension ResourceLoad {
   /// Asks the server, with the conditions of the candidate.
-  func fetch(replacing candidate: Candidate<Value>?) async throws(ResourceError) -> Loaded {
+  func fetch(replacing candidate: Candidate?) async throws(ResourceError) -> Loaded {
     var headers = request.headers
     for condition in candidate?.response.conditions ?? [] {
       headers.append(condition.name, condition.value)
@@ -46,7 +46,7 @@ extension ResourceLoad {
       status: response.status, headers: headers, requestedAt: response.requestedAt,
       answeredAt: response.answeredAt)
     let representation = UInt64.random(in: .min ... .max)
-    let resource: CachedResource<Value>
+    let resource: CachedResource
     do throws(ResourceError) {
       resource = try decode(response.body, of: stored, representation: representation)
     } catch {
@@ -58,7 +58,7 @@ extension ResourceLoad {
   /// The candidate with the fields of a 304. If the 304 speaks of another version, the resource is
   /// fetched whole (RFC 9111, section 4.3.4).
   private func confirm(
-    _ candidate: Candidate<Value>?, _ response: ResourceResponse
+    _ candidate: Candidate?, _ response: ResourceResponse
   ) async throws(ResourceError) -> Loaded {
     guard var candidate else {
       let error = TransferError(.protocolViolation, "the server answered 304 without a condition")
@@ -79,7 +79,7 @@ extension ResourceLoad {
   }
 
   /// Keeps a resource, or removes its older versions if it may not be kept.
-  private func keep(_ resource: CachedResource<Value>, _ body: Data?) -> Loaded {
+  private func keep(_ resource: CachedResource, _ body: Data?) -> Loaded {
     cache.state.withLockedValue { $0.negative.remove(key) }
     guard resource.response.isStorable(to: directives) else {
       forgetOlder()
@@ -96,7 +96,7 @@ extension ResourceLoad {
     }
   }
 
-  private func blob(_ resource: CachedResource<Value>, _ body: Data) -> Blob {
+  private func blob(_ resource: CachedResource, _ body: Data) -> Blob {
     var names: [String] = []
     if case .names(let found) = resource.vary { names = found }
     return Blob(
@@ -108,7 +108,7 @@ extension ResourceLoad {
   }
 
   /// Puts it into memory, unless it was removed while this load was under way.
-  func remember(_ resource: CachedResource<Value>) {
+  func remember(_ resource: CachedResource) {
     let place = ResourceKey(request, vary: resource.vary)
     let isStored = cache.state.withLockedValue { state in
       _ = state.vary.insert(resource.vary, for: ResourceKey(request), cost: 1)
@@ -124,11 +124,12 @@ extension ResourceLoad {
 /// Decoding: once for each body, unless the memory was purged.
 extension ResourceLoad {
   /// The value of a candidate with its present header fields.
-  func resource(of candidate: Candidate<Value>) throws(ResourceError) -> CachedResource<Value> {
+  func resource(of candidate: Candidate) throws(ResourceError) -> CachedResource {
     if let decoded = candidate.decoded {
       guard decoded.response != candidate.response else { return decoded }
       return CachedResource(
-        value: decoded.value, response: candidate.response, freshness: candidate.freshness,
+        value: decoded.value(as: Value.self), response: candidate.response,
+        freshness: candidate.freshness,
         request: request, representation: candidate.representation, cost: decoded.cost)
     }
     guard let body = candidate.body else { throw ResourceError(.notCached) }
@@ -137,7 +138,7 @@ extension ResourceLoad {
 
   private func decode(
     _ body: Data, of response: StoredResponse, representation: UInt64
-  ) throws(ResourceError) -> CachedResource<Value> {
+  ) throws(ResourceError) -> CachedResource {
     let resource = Resource(url: request.url, headers: response.headers, data: body)
     cache.counters.update { $0.decoded += 1 }
     do {

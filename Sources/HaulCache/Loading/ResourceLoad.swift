@@ -5,11 +5,11 @@ import Synchronization
 
 /// A stored response that may answer a request: from memory, with its value, or from disk, with its
 /// body, or both.
-struct Candidate<Value: Sendable>: Sendable {
+struct Candidate: Sendable {
   var response: StoredResponse
   var freshness: Freshness
   var representation: UInt64
-  var decoded: CachedResource<Value>?
+  var decoded: CachedResource?
   var body: Data?
 }
 
@@ -29,7 +29,7 @@ struct ResourceLoad<Value: Sendable>: Sendable {
   /// Loads, delivers the result, and ends the flight when it is on disk.
   func run() async {
     var write: PendingWrite?
-    let outcome: CacheState<Value>.Outcome
+    let outcome: CacheState.Outcome
     do throws(ResourceError) {
       let loaded = try await load()
       (outcome, write) = (.success(loaded.resource), loaded.write)
@@ -52,7 +52,7 @@ struct ResourceLoad<Value: Sendable>: Sendable {
     }
   }
 
-  private func publish(_ outcome: CacheState<Value>.Outcome) {
+  private func publish(_ outcome: CacheState.Outcome) {
     cache.perform { state in
       state.flights[flight]?.outcome = outcome
       return cache.apply(.published(flight), of: nil, to: &state)
@@ -61,7 +61,7 @@ struct ResourceLoad<Value: Sendable>: Sendable {
 
   /// What was loaded, and what is still to be written.
   struct Loaded: Sendable {
-    let resource: CachedResource<Value>
+    let resource: CachedResource
     var write: PendingWrite?
   }
 
@@ -86,7 +86,7 @@ struct ResourceLoad<Value: Sendable>: Sendable {
 
   /// The candidate as the result, if it may be used without the server. One that cannot be decoded
   /// any more is fetched again.
-  private func use(_ candidate: Candidate<Value>) -> Loaded? {
+  private func use(_ candidate: Candidate) -> Loaded? {
     guard !isReload else { return nil }
     let use = candidate.freshness.use(at: now, for: directives)
     guard use != .afterValidation, let resource = try? resource(of: candidate) else {
@@ -110,11 +110,11 @@ struct ResourceLoad<Value: Sendable>: Sendable {
 
   /// The newer one of memory and disk; another process may have refreshed the disk.
   private func newest(
-    _ remembered: CachedResource<Value>?
-  ) async -> Candidate<Value>? {
+    _ remembered: CachedResource?
+  ) async -> Candidate? {
     let memory = remembered.map { Candidate($0) }
     guard !Task.isCancelled, let blob = await cache.storedBlob(for: request) else { return memory }
-    var disk = Candidate<Value>(
+    var disk = Candidate(
       response: blob.head.response,
       freshness: Freshness(blob.head.response, defaults: cache.configuration.freshnessDefaults),
       representation: blob.head.representation, decoded: nil, body: blob.body)
@@ -128,7 +128,7 @@ struct ResourceLoad<Value: Sendable>: Sendable {
 }
 
 extension Candidate {
-  init(_ resource: CachedResource<Value>) {
+  init(_ resource: CachedResource) {
     self.init(
       response: resource.response, freshness: resource.freshness,
       representation: resource.representation, decoded: resource, body: nil)
