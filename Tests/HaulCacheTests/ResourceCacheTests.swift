@@ -237,7 +237,9 @@ import Testing
     #expect(fetcher.requests.count == 1)
   }
 
-  @Test func `nothing keeps a cache alive after its last load`() async throws {
+  @Test(.timeLimit(.minutes(1))) func `nothing keeps a cache alive after its last load`()
+    async throws
+  {
     weak var leaked: ResourceCache<String>?
     do {
       let directory = try TemporaryDirectory()
@@ -246,8 +248,8 @@ import Testing
       for row in 0..<20 { _ = try await fixture.cache.value(for: try fixture.url("/\(row)")) }
       fixture.cache.prefetch([try fixture.url("/x")]).cancel()
     }
-    for _ in 0..<10_000 where leaked != nil { await Task.yield() }
-    #expect(leaked == nil)
+    // Its last writes to disk may still be under way.
+    while leaked != nil { await Task.yield() }
   }
 }
 
