@@ -60,6 +60,7 @@ let package = Package(
   platforms: [.macOS(.v15), .iOS(.v18)],
   products: [
     .library(name: "HaulKit", targets: ["HaulKit"]),
+    .library(name: "HaulCache", targets: ["HaulCache"]),
     .library(name: "HaulStore", targets: ["HaulStore"]),
     .library(name: "HaulService", targets: ["HaulService"]),
     .library(name: "HaulClient", targets: ["HaulClient"]),
@@ -114,6 +115,13 @@ let package = Package(
       name: "HaulStore", dependencies: ["HaulKit", "HaulCore", .grdb, .nioConcurrency],
       swiftSettings: settings),
     .target(
+      name: "HaulCache",
+      dependencies: [
+        "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP", .grdb, .crypto, .deque, .logging,
+        .nioConcurrency,
+      ],
+      swiftSettings: settings),
+    .target(
       name: "HaulService", dependencies: ["HaulKit", .serviceLifecycle], swiftSettings: settings),
     .target(
       name: "HaulControl",
@@ -161,6 +169,10 @@ let package = Package(
       dependencies: ["HaulKit", "HaulStore", .argumentParser],
       swiftSettings: settings),
     .executableTarget(
+      name: "haul-cachebench", dependencies: ["HaulCache", "HaulCore"], swiftSettings: settings),
+    .executableTarget(
+      name: "haul-cachekill", dependencies: ["HaulCache", "HaulCore"], swiftSettings: settings),
+    .executableTarget(
       name: "haul-storebench",
       dependencies: ["HaulKit", "HaulStore", "HaulCore", .argumentParser],
       swiftSettings: settings),
@@ -179,6 +191,12 @@ let package = Package(
     .testTarget(
       name: "HaulStoreTests",
       dependencies: ["HaulStore", "HaulKit", "HaulCore", "HaulTesting", .grdb],
+      swiftSettings: settings),
+    .testTarget(
+      name: "HaulCacheTests",
+      dependencies: [
+        "HaulCache", "haul-cachekill", "HaulCore", "HaulKit", "HaulTesting", .nioConcurrency,
+      ],
       swiftSettings: settings),
     .testTarget(
       name: "HaulTestingTests",

@@ -1,17 +1,17 @@
 /// A cursor over the bytes of one field value (RFC 9110, section 5.6).
 ///
 /// It works on bytes: Swift characters would compare canonically equal text as the same.
-struct FieldScanner {
+package struct FieldScanner {
   private let bytes: [UInt8]
   private var position = 0
 
-  init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
+  package init(_ text: some StringProtocol) { bytes = Array(text.utf8) }
 
-  var isAtEnd: Bool { position == bytes.count }
+  package var isAtEnd: Bool { position == bytes.count }
   var next: UInt8? { isAtEnd ? nil : bytes[position] }
 
   /// Takes `literal` when it comes next.
-  mutating func take(_ literal: StaticString, ignoringCase: Bool = false) -> Bool {
+  package mutating func take(_ literal: StaticString, ignoringCase: Bool = false) -> Bool {
     let count = literal.utf8CodeUnitCount
     guard bytes.count - position >= count else { return false }
     for index in 0..<count {
@@ -31,19 +31,19 @@ struct FieldScanner {
   }
 
   /// Skips optional whitespace: spaces and tabs (section 5.6.3).
-  mutating func skipWhitespace() {
+  package mutating func skipWhitespace() {
     while let next, Self.isWhitespace(next) { position += 1 }
   }
 
   /// Takes the longest run of bytes that satisfy `belongs`; it may be empty.
-  mutating func takeRun(where belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+  package mutating func takeRun(where belongs: (UInt8) -> Bool) -> ArraySlice<UInt8> {
     let start = position
     while let next, belongs(next) { position += 1 }
     return bytes[start..<position]
   }
 
   /// Takes a token (section 5.6.2); nil when there is none.
-  mutating func token() -> String? {
+  package mutating func token() -> String? {
     let run = takeRun(where: Self.isTokenCharacter)
     return run.isEmpty ? nil : String(decoding: run, as: UTF8.self)
   }
@@ -60,7 +60,7 @@ struct FieldScanner {
   }
 
   /// Takes a quoted string and undoes its escapes (section 5.6.4); nil when it is not well formed.
-  mutating func quotedString() -> String? {
+  package mutating func quotedString() -> String? {
     guard take("\"") else { return nil }
     var bytes: [UInt8] = []
     while let byte = takeByte() {
@@ -81,7 +81,7 @@ struct FieldScanner {
 
   static func isWhitespace(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
-  static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
+  package static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
   static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(lowercased(byte)) }
 
@@ -90,7 +90,7 @@ struct FieldScanner {
   }
 
   /// The value of `digits`, ASCII; nil when empty or greater than `Int64.max`.
-  static func decimal(_ digits: some Collection<UInt8>) -> Int64? {
+  package static func decimal(_ digits: some Collection<UInt8>) -> Int64? {
     guard !digits.isEmpty else { return nil }
     var value: Int64 = 0
     for digit in digits {

@@ -1,0 +1,79 @@
+public import HaulCore
+
+/// What a reused row or view holds: it shows one resource at a time, and never another's value.
+///
+/// Each `load` begins a generation and voids the one before. A generation delivers a placeholder,
+/// then a value or a failure, each at most once, on the main actor. A value in memory is delivered
+/// at once, without a placeholder. After `cancel`, or when the slot is released, nothing is
+/// delivered. The slot keeps the closure only until its last delivery, and keeps no cache alive.
+@MainActor
+public final class ResourceSlot<Value: Sendable> {
+  /// What to show.
+  public enum Content: Sendable {
+    case placeholder
+    case value(Value)
+    case failure(ResourceError)
+  }
+
+  private var state = SlotState()
+  private var deliver: ((Content) -> Void)?
+  private var task: Task<Void, Never>?
+
+  /// An empty slot.
+  public init() {}
+
+  deinit { task?.cancel() }
+
+  /// Whether a value is awaited.
+  public var isLoading: Bool { state.isWaiting }
+
+  /// Shows the resource of an address in place of what was shown.
+  public func load(
+    _ url: ResourceURL, from cache: ResourceCache<Value>,
+    priority: TransferRequest.Priority = .default,
+    deliver: @escaping @MainActor (Content) -> Void
+  ) {
+    load(ResourceRequest(url), from: cache, priority: priority, deliver: deliver)
+  }
+
+  /// Shows a resource in place of what was shown.
+  /// - Parameter deliver: called on the main actor; hold the row weakly in it.
+  public func load(
+    _ request: ResourceRequest, from cache: ResourceCache<Value>,
+    priority: TransferRequest.Priority = .default,
+    deliver: @escaping @MainActor (Content) -> Void
+  ) {
+    stop()
+    let value = cache.cachedValue(for: request)
+    let generation = state.begin(isLoaded: value != nil)
+    if let value { return deliver(.value(value)) }
+    self.deliver = deliver
+    task = Task { @MainActor [weak self] in
+      let content: Content
+      do throws(ResourceError) {
+        content = .value(try await cache.value(for: request, priority: priority))
+      } catch {
+        content = .failure(error)
+      }
+      self?.finish(generation, content)
+    }
+    deliver(.placeholder)
+  }
+
+  /// Stops showing a resource. Nothing more is delivered.
+  public func cancel() {
+    stop()
+    state.cancel()
+  }
+
+  private func stop() {
+    task?.cancel()
+    (task, deliver) = (nil, nil)
+  }
+
+  private func finish(_ generation: SlotState.Generation, _ content: Content) {
+    guard state.accepts(generation), let deliver else { return }
+    stop()
+    deliver(content)
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import HaulCache
+import HaulCore
+import Testing
+
+@Suite struct DiskStoreTests {
+  static func blob(_ resource: String, _ size: Int = 100, representation: UInt64 = 1) -> Blob {
+    let head = BlobHead(
+      resource: resource, address: "http://example.com/\(resource)", vary: [], selection: "",
+      representation: representation,
+      response: StoredResponse(
+        status: 200, headers: ["ETag": "\"1\""], requestedAt: 1, answeredAt: 2))
+    let body = Data(repeating: UInt8(representation % 251), count: size)
+    return Blob(head: head, body: body)
+  }
+
+  private func store(_ directory: TemporaryDirectory, limit: Int64 = 1 << 20) -> DiskStore {
+    DiskStore(directory: directory.path, limit: limit, maximumAge: 1000)
+  }
+
+  private func find(_ store: DiskStore, _ resource: String, at now: Double = 10) throws -> Blob? {
+    try store.find(resource, at: now) { _, _ in true }
+  }
+
+  @Test func `returns what was stored, also to another process's store`() throws {
+    let directory = try TemporaryDirectory()
+    let first = store(directory)
+    try first.store(Self.blob("a"), at: 5)
+    #expect(try find(first, "a") == Self.blob("a"))
+    let second = store(directory)
+    #expect(try find(second, "a") == Self.blob("a"))
+    try second.store(Self.blob("a", representation: 2), at: 6)
+    #expect(try find(first, "a")?.head.representation == 2)
+    #expect(try first.rows(at: 7).count == 1)
+    #expect(try first.directory.names().blobs.count == 1)
+  }
+
+  @Test func `a blob with any byte changed, missing or added is not read`() throws {
+    let blob = Self.blob("a", 50)
+    let file = try BlobFormat.start(of: blob) + blob.body
+    #expect(BlobFormat.blob(file) == blob)
+    for index in file.indices {
+      var torn = file
+      torn[index] ^= 0x10
+      #expect(BlobFormat.blob(torn) == nil)
+      #expect(BlobFormat.blob(Data(file.prefix(index))) == nil)
+    }
+    #expect(BlobFormat.blob(file + [0]) == nil)
+  }
+
+  @Test func `a damaged file is removed, not returned`() throws {
+    let directory = try TemporaryDirectory()
+    let store = store(directory)
+    try store.store(Self.blob("a"), at: 5)
+    let name = try #require(try store.directory.names().blobs.first)
+    let path = store.directory.filePath(name)
+    var bytes = try Data(contentsOf: URL(filePath: path))
+    bytes[bytes.count - 1] ^= 1
+    try bytes.write(to: URL(filePath: path))
+    #expect(try find(store, "a") == nil)
+    #expect(try store.directory.names().blobs.isEmpty)
+    #expect(try store.size(at: 6) == 0)
+  }
+
+  @Test func `keeps within its bound, and removes what was not used for longest`() throws {
+    let directory = try TemporaryDirectory()
+    let store = store(directory, limit: 20_000)
+    for number in 0..<100 {
+      try store.store(Self.blob("\(number)", 1000), at: Double(number))
+      #expect(try store.size(at: 0) <= 20_000)
+    }
+    #expect(try find(store, "99") != nil)
+    #expect(try find(store, "0") == nil)
+    try store.store(Self.blob("large", 30_000), at: 200)
+    #expect(try find(store, "large") == nil)
+    #expect(try find(store, "99") != nil)
+    try store.removeAll(at: 300)
+    #expect(try store.directory.names().blobs.isEmpty)
+  }
+
+  @Test func `removes what was not used for the maximum time, and survives a clock set back`()
+    throws
+  {
+    let directory = try TemporaryDirectory()
+    let store = store(directory)
+    try store.store(Self.blob("old"), at: 10_000)
+    try store.store(Self.blob("new"), at: 50)
+    #expect(try store.rows(at: 50).allSatisfy { $0.usedAt <= 50 })
+    try store.store(Self.blob("later"), at: 2000)
+    #expect(try store.rows(at: 2000).map(\.resource) == ["later"])
+  }
+
+  @Test func `the index is made again from the files when it is lost or damaged`() throws {
+    for damage in ["", "not a database, not a database, not a database"] {
+      let directory = try TemporaryDirectory()
+      let first = store(directory)
+      for number in 0..<5 { try first.store(Self.blob("\(number)"), at: 5) }
+      let size = try first.size(at: 5)
+      let path = directory.path + "/index.sqlite"
+      try FileManager.default.removeItem(atPath: path)
+      if !damage.isEmpty { try Data(damage.utf8).write(to: URL(filePath: path)) }
+      let second = store(directory)
+      #expect(try second.size(at: 6) == size)
+      #expect(try find(second, "3") == Self.blob("3"))
+      // The first store notices that its index was replaced.
+      try first.store(Self.blob("x"), at: 7)
+      #expect(try find(second, "x") == Self.blob("x"))
+    }
+  }
+
+  @Test func `files without a row, rows without a file and unfinished files are put right`() throws
+  {
+    let directory = try TemporaryDirectory()
+    let first = store(directory, limit: 5000)
+    for number in 0..<3 { try first.store(Self.blob("\(number)"), at: 5) }
+    let names = try first.directory.names().blobs
+    try first.directory.remove(try #require(names.first))
+    try Data("torn".utf8).write(to: URL(filePath: first.directory.filePath("x.blob")))
+    try Data("torn".utf8).write(to: URL(filePath: first.directory.filePath("tmp-1")))
+    for number in 0..<40 {
+      let blob = Self.blob("orphan-\(number)")
+      let bytes = try BlobFormat.start(of: blob) + blob.body
+      let path = first.directory.filePath(BlobDirectory.name(blob.head))
+      try bytes.write(to: URL(filePath: path))
+    }
+    let second = store(directory, limit: 5000)
+    let size = try second.size(at: 10)
+    let found = try second.directory.names()
+    #expect(found.temporary.isEmpty)
+    let lengths = try found.blobs.map { try second.directory.length($0) ?? 0 }
+    #expect(lengths.reduce(0, +) == size)
+    #expect(size <= 5000)
+    #expect(try second.rows(at: 10).count == found.blobs.count)
+  }
+
+  @Test func `no address, credential or cookie is in a file or its name`() async throws {
+    let directory = try TemporaryDirectory()
+    let fixture = Fixture(
+      headers: ["Cache-Control": "max-age=60", "Set-Cookie": "secret-1"], directory: directory.path)
+    let url = try ResourceURL("http://user:secret-2@example.com/a?sig=secret-3")
+    let request = ResourceRequest(url, headers: ["Authorization": "secret-4"])
+    _ = try await fixture.cache.value(for: request)
+    while fixture.cache.metrics.bytesWritten == 0 { await Task.yield() }
+    let names = try #require(FileManager.default.enumerator(atPath: directory.path))
+    var files = 0
+    for case let name as String in names {
+      #expect(!name.contains("secret"))
+      let bytes = try? Data(contentsOf: URL(filePath: directory.path + "/" + name))
+      guard let bytes else { continue }
+      files += 1
+      #expect(bytes.range(of: Data("secret".utf8)) == nil)
+    }
+    #expect(files >= 2)
+  }
+}
