@@ -73,12 +73,12 @@ package struct ControlClient: Sendable {
   }
 
   package func transfer(_ name: String) async throws(Failure) -> TransferDocument {
-    try await get("transfers/\(Self.escaped(name))")
+    try await get("transfers/\(try Self.escaped(name))")
   }
 
   package func change(_ name: String, _ body: ChangeBody) async throws(Failure) -> TransferDocument
   {
-    try decode(try await send(.PATCH, "transfers/\(Self.escaped(name))", body))
+    try decode(try await send(.PATCH, "transfers/\(try Self.escaped(name))", body))
   }
 
   package func limits() async throws(Failure) -> LimitsDocument { try await get("limits") }
@@ -89,7 +89,7 @@ package struct ControlClient: Sendable {
   ) async throws(Failure) -> TransferPage {
     var query = ["limit=\(limit)"]
     if let id { query.append("after=\(id)") }
-    if let group { query.append("group=\(Self.escaped(group))") }
+    if let group { query.append("group=\(try Self.escaped(group))") }
     return try await get("transfers?\(query.joined(separator: "&"))")
   }
 
@@ -99,9 +99,17 @@ package struct ControlClient: Sendable {
 
   /// Waits until transfers have ended or were stopped.
   package func wait(for transfers: Selection) async throws(Failure) -> WaitResponse {
-    var (rest, removed) = (transfers, 0)
+    var (rest, removed, hasAnswered) = (transfers, 0, false)
     while true {
-      var answer: WaitResponse = try decode(try await send(.POST, "wait", rest))
+      let data: Data
+      do throws(Failure) {
+        data = try await send(.POST, "wait", rest)
+      } catch {
+        if case .notRunning = error, hasAnswered { throw .broken(Self.hasEnded) }
+        throw error
+      }
+      hasAnswered = true
+      var answer: WaitResponse = try decode(data)
       answer.removed += removed
       if answer.isSettled { return answer }
       // What was removed is not known to the next call.
@@ -150,7 +158,7 @@ extension ControlClient {
 
   private func request(_ method: HTTPMethod, _ path: String) throws(Failure) -> HTTPClientRequest {
     var request = HTTPClientRequest(
-      url: "http+unix://\(Self.escaped(location.socket))/api/v1/\(path)")
+      url: "http+unix://\(try Self.escaped(location.socket))/api/v1/\(path)")
     request.method = method
     request.headers.add(name: "Host", value: "localhost")
     return request
@@ -186,7 +194,7 @@ extension ControlClient {
     } catch let error as HTTPClientError where error == .deadlineExceeded {
       throw .broken("the daemon does not answer; it may be stopped (SIGSTOP), or overloaded")
     } catch let error as HTTPClientError where error == .remoteConnectionClosed {
-      throw .broken("the daemon has ended; start it with: haul daemon start")
+      throw .broken(Self.hasEnded)
     } catch {
       throw .broken("the connection to the daemon broke: \(error)")
     }
@@ -200,8 +208,11 @@ extension ControlClient {
     }
   }
 
+  private static let hasEnded = "the daemon has ended; start it with: haul daemon start"
+
   /// Percent-encoded, also slashes.
-  private static func escaped(_ text: String) -> String {
+  private static func escaped(_ text: String) throws(Failure) -> String {
+    guard !text.isEmpty else { throw .refused(.notFound("an id is empty")) }
     var escaped = ""
     for byte in text.utf8 {
       switch byte {

@@ -41,6 +41,9 @@ extension AddPlan {
       notes = plan.notes
     }
     let queue = command.queue
+    guard queue.identifier != "", queue.group != "" else {
+      throw UsageError("--id and --group must not be empty")
+    }
     if queue.identifier != nil, requests.count > 1 {
       throw UsageError("--id is the name of one transfer, but there are several")
     }

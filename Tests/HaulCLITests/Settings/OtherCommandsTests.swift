@@ -87,6 +87,7 @@ import Testing
     #expect(try add(["a", "tus+https://h/d/"]).requests.first?.upload?.method == .tus)
     for arguments in [
       ["-o", "x"], ["--checksum", "md5=\(digest)"], ["--if-exists", "rename"], ["-i", "list"],
+      ["--id", ""], ["--group", ""],
     ] {
       #expect(throws: UsageError.self) { try add(arguments + ["a", "https://h/x"]) }
     }

@@ -32,6 +32,26 @@ import Testing
     }
   }
 
+  @Test func `A damaged file of the same length and date is not taken for the new one`()
+    async throws
+  {
+    try await QueueFixture.with([.plain("a")]) { queue in
+      let a = try await queue.manager.add(try Self.request(queue, .update))
+      let first = try await a.result
+      let path = queue.base.path("a")
+      let date = try FileManager.default.attributesOfItem(atPath: path)[.modificationDate] as Any
+      var damaged = try queue.base.contents("a")
+      damaged[0] ^= 1
+      try Data(damaged).write(to: URL(filePath: path))
+      try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+      try await a.restart()
+      let result = try await a.result
+      #expect(result.fetched == first.bytes)
+      #expect(result.path == queue.base.path("a (1)"))
+      #expect(try queue.base.contents("a") == damaged)
+    }
+  }
+
   @Test(arguments: [DownloadRequest.IfExists.fail, .update])
   func `Under an exact name it is a conflict`(ifExists: DownloadRequest.IfExists) async throws {
     try await QueueFixture.with([.plain("a")]) { queue in

@@ -32,10 +32,12 @@ import Testing
     "compile as printed",
     arguments: [
       ("README.md", 1), ("docs/library.md", 25), ("docs/events.md", 1), ("docs/waiting.md", 2),
-      ("docs/library-reference.md", 2), ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
+      ("docs/library-reference.md", 2), ("docs/cache.md", 2),
+      ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
     ])
   func compiled(document: String, count: Int) throws {
-    let compiled = try ["Samples", "PathSamples", "TestingSamples"].flatMap {
+    let names = ["Samples", "PathSamples", "TestingSamples", "../../HaulCacheTests/CacheSamples"]
+    let compiled = try names.flatMap {
       try lines("Tests/HaulKitTests/Samples/\($0).swift")
     }.filter { !$0.isEmpty }
     let samples = try samples(document)
@@ -53,7 +55,9 @@ import Testing
         atPath: Self.root.appending(path: directory).path)) ?? [])
         .filter { $0.hasSuffix(".md") }.map { "\(directory)/\($0)" }
     }
-    let compiled = ["library", "events", "waiting", "library-reference"].map { "docs/\($0).md" }
+    let compiled = ["library", "events", "waiting", "library-reference", "cache"].map {
+      "docs/\($0).md"
+    }
     #expect(compiled.allSatisfy(paths.contains))
     for path in paths where !compiled.contains(path) {
       #expect(try samples(path).isEmpty, "\(path)")
