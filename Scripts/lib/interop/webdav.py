@@ -1,0 +1,118 @@
+"""WebDAV servers, and uploads to them: a directory, large files, SIGINT, SIGKILL, and the rest."""
+
+import contextlib
+import os
+import shutil
+import signal
+import subprocess
+
+import harness
+from harness import MIB
+from interop import programs
+
+MODULES = "/usr/lib/apache2/modules"
+
+
+@contextlib.contextmanager
+def nginx(directory):
+    home, port = directory / "nginx-dav", harness.free_port()
+    root = home / "root"
+    root.mkdir(parents=True)
+    (home / "nginx.conf").write_text(f"""
+daemon off; pid {home}/pid; error_log {home}/error.log; user root;
+events {{}}
+http {{
+  access_log off; client_body_temp_path {home}/body; client_max_body_size 0;
+  server {{ listen 127.0.0.1:{port}; root {root}; dav_methods PUT DELETE MKCOL COPY MOVE; }}
+}}
+""")
+    with programs.running(["nginx", "-p", home, "-c", home / "nginx.conf"], home, port):
+        yield f"http://127.0.0.1:{port}", root
+
+
+@contextlib.contextmanager
+def apache(directory):
+    home, port = directory / "apache-dav", harness.free_port()
+    root = home / "root"
+    root.mkdir(parents=True)
+    for path in (home, root):
+        shutil.chown(path, "nobody", "nogroup")
+    modules = "\n".join(f"LoadModule {name}_module {MODULES}/mod_{name}.so"
+                        for name in ("mpm_event", "authz_core", "dav", "dav_fs"))
+    (home / "apache.conf").write_text(f"""{modules}
+ServerName localhost
+Listen 127.0.0.1:{port}
+PidFile {home}/pid
+ErrorLog {home}/error.log
+User nobody
+Group nogroup
+DavLockDB {home}/lock
+DocumentRoot {root}
+<Directory {root}>
+  Dav On
+  Require all granted
+</Directory>
+""")
+    command = ["apache2", "-D", "FOREGROUND", "-d", home, "-f", home / "apache.conf"]
+    with programs.running(command, home, port):
+        yield f"http://127.0.0.1:{port}", root
+
+
+ALL = {"nginx-dav": nginx, "apache-dav": apache}
+
+
+def _put(checks, *arguments):
+    command = [checks.haul.binary, "put", "--json", "--progress", "none", *arguments]
+    return harness.start(command, cwd=checks.haul.work, env=checks.haul.environment, text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def _status(problems, process, expected):
+    output, errors = process.communicate(timeout=120)
+    if process.returncode != expected:
+        problems.add(f"exit status {process.returncode}, not {expected}: {errors.strip()}")
+    return harness.events_of(output)
+
+
+def _same(problems, source, target):
+    if subprocess.run(["diff", "-r", source, target], capture_output=True).returncode != 0:
+        problems.add(f"{target} is not what was sent")
+
+
+def cases(checks, server):
+    base, root = server
+    dav = f"dav+{base}"
+    work = checks.haul.fresh()
+    (work / "tree/a b/ü").mkdir(parents=True)
+    (work / "tree/empty").mkdir()
+    for name, length in (("null", 0), ("one", 1), ("a b/big?.bin", 5 * MIB + 1), ("a b/ü/é#%25", 9)):
+        (work / "tree" / name).write_bytes(os.urandom(length))
+    (work / "large").write_bytes(os.urandom(100 * MIB))
+    with checks.case("a directory and a file of 100 MiB") as problems:
+        _status(problems, _put(checks, "tree", "large", f"{dav}/new/deep/"), 0)
+        _same(problems, work / "tree", root / "new/deep/tree")
+        _same(problems, work / "large", root / "new/deep/large")
+    with checks.case("a file that is there") as problems:
+        events = _status(problems, _put(checks, "--if-exists", "fail", "tree/one",
+                                        f"{dav}/new/deep/large"), 1)
+        codes = [event["error"]["code"] for event in events if event["type"] == "finished"]
+        if codes != ["name-conflict"]:
+            problems.add(f"the errors {codes}")
+        _same(problems, work / "large", root / "new/deep/large")
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with checks.case(f"{number.name} and again") as problems:
+            address = f"{dav}/{number.name}"
+            process = _put(checks, "--limit-rate", "40M", "large", address)
+            for line in process.stdout:
+                event = harness.events_of(line)[0]
+                if event["type"] == "progress" and event["bytes"] >= 20 * MIB:
+                    break
+            process.send_signal(number)
+            _status(problems, process, 130 if number == signal.SIGINT else -signal.SIGKILL)
+            if (root / number.name).exists():
+                problems.add("a part of the file has its name")
+            _status(problems, _put(checks, "large", address), 0)
+            _same(problems, work / "large", root / number.name)
+    with checks.case("nothing is left") as problems:
+        if left := [path.name for path in root.rglob("haul-*.part")]:
+            problems.add(f"temporary names were left: {left}")
