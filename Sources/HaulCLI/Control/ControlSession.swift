@@ -82,6 +82,7 @@ struct ControlSession {
       return await show(
         TransferText.explanation(
           transfer, isRemoved: await isRemoved(transfer.waiting, client),
+          isPaused: await isPaused(transfer.waiting, client),
           closedLimit: try await closedLimit(transfer.waiting, client)))
     case .perform(let body):
       let answer = try await client.perform(body)
@@ -135,6 +136,12 @@ struct ControlSession {
       if case .refused(let problem) = error { return problem.status == 404 }
     }
     return false
+  }
+
+  /// Whether it waits for a transfer that is paused.
+  private func isPaused(_ wait: TransferDocument.Wait?, _ client: ControlClient) async -> Bool {
+    guard let dependency = wait?.transfer else { return false }
+    return (try? await client.transfer("\(dependency)"))?.state == .paused
   }
 
   private func add(
@@ -236,7 +243,10 @@ struct ControlSession {
       last = page.next
     } while last != nil && transfers.count < limit
     if json { return await show(try transfers.map(JSONLines.line).joined()) }
-    guard !transfers.isEmpty else { return await show("the list is empty\n") }
+    guard !transfers.isEmpty else {
+      let why = group.map { "no transfer is in the group \(Messages.shown($0))" }
+      return await show("\(why ?? "the list is empty")\n")
+    }
     let width = context.standardOutputIsTerminal ? context.size.width : nil
     let status = await show(ListTable(transfers).text(width: width))
     if last != nil { await warn("there are more; to list all: haul list --limit 0") }

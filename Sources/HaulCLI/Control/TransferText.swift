@@ -27,15 +27,17 @@ package enum TransferText {
   /// One sentence: why it is in its state, and what would let it continue.
   /// - Parameters:
   ///   - isRemoved: whether the dependency that blocks it is no longer in the list.
+  ///   - isPaused: whether the dependency that it waits for is paused.
   ///   - closedLimit: a limit that is 0, so that nothing starts.
   package static func explanation(
-    _ transfer: TransferDocument, isRemoved: Bool = false, closedLimit: String? = nil
+    _ transfer: TransferDocument, isRemoved: Bool = false, isPaused: Bool = false,
+    closedLimit: String? = nil
   ) -> String {
     let (id, name) = (transfer.id, transfer.name)
     let text =
       switch transfer.state {
       case _ where transfer.state != .queued && transfer.waiting != nil:
-        "\(name) has stopped and waits: \(waiting(transfer, isRemoved, closedLimit))"
+        "\(name) has stopped and waits: \(waiting(transfer, isRemoved, isPaused, closedLimit))"
       case .running, .publishing: "\(name) is running; nothing is needed"
       case .stopping where transfer.runsToEnd:
         "\(name) is stopping, but a program cannot be paused: it runs to its end; "
@@ -51,7 +53,7 @@ package enum TransferText {
           + retry(transfer)
       case .queued:
         "\(name) \(start(transfer).map { "was started \($0), and " } ?? "")"
-          + "waits: \(waiting(transfer, isRemoved, closedLimit))"
+          + "waits: \(waiting(transfer, isRemoved, isPaused, closedLimit))"
       }
     return Messages.shown(text) + "\n"
   }
@@ -74,6 +76,8 @@ package enum TransferText {
     case .notFound, .httpStatus, .unauthorized, .forbidden: return "\(retry) requests it again"
     case .checksumMismatch, .lengthMismatch, .changedOnServer:
       return "\(retry) downloads it again"
+    case .sourceUnreadable where transfer.kind == .upload:
+      return "put the file there, then: \(retry)"
     case .sourceChanged where transfer.kind == .upload: return "\(retry) uploads the present file"
     case _ where transfer.kind == .upload:
       return "\(retry) resumes it if the server can, or sends it again"
@@ -84,7 +88,7 @@ package enum TransferText {
   }
 
   private static func waiting(
-    _ transfer: TransferDocument, _ isRemoved: Bool, _ closedLimit: String?
+    _ transfer: TransferDocument, _ isRemoved: Bool, _ isPaused: Bool, _ closedLimit: String?
   ) -> String {
     guard let wait = transfer.waiting else { return "it starts when a slot is free" }
     if let closedLimit {
@@ -102,6 +106,8 @@ package enum TransferText {
         "the dependency was removed; haul remove \(transfer.id), and add it again without --after"
       case "dependency" where wait.isBlocked == true:
         "haul retry \(wait.transfer.map(\.description) ?? "") lets both continue"
+      case "dependency" where isPaused:
+        "that one is paused; haul resume \(wait.transfer.map(\.description) ?? "") lets both continue"
       case "dependency" where transfer.startsAt != nil:
         "when that one is completed, it waits for its start time"
       case "dependency": "it starts when that one is completed"

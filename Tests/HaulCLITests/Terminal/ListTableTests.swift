@@ -125,6 +125,15 @@ struct ListTableTests {
     #expect(text.contains("runs to its end; haul cancel 4FZ0ABCD ends it now"))
   }
 
+  @Test("a dependency that is paused is named, with what lets both continue")
+  func explainsPausedDependency() throws {
+    var wait = wait("dependency", "waiting for 7QX1ABCE")
+    wait.transfer = TransferID("7QX1ABCE")
+    let text = TransferText.explanation(
+      try transfer("x", .queued, waiting: wait), isPaused: true)
+    #expect(text.contains("that one is paused; haul resume 7QX1ABCE lets both continue"))
+  }
+
   @Test("a limit of 0 is named, because no other end starts the transfer")
   func explainsClosedLimit() throws {
     let text = TransferText.explanation(
