@@ -34,14 +34,14 @@ extension ControlAPI {
     let (ids, completed) = awaited.withLockedValue { ($0.ids, $0.completed) }
     let summaries = await manager.summaries(of: .ids(ids))
     let present = Set(summaries.map(\.id))
-    var answer = WaitResponse(
-      isSettled: summaries.allSatisfy(\.isSettled), ids: summaries.map(\.id))
+    let pending = await unsettled(ids, awaited)
+    var answer = WaitResponse(isSettled: pending.isEmpty, ids: summaries.map(\.id))
     for summary in summaries {
       switch summary.state {
       case .completed: answer.completed += 1
       case .failed: answer.failed += 1
       case .cancelled: answer.cancelled += 1
-      default: if summary.isSettled { answer.paused += 1 }
+      default: if !pending.contains(summary.id) { answer.paused += 1 }
       }
     }
     for id in ids where !present.contains(id) {
@@ -103,7 +103,23 @@ extension ControlAPI {
     let summaries = await manager.summaries(of: .ids(ids))
     let completed = summaries.lazy.filter { $0.state == .completed }.map(\.id)
     awaited.withLockedValue { $0.completed.formUnion(completed) }
-    return Set(summaries.lazy.filter { !$0.isSettled }.map(\.id))
+    var pending: Set<TransferID> = []
+    for summary in summaries where !summary.isSettled {
+      if await !waitsForPaused(summary) { pending.insert(summary.id) }
+    }
+    return pending
+  }
+
+  /// Whether one of those that must complete before it is paused.
+  private func waitsForPaused(_ summary: TransferSummary) async -> Bool {
+    var (next, seen) = (summary, Set([summary.id]))
+    while case .dependency(let id, isBlocked: false)? = next.waitReason, seen.insert(id).inserted,
+      let other = await manager.summaries(of: .ids([id])).first
+    {
+      if other.state == .paused { return true }
+      next = other
+    }
+    return false
   }
 }
 

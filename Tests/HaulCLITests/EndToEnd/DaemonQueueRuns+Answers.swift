@@ -166,6 +166,17 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test("a wait ends with 3 if the dependency is paused")
+  func endsBehindPaused() async throws {
+    try await withThree { (fixture, ids) async throws in
+      let later = try await fixture.add("/b", "--after", ids.a, "--id", "later")
+      #expect(try await fixture.haul("pause", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", later).status == 3)
+      let why = try await fixture.haul("explain", later).output
+      #expect(why.contains("haul resume \(ids.a) lets both continue"), "\(why)")
+    }
+  }
+
   @Test("a wait for a group ends with the members that came meanwhile")
   func awaitsLaterMembers() async throws {
     try await DaemonFixture.with(
