@@ -85,7 +85,8 @@ struct RootDirectories: Sendable {
       let runsAgain = body.command == .restart || body.command == .retry
       guard !runsAgain || transfer.row.state == .completed && body.command == .retry else {
         throw Self.forbidden(
-          "\(id): a program can only be run again over the socket, with 'haul \(body.command) \(id)'"
+          "\(id): a program can only be run again over the socket, with "
+            + "'haul \(body.command) \(id)'"
         )
       }
       return
@@ -126,8 +127,8 @@ struct RootDirectories: Sendable {
       paths.compactMap(Self.resolved).contains(where: { Self.isBelow(target, $0) })
     else {
       throw Self.forbidden(
-        "over TCP, files can only be written or sent below \(paths.joined(separator: " or ")), and not "
-          + "through a link that leads out of it")
+        "over TCP, files can only be written or sent below \(paths.joined(separator: " or ")), "
+          + "and not through a link that leads out of it")
     }
   }
 
@@ -166,7 +167,8 @@ struct RootDirectories: Sendable {
 }
 
 extension TransferRequest {
-  /// The file or directory that it writes to, or the file that it sends; nil for a stream or a step.
+  /// The file or directory that it writes to, or the file that it sends; nil for a stream or a
+  /// step.
   fileprivate var path: String? {
     switch work {
     case .download(let download): download.destination.path

@@ -9,7 +9,8 @@ import HaulCore
 #endif
 
 // haul-cachekill DIRECTORY LIMIT SEED: stores and reads blobs until it is killed. Each body can be
-// computed from its head, so that a test sees whether it is whole.
+// computed from its head, so that a test sees whether it is whole. Before each call that stores or
+// reads, it writes a byte to standard output.
 
 let arguments = CommandLine.arguments
 guard arguments.count == 4, let limit = Int64(arguments[2]), var seed = UInt64(arguments[3]) else {
@@ -27,6 +28,7 @@ var time: Double = 1
 while true {
   time += 1
   let number = Int(next(50))
+  guard write(STDOUT_FILENO, ".", 1) == 1 else { exit(1) }
   let resource = "resource-\(number)"
   if next(4) == 0 {
     _ = try store.find(resource, at: time) { _, _ in true }

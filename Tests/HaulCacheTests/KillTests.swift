@@ -13,13 +13,28 @@ import Testing
 @Suite(.serialized) struct KillTests {
   private static let limit: Int64 = 600_000
 
-  private func start(_ directory: TemporaryDirectory, seed: UInt64) throws -> Process {
+  /// - Parameter output: gets a byte before each call of the program.
+  private func start(
+    _ directory: TemporaryDirectory, seed: UInt64, output: Any = FileHandle.nullDevice
+  ) throws -> Process {
     let process = Process()
     process.executableURL = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
       .appending(path: "haul-cachekill")
     process.arguments = [directory.path, "\(Self.limit)", "\(seed)"]
+    process.standardOutput = output
     try process.run()
     return process
+  }
+
+  /// Starts it, and kills it in one of its next calls.
+  private func startAndKill(
+    _ directory: TemporaryDirectory, seed: UInt64, calls: Int
+  ) throws {
+    let output = Pipe()
+    let process = try start(directory, seed: seed, output: output)
+    let begun = try output.fileHandleForReading.read(upToCount: calls)
+    end(process)
+    #expect(begun?.count == calls)
   }
 
   private func end(_ process: Process) {
@@ -53,9 +68,7 @@ import Testing
     var random = SeededRandom(5)
     var whole = 0
     for number in 0..<200 {
-      let process = try start(directory, seed: UInt64(number))
-      usleep(UInt32(20_000 + random.next() % 40_000))
-      end(process)
+      try startAndKill(directory, seed: UInt64(number), calls: Int(1 + random.next() % 40))
       whole += try check(directory)
     }
     print("200 kills: \(whole) blobs read, all whole")
@@ -67,9 +80,7 @@ import Testing
     let survivor = try start(directory, seed: 1000)
     var random = SeededRandom(6)
     for number in 0..<40 {
-      let process = try start(directory, seed: UInt64(number))
-      usleep(UInt32(20_000 + random.next() % 40_000))
-      end(process)
+      try startAndKill(directory, seed: UInt64(number), calls: Int(1 + random.next() % 40))
     }
     #expect(survivor.isRunning)
     end(survivor)

@@ -8,11 +8,11 @@ struct PutCommand: ParsableCommand {
     abstract: "Uploads now, in the foreground.",
     discussion: """
       If URL ends with '/', each file keeps its name there, and so does a directory with all that \
-      is in it; DIR/ sends only what is in it. A file of 8 MiB or \
-      more resumes if the server offers that (IETF resumable uploads); any other upload with PUT \
-      that fails is retried from its beginning. With --method post the file is sent once, because the server \
-      may have taken it. 'tus+' before the scheme uploads by the tus protocol: after an \
-      interruption or a crash, the same command continues with the bytes that the server has. \
+      is in it; DIR/ sends only what is in it. A file of 8 MiB or more resumes if the server \
+      offers that (IETF resumable uploads); any other upload with PUT that fails is retried from \
+      its beginning. With --method post the file is sent once, because the server may have taken \
+      it. 'tus+' before the scheme uploads by the tus protocol: after an interruption or a crash, \
+      the same command continues with the bytes that the server has. \
       's3://bucket/key' is an object of an S3 store; a file of more than 16 MiB is sent in parts, \
       and the same command continues with those that are missing. \
       'dav+' uploads by WebDAV: missing directories are made, and a file gets its name once the \

@@ -96,6 +96,7 @@ package enum TransferText {
         "\(wait.message); the limit \(closedLimit) is 0, so nothing starts: raise it on the page "
         + "that haul ui opens"
     }
+    let dependency = wait.transfer.map(\.description) ?? ""
     let advice =
       switch wait.code {
       case "slot" where transfer.start == "forced", "host-limit" where transfer.start == "forced":
@@ -105,9 +106,9 @@ package enum TransferText {
       case "dependency" where isRemoved:
         "the dependency was removed; haul remove \(transfer.id), and add it again without --after"
       case "dependency" where wait.isBlocked == true:
-        "haul retry \(wait.transfer.map(\.description) ?? "") lets both continue"
+        "haul retry \(dependency) lets both continue"
       case "dependency" where isPaused:
-        "that one is paused; haul resume \(wait.transfer.map(\.description) ?? "") lets both continue"
+        "that one is paused; haul resume \(dependency) lets both continue"
       case "dependency" where transfer.startsAt != nil:
         "when that one is completed, it waits for its start time"
       case "dependency": "it starts when that one is completed"

@@ -1,4 +1,4 @@
-/// Which loads are under way and who waits for them, as a value.
+/// Which loads are under way, and their requests, as a value.
 ///
 /// Equal requests share one flight. It is cancelled when the last subscriber leaves, and its
 /// priority is the highest of theirs. A request that comes after that begins a new flight, though
@@ -13,7 +13,7 @@ package struct FlightTable<Key: Hashable & Sendable>: Sendable {
     case setPriority(SubscriberID, Int)
     /// The result is known. Those who join from now on get it, until the flight ends.
     case published(FlightID)
-    /// The result is not for those who come from now on: the next one begins a new flight.
+    /// The result is not for later requests: the next one begins a new flight.
     case detached(FlightID)
     case ended(FlightID)
   }

@@ -72,7 +72,7 @@ public struct ResourceResponse: Sendable {
   }
 }
 
-/// The priority of a fetch: the highest of those who wait for it.
+/// The priority of a fetch: the highest of its requests.
 public final class FetchPriority: Sendable {
   /// Called with a priority.
   public typealias Observer = @Sendable (TransferRequest.Priority) -> Void

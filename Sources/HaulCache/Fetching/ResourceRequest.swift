@@ -17,7 +17,8 @@ public struct ResourceRequest: Hashable, Sendable {
   /// The address. User information in it counts as credentials.
   public var url: ResourceURL
   /// Fields to send. Two requests share a value only if they agree in every field, except in
-  /// `Accept`, `Accept-Language` and `User-Agent`: these count if the response names them in `Vary`.
+  /// `Accept`, `Accept-Language` and `User-Agent`: these count if the response names them in
+  /// `Vary`.
   public var headers: HeaderFields
   /// What may be answered from the cache.
   public var policy: CachePolicy

@@ -47,8 +47,8 @@ struct CacheState: Sendable {
     return lastSubscriber
   }
 
-  /// The key of a request, with the fields by which its response is known to vary; nil if nothing is
-  /// known.
+  /// The key of a request, with the fields by which its response is known to vary; nil if nothing
+  /// is known.
   mutating func knownKey(of request: ResourceRequest) -> ResourceKey? {
     let key = ResourceKey(request)
     if request.headers.fields.isEmpty { return key }

@@ -1,8 +1,8 @@
 public import HaulCore
 
 extension ResourceCache {
-  /// Loads resources before they are asked for. A request for one of them joins its load, and raises
-  /// its priority. Failures are noted, and otherwise ignored.
+  /// Loads resources before they are asked for. A request for one of them joins its load, and
+  /// raises its priority. Failures are noted, and otherwise ignored.
   /// - Returns: a handle to cancel those that have not been loaded. Releasing it cancels nothing.
   @discardableResult
   public func prefetch(

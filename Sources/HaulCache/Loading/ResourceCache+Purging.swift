@@ -23,8 +23,8 @@ extension ResourceCache {
     try await changeDisk { disk, now throws(TransferError) in try disk.removeAll(at: now) }
   }
 
-  /// Removes a resource, all its versions on disk, and its known failure. A load of it that is under
-  /// way delivers its value, but does not store it.
+  /// Removes a resource, all its versions on disk, and its known failure. A load of it that is
+  /// under way delivers its value, but does not store it.
   /// - Throws: as `removeAll()`.
   public func remove(_ request: ResourceRequest) async throws(TransferError) {
     let primary = ResourceKey(request)

@@ -152,7 +152,7 @@ extension ResourceCache {
     let load = ResourceLoad(
       cache: self, flight: id, request: request, key: key.resource, directives: key.directives,
       priority: priority)
-    // Nothing of a load runs on the main actor, whoever asks.
+    // Nothing of a load runs on the main actor, also if the caller is on it.
     flight.task = Task { @concurrent in await load.run() }
     state.flights[id] = flight
   }

@@ -86,9 +86,9 @@ extension ResourceCache {
   }
 
   /// The value, from memory, disk or the server. Requests for the same resource share one fetch.
-  /// - Parameter priority: that of this request; a fetch has the highest of those who wait for it.
-  /// - Throws: `ResourceError`. If the waiting task is cancelled, it throws `cancelled` at once, and
-  ///   others who wait get the value.
+  /// - Parameter priority: that of this request; a fetch has the highest of its requests.
+  /// - Throws: `ResourceError`. If the waiting task is cancelled, it throws `cancelled` at once;
+  ///   the other requests get the value.
   public func value(
     for url: ResourceURL, priority: TransferRequest.Priority = .default
   ) async throws(ResourceError) -> Value {

@@ -1,7 +1,7 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// What a failed request means for those who wait, and for the next request.
+/// What a failed fetch means for its requests, and for the next one.
 extension ResourceLoad {
   /// A stale value if that is allowed, otherwise the failure. Both are noted, so that the server is
   /// not asked again at once.

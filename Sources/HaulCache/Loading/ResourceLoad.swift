@@ -13,7 +13,7 @@ struct Candidate: Sendable {
   var body: Data?
 }
 
-/// One load, from the disk to the server: the same for all who wait for it.
+/// One load, from the disk to the server, for all its requests.
 struct ResourceLoad<Value: Sendable>: Sendable {
   let cache: ResourceCache<Value>
   let flight: UInt64
@@ -37,8 +37,8 @@ struct ResourceLoad<Value: Sendable>: Sendable {
       outcome = .failure(error)
       if !error.isCancelled { cache.counters.update { $0.failures += 1 } }
     }
-    // Until it is written, those who ask join this flight: a purge of the memory costs no request.
-    // If the disk is slow, those who wait share the wait, so that unwritten bodies are bounded.
+    // Until it is written, new requests join this flight: a purge of the memory costs no fetch.
+    // If the disk is slow, its requests share the wait, so that unwritten bodies are bounded.
     if let write, cache.unwritten.load(ordering: .relaxed) > ResourceCache<Value>.maximumUnwritten {
       await cache.perform(write, of: flight)
       publish(outcome)
