@@ -14,7 +14,6 @@ package struct DAVMachine: UploadMachine {
 
   private let request: UploadRequest
   private let source: SourceIdentity
-  private let isAttended: Bool
   private let addresses: DAVAddresses
   private var state = State.waiting
   /// The temporary name, once it is chosen; and whether it is on disk.
@@ -35,18 +34,15 @@ package struct DAVMachine: UploadMachine {
   private var refusal: TransferError?
   /// Whether an earlier run may have moved the file to its name.
   private var mayHaveArrived = false
-  private var retry: RetryState
-  private var hasAnswered = false
-  package var hostHealth = HostHealth()
+  package var attempts: UploadAttempts
 
   package init(
     _ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.source = source
-    self.isAttended = isAttended
     addresses = DAVAddresses(request.url)
-    retry = RetryState(request.retry, startedAt: now)
+    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
   package mutating func handle(
@@ -59,7 +55,7 @@ package struct DAVMachine: UploadMachine {
     case (.checking, .sourceChecked(nil)): return move()
     case (.checking, .sourceChecked(let error?)): return end(error)
     case (_, .answered(let answer)):
-      hasAnswered = true
+      attempts.noteAnswer()
       let judge = UploadJudge(wallSeconds: answer.wallSeconds)
       return answered(answer.head, answer.sent, judge, at: now, using: &rng)
     case (.cleaning(let error), .failed): return finish(.failed(error))
@@ -74,8 +70,7 @@ package struct DAVMachine: UploadMachine {
   package static func termination(
     of record: UploadRecord, _ request: UploadRequest
   ) -> UploadMessage? {
-    guard let url = try? request.url.resolving(record.address) else { return nil }
-    return message("DELETE", url.adoptingCredentials(of: request.url), request)
+    request.address(of: record).map { message("DELETE", $0, request) }
   }
 
   private static func message(
@@ -108,11 +103,11 @@ package struct DAVMachine: UploadMachine {
           TransferError(
             .notYetSupported, "WebDAV cannot replace only one version of a file; use plain PUT")))
     }
-    if part == nil, let stored, let known = try? request.url.resolving(stored.address),
+    if part == nil, let stored, let known = request.address(of: stored),
       known.origin == request.url.origin
     {
       // Of an earlier run: what it left there is replaced.
-      part = known.adoptingCredentials(of: request.url)
+      part = known
       (isPartStored, mayHavePart, mayHaveArrived) = (true, true, true)
     }
     if part == nil {
@@ -301,14 +296,11 @@ package struct DAVMachine: UploadMachine {
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    let failure = RetryState.Failure(
-      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
-      hasAnswered: hasAnswered, isAttended: isAttended)
-    switch retry.failed(failure, at: now, using: &rng) {
-    case .giveUp: return end(error.after(attempts: retry.attempts + 1))
-    case .retry(let delay, let attempt):
+    switch attempts.failed(error, at: now, using: &rng) {
+    case .failure(let error): return end(error)
+    case .success(let retry):
       (state, refusal) = (.waiting, nil)
-      return [.retry(after: delay, attempt: attempt, error)]
+      return [retry]
     }
   }
 

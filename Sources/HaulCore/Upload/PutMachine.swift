@@ -9,16 +9,12 @@ package struct PutMachine: UploadMachine {
   /// In bytes.
   private let length: Int64
   private let form: FormBody?
-  private let isAttended: Bool
   private var state = State.waiting
   private var url: ResourceURL
   private var redirects = 0
-  private var retry: RetryState
-  private var hasAnswered = false
   /// Whether an attempt without an answer may have succeeded.
   private var mayHaveArrived: Bool
-  /// The health of the host; set before each failure.
-  package var hostHealth = HostHealth()
+  package var attempts: UploadAttempts
 
   /// - Parameters:
   ///   - length: of the file, in bytes.
@@ -31,10 +27,9 @@ package struct PutMachine: UploadMachine {
     self.request = request
     self.length = form?.length ?? length
     self.form = form
-    self.isAttended = isAttended
     mayHaveArrived = hasRun
     url = request.url
-    retry = RetryState(request.retry, startedAt: now)
+    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
   /// Handles one event, and returns what to do, in order.
@@ -44,10 +39,10 @@ package struct PutMachine: UploadMachine {
     switch (state, event) {
     case (.waiting, .start): return begin()
     case (.asking, .answered(let answer)):
-      hasAnswered = true
+      attempts.noteAnswer()
       return found(answer.head, answer.wallSeconds, at: now, using: &rng)
     case (.sending, .answered(let answer)):
-      hasAnswered = true
+      attempts.noteAnswer()
       return judge(
         answer.head, isFullySent: answer.sent >= length, answer.wallSeconds, at: now, using: &rng)
     case (.asking, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
@@ -158,15 +153,11 @@ package struct PutMachine: UploadMachine {
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    let failure = RetryState.Failure(
-      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
-      hasAnswered: hasAnswered,
-      isAttended: isAttended)
-    switch retry.failed(failure, at: now, using: &rng) {
-    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
-    case .retry(let delay, let attempt):
+    switch attempts.failed(error, at: now, using: &rng) {
+    case .failure(let error): return finish(.failed(error))
+    case .success(let retry):
       (state, url, redirects) = (.waiting, request.url, 0)
-      return [.retry(after: delay, attempt: attempt, error)]
+      return [retry]
     }
   }
 

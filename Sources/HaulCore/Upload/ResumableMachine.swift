@@ -30,11 +30,8 @@ package struct ResumableMachine: UploadMachine {
   private var isAccepted = false
   /// What the server had before a request whose answer does not say what it has now.
   private var offsetBefore: Int64?
-  private var offsetAtLastFailure: Int64 = 0
-  private var retry: RetryState
-  private var hasAnswered = false
   private var hasStartedOver = false
-  package var hostHealth = HostHealth()
+  package var attempts: UploadAttempts
 
   /// In the order in which the server is asked.
   private static let versions = [8, 6]
@@ -50,14 +47,14 @@ package struct ResumableMachine: UploadMachine {
     self.hasRun = hasRun
     self.isAttended = isAttended
     url = request.url
-    retry = RetryState(request.retry, startedAt: now)
+    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
   package mutating func handle(
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     if plain != nil {
-      plain?.hostHealth = hostHealth
+      plain?.attempts.hostHealth = attempts.hostHealth
       return plain?.handle(event, at: now, using: &rng) ?? []
     }
     switch (state, event) {
@@ -68,7 +65,7 @@ package struct ResumableMachine: UploadMachine {
     case (.checking, .sourceChecked(let error)):
       return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
     case (_, .answered(let answer)):
-      hasAnswered = true
+      attempts.noteAnswer()
       mostSent = max(mostSent, offset + answer.sent)
       let judge = UploadJudge(wallSeconds: answer.wallSeconds)
       return answered(answer.head, answer.sent, judge, at: now, using: &rng)
@@ -82,9 +79,9 @@ package struct ResumableMachine: UploadMachine {
   /// Nil for a plain PUT, without asking.
   private mutating func start(_ stored: UploadRecord?) -> [UploadCommand]? {
     if record == nil, let stored, stored.source == source, let spoken = stored.version,
-      let known = try? request.url.resolving(stored.address)
+      let known = request.address(of: stored)
     {
-      (record, url, mostSent) = (stored, known.adoptingCredentials(of: request.url), source.size)
+      (record, url, mostSent) = (stored, known, source.size)
       version = spoken
     }
     if record != nil { return ask() }
@@ -109,9 +106,9 @@ package struct ResumableMachine: UploadMachine {
   package static func termination(
     of record: UploadRecord, _ request: UploadRequest
   ) -> UploadMessage? {
-    guard let url = try? request.url.resolving(record.address) else { return nil }
-    return message(
-      "DELETE", url.adoptingCredentials(of: request.url), request, record.version ?? versions[0])
+    request.address(of: record).map {
+      message("DELETE", $0, request, record.version ?? versions[0])
+    }
   }
 
   private static func message(
@@ -315,17 +312,11 @@ package struct ResumableMachine: UploadMachine {
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    let failure = RetryState.Failure(
-      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
-      hasAnswered: hasAnswered, isAttended: isAttended,
-      progressBytes: max(0, offset - offsetAtLastFailure),
-      remaining: source.size - offsetAtLastFailure)
-    offsetAtLastFailure = offset
-    switch retry.failed(failure, at: now, using: &rng) {
-    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
-    case .retry(let delay, let attempt):
+    switch attempts.failed(error, progress: (offset, source.size), at: now, using: &rng) {
+    case .failure(let error): return finish(.failed(error))
+    case .success(let retry):
       (state, isAccepted, offsetBefore) = (.waiting, false, nil)
-      return [.retry(after: delay, attempt: attempt, error)]
+      return [retry]
     }
   }
 

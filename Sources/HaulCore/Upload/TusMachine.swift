@@ -9,7 +9,6 @@ package struct TusMachine: UploadMachine {
 
   private let request: UploadRequest
   private let source: SourceIdentity
-  private let isAttended: Bool
   private var state = State.waiting
   /// The upload on the server; nil before it is created.
   private var record: UploadRecord?
@@ -18,21 +17,17 @@ package struct TusMachine: UploadMachine {
   private var offset: Int64 = 0
   /// The bytes that it may have at most: those that were sent to it, or all after a crash.
   private var mostSent: Int64 = 0
-  private var offsetAtLastFailure: Int64 = 0
-  private var retry: RetryState
-  private var hasAnswered = false
   /// Whether an upload that the server no longer had was replaced by a new one.
   private var hasStartedOver = false
-  package var hostHealth = HostHealth()
+  package var attempts: UploadAttempts
 
   package init(
     _ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.source = source
-    self.isAttended = isAttended
     url = request.url
-    retry = RetryState(request.retry, startedAt: now)
+    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
   private static let version = "1.0.0"
@@ -47,7 +42,7 @@ package struct TusMachine: UploadMachine {
     case (.checking, .sourceChecked(let error)):
       return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
     case (_, .answered(let answer)):
-      hasAnswered = true
+      attempts.noteAnswer()
       mostSent = max(mostSent, offset + answer.sent)
       let judge = UploadJudge(wallSeconds: answer.wallSeconds)
       return answered(answer.head, answer.sent, judge, at: now, using: &rng)
@@ -62,9 +57,9 @@ package struct TusMachine: UploadMachine {
   /// deletes it some day.
   private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
     if record == nil, let stored, stored.source == source,
-      let known = try? request.url.resolving(stored.address)
+      let known = request.address(of: stored)
     {
-      (record, url, mostSent) = (stored, known.adoptingCredentials(of: request.url), source.size)
+      (record, url, mostSent) = (stored, known, source.size)
     }
     return record == nil ? discover() : ask()
   }
@@ -73,8 +68,7 @@ package struct TusMachine: UploadMachine {
   package static func termination(
     of record: UploadRecord, _ request: UploadRequest
   ) -> UploadMessage? {
-    guard let url = try? request.url.resolving(record.address) else { return nil }
-    return message("DELETE", url.adoptingCredentials(of: request.url), request)
+    request.address(of: record).map { message("DELETE", $0, request) }
   }
 
   private static func message(
@@ -235,17 +229,11 @@ package struct TusMachine: UploadMachine {
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    let failure = RetryState.Failure(
-      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
-      hasAnswered: hasAnswered, isAttended: isAttended,
-      progressBytes: max(0, offset - offsetAtLastFailure),
-      remaining: source.size - offsetAtLastFailure)
-    offsetAtLastFailure = offset
-    switch retry.failed(failure, at: now, using: &rng) {
-    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
-    case .retry(let delay, let attempt):
+    switch attempts.failed(error, progress: (offset, source.size), at: now, using: &rng) {
+    case .failure(let error): return finish(.failed(error))
+    case .success(let retry):
       state = .waiting
-      return [.retry(after: delay, attempt: attempt, error)]
+      return [retry]
     }
   }
 

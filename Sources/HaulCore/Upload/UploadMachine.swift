@@ -1,7 +1,7 @@
 /// Decides about one upload. It takes events and returns commands, and has no side effects.
 package protocol UploadMachine: Sendable {
-  /// The health of the host; set before each failure.
-  var hostHealth: HostHealth { get set }
+  /// Decides when another attempt is made.
+  var attempts: UploadAttempts { get set }
 
   /// Handles one event, and returns what to do, in order.
   mutating func handle(

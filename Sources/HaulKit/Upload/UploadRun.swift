@@ -154,7 +154,8 @@ struct UploadRun: ~Copyable {
       if engine.scheduler.update({ $0.hostAnswered(for: id) }) {
         await context.report(.slotsChanged)
       }
-    case .failed: machine.hostHealth = engine.scheduler.update { $0.hostHealth(for: id) }
+    case .failed:
+      machine.attempts.hostHealth = engine.scheduler.update { $0.hostHealth(for: id) }
     case .start, .stored, .digested, .sourceChecked: break
     }
   }

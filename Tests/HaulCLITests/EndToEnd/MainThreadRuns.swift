@@ -28,6 +28,7 @@ struct MainThreadRuns {
 
   @Test("The measurement detects a blocked main thread")
   func blocked() async throws {
-    #expect(try await longest(of: 10, "--block-main", "100") >= 100)
+    // The time in which other threads had the processor is subtracted, and is not exact.
+    #expect(try await longest(of: 10, "--block-main", "120") >= 100)
   }
 }

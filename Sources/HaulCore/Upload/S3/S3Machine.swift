@@ -12,7 +12,6 @@ package struct S3Machine: UploadMachine {
   }
 
   let source: SourceIdentity
-  private let isAttended: Bool
   /// The most parts that are read and sent at once.
   private var connections = 1
   var messages: S3Messages
@@ -32,15 +31,12 @@ package struct S3Machine: UploadMachine {
   private var pendingError: TransferError?
   /// Whether the store no longer has the upload.
   private var isUploadGone = false
-  private var retry: RetryState
-  private var hasAnswered = false
-  private var acknowledgedAtLastFailure: Int64 = 0
   /// Whether an upload that the store no longer had was replaced by a new one.
   private var hasStartedOver = false
   private var hasSetClock = false
   /// Whether an attempt without an answer may have succeeded.
   private var mayHaveArrived = false
-  package var hostHealth = HostHealth()
+  package var attempts: UploadAttempts
 
   var request: UploadRequest { messages.request }
   /// Whether the file is sent as one object.
@@ -49,10 +45,9 @@ package struct S3Machine: UploadMachine {
   package init(_ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant) {
     messages = S3Messages(request: request)
     self.source = source
-    self.isAttended = isAttended
     parts = S3Parts(
       length: source.size, partSize: S3Parts.size(for: source.size) ?? S3Parts.sizes.upperBound)
-    retry = RetryState(request.retry, startedAt: now)
+    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
   /// How many requests of an upload of this length are useful at once.
@@ -87,7 +82,7 @@ package struct S3Machine: UploadMachine {
       return isSingle ? finish(.completed) : complete()
     case (.checking, .sourceChecked(let error?)): return sourceFailed(error)
     case (_, .answered(let answer)):
-      hasAnswered = true
+      attempts.noteAnswer()
       return answered(answer, at: now, using: &rng)
     case (.sending, .failed(let error, let sent, let part)):
       if isSingle, sent >= source.size { mayHaveArrived = true }
@@ -245,7 +240,8 @@ package struct S3Machine: UploadMachine {
       record = nil
       return [.deleteRecord] + failed(error, at: now, using: &rng)
     }
-    (hasStartedOver, record, acknowledgedAtLastFailure) = (true, nil, 0)
+    (hasStartedOver, record) = (true, nil)
+    attempts.forgetProgress()
     return [.deleteRecord, .reportAcknowledged(0)] + begin(using: &rng)
   }
 
@@ -264,17 +260,12 @@ package struct S3Machine: UploadMachine {
   mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    let failure = RetryState.Failure(
-      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
-      hasAnswered: hasAnswered, isAttended: isAttended,
-      progressBytes: max(0, parts.acknowledged - acknowledgedAtLastFailure),
-      remaining: source.size - acknowledgedAtLastFailure)
-    acknowledgedAtLastFailure = parts.acknowledged
-    switch retry.failed(failure, at: now, using: &rng) {
-    case .giveUp: return finish(.failed(error.after(attempts: retry.attempts + 1)))
-    case .retry(let delay, let attempt):
+    switch attempts.failed(error, progress: (parts.acknowledged, source.size), at: now, using: &rng)
+    {
+    case .failure(let error): return finish(.failed(error))
+    case .success(let retry):
       state = .waiting
-      return [.retry(after: delay, attempt: attempt, error)]
+      return [retry]
     }
   }
 

@@ -1,0 +1,50 @@
+/// The attempts of one upload, whatever its protocol: decides whether and when another one is made.
+package struct UploadAttempts: Sendable {
+  /// The health of the host; set before each failure.
+  package var hostHealth = HostHealth()
+  private let isAttended: Bool
+  private var retry: RetryState
+  private var hasAnswered = false
+  /// The bytes that the server had at the last failure.
+  private var acknowledged: Int64 = 0
+
+  init(_ request: UploadRequest, isAttended: Bool, now: Instant) {
+    self.isAttended = isAttended
+    retry = RetryState(request.retry, startedAt: now)
+  }
+
+  /// The server has answered a request.
+  mutating func noteAnswer() { hasAnswered = true }
+
+  /// A new upload begins, of which the server has nothing.
+  mutating func forgetProgress() { acknowledged = 0 }
+
+  /// - Parameter progress: how many bytes of the file the server has, and the length of the file; nil
+  ///   if each attempt sends the whole file.
+  /// - Returns: the command to try again, or why the upload fails.
+  mutating func failed(
+    _ error: TransferError, progress: (acknowledged: Int64, length: Int64)? = nil,
+    at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> Result<UploadCommand, TransferError> {
+    var failure = RetryState.Failure(
+      error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
+      hasAnswered: hasAnswered, isAttended: isAttended)
+    if let progress {
+      failure.progressBytes = max(0, progress.acknowledged - acknowledged)
+      failure.remaining = progress.length - acknowledged
+      acknowledged = progress.acknowledged
+    }
+    switch retry.failed(failure, at: now, using: &rng) {
+    case .giveUp: return .failure(error.after(attempts: retry.attempts + 1))
+    case .retry(let delay, let attempt):
+      return .success(.retry(after: delay, attempt: attempt, error))
+    }
+  }
+}
+
+extension UploadRequest {
+  /// The address of an unfinished upload; nil if it cannot be read.
+  func address(of record: UploadRecord) -> ResourceURL? {
+    (try? url.resolving(record.address))?.adoptingCredentials(of: url)
+  }
+}
