@@ -73,12 +73,12 @@ package struct ControlClient: Sendable {
   }
 
   package func transfer(_ name: String) async throws(Failure) -> TransferDocument {
-    try await get("transfers/\(try Self.escaped(name))")
+    try await get(try Self.path(of: name))
   }
 
   package func change(_ name: String, _ body: ChangeBody) async throws(Failure) -> TransferDocument
   {
-    try decode(try await send(.PATCH, "transfers/\(try Self.escaped(name))", body))
+    try decode(try await send(.PATCH, try Self.path(of: name), body))
   }
 
   package func limits() async throws(Failure) -> LimitsDocument { try await get("limits") }
@@ -89,7 +89,7 @@ package struct ControlClient: Sendable {
   ) async throws(Failure) -> TransferPage {
     var query = ["limit=\(limit)"]
     if let id { query.append("after=\(id)") }
-    if let group { query.append("group=\(try Self.escaped(group))") }
+    if let group { query.append("group=\(PercentCoding.component(group))") }
     return try await get("transfers?\(query.joined(separator: "&"))")
   }
 
@@ -158,7 +158,7 @@ extension ControlClient {
 
   private func request(_ method: HTTPMethod, _ path: String) throws(Failure) -> HTTPClientRequest {
     var request = HTTPClientRequest(
-      url: "http+unix://\(try Self.escaped(location.socket))/api/v1/\(path)")
+      url: "http+unix://\(PercentCoding.component(location.socket))/api/v1/\(path)")
     request.method = method
     request.headers.add(name: "Host", value: "localhost")
     return request
@@ -210,19 +210,9 @@ extension ControlClient {
 
   private static let hasEnded = "the daemon has ended; start it with: haul daemon start"
 
-  /// Percent-encoded, also slashes.
-  private static func escaped(_ text: String) throws(Failure) -> String {
-    guard !text.isEmpty else { throw .refused(.notFound("an id is empty")) }
-    var escaped = ""
-    for byte in text.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: "~"):
-        escaped.unicodeScalars.append(Unicode.Scalar(byte))
-      default: escaped += PercentCoding.encoded(byte)
-      }
-    }
-    return escaped
+  /// Of one transfer. Without a name it would be the path of the list.
+  private static func path(of name: String) throws(Failure) -> String {
+    guard !name.isEmpty else { throw .refused(.notFound("an id is empty")) }
+    return "transfers/\(PercentCoding.component(name))"
   }
 }

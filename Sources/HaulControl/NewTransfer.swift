@@ -23,7 +23,7 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   package var createsDirectories: Bool?
   /// The absolute path of a file to upload.
   package var put: String?
-  /// How it is uploaded: `put`, `post` or `tus`.
+  /// How it is uploaded: `put`, `post`, `tus`, `webdav` or `resumable`.
   package var method: String?
   /// The strong entity tag of the version that an upload replaces.
   package var ifMatch: String?

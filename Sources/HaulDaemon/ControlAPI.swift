@@ -286,10 +286,7 @@ extension TransferRequest {
     guard let old = self.url else {
       throw Problem(409, "Conflict", "a program has no address")
     }
-    if old.origin != url.origin {
-      download?.headers = []
-      upload?.headers = []
-    }
+    if old.origin != url.origin { fields = HeaderFields() }
     download?.url = url
     upload?.url = url
   }

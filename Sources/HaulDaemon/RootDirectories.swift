@@ -60,7 +60,7 @@ struct RootDirectories: Sendable {
   func check(_ request: TransferRequest, moving url: ResourceURL) throws(Problem) {
     guard let old = request.url else { return }
     if let path = request.path { try check(path) }
-    guard old.origin == url.origin || request.headers.isEmpty else {
+    guard old.origin == url.origin || request.fields.fields.isEmpty else {
       throw Self.forbidden(
         "its header fields are for \(old.origin.authority); "
           + "another server can be named over the socket, with 'haul set'")
@@ -175,10 +175,6 @@ extension TransferRequest {
     case .upload(let upload): upload.source
     case .step: nil
     }
-  }
-
-  fileprivate var headers: [(name: String, value: String)] {
-    download?.headers ?? upload?.headers ?? []
   }
 }
 

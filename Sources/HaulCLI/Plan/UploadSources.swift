@@ -64,27 +64,13 @@ extension UploadSources.Source {
     guard let first = names.first, !["", ".", ".."].contains(first) else {
       throw UsageError("\(path): that names no file")
     }
-    let encoded = names.map { name in
-      name.utf8.map { byte in
-        Self.isUnreserved(byte) ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
-      }.joined()
-    }
+    let encoded = names.map(PercentCoding.component)
     let query = url.pathAndQuery.drop { $0 != "?" }
     do {
       return try url.resolving("./" + encoded.joined(separator: "/") + query)
         .adoptingCredentials(of: url)
     } catch {
       throw UsageError("\(path): \(error.message)")
-    }
-  }
-
-  /// RFC 3986, section 2.3.
-  private static func isUnreserved(_ byte: UInt8) -> Bool {
-    switch byte {
-    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"):
-      true
-    default: "-._~".utf8.contains(byte)
     }
   }
 }

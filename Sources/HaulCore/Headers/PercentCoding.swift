@@ -43,6 +43,13 @@ package enum PercentCoding {
     }
   }
 
+  /// Every byte encoded, except those that stand for themselves everywhere.
+  package static func component(_ text: String) -> String {
+    text.utf8.map { byte in
+      isUnreserved(byte) ? String(UnicodeScalar(byte)) : encoded(byte)
+    }.joined()
+  }
+
   private static func nibble(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 0x30...0x39: byte - 0x30

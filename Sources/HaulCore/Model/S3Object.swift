@@ -81,10 +81,8 @@ public struct S3Object: Hashable, Sendable {
 
   /// As signatures want it: every byte except the unreserved ones and `/`.
   private static func encoded(_ key: String) -> String {
-    key.utf8.map { byte in
-      PercentCoding.isUnreserved(byte) || byte == UInt8(ascii: "/")
-        ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
-    }.joined()
+    key.split(separator: "/", omittingEmptySubsequences: false)
+      .map { PercentCoding.component(String($0)) }.joined(separator: "/")
   }
 }
 

@@ -46,7 +46,7 @@ extension S3Machine {
         .failed(TransferError(.protocolViolation, "the server does not name the upload")))
     }
     let record = UploadRecord(
-      address: messages.address(ofUpload: S3Messages.encoded(upload)), source: source,
+      address: messages.address(ofUpload: PercentCoding.component(upload)), source: source,
       s3: UploadRecord.S3(partSize: parts.partSize, mark: mark))
     (self.record, state) = (record, .storing)
     return [.storeRecord(record)]

@@ -73,14 +73,6 @@ struct S3Messages: Sendable {
     return String(query.dropFirst("uploadId=".count))
   }
 
-  /// An id as it is sent in a query.
-  static func encoded(_ upload: String) -> String {
-    upload.utf8.map { byte in
-      PercentCoding.isUnreserved(byte)
-        ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
-    }.joined()
-  }
-
   private func address(_ query: String) -> ResourceURL { request.url.taking(query: query) }
 
   private var condition: [(String, String)] {

@@ -57,10 +57,13 @@ package struct RequestSigner: Sendable {
   package func presignedQuery(_ method: String, _ url: ResourceURL, seconds: Int64) -> String {
     var items = [
       "X-Amz-Algorithm=\(Self.algorithm)",
-      "X-Amz-Credential=\(Self.encoded("\(accessKeyID)/\(scope)"))", "X-Amz-Date=\(time)",
+      "X-Amz-Credential=\(PercentCoding.component("\(accessKeyID)/\(scope)"))",
+      "X-Amz-Date=\(time)",
       "X-Amz-Expires=\(seconds)", "X-Amz-SignedHeaders=host",
     ]
-    if let sessionToken { items.append("X-Amz-Security-Token=\(Self.encoded(sessionToken))") }
+    if let sessionToken {
+      items.append("X-Amz-Security-Token=\(PercentCoding.component(sessionToken))")
+    }
     let own = url.pathAndQuery.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
     let query = (own + items).joined(separator: "&")
     let signature = signature(
@@ -124,13 +127,6 @@ package struct RequestSigner: Sendable {
     return sorted.map { item in
       item.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "=")
     }.joined(separator: "&")
-  }
-
-  private static func encoded(_ text: String) -> String {
-    text.utf8.map { byte in
-      PercentCoding.isUnreserved(byte)
-        ? String(UnicodeScalar(byte)) : PercentCoding.encoded(byte)
-    }.joined()
   }
 
   private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
