@@ -193,6 +193,19 @@ def sound(place, browser):
         raise Failed("there is a sound after it was switched off")
 
 
+def ended_before(place, browser):
+    """what ended before the page was opened is not announced"""
+    place.empty(browser)
+    ended(place, browser, "earlier")
+    # Which of the page's two first requests is answered first differs from time to time.
+    for number in range(6):
+        place.open(browser)
+        ended(place, browser, f"later{number}")
+        said = browser.eval("document.getElementById('live').textContent")
+        if "earlier" in said:
+            raise Failed(f"the page announced: {said}")
+
+
 def from_notice(place, browser):
     """a notice opens the details of its transfer, which have the focus"""
     place.empty(browser)
@@ -246,4 +259,4 @@ def second_page(place, browser):
     place.open(browser)
 
 
-STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, from_notice, sound, secrets, second_page]
+STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, from_notice, sound, ended_before, secrets, second_page]

@@ -99,8 +99,8 @@ function put(document) {
   }
   if (arriving) arriving.ids.push(row.id);
   if (!old || group !== row.group || (was !== row.state && view.state !== "all")) structureListener(false);
-  // A short transfer may end before its first message.
-  if (!arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
+  // A short transfer may end before its first message. What is there when the page opens ended before.
+  if (isWhole && !arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
 }
 
 function drop(id) {
