@@ -66,7 +66,8 @@ extension TransferDocument {
   var reason: String {
     switch state {
     case _ where waiting != nil: "\(state.rawValue): \(waiting?.text ?? "")"
-    case .running: phase ?? "running"
+    case .running: phase ?? (kind == .upload ? "uploading" : "running")
+    case .completed where kind == .upload: "uploaded"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: state.rawValue
     }

@@ -24,6 +24,9 @@ package struct WatchReport: Sendable {
   private var indices: [TransferID: Int] = [:]
   private var retries: [TransferID: FileProgress.Retry] = [:]
   private var connections: [TransferID: Int] = [:]
+  /// The paused ones of the whole list, and what others of it wait for.
+  private var paused: Set<TransferID> = []
+  private var dependencies: [TransferID: TransferID] = [:]
   /// Whether one was removed before it was completed.
   private var hasRemoved = false
   /// Whether the whole list is known.
@@ -39,8 +42,15 @@ package struct WatchReport: Sendable {
     switch message {
     case .reset:
       (transfers, indices, retries, connections, isReady) = ([], [:], [:], [:], false)
+      (paused, dependencies) = ([], [:])
     case .ready: isReady = true
     case .transfer(let transfer):
+      if transfer.state == .paused {
+        paused.insert(transfer.id)
+      } else {
+        paused.remove(transfer.id)
+      }
+      dependencies[transfer.id] = transfer.waiting?.transfer
       guard scope.contains(transfer.id, transfer.group) else { return [] }
       if let index = indices[transfer.id] {
         transfers[index] = transfer
@@ -50,6 +60,10 @@ package struct WatchReport: Sendable {
       }
       if json { return [try JSONLines.line(of: transfer)] }
     case .event(let event):
+      if event.type == .removed {
+        paused.remove(event.id)
+        dependencies[event.id] = nil
+      }
       guard scope.contains(event.id, event.group) else { return [] }
       note(event)
       return json ? [] : line(for: event).map { [Messages.shown($0)] } ?? []
@@ -125,9 +139,20 @@ extension WatchReport {
 
   /// The status to exit with, once nothing changes without a command; nil before.
   package var end: ExitStatus? {
-    guard isReady, transfers.allSatisfy(\.isSettled) else { return nil }
+    guard isReady, transfers.allSatisfy(isSettled) else { return nil }
     if transfers.contains(where: { $0.state == .failed }) { return .failed }
     return !hasRemoved && transfers.allSatisfy { $0.state == .completed } ? .completed : .stopped
+  }
+
+  /// Whether it does not change without a command.
+  private func isSettled(_ transfer: TransferDocument) -> Bool {
+    if transfer.state.isEnded || transfer.waiting?.isBlocked == true { return true }
+    var (next, seen) = (Optional(transfer.id), Set<TransferID>())
+    while let id = next, seen.insert(id).inserted {
+      if paused.contains(id) { return true }
+      next = dependencies[id]
+    }
+    return false
   }
 
   /// The last line.
@@ -137,12 +162,5 @@ extension WatchReport {
       return count > 0 ? "\(Units.count(count)) \(state.rawValue)" : nil
     }
     return parts.isEmpty ? "haul: the list is empty" : "haul: \(parts.joined(separator: ", "))"
-  }
-}
-
-extension TransferDocument {
-  /// Whether it does not change without a command.
-  fileprivate var isSettled: Bool {
-    state.isEnded || state == .paused || waiting?.isBlocked == true
   }
 }

@@ -27,7 +27,7 @@ package struct StartPermission: Sendable {
 
 /// What a decision starts.
 package struct QueueStarts: Sendable {
-  package internal(set) var granted: [(id: TransferID, restartsFromZero: Bool)] = []
+  package internal(set) var granted: [(id: TransferID, grant: TransferMachine.Grant)] = []
   /// Runs that requested a slot again and have it now.
   package internal(set) var resumed: [TransferID] = []
   /// Passed to the scheduler before the decision is stored.
@@ -59,7 +59,7 @@ extension QueueMachine {
     }
     for id in pendingStarts {
       if let grant = granted(id, isDurable: permission.isDurable, &decision) {
-        starts.granted.append((id, grant.restartsFromZero))
+        starts.granted.append((id, grant))
       } else {
         scheduler.update { _ = $0.paused(id) }
       }

@@ -83,6 +83,8 @@ package struct TransferMachine: Hashable, Sendable {
   package struct Grant: Hashable, Sendable {
     /// Whether it discards the bytes on disk.
     package let restartsFromZero: Bool
+    /// Whether there was an earlier run.
+    package let hasRun: Bool
   }
 
   /// Starts it with a slot; nil if it no longer needs one.
@@ -93,7 +95,7 @@ package struct TransferMachine: Hashable, Sendable {
         .running, true, false, restartsFromZero
       )
     }
-    return Grant(restartsFromZero: restartsFromZero)
+    return Grant(restartsFromZero: restartsFromZero, hasRun: hasRun)
   }
 
   /// Notes that its run has discarded the old bytes.

@@ -91,7 +91,7 @@ extension QueueCoordinator {
 
   /// Creates the driver of each.
   func launch(
-    _ granted: [(id: TransferID, restartsFromZero: Bool)], _ decision: QueueDecision
+    _ granted: [(id: TransferID, grant: TransferMachine.Grant)], _ decision: QueueDecision
   ) async {
     // In the order of the ids, without removed ones.
     var stored: ArraySlice<TransferRecord> = []
@@ -105,16 +105,16 @@ extension QueueCoordinator {
         if let record = (try? await store.records([id]))?.first { stored.append(record) }
       }
     }
-    for (id, restartsFromZero) in granted {
+    for (id, grant) in granted {
       if let record = decision.added(id) ?? (stored.first?.id == id ? stored.popFirst() : nil) {
-        launch(record, restartsFromZero: restartsFromZero)
+        launch(record, grant)
       } else {
         run(UnreadDriver(), for: id, on: engine.soleExecutor)
       }
     }
   }
 
-  private func launch(_ record: TransferRecord, restartsFromZero: Bool) {
+  private func launch(_ record: TransferRecord, _ grant: TransferMachine.Grant) {
     engine.hooks.reached(.began)
     let id = record.id
     engine.hub.runBegan(id, reportsProgress: record.request.reportsProgress)
@@ -123,7 +123,7 @@ extension QueueCoordinator {
     runs.run(of: id)?.context.identity = identity
     switch record.request.work {
     case .download(var download):
-      if restartsFromZero { download.startOver = true }
+      if grant.restartsFromZero { download.startOver = true }
       // A restarted stream is read from the beginning.
       if download.destination == .stream, runs.stream(of: id)?.hasEnded ?? true {
         openStream(of: id)
@@ -135,13 +135,13 @@ extension QueueCoordinator {
         DownloadDriver(
           request: download, serverName: known.serverName,
           previous: PreviousRun(location: known.location, path: record.result?.path),
-          needsPreviousBytes: !restartsFromZero && record.result?.state != .failed,
+          needsPreviousBytes: !grant.restartsFromZero && record.result?.state != .failed,
           stream: known.stream, executor: executor, isStored: store.isDurable),
         for: id, on: executor)
     case .upload(let upload):
       if let rate = upload.rateLimit { runs.run(of: id)?.context.limitRate(to: rate) }
       run(
-        UploadDriver(request: upload, hasRun: record.storedState.hasRun), for: id,
+        UploadDriver(request: upload, hasRun: grant.hasRun), for: id,
         on: engine.soleExecutor)
     case .step(let step):
       run(driver(of: step, id), for: id, on: engine.soleExecutor)

@@ -68,6 +68,20 @@ struct DaemonUploadRuns {
     }
   }
 
+  @Test("a conflict mentions an earlier attempt only if there was one")
+  func conflicts() async throws {
+    try await with { fixture in
+      let url = fixture.work.server.url("/f.bin")
+      let id = try await put(fixture, "--if-exists", "fail", "f.bin", url)[0]
+      #expect(try await fixture.haul("wait", id).status == 1)
+      let first = try #require(try await fixture.state(of: id).error)
+      #expect(first.code == .nameConflict && !first.message.contains("earlier attempt"))
+      #expect(try await fixture.haul("retry", id).status == 0)
+      #expect(try await fixture.haul("wait", id).status == 1)
+      #expect(try await fixture.state(of: id).error?.message.contains("earlier attempt") == true)
+    }
+  }
+
   @Test("after kill -9 the daemon uploads on; a POST that may have arrived fails instead")
   func killed() async throws {
     try await with(Fault(.stallBeforeHead, when: .first(1))) { fixture in

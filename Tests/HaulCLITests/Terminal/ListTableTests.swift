@@ -41,6 +41,15 @@ struct ListTableTests {
         """)
   }
 
+  @Test("says that an upload is one")
+  func saysUpload() throws {
+    for (state, text) in [(TransferState.running, "uploading"), (.completed, "uploaded")] {
+      var upload = try transfer("a", state)
+      upload.kind = .upload
+      #expect(ListTable([upload]).text(width: nil).contains("  a     \(text) "))
+    }
+  }
+
   @Test("fits each width, and keeps id and state longest", arguments: 40...120)
   func fits(width: Int) throws {
     let long = String(repeating: "名", count: 80)

@@ -14,12 +14,18 @@ struct WatchReportTests {
   }
 
   private func transfer(
-    _ id: TransferID, _ state: TransferState, bytes: Int64 = 0, group: String? = nil
+    _ id: TransferID, _ state: TransferState, bytes: Int64 = 0, group: String? = nil,
+    after dependency: TransferID? = nil
   ) -> StreamMessage {
-    .transfer(
+    var waiting: TransferDocument.Wait?
+    if let dependency {
+      waiting = TransferDocument.Wait(code: "dependency", message: "waits for \(dependency)")
+      waiting?.transfer = dependency
+    }
+    return .transfer(
       TransferDocument(
         id: id, name: id == a ? "a.iso" : "b.iso", url: nil, identifier: nil, group: group,
-        priority: "default", state: state, phase: nil, waiting: nil, bytes: bytes, total: 100,
+        priority: "default", state: state, phase: nil, waiting: waiting, bytes: bytes, total: 100,
         fraction: nil, rate: 0, path: nil, error: nil))
   }
 
@@ -43,6 +49,21 @@ struct WatchReportTests {
     _ = try report.handle(event(b, .removed))
     #expect(report.end == .stopped, "it was removed before it was completed")
     #expect(report.summary == "haul: 1 completed")
+  }
+
+  @Test("it ends if what it shows waits for one that is paused, also for one that it does not show")
+  func endsBehindPaused() throws {
+    for scope in [WatchReport.Scope.all, .ids([b])] {
+      var report = WatchReport(scope, json: false)
+      _ = try report.handle(transfer(a, .running))
+      _ = try report.handle(transfer(b, .queued, after: a))
+      _ = try report.handle(.ready(number: 2))
+      #expect(report.end == nil)
+      _ = try report.handle(transfer(a, .paused))
+      #expect(report.end == .stopped)
+      _ = try report.handle(transfer(a, .running))
+      #expect(report.end == nil)
+    }
   }
 
   @Test("one that is removed after it was completed counts as completed")
