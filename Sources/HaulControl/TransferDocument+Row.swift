@@ -38,6 +38,7 @@ extension TransferDocument.Wait {
     switch code {
     case "slot": .slot
     case "host-limit": .hostLimit
+    case "host-refusal": .hostRefusal(until: until ?? 0)
     case "host-back-off": .hostBackOff(until: until ?? 0)
     case "host-outage": .hostOutage(until: until)
     case "retry": .retry(at: until ?? 0)

@@ -66,7 +66,8 @@ import Testing
   private static func waitReasons() throws -> [WaitReason] {
     let other = try #require(TransferID(bits: 1))
     return [
-      .slot, .hostLimit, .hostBackOff(until: 1_800_000_000), .hostOutage(until: nil),
+      .slot, .hostLimit, .hostRefusal(until: 1.5), .hostBackOff(until: 1_800_000_000),
+      .hostOutage(until: nil),
       .hostOutage(until: -1), .retry(at: .infinity), .retry(at: 1.5),
       .dependency(other, isBlocked: true), .dependency(other, isBlocked: false),
       .diskFull(.init(device: .max, directory: "/d\u{1B}", needed: 0, free: nil)),

@@ -115,7 +115,7 @@ struct StoredFormTests {
       .diskFull(.init(device: 0, directory: "/", needed: 0, free: 7)),
     ]
     let derived: [WaitReason] = [
-      .slot, .hostLimit, .hostOutage(until: nil), .suspended,
+      .slot, .hostLimit, .hostRefusal(until: 1), .hostOutage(until: nil), .suspended,
       .schedule("s", until: 1), .dependency(ids.id(), isBlocked: true),
     ]
     var all: [TransferRecord] = []

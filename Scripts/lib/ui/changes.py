@@ -101,10 +101,29 @@ def pasted(place, browser):
     browser.eval(f"({paste})({json.dumps(chr(10).join(lines))})")
     expected = ["http://h.invalid/a", "https://h.invalid/b", "www.example.org/c", "htp:/wrong"]
     browser.wait("the lines", f"document.getElementById('addresses').value.trim() === {json.dumps(chr(10).join(expected))}")
+    browser.wait("what is left out", "/1 line, such as “good day”/.test(document.getElementById('add-error').textContent)")
     browser.eval("document.getElementById('addresses').value = ''")
     browser.key("Escape")
     browser.eval(f"({paste})('no address at all')")
     browser.wait("it says so", "/No address was found/.test(document.getElementById('toasts').textContent)")
+
+
+def options_are_forgotten(place, browser):
+    """header fields and limits are for the addresses that they were given with, not for the next ones; Control Enter checks them"""
+    place.empty(browser)
+    fill_form(browser, [place.server.url(1000, 0, "first")], rate="9", headers="X-Secret: 1")
+    browser.wait("the row", f"{row('first')}")
+    press(browser, "document.getElementById('add')")
+    browser.wait("the dialog", "document.getElementById('add-dialog').open")
+    if browser.eval("document.getElementById('f-rate').value + document.getElementById('f-headers').value"):
+        raise Failed("the options of before are still there")
+    browser.type(place.server.url(1000, 0, "second"))
+    browser.eval("document.getElementById('f-rate').value = '0.5'")
+    browser.key("Enter", modifiers=2)
+    if not browser.eval("document.getElementById('add-dialog').open") or "second" in place.names():
+        raise Failed("a limit below one was taken")
+    browser.eval("document.getElementById('f-rate').value = ''; document.getElementById('addresses').value = ''")
+    browser.key("Escape")
 
 
 def killed(place, browser):
@@ -206,4 +225,4 @@ def frames(browser):
     })()""")
 
 
-STEPS = [wrong_address, upload, paste, pasted, limits, in_order, killed, filters, notices, many_rows]
+STEPS = [wrong_address, upload, paste, pasted, options_are_forgotten, limits, in_order, killed, filters, notices, many_rows]

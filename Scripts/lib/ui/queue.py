@@ -2,6 +2,8 @@
 
 import time
 
+import harness
+
 from chromium import Chromium, Failed
 from .place import button, cell, fill_form, has_state, press, row, slow, tool
 
@@ -194,6 +196,36 @@ def undo(place, browser):
         raise Failed("the daemon has removed it")
 
 
+def double_click(place, browser):
+    """a double click on the button of a row is no double click on the row"""
+    place.empty(browser)
+    place.add(300_000, 30_000, "pressed")
+    browser.wait("it runs", has_state("pressed", "transferring"))
+    x, y = browser.center(button("pressed", "Pause"))
+    for count in (1, 2):
+        for kind in ("mousePressed", "mouseReleased"):
+            browser.mouse(kind, x, y, button="left", clickCount=count)
+    browser.wait("it is paused or runs", f"/paused|transferring|answer|slot/.test({cell('pressed', 'state')})")
+    if not browser.eval("document.getElementById('details').hidden"):
+        raise Failed("the details are open")
+
+
+@slow
+def resumed_elsewhere(place, browser):
+    """what another program resumes while its cancellation can be undone is not cancelled"""
+    place.empty(browser)
+    id = place.add(300_000, 10_000, "kept")
+    browser.wait("it runs", has_state("kept", "transferring"))
+    press(browser, button("kept", "Cancel"))
+    browser.wait("it is paused", "document.querySelector('.toast [data-action=Undo]')")
+    browser.wait("the daemon has paused it", has_state("kept", "will be cancelled"))
+    harness.wait_until(lambda: place.list()[0]["state"] == "paused", "it is paused")
+    place.run("resume", id)
+    browser.wait("it says so", "/resumed meanwhile/.test(document.getElementById('toasts').textContent)")
+    if place.list()[0]["state"] == "cancelled":
+        raise Failed("it was cancelled")
+
+
 @slow
 def delete_file(place, browser):
     """a completed one is removed with its file"""
@@ -225,4 +257,5 @@ def leave(place, browser):
 
 
 STEPS = [add_three, bars_move, pause_and_resume, details, speed_limit, start_time, cancel_paused,
-         retry_failed, restart_completed, reorder, select, group, undo, delete_file, leave]
+         retry_failed, restart_completed, reorder, select, group, undo, double_click, resumed_elsewhere,
+         delete_file, leave]

@@ -1,7 +1,7 @@
 // Commands to transfers, and the time in which two of them can be undone.
 
 import { call } from "./api.js";
-import { bytes, plural } from "./format.js";
+import { bytes, plural, priorities } from "./format.js";
 import { groups, hidden, moveLocally, order, rows, structureRefresh } from "./model.js";
 import { toast } from "./toasts.js";
 
@@ -23,9 +23,9 @@ const fits = {
   delete: (row) => row.kind === "download" && row.state === "completed",
 };
 
-// Commands that lose something: they are for a selection only, so that a second click on one of
+// Commands that lose something, or that go before all others: they are for a selection only, so that a second click on one of
 // them, when the first has emptied the selection, is not for everything.
-export const needsSelection = (name) => ["restart", "cancel", "remove", "delete"].includes(name);
+export const needsSelection = (name) => ["start", "restart", "cancel", "remove", "delete"].includes(name);
 
 export const fitting = (name, some) => some.filter((row) => !row.isEnding && fits[name](row));
 
@@ -49,7 +49,13 @@ export async function run(name, items) {
 }
 
 export async function prioritize(items, priority) {
-  await report(() => send("prioritize", rowsOf(items).map((row) => row.id), { priority }));
+  const ids = rowsOf(items).map((row) => row.id);
+  await report(async () => {
+    const answer = await send("prioritize", ids, { priority });
+    const [, name] = priorities.find(([value]) => value === priority);
+    if (answer.refused.length === 0) toast(`Priority of ${plural(ids.length, "transfer")}: ${name}`);
+    return answer;
+  });
 }
 
 // Moves before another transfer; to the end for null.
@@ -107,7 +113,7 @@ const words = { cancel: "Cancelled", remove: "Removed", delete: "Removed with fi
 // Pauses at once, and sends the command when it can no longer be undone.
 async function later(name, some) {
   const what = some.length === 1 ? `“${some[0].name}”` : plural(some.length, "transfer");
-  const work = { name, ids: some.map((row) => row.id), paused: fitting("pause", some).map((row) => row.id), isOver: false };
+  const work = { name, ids: some.map((row) => row.id), paused: fitting("pause", some).map((row) => row.id), isPaused: false, isOver: false };
   pending.add(work);
   for (const row of some) {
     if (name !== "cancel") hidden.add(row.id);
@@ -115,7 +121,11 @@ async function later(name, some) {
     row.version += 1;
   }
   structureRefresh();
-  const stopped = work.paused.length > 0 ? report(() => send("pause", work.paused)) : Promise.resolve();
+  const stopped = work.paused.length > 0 ? report(async () => {
+    const answer = await send("pause", work.paused);
+    work.isPaused = true;
+    return answer;
+  }) : Promise.resolve();
   const lost = name === "cancel" ? some.reduce((sum, row) => sum + row.bytes, 0) : 0;
   const shown = toast(`${words[name]}: ${what}${lost > 0 ? `; ${bytes(lost)} will be deleted` : ""}`, { time: undoTime, action: "Undo", run: () => undo(work, stopped) });
   work.toast = shown;
@@ -146,12 +156,17 @@ async function undo(work, stopped) {
 
 const command = (work) => [work.name === "cancel" ? "cancel" : "remove", work.name === "delete" ? { delete_files: true } : {}];
 
+// Another page, or a command, wanted it to continue after this one had paused it.
+const wasResumed = (work, id) => work.isPaused && work.paused.includes(id) && has("queued", "running", "publishing", "completed")(rows.get(id) ?? {});
+
 async function finish(work, stopped) {
   if (work.isOver) return;
   await stopped;
   const [name, more] = command(work);
   try {
-    const ids = work.ids.filter((id) => rows.has(id));
+    const ids = work.ids.filter((id) => rows.has(id) && !wasResumed(work, id));
+    const resumed = work.ids.filter((id) => wasResumed(work, id));
+    if (resumed.length > 0) toast(`${resumed.length === 1 ? `“${rows.get(resumed[0]).name}” was` : `${plural(resumed.length, "transfer")} were`} resumed meanwhile: not ${words[name].toLowerCase()}`);
     await report2(await send(name, ids, more));
   } catch (problem) {
     if (problem.isAway && !work.isOver) {

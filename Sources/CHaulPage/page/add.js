@@ -21,9 +21,13 @@ export function start(rootDirectories) {
 $("f-priority").append(...priorities.map(([value, name]) => el("option", { value, selected: value === "default" }, name)));
 $("add").addEventListener("click", () => open());
 $("add-form").addEventListener("submit", (event) => { event.preventDefault(); submit(); });
-text.addEventListener("input", () => { problems = new Map(); showProblems(); });
+// What is half written survives that the page is loaded again.
+const draft = "haul-addresses";
+text.value = sessionStorage.getItem(draft) ?? "";
+const keep = () => sessionStorage.setItem(draft, text.value);
+text.addEventListener("input", () => { problems = new Map(); showProblems(); keep(); });
 text.addEventListener("scroll", () => { errors.style.transform = `translateY(${-text.scrollTop}px)`; });
-text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) submit(); });
+text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("add-form").requestSubmit(); });
 $("address-file").addEventListener("change", async (event) => {
   for (const file of event.target.files) await openFile(file);
   event.target.value = "";
@@ -33,30 +37,41 @@ export function open(more = "") {
   $("group-names").replaceChildren(...groupNames().map((name) => el("option", { value: name })));
   const own = text.value.trimEnd();
   if (more) text.value = `${own}${own ? "\n" : ""}${more}\n`;
+  keep();
   $("add-error").hidden = true;
   if (!box.open) box.showModal();
   text.focus();
 }
 
 // A drop or a paste outside of a field: the addresses, also from the midst of a line, and lines that
-// seem to be meant as one.
-const addressesIn = (words) => {
-  const lines = words.split(/\r?\n/).flatMap((line) => line.match(/https?:\/\/\S+/gi) ?? (/^\S*[.:]\S*$/.test(line.trim()) ? [line.trim()] : []));
-  return lines.some((line) => /^https?:/i.test(line) || wrong(line) === null) ? lines : [];
-};
+// seem to be meant as one. The other lines are left out, which is said.
+function addressesIn(words) {
+  const [found, others] = [[], []];
+  for (const line of words.split(/\r?\n/).map((line) => line.trim()).filter(Boolean)) {
+    const addresses = line.match(/https?:\/\/\S+/gi) ?? (/^\S*[.:]\S*$/.test(line) ? [line] : []);
+    found.push(...addresses);
+    if (addresses.length === 0 && !line.startsWith("#")) others.push(line);
+  }
+  return found.some((line) => /^https?:/i.test(line) || wrong(line) === null) ? { found, others } : { found: [], others };
+}
+
+function openFound({ found, others }) {
+  open(found.join("\n"));
+  if (others.length > 0) showError(`left out, without an address: ${plural(others.length, "line")}, such as “${others[0].slice(0, 60)}”`);
+}
 
 export async function openFile(file) {
   if (file.size > 8 << 20) return toast(`“${file.name}” is too large for a list of addresses`, { isBad: true });
-  const found = addressesIn(await file.text());
-  if (found.length === 0) return toast(`“${file.name}” has no line that is an address`, { isBad: true });
-  open(found.join("\n"));
+  const lines = addressesIn(await file.text());
+  if (lines.found.length === 0) return toast(`“${file.name}” has no line that is an address`, { isBad: true });
+  openFound(lines);
 }
 
 function openText(words) {
-  const found = addressesIn(words);
-  if (found.length > 0) open(found.join("\n"));
+  const lines = addressesIn(words);
+  if (lines.found.length > 0) openFound(lines);
   else if (words.trim()) toast("No address was found in that text. An address begins with http:// or https://", { isBad: true });
-  return found.length > 0;
+  return lines.found.length > 0;
 }
 
 const isField = (target) => target.closest?.("input, textarea, select") !== null && target.closest !== undefined;
@@ -133,9 +148,20 @@ function download(isSingle) {
   const shared = { creates_directories: true };
   if (name) shared.file = `${directory}/${name}`;
   else shared.directory = directory;
-  if (checksum) shared.checksums = [checksum.includes("=") ? checksum : `sha-256=${checksum}`];
+  if (checksum) shared.checksums = [digest(checksum.includes("=") ? checksum : `sha-256=${checksum}`)];
   if (value("f-connections")) shared.connections = Number(value("f-connections"));
   return shared;
+}
+
+const digits = { crc32c: 8, md5: 32, "sha-1": 40, "sha-256": 64, "sha-384": 96, "sha-512": 128 };
+
+// - Throws: the error as text.
+function digest(given) {
+  const [name, hex] = [given.replace(/=.*/, "").trim(), given.replace(/^[^=]*=/, "").trim()];
+  const expected = digits[name.toLowerCase().replace(/^sha(?!-)/, "sha-")];
+  if (!expected) throw new Error(`there is no checksum “${name}”; use ${Object.keys(digits).join(", ")}`);
+  if (!/^[0-9a-f]*$/i.test(hex) || hex.length !== expected) throw new Error(`the checksum: ${name} has ${expected} hexadecimal digits, and “${hex}” is not so`);
+  return `${name}=${hex}`;
 }
 
 // In a directory of the server the file keeps its name; with tus+ the server chooses the place.
@@ -179,8 +205,11 @@ async function submit() {
   text.value = kept.map(({ line }) => line).join("\n").trim();
   problems = new Map(kept.filter(({ line }, place) => line || place > 0).map(({ reason }, place) => [place, reason]).filter(([, reason]) => reason));
   showProblems();
+  keep();
   if (text.value === "" && added.size > 0) {
-    for (const id of ["f-name", "f-checksum", "f-group", "f-at", "f-put"]) $(id).value = "";
+    // The next addresses may be of another host, to which a password must not go.
+    for (const id of ["f-name", "f-checksum", "f-group", "f-at", "f-put", "f-headers", "f-connections", "f-rate", "f-exists"]) $(id).value = "";
+    $("f-priority").value = "default";
     box.close();
     $("list").focus();
   }

@@ -81,7 +81,7 @@ export function drawTotal() {
 }
 
 // Which parts of a file are on disk, and which are being fetched.
-export function drawMap(canvas, length, present, active) {
+export function drawMap(canvas, length, present, active, color_) {
   const [draw, width, height] = context(canvas);
   if (!length) return;
   const part = ([from, to], name, inset) => {
@@ -89,7 +89,7 @@ export function drawMap(canvas, length, present, active) {
     draw.fillRect((from / length) * width, inset, Math.max(1, ((to - from) / length) * width), height - 2 * inset);
   };
   for (const range of active) part(range, "--fetching", 0);
-  for (const range of present) part(range, "--accent", 0);
+  for (const range of present) part(range, color_, 0);
   // The position at which each connection writes.
   for (const [from] of active) {
     draw.fillStyle = role("--text");

@@ -140,8 +140,9 @@ export function refresh() {
   show("Id", row.id, true);
   fillMap(row);
   const curve = curveOf(id);
-  parts.curve.hidden = parts.curveTitle.hidden = curve.length < 2;
-  if (curve.length >= 2) {
+  const hasCurve = isRunning && curve.length >= 2;
+  parts.curve.hidden = parts.curveTitle.hidden = !hasCurve;
+  if (hasCurve) {
     drawCurve(parts.curve, curve);
     parts.curve.ariaLabel = `Speed: now ${format.rate(curve.at(-1))}, at most ${format.rate(Math.max(...curve))}`;
   }
@@ -156,9 +157,9 @@ function fillMap(row) {
   parts.map.hidden = parts.mapText.hidden = !length || !map;
   if (parts.map.hidden) return;
   const active = row.state === "running" ? map.active : [];
-  drawMap(parts.map, length, map.present, active);
+  drawMap(parts.map, length, map.present, active, isDone ? "--good" : "--accent");
   const bytes = map.present.reduce((sum, [from, to]) => sum + to - from, 0);
-  const text = isDone ? row.kind === "upload" ? "The server has all of it." : "All of it is on disk."
+  const text = isDone ? row.kind === "upload" ? "The server has all of it." : "All of it was saved."
     : `${Math.floor((100 * bytes) / length)} % on disk in ${format.plural(map.present.length, "part")}; ${format.plural(active.length, "part")} being fetched.`;
   setText(parts.mapText, text);
   parts.map.ariaLabel = text;
@@ -182,7 +183,7 @@ function show(name, text, isCopied = false) {
   place.hidden = place.previousSibling.hidden = isHidden;
   if (isHidden || place.dataset.text === text) return;
   place.dataset.text = text;
-  place.replaceChildren(el("span", {}, text));
+  place.replaceChildren(el("span", {}, format.plain(text)));
   if (isCopied) {
     place.append(iconButton("copy", `Copy: ${name}`, () => navigator.clipboard.writeText(text).then(() => toast("Copied"), () => {})));
   }

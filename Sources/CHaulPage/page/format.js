@@ -21,8 +21,12 @@ export function span(seconds) {
   const hours = Math.floor(whole / 3600);
   if (hours >= 100) return `${Math.floor(hours / 24)}d ${hours % 24}h`;
   const minutes = Math.floor(whole / 60) % 60;
+  if (hours >= 10) return `${hours}h ${pad(minutes)}m`;
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(whole % 60)}` : `${minutes}:${pad(whole % 60)}`;
 }
+
+// Text from outside without the characters that would show it in another order.
+export const plain = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
 
 export const count = (number) => number.toLocaleString("en");
 
@@ -41,7 +45,7 @@ export const priorities = [
 ];
 
 const phases = {
-  connecting: "connecting", verifying: "checking the digest", publishing: "moving into place",
+  connecting: "waiting for an answer", verifying: "checking the digest", publishing: "moving into place",
   restarted: "beginning again", running: "running",
 };
 
@@ -50,7 +54,7 @@ export function state(row) {
   if (row.isEnding === "cancel") return "will be cancelled";
   switch (row.state) {
     case "queued": return row.waiting ? sentence(row.waiting) : "waits for a slot";
-    case "running": return row.waiting ? sentence(row.waiting) : phases[row.phase] ?? "transferring";
+    case "running": return row.waiting ? sentence(row.waiting) : phases[row.phase] ?? (row.phase || row.rate > 0 ? "transferring" : "waiting for an answer");
     case "publishing": return "moving into place";
     case "stopping": return "stopping";
     case "failed": return row.error ? failure(row.error) : "failed";

@@ -1,6 +1,6 @@
 // The keyboard and the pointer on the list.
 
-import { $, el } from "./dom.js";
+import { $, dialog, el } from "./dom.js";
 import { move, run, shift } from "./actions.js";
 import * as details from "./details.js";
 import * as list from "./list.js";
@@ -8,20 +8,25 @@ import { rows } from "./model.js";
 import { undoLast } from "./toasts.js";
 
 const grid = $("list");
+const help = dialog("keys-dialog");
+$("keys").addEventListener("click", () => help.showModal());
 
 const commands = { p: ["pause", "resume"], s: ["start"], r: ["retry", "restart"], c: ["cancel"], Delete: ["remove"] };
 
 export function start() {
   grid.addEventListener("keydown", onKey);
   grid.addEventListener("pointerdown", onDown);
-  grid.addEventListener("dblclick", (event) => { if (list.slotOf(event.target)) openCurrent(); });
+  grid.addEventListener("dblclick", (event) => { if (!event.target.closest("button") && list.slotOf(event.target)) openCurrent(); });
   grid.addEventListener("focus", () => { if (list.currentIndex() < 0 && list.shown().length > 0) list.setCurrent(0, false); });
   addEventListener("keydown", onPageKey);
 }
 
 function onPageKey(event) {
   const isTyping = event.target.closest?.("input, textarea, select, dialog");
-  if ((event.ctrlKey || event.metaKey) && event.key === "z" && !isTyping) {
+  if (event.key === "?" && !isTyping) {
+    event.preventDefault();
+    help.showModal();
+  } else if ((event.ctrlKey || event.metaKey) && event.key === "z" && !isTyping) {
     event.preventDefault();
     undoLast();
   } else if (event.key === "/" && !isTyping) {
@@ -99,7 +104,10 @@ function onDown(event) {
     target = Math.max(0, Math.min(list.shown().length, Math.round(list.indexAt(moved.clientY))));
     line.style.transform = `translateY(${target * parseFloat(getComputedStyle(grid).getPropertyValue("--row"))}px)`;
   };
-  const onUp = () => {
+  const onUp = (released) => {
+    // A drag that ends beside the list moves nothing.
+    const box = grid.getBoundingClientRect();
+    if (released && (released.clientX < box.left || released.clientX > box.right || released.clientY < box.top - 30 || released.clientY > box.bottom + 30)) target = null;
     removeEventListener("pointermove", onMove);
     removeEventListener("pointerup", onUp);
     removeEventListener("pointercancel", onCancel);

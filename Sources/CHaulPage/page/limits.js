@@ -17,7 +17,8 @@ $("limits").addEventListener("click", async () => {
     toast(problem.message, { isBad: true });
   }
 });
-$("add-window").addEventListener("click", () => $("windows").append(line({ days: days.slice(), from: "22:00", to: "06:00" })));
+// The second click of two would meet the button that removes the new line.
+$("add-window").addEventListener("click", (event) => event.detail < 2 && $("windows").append(line({ days: days.slice(), from: "22:00", to: "06:00" })));
 $("limits-form").addEventListener("submit", (event) => { event.preventDefault(); save(); });
 
 function fill(limits) {

@@ -143,7 +143,7 @@ function setClass(slot, names) {
 }
 
 // Waits that need no help from a user.
-const patient = new Set(["slot", "host-limit", "dependency", "schedule", "suspended"]);
+const patient = new Set(["slot", "host-limit", "host-refusal", "dependency", "schedule", "suspended"]);
 
 function fill(slot) {
   const item = items[slot.index];
@@ -176,7 +176,6 @@ function fill(slot) {
   if (slot.state.title !== state) slot.state.title = state;
   buttons(slot, [row]);
   label(slot.more, "chevron", "Details");
-  slot.more.hidden = false;
 }
 
 function meter(slot, percent, isRunning) {
@@ -197,7 +196,7 @@ function fillFolder(slot, folder, extra) {
   const states = sum.states;
   const done = states.completed ?? 0;
   const failed = states.failed ?? 0;
-  setClass(slot, `row folder${isOpen ? " open" : ""}${failed > 0 ? " is-failed" : done === sum.members ? " is-completed" : ""}${extra}`);
+  setClass(slot, `row folder${isOpen ? " open" : ""}${failed > 0 && failed + done + (states.cancelled ?? 0) === sum.members ? " is-failed" : done === sum.members ? " is-completed" : ""}${extra}`);
   slot.element.setAttribute("aria-expanded", isOpen);
   slot.version = -1;
   setIcon(slot.mark, "folder");
@@ -217,7 +216,6 @@ function fillFolder(slot, folder, extra) {
   setText(slot.state, state);
   slot.state.title = state;
   buttons(slot, folder.ids.slice(0, 2000).map((id) => rows.get(id)).filter(Boolean));
-  slot.more.hidden = true;
 }
 
 const labels = {
@@ -305,6 +303,9 @@ export function reveal(id) {
   selectOnly(id);
   setCurrent(places.get(id) ?? -1);
 }
+
+// How many transfers are shown; the members of open folders are items of their own.
+export const shownCount = () => items.reduce((sum, item) => sum + (typeof item === "string" ? 1 : view.closed.has(item.group) ? item.ids.length : 0), 0);
 
 // The items that a command is for: the selection; otherwise everything that is shown.
 export function chosen() {

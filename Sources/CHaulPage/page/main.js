@@ -5,7 +5,7 @@ import { fitting, needsSelection, prioritize, rowsOf, run, shift } from "./actio
 import * as add from "./add.js";
 import * as charts from "./charts.js";
 import * as details from "./details.js";
-import { $, el, icon, iconButton, setText } from "./dom.js";
+import { $, el, icon, iconButton, setIcon, setText } from "./dom.js";
 import * as format from "./format.js";
 import * as keys from "./keys.js";
 import "./limits.js";
@@ -90,7 +90,7 @@ async function connected(is) {
   isConnected = is;
   away.hidden = is;
   document.body.dataset.connection = is ? "open" : "away";
-  setText(away, is ? "" : "Haul does not answer. Its transfers resume when it runs again; this page waits for it. To start it: haul daemon start. If it runs, it has a new address: haul ui");
+  setText(away, is ? "" : "Haul does not answer. Its transfers resume when it runs again; this page waits for it. To start it, or for a new address of this page: haul ui");
   if (!is) return;
   try {
     const status = await call("GET", "status");
@@ -109,6 +109,8 @@ function suspended(is) {
   }
   isSuspended = is;
   $("suspend").classList.toggle("on", is);
+  $("held").hidden = !is;
+  setIcon($("suspend").firstChild, is ? "play" : "pause");
   setText($("suspend").lastChild, is ? "Unsuspend" : "Suspend");
   $("suspend").title = is ? "Nothing new is started now: let the queue start transfers again" : "Start nothing new; what runs continues";
 }
@@ -168,7 +170,7 @@ function toolbar() {
   const isSelection = list.selection.size > 0;
   // A sample suffices to decide which commands to offer for a hundred thousand rows.
   const some = rowsOf(chosen.length > 2000 ? chosen.slice(0, 2000) : chosen);
-  const number = chosen.length > 2000 ? chosen.length : some.length;
+  const number = !isSelection ? list.shownCount() : chosen.length > 2000 ? rowsOf(chosen).length : some.length;
   setText(subject, isSelection ? `${format.count(number)} selected` : format.plural(number, "transfer"));
   all.title = isSelection ? "Select none" : "Select all";
   all.setAttribute("aria-label", all.title);

@@ -1,5 +1,7 @@
 // The list as the event stream sent it, with sums that are kept while it changes.
 
+import { plain } from "./format.js";
+
 export const rows = new Map();
 export let order = [];
 export const groups = new Map();
@@ -74,7 +76,7 @@ function put(document) {
     row.host = hostOf(document.url);
   }
   row.kind = document.kind;
-  row.name = document.name;
+  row.name = plain(document.name);
   row.identifier = document.identifier;
   row.group = document.group;
   row.priority = document.priority;

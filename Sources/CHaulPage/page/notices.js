@@ -93,8 +93,8 @@ function fill() {
   const list = kept === null ? own.map((end) => ({ ...end, title: end.name })) : [...kept].sort((a, b) => b.number - a.number);
   const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state}` },
     el("strong", {}, title(notice)), el("span", {}, [notice.state, notice.text].filter(Boolean).join(": ")),
-    el("small", {}, [format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000), notice.path].filter(Boolean).join(" · "))));
-  $("notice-list").replaceChildren(el("h2", {}, "What has ended"), items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));
+    el("small", {}, format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000))));
+  $("notice-list").replaceChildren(items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));
 }
 
 // Opens the details, if the transfer is still in the list.

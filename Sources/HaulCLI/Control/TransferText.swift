@@ -99,6 +99,7 @@ package enum TransferText {
     let dependency = wait.transfer.map(\.description) ?? ""
     let advice =
       switch wait.code {
+      case "host-refusal": "it starts when another transfer from that host ends, or then"
       case "slot" where transfer.start == "forced", "host-limit" where transfer.start == "forced":
         "it starts when a connection is free"
       case "slot", "host-limit":

@@ -45,7 +45,12 @@ extension Scheduler {
       if let until = outage.until, until > now { return .hostOutage(until: wall(until)) }
       if outage.trialTransfer != nil { return .hostOutage(until: nil) }
     }
-    guard isForced ? host.hasConnection(limits) : host.hasRoom(limits) else { return .hostLimit }
+    guard isForced ? host.hasConnection(limits) : host.hasRoom(limits) else {
+      guard let learned = host.learnedLimit, isForced || host.active < limits.activePerHost,
+        learned.connections < limits.connectionsPerHost
+      else { return .hostLimit }
+      return .hostRefusal(until: wall(learned.until))
+    }
     return hasSlot && hasConnection ? nil : .slot
   }
 

@@ -5,6 +5,8 @@ public enum WaitReason: Hashable, Sendable {
   case slot
   /// The host's limit of transfers or connections is reached.
   case hostLimit
+  /// The host refused connections: until this time it gets no more at once than it took then.
+  case hostRefusal(until: Double)
   /// The host asked for a pause.
   case hostBackOff(until: Double)
   /// The host does not answer. Another transfer retries, or this one does at that time.
@@ -54,6 +56,7 @@ public enum WaitReason: Hashable, Sendable {
     switch self {
     case .slot: "slot"
     case .hostLimit: "host-limit"
+    case .hostRefusal: "host-refusal"
     case .hostBackOff: "host-back-off"
     case .hostOutage: "host-outage"
     case .retry: "retry"
@@ -71,7 +74,9 @@ public enum WaitReason: Hashable, Sendable {
   /// When the wait ends by itself, in seconds since 1970; nil if unknown.
   public var until: Double? {
     switch self {
-    case .hostBackOff(let until), .retry(let until), .startTime(let until): until
+    case .hostRefusal(let until), .hostBackOff(let until), .retry(let until),
+      .startTime(let until):
+      until
     case .hostOutage(let until), .schedule(_, let until): until
     default: nil
     }
@@ -83,6 +88,8 @@ public enum WaitReason: Hashable, Sendable {
     switch self {
     case .slot: "all slots are taken"
     case .hostLimit: "the host's limit of transfers or connections is reached"
+    case .hostRefusal(let until):
+      "the host refused connections, so it gets fewer for \(Self.seconds(until - wallSeconds)) s"
     case .hostBackOff(let until):
       "the host asked for a pause, \(Self.seconds(until - wallSeconds)) s left"
     case .hostOutage(let until?):

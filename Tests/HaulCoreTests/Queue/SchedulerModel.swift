@@ -139,7 +139,13 @@ struct SchedulerModel {
     if let host = member.host {
       if let until = pauses[host] { return .hostBackOff(until: (until - now) / .seconds(1)) }
       let isFull = active(host).count >= limits.activePerHost && !isForced
-      if isFull || taken(host) >= cap(host) { return .hostLimit }
+      if isFull { return .hostLimit }
+      if taken(host) >= cap(host) {
+        guard let learned = caps[host], learned.count < limits.connectionsPerHost else {
+          return .hostLimit
+        }
+        return .hostRefusal(until: (learned.until - now) / .seconds(1))
+      }
       if taken() >= limits.connections { return .slot }
     }
     return isForced || activeCount < limits.active ? nil : .slot

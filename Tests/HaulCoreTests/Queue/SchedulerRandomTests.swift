@@ -196,10 +196,13 @@ private struct Walk {
     if let until = model.pauses[member.host] {
       return reason == .hostBackOff(until: (until - now) / .seconds(1))
     }
-    let isFull =
-      model.active(member.host).count >= model.limits.activePerHost
-      || model.taken(member.host) >= model.cap(member.host)
-    return reason == (isFull ? .hostLimit : .slot)
+    if model.active(member.host).count >= model.limits.activePerHost {
+      return reason == .hostLimit
+    }
+    guard model.taken(member.host) >= model.cap(member.host) else { return reason == .slot }
+    guard let learned = model.caps[member.host], learned.count < model.limits.connectionsPerHost
+    else { return reason == .hostLimit }
+    return reason == .hostRefusal(until: (learned.until - now) / .seconds(1))
   }
 
   private func countsAgree() -> Bool {

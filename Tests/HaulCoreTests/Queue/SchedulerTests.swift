@@ -257,7 +257,7 @@ import Testing
     queue.lowerLimit("a", to: 2, at: at(300))
     check(queue.nextWakeUp(), is: at(900))
     check(queue.next(at: at(899)).isEmpty, is: true)
-    #expect(queue.reason(for: ids[1], at: at(899)) == .hostLimit)
+    #expect(queue.reason(for: ids[1], at: at(899)) == .hostRefusal(until: 1))
     check(queue.mayStart(at: at(900)), is: true)
     check(queue.next(at: at(900)), is: [ids[1], ids[2]])
     check(queue.nextWakeUp(), is: nil)

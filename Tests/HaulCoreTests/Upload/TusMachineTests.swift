@@ -99,6 +99,18 @@ import Testing
     #expect(try message(changed.handle(.start(stored(other)))).method == "OPTIONS")
   }
 
+  @Test func `After a crash a file that the server has whole is complete without another byte`()
+    throws
+  {
+    var machine = try machine()
+    #expect(try message(machine.handle(.start(stored(source)))).method == "HEAD")
+    #expect(
+      machine.handle(try answer(200, [("Upload-Offset", "1000"), ("Upload-Length", "1000")])) == [
+        .reportAcknowledged(1000), .checkSource,
+      ])
+    #expect(machine.handle(.sourceChecked(nil)) == [.deleteRecord, .finish(.completed)])
+  }
+
   @Test(arguments: ["701", "-1", "x", "1001", ""])
   func `An offset that cannot be is an error`(offset: String) throws {
     var machine = try appending()
