@@ -159,7 +159,7 @@ function fillMap(row) {
   const active = row.state === "running" ? map.active : [];
   drawMap(parts.map, length, map.present, active, isDone ? "--good" : "--accent");
   const bytes = map.present.reduce((sum, [from, to]) => sum + to - from, 0);
-  const text = isDone ? row.kind === "upload" ? "The server has all of it." : "All of it was saved."
+  const text = isDone ? row.kind === "upload" ? "The server has all of it." : format.was(row) ?? "All of it was saved."
     : `${Math.floor((100 * bytes) / length)} % on disk in ${format.plural(map.present.length, "part")}; ${format.plural(active.length, "part")} being fetched.`;
   setText(parts.mapText, text);
   parts.map.ariaLabel = text;

@@ -58,8 +58,15 @@ export function state(row) {
     case "publishing": return "moving into place";
     case "stopping": return "stopping";
     case "failed": return row.error ? failure(row.error) : "failed";
+    case "completed": return was(row) ?? "completed";
     default: return row.state;
   }
+}
+
+// What a completed download found in place of fetching; null if it fetched.
+export function was({ kind, result }) {
+  if (kind !== "download" || !result || result.fetched > 0 || result.bytes === 0) return null;
+  return result.verified === "unverified" ? "skipped: a file of that name exists" : "completed: it was there already";
 }
 
 // What the message of a command line would not help with here.

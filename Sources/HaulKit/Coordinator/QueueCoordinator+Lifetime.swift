@@ -11,10 +11,10 @@ extension QueueCoordinator {
   package func open() async throws(TransferError) {
     // `stored` ends here: a second reference would make the first change copy up to a million
     // members.
-    let programs: [StoredProcess]
+    let (programs, locations): ([StoredProcess], [TransferID: FileLocation])
     do {
       let stored = try await store.open()
-      programs = stored.programs
+      (programs, locations) = (stored.programs, stored.locations)
       for (id, location) in stored.locations {
         (runs[id].location, runs[id].isLocationStored) = (location, true)
       }
@@ -27,7 +27,25 @@ extension QueueCoordinator {
       queue.recover(some, at: now, stillRunning: stillRunning, isLast: isLast, &decision)
     }
     if store.isDurable { await removeKeptJournalsOfLastProcess() }
+    await showProgress(of: locations)
     await startReady()
+  }
+
+  /// Only so many journals are read when a list is opened.
+  private static let maximumReadJournals = 1000
+
+  /// Shows of those that do not run yet what is there of their files.
+  private func showProgress(of locations: [TransferID: FileLocation]) async {
+    let waiting = locations.filter { id, _ in
+      let state = queue.members.state(of: id)
+      return state == .paused || state == .queued
+    }.prefix(Self.maximumReadJournals)
+    guard !waiting.isEmpty else { return }
+    // If they cannot be read now, the run reports why.
+    let known = try? await engine.io.run { [engine] in
+      waiting.compactMap { id, location in location.progress(on: engine.disk).map { (id, $0) } }
+    }
+    for (id, progress) in known ?? [] { engine.hub.show(progress, of: id) }
   }
 
   /// The number of ends to check: more than the last change of a process can have stored.

@@ -79,6 +79,11 @@ final class EventHub: Sendable {
     state.withLockedValue { ($0.live[id]?.phase, $0.live[id]?.progress) }
   }
 
+  /// Notes what an earlier process left of a transfer that does not run, for snapshots.
+  func show(_ progress: TransferProgress, of id: TransferID) {
+    state.withLockedValue { $0.show(progress, of: id) }
+  }
+
   /// How many events are kept for subscribers that have not read them.
   var bufferedEvents: Int {
     state.withLockedValue { state in

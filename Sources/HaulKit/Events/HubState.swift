@@ -83,6 +83,11 @@ struct HubState {
     live[index].reportsProgress = reportsProgress
   }
 
+  mutating func show(_ progress: TransferProgress, of id: TransferID) {
+    guard live.index(of: id) == nil else { return }
+    live.set(id, to: LiveTransfer(isRunning: false, progress: progress))
+  }
+
   mutating func emit(_ events: some Sequence<TransferEvent>) {
     for event in events {
       emit(event)

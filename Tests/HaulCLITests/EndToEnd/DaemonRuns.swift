@@ -60,6 +60,23 @@ struct DaemonRuns {
     }
   }
 
+  @Test("that was killed still shows how much there is of a paused one")
+  func showsProgressAfterKill() async throws {
+    let stall = Fault(.stall(after: CommandFixture.stallOffset))
+    try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
+      let id = try await fixture.add("/file.bin")
+      try await fixture.work.server.waitForHeld("/file.bin")
+      #expect(try await fixture.haul("pause", id).status == 0)
+      let before = try await fixture.state(of: id)
+      #expect(before.bytes > 0)
+      kill(try await fixture.pid(), SIGKILL)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let after = try await fixture.state(of: id)
+      #expect(after.state == .paused)
+      #expect((after.bytes, after.total) == (before.bytes, before.total))
+    }
+  }
+
   @Test("is started once by adds that race, and both add")
   func races() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
