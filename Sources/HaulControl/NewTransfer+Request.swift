@@ -43,10 +43,12 @@ extension NewTransfer {
   }
 
   private func work() throws(Problem) -> TransferRequest.Work {
-    switch (url, put, run) {
-    case (let url?, nil, nil): return .download(try download(url))
-    case (let url?, let path?, nil): return .upload(try upload(path, to: url))
-    case (nil, nil, let arguments?):
+    switch (url, put, form, run) {
+    case (let url?, nil, nil, nil): return .download(try download(url))
+    case (let url?, let path?, nil, nil): return .upload(try upload(path, to: url))
+    case (let url?, nil, let parts?, nil): return .upload(try upload(parts, to: url))
+    case (_?, _?, _?, nil): throw Self.wrong("an upload has either a 'put' or a 'form'")
+    case (nil, nil, nil, let arguments?):
       guard arguments.first?.isEmpty == false else { throw Self.wrong("'run' names no program") }
       guard !arguments.contains(where: { $0.hasByte(0) }) else {
         throw Self.wrong("an argument of 'run' must not contain a NUL")
@@ -59,49 +61,7 @@ extension NewTransfer {
     }
   }
 
-  private static func address(_ text: String) throws(Problem) -> ResourceURL {
-    do {
-      return try ResourceURL(text)
-    } catch {
-      throw Problem(error)
-    }
-  }
-
-  private func upload(_ path: String, to text: String) throws(Problem) -> UploadRequest {
-    var request = UploadRequest(try Self.absolute(path), to: try Self.address(text))
-    if let method {
-      guard let known = UploadRequest.Method(rawValue: method.uppercased()), known != .s3 else {
-        throw Self.wrong("there is no method '\(method)'; use put, post, tus, webdav or resumable")
-      }
-      request.method = known
-    }
-    request.precondition = try precondition(of: request.method)
-    request.headers = try (headers ?? []).map(Self.field)
-    request.rateLimit = try rateLimit.flatMap(Self.rate)
-    request.allowInsecure = allowInsecure ?? false
-    request.retry = try retryPolicy(request.retry)
-    return request
-  }
-
-  private func precondition(
-    of method: UploadRequest.Method
-  ) throws(Problem) -> UploadRequest.Precondition {
-    if let ifMatch, EntityTag(ifMatch)?.isWeak != false {
-      throw Self.wrong("'if_match' is a strong entity tag, with its quotes")
-    }
-    guard method == .put || ifMatch == nil && (method == .webDAV || ifExists == nil) else {
-      throw Self.wrong("'if_match' is for the method put, 'if_exists' for put and webdav")
-    }
-    switch (ifExists, ifMatch) {
-    case (nil, let tag?): return .entityTag(tag)
-    case (nil, nil), (.overwrite, nil): return .none
-    case (.fail, nil): return .absent
-    case (_, .some): throw Self.wrong("'if_exists' and 'if_match' contradict each other")
-    default: throw Self.wrong("'if_exists' of an upload is overwrite or fail")
-    }
-  }
-
-  private func retryPolicy(_ base: RetryPolicy) throws(Problem) -> RetryPolicy {
+  func retryPolicy(_ base: RetryPolicy) throws(Problem) -> RetryPolicy {
     var policy = base
     policy.retries = try Self.notNegative(retries, "retries") ?? base.retries
     if let time = try Self.notNegative(maximumRetryTime, "maximum_retry_time") {
@@ -151,7 +111,7 @@ extension NewTransfer {
     }
   }
 
-  private static func absolute(_ path: String) throws(Problem) -> String {
+  static func absolute(_ path: String) throws(Problem) -> String {
     guard path.hasPrefix("/") else { throw wrong("the path '\(path)' is not absolute") }
     return path
   }
@@ -171,7 +131,7 @@ extension NewTransfer {
   }
 
   /// A field that can be sent (RFC 9110, section 5). The message has no value: it may be a secret.
-  private static func field(_ field: Field) throws(Problem) -> (name: String, value: String) {
+  static func field(_ field: Field) throws(Problem) -> (name: String, value: String) {
     guard HeaderFields.isName(field.name), HeaderFields.isValue(field.value) else {
       throw wrong("'headers': a name or a value has a forbidden character")
     }
@@ -188,7 +148,7 @@ extension NewTransfer {
     return mask
   }
 
-  private static func wrong(_ detail: String) -> Problem {
+  static func wrong(_ detail: String) -> Problem {
     Problem(422, "Unprocessable Content", detail)
   }
 }
@@ -197,12 +157,12 @@ extension NewTransfer {
   /// - Parameter request: a download to a file or a directory, an upload, or a program, with
   ///   absolute paths.
   /// - Throws: `not-yet-supported` for a stream or a step that is a closure, which do not leave
-  ///   their process, and for a form or an S3 store.
+  ///   their process.
   package init(_ request: TransferRequest) throws(TransferError) {
     self.init()
     switch request.work {
     case .download(let download): try take(download)
-    case .upload(let upload): try take(upload)
+    case .upload(let upload): take(upload)
     case .step(let step):
       guard case .program(let arguments, let directory) = step.action else {
         throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")
@@ -216,23 +176,7 @@ extension NewTransfer {
     startsAt = request.startTime
   }
 
-  private mutating func take(_ upload: UploadRequest) throws(TransferError) {
-    guard upload.form.isEmpty, upload.method != .s3 else {
-      throw TransferError(
-        .notYetSupported, "the daemon sends no forms, and nothing to S3 stores; use 'haul put'")
-    }
-    (url, put, method) = (upload.url.text, upload.source, upload.method.rawValue.lowercased())
-    switch upload.precondition {
-    case .none: break
-    case .absent: ifExists = .fail
-    case .entityTag(let tag): ifMatch = tag
-    }
-    headers = upload.headers.map { Field(name: $0.name, value: $0.value) }
-    (rateLimit, allowInsecure) = (upload.rateLimit, upload.allowInsecure)
-    take(upload.retry)
-  }
-
-  private mutating func take(_ retry: RetryPolicy) {
+  mutating func take(_ retry: RetryPolicy) {
     retries = retry.retries
     maximumRetryTime = retry.maximumTimeWithoutProgress / .seconds(1)
   }

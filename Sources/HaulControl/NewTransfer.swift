@@ -8,6 +8,14 @@ package struct NewTransfer: Codable, Hashable, Sendable {
     package var value: String
   }
 
+  /// A part of a form: either a text or a file.
+  package struct Part: Codable, Hashable, Sendable {
+    package var name: String
+    package var text: String?
+    /// The absolute path of the file.
+    package var file: String?
+  }
+
   /// A transfer that must complete first, by its id or by the caller's identifier.
   package struct Dependency: Codable, Hashable, Sendable {
     package var id: TransferID?
@@ -23,8 +31,12 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   package var createsDirectories: Bool?
   /// The absolute path of a file to upload.
   package var put: String?
-  /// How it is uploaded: `put`, `post`, `tus`, `webdav` or `resumable`.
+  /// The parts of a form to upload, with at least one file; it excludes `put`.
+  package var form: [Part]?
+  /// How it is uploaded: `put`, `post`, `tus`, `s3`, `webdav` or `resumable`.
   package var method: String?
+  /// The region of an S3 store.
+  package var region: String?
   /// The strong entity tag of the version that an upload replaces.
   package var ifMatch: String?
   /// A program and its arguments, run without a shell in place of a download.
@@ -70,7 +82,7 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case url, file, directory
     case createsDirectories = "creates_directories"
-    case put, method
+    case put, form, method, region
     case ifMatch = "if_match"
     case run
     case workingDirectory = "working_directory"
@@ -106,7 +118,8 @@ extension NewTransfer {
     }
     (url, file, directory) = (try value(.url), try value(.file), try value(.directory))
     createsDirectories = try value(.createsDirectories)
-    (put, method, ifMatch) = (try value(.put), try value(.method), try value(.ifMatch))
+    (put, form) = (try value(.put), try value(.form))
+    (method, region, ifMatch) = (try value(.method), try value(.region), try value(.ifMatch))
     (run, workingDirectory) = (try value(.run), try value(.workingDirectory))
     isIdempotent = try value(.isIdempotent)
     (identifier, group) = (try value(.identifier), try value(.group))
@@ -135,6 +148,17 @@ extension NewTransfer.Field {
     let object = try decoder.strictContainer(keyedBy: Key.self)
     name = try object.decode(String.self, forKey: .name)
     value = try object.decode(String.self, forKey: .value)
+  }
+}
+
+extension NewTransfer.Part {
+  private enum Key: String, CodingKey { case name, text, file }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: Key.self)
+    name = try object.decode(String.self, forKey: .name)
+    text = try object.decodeIfPresent(String.self, forKey: .text)
+    file = try object.decodeIfPresent(String.self, forKey: .file)
   }
 }
 

@@ -19,9 +19,11 @@ struct OwnDirectories: Sendable {
     var places: Set<String> = []
     for new in batch {
       if let directory = new.directory { places.insert(directory) }
-      guard let file = new.file ?? new.put, let slash = file.lastIndex(of: "/") else { continue }
-      places.insert(String(file[..<slash]))
-      if RootDirectories.isLink(file) { places.insert(file) }
+      for file in new.files {
+        guard let slash = file.lastIndex(of: "/") else { continue }
+        places.insert(String(file[..<slash]))
+        if RootDirectories.isLink(file) { places.insert(file) }
+      }
     }
     let own = paths.compactMap(RootDirectories.resolved)
     for place in places where place.hasPrefix("/") {
@@ -45,7 +47,7 @@ struct RootDirectories: Sendable {
       throw Self.forbidden("programs can only be added over the socket, with 'haul add --run'")
     }
     // A path that is missing or not absolute is refused later.
-    for path in [new.file, new.directory, new.put].compactMap(\.self) where path.hasPrefix("/") {
+    for path in new.files + [new.directory].compactMap(\.self) where path.hasPrefix("/") {
       try check(path)
     }
     // A root itself is no file.
@@ -59,10 +61,11 @@ struct RootDirectories: Sendable {
   /// - Throws: `Problem` (403).
   func check(_ request: TransferRequest, moving url: ResourceURL) throws(Problem) {
     guard let old = request.url else { return }
-    if let path = request.path { try check(path) }
-    guard old.origin == url.origin || request.fields.fields.isEmpty else {
+    for path in request.paths { try check(path) }
+    let hasSecrets = !request.fields.fields.isEmpty || request.upload?.form.isEmpty == false
+    guard old.origin == url.origin || !hasSecrets else {
       throw Self.forbidden(
-        "its header fields are for \(old.origin.authority); "
+        "its header fields and its form are for \(old.origin.authority); "
           + "another server can be named over the socket, with 'haul set'")
     }
   }
@@ -97,9 +100,9 @@ struct RootDirectories: Sendable {
       } else {
         (body.deletesBytes(in: transfer.row.state), "deleted")
       }
-    guard uses, let path = transfer.request.path else { return }
+    guard uses else { return }
     do throws(Problem) {
-      try check(path)
+      for path in transfer.request.paths { try check(path) }
     } catch {
       throw Self.forbidden(
         "\(id): over TCP, files are only \(what) below \(paths.joined(separator: " or ")); over "
@@ -167,13 +170,13 @@ struct RootDirectories: Sendable {
 }
 
 extension TransferRequest {
-  /// The file or directory that it writes to, or the file that it sends; nil for a stream or a
+  /// The file or directory that it writes to, or the files that it sends; none for a stream or a
   /// step.
-  fileprivate var path: String? {
+  fileprivate var paths: [String] {
     switch work {
-    case .download(let download): download.destination.path
-    case .upload(let upload): upload.source
-    case .step: nil
+    case .download(let download): [download.destination.path].compactMap(\.self)
+    case .upload(let upload): upload.sources
+    case .step: []
     }
   }
 }

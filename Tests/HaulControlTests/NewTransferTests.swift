@@ -79,6 +79,33 @@ struct NewTransferTests {
     }
   }
 
+  @Test("keeps a form, and an object of an S3 store with its access key")
+  func keepsFormsAndObjects() throws {
+    let parts = [
+      FormPart("n", .text("")), FormPart("a", .file("/d/x")), FormPart("b", .text("é\u{0}\"")),
+    ]
+    var form = UploadRequest(form: parts, to: try ResourceURL("https://h/x"))
+    let object = try S3Object(
+      bucket: "bucket", key: "a b/c", region: "eu-central-1", endpoint: ResourceURL("http://h:9"))
+    var upload = UploadRequest(
+      "/d/x", to: object,
+      credentials: S3Credentials(
+        accessKeyID: "id", secretAccessKey: "a/b+c=@:%", sessionToken: "t"))
+    var requests: [TransferRequest] = []
+    for method in [UploadRequest.Method.post, .put] {
+      form.method = method
+      requests.append(TransferRequest(.upload(form)))
+    }
+    for condition in [UploadRequest.Precondition.none, .absent, .entityTag(#""v1""#)] {
+      upload.precondition = condition
+      requests.append(TransferRequest(.upload(upload)))
+    }
+    for request in requests {
+      let json = try StrictJSON.encode(try NewTransfer(request))
+      #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+    }
+  }
+
   @Test("keeps a program")
   func keepsPrograms() throws {
     let request = TransferRequest.step(program: ["/bin/cp", "a"], in: "/d", isIdempotent: true)
@@ -121,11 +148,39 @@ struct NewTransferTests {
       (#"{"url":"http://h/x","put":"x"}"#, "the path 'x' is not absolute"),
       (
         #"{"url":"http://h/x","put":"/x","method":"get"}"#,
-        "there is no method 'get'; use put, post, tus, webdav or resumable"
+        "there is no method 'get'; use put, post, tus, s3, webdav or resumable"
       ),
       (
         #"{"url":"http://h/x","put":"/x","method":"tus","if_exists":"fail"}"#,
-        "'if_match' is for the method put, 'if_exists' for put and webdav"
+        "'if_match' is for the methods put and s3, 'if_exists' for put, s3 and webdav"
+      ),
+      (
+        #"{"url":"http://h/x","put":"/x","form":[]}"#,
+        "an upload has either a 'put' or a 'form'"
+      ),
+      (#"{"url":"http://h/x","form":[]}"#, "'form' has no 'file'"),
+      (#"{"url":"http://h/x","form":[{"name":"n","text":"hunter2"}]}"#, "'form' has no 'file'"),
+      (
+        #"{"url":"http://h/x","form":[{"name":"","file":"/x"}]}"#,
+        "a part of 'form' has an empty 'name'"
+      ),
+      (
+        #"{"url":"http://h/x","form":[{"name":"n","file":"/x","text":"hunter2"}]}"#,
+        "a part of 'form' has either a 'text' or a 'file'"
+      ),
+      (#"{"url":"http://h/x","form":[{"name":"n","file":"x"}]}"#, "the path 'x' is not absolute"),
+      (
+        #"{"url":"http://h/x","form":[{"name":"n","file":"/x"}],"method":"tus"}"#,
+        "'form' is for the methods put and post"
+      ),
+      (#"{"url":"http://h/x","put":"/x","region":"r"}"#, "'region' is for the method s3"),
+      (
+        #"{"url":"http://h/x","put":"/x","method":"s3","region":"a/b"}"#,
+        "'region' is not the name of a region"
+      ),
+      (
+        #"{"url":"http://h/x?a=b","put":"/x","method":"s3"}"#,
+        "the 'url' of an object has no query; a signed address is for the method put"
       ),
       (
         #"{"url":"http://h/x","put":"/x","if_exists":"rename"}"#,

@@ -8,6 +8,9 @@ struct StoreSecretTests {
   private static let canaries = [
     "canary-token", "canary-user", "canary-password", "canary-bearer", "canary-cookie",
   ]
+  private static let uploadCanaries = [
+    "canary-access", "canary-secret", "canary-session", "canary-text",
+  ]
 
   private func secretive(_ ids: inout Ids) throws -> TransferRecord {
     let address = "https://canary-user:canary-password@example.com/f?signature=canary-token"
@@ -16,6 +19,68 @@ struct StoreSecretTests {
       download.headers = [("Authorization", "Bearer canary-bearer"), ("Cookie", "canary-cookie")]
       request.work = .download(download)
     }
+  }
+
+  /// A form with secret texts, and an upload to an S3 store.
+  private func secretiveUploads(_ ids: inout Ids) throws -> [TransferRecord] {
+    let form = UploadRequest(
+      form: [
+        FormPart("t", .text("canary-text \u{0} \"é\"")), FormPart("f", .file("/d/f")),
+        FormPart("u", .text("")), FormPart("v", .text("canary-text 2")),
+      ], to: try ResourceURL("https://example.com/form"))
+    let store = UploadRequest(
+      "/d/f", to: try S3Object(bucket: "bucket", key: "k", region: "eu-central-1"),
+      credentials: S3Credentials(
+        accessKeyID: "canary-access", secretAccessKey: "canary-secret+/=",
+        sessionToken: "canary-session"))
+    return try [form, store].map { upload in
+      try record(ids.id()) { $0.work = .upload(upload) }
+    }
+  }
+
+  @Test("of uploads are in no column of any other table, and are read back")
+  func uploads() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    var ids = Ids()
+    let records = try secretiveUploads(&ids)
+    try await store.commit(adding(records))
+    #expect(try await store.records(records.map(\.id)) == records)
+    await store.close()
+    let findings = try scratch.sql(findings)
+    #expect(Set(findings.map(\.canary)) == Set(Self.uploadCanaries))
+    #expect(Set(findings.map(\.table)) == ["secrets"])
+  }
+
+  @Test("of forms leave the requests when a list of an older version is opened")
+  func olderForms() async throws {
+    let scratch = Scratch()
+    var store = try await scratch.open()
+    var ids = Ids()
+    let records = try secretiveUploads(&ids)
+    try await store.commit(adding(records))
+    await store.close()
+    try scratch.sql { db in
+      for statement in [
+        """
+        UPDATE requests SET form = replace(form, '"_0":""', '"_0":' ||
+          coalesce((SELECT form_texts -> 0 FROM secrets s WHERE s.member = requests.member), 1))
+        """,
+        "ALTER TABLE secrets DROP COLUMN form_texts",
+        "DELETE FROM grdb_migrations WHERE identifier = 'v6: texts of forms'",
+        "PRAGMA user_version = 5",
+      ] { try db.execute(sql: statement) }
+    }
+    #expect(try scratch.sql(findings).contains { $0.table == "requests" })
+    store = try await scratch.open()
+    var old = records
+    let first = try #require(records[0].request.upload?.form[0].content)
+    for index in [0, 2, 3] { old[0].request.upload?.parts?[index].content = first }
+    #expect(try await store.records(records.map(\.id)) == old)
+    await store.close()
+    #expect(try scratch.sql(findings).allSatisfy { $0.table == "secrets" })
+    let file = String(decoding: try scratch.bytes("queue.sqlite"), as: UTF8.self)
+    #expect(file.ranges(of: "canary-text").count == 3)
   }
 
   @Test("are in no column of any other table")
@@ -63,7 +128,7 @@ struct StoreSecretTests {
           default: value.description
           }
         }.joined(separator: " ")
-        for canary in Self.canaries where text.contains(canary) {
+        for canary in Self.canaries + Self.uploadCanaries where text.contains(canary) {
           findings.insert(Finding(table: table, canary: canary))
         }
       }

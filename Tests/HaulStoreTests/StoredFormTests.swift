@@ -57,6 +57,16 @@ struct StoredFormTests {
       let digest = Checksum(algorithm, bytes: Array(repeating: 0xA5, count: algorithm.byteCount))
       requests.append(.download(address, to: .stream) { $0.checksums = [digest].compactMap { $0 } })
     }
+    for method in UploadRequest.Method.allCases {
+      for condition in [UploadRequest.Precondition.none, .absent, .entityTag("\"a\"")] {
+        requests.append(
+          .upload("/d/f", to: address) { ($0.method, $0.precondition) = (method, condition) })
+      }
+    }
+    requests.append(
+      TransferRequest(.upload(UploadRequest(form: [FormPart("f", .file("/f"))], to: address))))
+    let object = try S3Object(bucket: "b", key: "k", region: "eu-central-1")
+    requests.append(TransferRequest(.upload(UploadRequest("/f", to: object, credentials: nil))))
     let actions: [StepRequest.Action] = [
       .named("unpack"), .named("", input: "i"), .program([]), .program(["a", ""], directory: "/"),
     ]

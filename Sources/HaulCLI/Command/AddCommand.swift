@@ -15,6 +15,8 @@ struct AddCommand: ParsableCommand {
         haul add https://example.org/big.iso
         haul add -d Music --group album --priority background https://example.org/a
         haul add --put report.pdf https://example.org/files/
+        haul add --put movie.mkv s3://bucket/movies/
+        haul add --field album=sea --form photo=@a.jpg https://example.org/photo-form
         haul add --after 4FZ0 --run -- tar xf big.tar
 
       Exit status: 0 all were added; 1 an error; 2 wrong usage, nothing was added.
@@ -45,6 +47,19 @@ struct AddCommand: ParsableCommand {
     help: ArgumentHelp(
       "With --put: replace only the version with this entity tag.", valueName: "TAG"))
   var ifMatch: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Upload a form with POST, with this file; may be repeated. Then only URL follows.",
+      valueName: "name=@FILE"))
+  var form: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A field of the form, before its files; may be repeated.", valueName: "name=value"))
+  var field: [String] = []
+
+  @OptionGroup(title: "S3") var s3: S3Options
 
   @Flag(help: "Run a program, given after --, in place of a download.")
   var run = false

@@ -16,10 +16,11 @@ extension AddPlan {
   init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
     (json, quiet) = (command.json, command.quiet)
     after = command.queue.after
-    guard command.put || command.method == nil && command.ifMatch == nil else {
-      throw UsageError("--method and --if-match are for uploads: add --put")
+    guard command.isUpload || !command.hasUploadOptions else {
+      throw UsageError(
+        "--method, --if-match, --s3-endpoint and --s3-region are for uploads: add --put")
     }
-    if command.put {
+    if command.isUpload {
       requests = try PutPlan(try PutCommand(command), sources).requests.map {
         TransferRequest(.upload($0))
       }
@@ -64,22 +65,28 @@ extension AddPlan {
   }
 }
 
+extension AddCommand {
+  fileprivate var isUpload: Bool { put || !form.isEmpty || !field.isEmpty }
+
+  fileprivate var hasUploadOptions: Bool {
+    method != nil || ifMatch != nil || s3.endpoint != nil || s3.region != nil
+  }
+}
+
 extension PutCommand {
   /// The same uploads, with the defaults of the options that belong to the daemon.
   fileprivate init(_ command: AddCommand) throws(UsageError) {
-    guard !command.run else { throw UsageError("--put and --run contradict each other") }
+    guard !command.run else { throw UsageError("an upload and --run contradict each other") }
     guard command.destination.output == nil, command.content.inputFiles.isEmpty,
       command.content.checksums.isEmpty
     else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
-    guard command.arguments.last?.hasPrefix(PutPlan.s3Prefix) != true else {
-      throw UsageError("s3:// is not yet supported here; use 'haul put'")
-    }
     do {
       self = try PutCommand.parse([])
     } catch {
       throw UsageError(ParserMessage.line(PutCommand.message(for: error)))
     }
     (arguments, method, ifMatch) = (command.arguments, command.method, command.ifMatch)
+    (form, field, s3) = (command.form, command.field, command.s3)
     switch command.destination.ifExists {
     // The default of downloads, for which uploads have their own.
     case .update: break

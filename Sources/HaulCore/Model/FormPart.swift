@@ -26,4 +26,7 @@ public struct FormPart: Sendable, Hashable, Codable {
       if path != nil, let newValue { content = .file(newValue) }
     }
   }
+
+  /// Its text; nil for a file.
+  package var text: String? { if case .text(let text) = content { text } else { nil } }
 }

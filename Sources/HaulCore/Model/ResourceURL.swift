@@ -113,7 +113,7 @@ public struct ResourceURL: Hashable, Sendable {
   /// The percent-encoded path, at least `/`. It may be a secret.
   public var path: String { parts.path }
   /// Percent-encoded.
-  var query: String? { parts.query }
+  package var query: String? { parts.query }
 
   /// Parses an absolute address.
   /// - Throws: `bad-url` if it has no scheme or host or is not an address, `unsupported-scheme` if

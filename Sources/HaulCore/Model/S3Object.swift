@@ -69,7 +69,7 @@ public struct S3Object: Hashable, Sendable {
       }
   }
 
-  private static func isRegion(_ name: String) -> Bool {
+  package static func isRegion(_ name: String) -> Bool {
     (1...63).contains(name.utf8.count) && !name.hasPrefix("-")
       && name.utf8.allSatisfy { byte in
         switch byte {

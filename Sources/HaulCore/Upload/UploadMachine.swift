@@ -33,6 +33,8 @@ package enum UploadCommand: Sendable, Hashable {
   case deleteRecord
   /// The server has so many bytes of the file.
   case reportAcknowledged(Int64)
+  /// The server says that what it has made has the checksum of the file.
+  case reportVerified(Checksum)
   case checkSource
   /// Give the slot back, and `start` again after the delay.
   case retry(after: Duration, attempt: Int, TransferError)
@@ -114,10 +116,13 @@ package struct UploadRecord: Sendable, Hashable, Codable {
     package var partSize: Int64
     /// A text in the object's metadata, by which the upload knows its object.
     package var mark: String
+    /// Which checksums the store expects; nil for none.
+    package var checksums: S3Checksums?
 
-    package init(partSize: Int64, mark: String) {
+    package init(partSize: Int64, mark: String, checksums: S3Checksums? = nil) {
       self.partSize = partSize
       self.mark = mark
+      self.checksums = checksums
     }
   }
 

@@ -27,6 +27,8 @@ struct UploadRun: ~Copyable {
   private var acknowledged: Int64 = 0
   /// Those that it had from earlier runs.
   private var reused: Int64 = 0
+  /// The checksum that the server has computed of the file.
+  private var verified: Checksum?
   private let progress: UploadProgress
   private let messages: AsyncStream<Message>
   private let inbox: AsyncStream<Message>.Continuation
@@ -181,6 +183,7 @@ struct UploadRun: ~Copyable {
       if progress.sentInAll == 0 { reused = bytes }
       acknowledged = bytes
       progress.acknowledge(bytes)
+    case .reportVerified(let checksum): verified = checksum
     case .checkSource:
       let sources = sources
       do throws(TransferError) {
@@ -196,7 +199,7 @@ struct UploadRun: ~Copyable {
       engine.hub.emit(
         progress: TransferProgress(bytes: length, total: length, rate: averageRate), of: id,
         context.identity)
-      end = .finished(result(.completed, verified: .length))
+      end = .finished(result(.completed))
     case .finish(.failed(let error)):
       end = .finished(result(.failed, error: error))
     }
@@ -306,14 +309,14 @@ struct UploadRun: ~Copyable {
   }
 
   private func result(
-    _ state: TransferResult.State, verified: TransferResult.Verification? = nil,
-    error: TransferError? = nil
+    _ state: TransferResult.State, error: TransferError? = nil
   ) -> TransferResult {
-    TransferResult(
-      state: state, bytes: state == .completed ? length : acknowledged,
+    let isWhole = state == .completed
+    return TransferResult(
+      state: state, bytes: isWhole ? length : acknowledged,
       fetched: progress.sentInAll, reused: reused, duration: engine.clock.now - started,
-      verified: verified,
-      error: error)
+      checksums: isWhole ? [verified].compactMap(\.self) : [],
+      verified: isWhole ? (verified == nil ? .length : .checksum) : nil, error: error)
   }
 }
 

@@ -14,7 +14,7 @@ struct RecordReader {
         SELECT m.seq, m.id, \(StateColumns.names.map { "m.\($0)" }.joined(separator: ", ")),
           m.group_name, m.identifier, m.dependency_policy, m.dependencies,
           q.address, q.target, q.form, s.address, s.user, s.password, s.fields, r.form,
-          m.plain_end
+          m.plain_end, s.form_texts
         FROM members m JOIN requests q ON q.member = m.seq
           LEFT JOIN secrets s ON s.member = m.seq LEFT JOIN results r ON r.member = m.seq
         WHERE m.seq = ?
@@ -48,6 +48,7 @@ struct RecordReader {
     var request = try form.request(
       try secrets.address(shown: shown), target: try StoredText.text(row, 17))
     request.fields = try secrets.headerFields()
+    if let parts = request.upload?.parts { request.upload?.parts = try secrets.form(parts) }
     request.group = try StoredText.text(row, 12)
     request.identifier = try StoredText.text(row, 13)
     request.whenDependencyFails = try TransferRequest.DependencyPolicy(
@@ -65,8 +66,12 @@ struct RecordReader {
     let fields = try StoredText.text(row, 22).map { text in
       try coding.decode([[String]].self, text, "list of header fields")
     }
+    let texts = try StoredText.text(row, 25).map { text in
+      try coding.decode([String].self, text, "list of texts")
+    }
     return RequestSecrets(
-      address: try StoredText.text(row, 19), credentials: credentials, fields: fields)
+      address: try StoredText.text(row, 19), credentials: credentials, fields: fields,
+      texts: texts)
   }
 
   private func after(_ member: Int64) throws -> [TransferRequest.Dependency] {

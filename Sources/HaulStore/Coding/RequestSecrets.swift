@@ -7,11 +7,16 @@ struct RequestSecrets: Hashable {
   var credentials: ResourceURL.Credentials?
   /// All header fields: any of them may be secret.
   var fields: [[String]]?
+  /// The texts of a form, in order: any of them may be secret.
+  var texts: [String]?
 
-  init(address: String?, credentials: ResourceURL.Credentials?, fields: [[String]]?) {
+  init(
+    address: String?, credentials: ResourceURL.Credentials?, fields: [[String]]?, texts: [String]?
+  ) {
     self.address = address
     self.credentials = credentials
     self.fields = fields
+    self.texts = texts
   }
 
   /// - Parameter shown: the redacted address, which is stored elsewhere.
@@ -22,9 +27,11 @@ struct RequestSecrets: Hashable {
     credentials = url.credentials
     let fields = request.fields.fields
     self.fields = fields.isEmpty ? nil : fields.map { [$0.name, $0.value] }
+    let texts = request.upload?.form.compactMap(\.text) ?? []
+    self.texts = texts.isEmpty ? nil : texts
   }
 
-  var isEmpty: Bool { address == nil && credentials == nil && fields == nil }
+  var isEmpty: Bool { address == nil && credentials == nil && fields == nil && texts == nil }
 
   /// - Throws: `io` when the address is not valid.
   func address(shown: String?) throws(TransferError) -> ResourceURL {
@@ -41,5 +48,18 @@ struct RequestSecrets: Hashable {
     guard let fields else { return HeaderFields() }
     guard fields.allSatisfy({ $0.count == 2 }) else { throw .unreadable("a header field") }
     return HeaderFields(fields.map { ($0[0], $0[1]) })
+  }
+
+  /// The parts of a form with their texts, which `StoredUpload` leaves out.
+  /// - Throws: `io` when there are more texts, or fewer.
+  func form(_ parts: [FormPart]) throws(TransferError) -> [FormPart] {
+    var texts = (texts ?? [])[...]
+    var parts = parts
+    for index in parts.indices where parts[index].text != nil {
+      guard let text = texts.popFirst() else { throw .unreadable("the text of a form") }
+      parts[index].content = .text(text)
+    }
+    guard texts.isEmpty else { throw .unreadable("the text of a form") }
+    return parts
   }
 }

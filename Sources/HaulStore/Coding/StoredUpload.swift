@@ -1,7 +1,7 @@
 import HaulCore
 
-/// An upload without its address and header fields. `Missing` has the values of missing keys, which
-/// never change.
+/// An upload without its address, its header fields, and the texts of its form. `Missing` has the
+/// values of missing keys, which never change.
 struct StoredUpload: Codable, Hashable {
   var source: String
   var method: String?
@@ -29,7 +29,7 @@ struct StoredUpload: Codable, Hashable {
       case .absent: "*"
       case .entityTag(let tag): tag
       }
-    form = upload.parts
+    form = upload.parts?.map { $0.text == nil ? $0 : FormPart($0.name, .text("")) }
     rateLimit = upload.rateLimit
     allowInsecure = nilIfEqual(upload.allowInsecure, to: false)
     retries = nilIfEqual(upload.retry.retries, to: Missing.retries)

@@ -13,6 +13,7 @@ enum Schema {
     ("v3: places of bytes", SchemaV3.statements),
     ("v4: reasons to wait", SchemaV4.statements),
     ("v5: requested starts", SchemaV5.statements),
+    ("v6: texts of forms", SchemaV6.statements),
   ]
 
   static let migrator: DatabaseMigrator = {

@@ -7,8 +7,11 @@ import Testing
 /// Secrets of a transfer are in the daemon's database, and nowhere else.
 @Suite("Secrets in the background", .timeLimit(.minutes(5)))
 struct DaemonSecretsRuns {
-  /// A password, a signed query, a bearer token.
-  private static let canaries = ["canary-password", "canary-signature", "canary-token"]
+  /// A password, a signed query, a bearer token; an access key, and a text of a form.
+  private static let canaries = [
+    "canary-password", "canary-signature", "canary-token", "canary-key", "canary-session",
+    "canary-text",
+  ]
 
   private func expectNone(_ text: String, _ fixture: String) {
     for canary in Self.canaries {
@@ -78,6 +81,57 @@ struct DaemonSecretsRuns {
       let database = try files(fixture).filter { $0.path.contains("queue.sqlite") }
       #expect(
         database.contains { $0.bytes.firstRange(of: Data("canary-password".utf8)) != nil })
+    }
+  }
+
+  @Test("access keys and texts of forms are in the database only")
+  func uploads() async throws {
+    let store = FaultScript.Resource("/bucket/", length: 0).with {
+      ($0.service, $0.faults) = (.s3, [Fault(.status(403))])
+    }
+    try await DaemonFixture.with(
+      store, FaultScript.Resource("/form", length: 0, faults: [Fault(.stallBeforeHead)])
+    ) { (fixture) async throws in
+      try Data("file".utf8).write(to: URL(filePath: fixture.work.path("f.bin")))
+      let serving = try await fixture.serve("--verbose")
+      let keys = [
+        "AWS_ENDPOINT_URL_S3": fixture.work.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "canary-key", "AWS_SESSION_TOKEN": "canary-session",
+      ]
+      var (shown, ids) = ([(String, String)](), [String]())
+      for arguments in [
+        ["--put", "f.bin", "s3://bucket/k"],
+        ["--form", "f=@f.bin", "--field", "n=canary-text", fixture.work.server.url("/form")],
+      ] {
+        let result = try await fixture.work.haul(
+          ["add"] + arguments, environment: fixture.environment.merging(keys) { $1 })
+        #expect(result.status == 0, "\(result.errors)")
+        ids.append(result.output.trimmingCharacters(in: .newlines))
+        shown.append(("add", result.output + result.errors))
+      }
+      #expect(try await fixture.haul("wait", ids[0]).status == 1)
+      try await fixture.work.server.waitForHeld("/form")
+      for arguments in [["list", "--json"]]
+        + ids.flatMap({ [["show", $0], ["show", "--json", $0], ["explain", $0]] })
+      {
+        let result = try await fixture.work.haul(arguments, environment: fixture.environment)
+        shown.append((arguments.joined(separator: " "), result.output + result.errors))
+      }
+      for (path, bytes) in try files(fixture) where !path.contains("queue.sqlite") {
+        shown.append((path, String(decoding: bytes, as: UTF8.self)))
+        expectNone(path, "a name")
+      }
+      let database = try files(fixture).filter { $0.path.contains("queue.sqlite") }
+      for canary in ["canary-key", "canary-session", "canary-text"] {
+        #expect(database.contains { $0.bytes.firstRange(of: Data(canary.utf8)) != nil })
+      }
+      #expect(try await fixture.haul("remove", "--all").status == 0)
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      shown.append(("the log", await serving.end().errors))
+      for (path, bytes) in try files(fixture) {
+        shown.append((path, String(decoding: bytes, as: UTF8.self)))
+      }
+      for (fixture, text) in shown { expectNone(text, fixture) }
     }
   }
 }

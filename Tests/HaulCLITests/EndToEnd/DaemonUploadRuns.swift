@@ -103,4 +103,91 @@ struct DaemonUploadRuns {
       _ = await next.end()
     }
   }
+
+  @Test("a form arrives with its fields and files")
+  func form() async throws {
+    try await with { fixture in
+      let result = try await fixture.haul(
+        "add", "--form", "a=@f.bin", "--field", "n=é", fixture.work.server.url("/f.bin"))
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let request = try #require(fixture.work.server.snapshot.requests.first)
+      #expect(request.method == "POST")
+      #expect(request.header("Content-Type")?.hasPrefix("multipart/form-data") == true)
+      let text = String(decoding: request.body.prefix(200), as: UTF8.self)
+      #expect(text.contains("name=\"n\"\r\n\r\né\r\n--haul-"))
+      #expect(request.bodyReceived > 300_000)
+    }
+  }
+}
+
+/// Uploads to an S3 store through a real daemon, which has no access key of its own.
+@Suite("Uploads to S3 in the background", .timeLimit(.minutes(5)))
+struct DaemonS3Runs {
+  private static let length = 33 << 20
+
+  /// A file of three parts, and a store.
+  private func with(_ body: (DaemonFixture) async throws -> Void) async throws {
+    let store = FaultScript.Resource("/bucket/", length: 0).with { $0.service = .s3 }
+    try await DaemonFixture.with([store]) { fixture in
+      let content = SeededContent(seed: 5).bytes(at: 0, count: Self.length)
+      try Data(content).write(to: URL(filePath: fixture.work.path("f.bin")))
+      try await body(fixture)
+    }
+  }
+
+  /// Adds the upload of the file, whose first part the store does not acknowledge; returns once it
+  /// has acknowledged the others.
+  private func add(_ key: String, _ fixture: DaemonFixture) async throws -> String {
+    let server = fixture.work.server
+    server.setFaults(
+      "/bucket/", [Fault(.stallBeforeHead, when: .init(method: "PUT", times: 1))])
+    let result = try await fixture.work.haul(
+      ["add", "--put", "f.bin", "s3://bucket/\(key)"],
+      environment: fixture.environment.merging([
+        "AWS_ENDPOINT_URL_S3": server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+", "AWS_SESSION_TOKEN": "session",
+      ]) { $1 })
+    #expect(result.status == 0, "\(result.errors)")
+    try await server.waitUntil { snapshot in
+      let parts = snapshot.requests.filter { $0.method == "PUT" && $0.path == "/bucket/\(key)" }
+      return parts.count == 3 && parts.count { $0.outcome == .completed } == 2
+    }
+    return result.output.trimmingCharacters(in: .newlines)
+  }
+
+  @Test("after kill -9 the daemon sends no part again that the store has")
+  func killed() async throws {
+    try await with { fixture in
+      let serving = try await fixture.serve()
+      let id = try await add("k", fixture)
+      serving.send(SIGKILL)
+      _ = await serving.end()
+      let next = try await fixture.serve()
+      #expect(try await fixture.haul("wait", id).status == 0)
+      let server = fixture.work.server
+      let content = SeededContent(seed: 5).bytes(at: 0, count: Self.length)
+      #expect(server.files(below: "/bucket/") == ["/bucket/k": content])
+      let requests = server.snapshot.requests
+      // The store had the part whose answer did not come.
+      #expect(requests.count { $0.method == "PUT" } == 3)
+      #expect(requests.count { $0.target.hasSuffix("?uploads") } == 1)
+      #expect(requests.allSatisfy { $0.header("X-Amz-Security-Token") == "session" })
+      try await fixture.end()
+      _ = await next.end()
+    }
+  }
+
+  @Test("cancel and remove delete the parts from the store", arguments: ["cancel", "remove"])
+  func ended(command: String) async throws {
+    try await with { fixture in
+      let id = try await add("k", fixture)
+      if command == "remove" { #expect(try await fixture.haul("pause", id).status == 0) }
+      #expect(try await fixture.haul(command, id).status == 0)
+      try await fixture.work.server.waitUntil { snapshot in
+        snapshot.requests.contains { $0.method == "DELETE" && $0.status == 204 }
+      }
+      #expect(fixture.work.server.files(below: "/bucket/").isEmpty)
+    }
+  }
 }

@@ -161,6 +161,42 @@ struct RemoteAccessRuns {
     }
   }
 
+  @Test("a form and an upload to S3 have only files below the directory, and keep their server")
+  func formsAndObjects() async throws {
+    try await withRemote { (remote) async throws in
+      let fixture = remote.fixture
+      let url = fixture.work.server.url("/a")
+      let store = url.replacing("://", with: "://id:key@")
+      let outside = fixture.work.path("secret")
+      let mine = "\(remote.root)/mine"
+      for path in [outside, mine] { try Data("file".utf8).write(to: URL(filePath: path)) }
+      for path in [outside, "\(remote.root)/../secret", try fixture.location().token] {
+        let parts = #"{"name":"a","file":"\#(mine)"},{"name":"b","file":"\#(path)"}"#
+        #expect(try remote.add(#""url":"\#(url)","form":[\#(parts)]"#).status == 403)
+        let object = #""url":"\#(store)","put":"\#(path)","method":"s3""#
+        #expect(try remote.add(object).status == 403)
+      }
+      let form = #""url":"\#(url)","form":[{"name":"a","file":"\#(mine)"}]"#
+      #expect(try remote.add(form).status == 201)
+      #expect(try remote.add(#""url":"\#(store)","put":"\#(mine)","method":"s3""#).status == 201)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+
+      #expect(try await fixture.haul("suspend").status == 0)
+      func status(of arguments: String...) async throws -> Int {
+        let added = try await fixture.work.haul(
+          ["add", "--field", "n=v", "--form", "a=@\(mine)"] + arguments + [url],
+          environment: fixture.environment)
+        let id = added.output.trimmingCharacters(in: .newlines)
+        return try remote.call(
+          "PATCH", "/api/v1/transfers/\(id)", remote.fields + ["Content-Type: application/json"],
+          body: #"{"url":"http://localhost:9/a"}"#
+        ).status
+      }
+      #expect(try await status(of: "--priority", "utility") == 403, "its text may be a secret")
+      #expect(try await status(of: "--form", "b=@\(outside)") == 403)
+    }
+  }
+
   @Test("no other server gets the header fields, or writes the files, of a transfer of the socket")
   func otherServers() async throws {
     try await withRemote { (remote) async throws in

@@ -93,6 +93,34 @@ import Testing
     }
   }
 
+  @Test("add adds forms and objects of S3 stores that put would send")
+  func addsFormsAndObjects() throws {
+    let keys = ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"]
+    func uploads(_ command: String, _ arguments: [String]) throws -> [UploadRequest] {
+      switch try Invocation([command] + arguments, from: CommandSources(environment: keys)) {
+      case .control(.add(let plan)): plan.requests.compactMap(\.upload)
+      case .put(let plan): plan.requests
+      default: []
+      }
+    }
+    for arguments in [
+      ["--field", "n=v", "--form", "f=@a", "https://h/x"], ["a", "b", "s3://bucket/d/"],
+      ["--s3-region", "r", "--if-exists", "fail", "a", "s3://bucket/k"],
+    ] {
+      let added = try uploads("add", ["--put"] + arguments)
+      #expect(added == (try uploads("put", arguments)))
+      #expect(!added.isEmpty)
+    }
+    #expect(try uploads("add", ["--form", "f=@a", "https://h/x"]).first?.form.count == 1)
+    for arguments in [
+      ["--s3-region", "r", "https://h/x"], ["--field", "n=v", "https://h/x"],
+      ["--form", "f=@a", "--run", "--", "true"], ["--form", "f=@a", "b", "https://h/x"],
+      ["--form", "f=@a", "s3://bucket/k"], ["--form", "f=@a", "-o", "x", "https://h/x"],
+    ] {
+      #expect(throws: UsageError.self) { try uploads("add", arguments) }
+    }
+  }
+
   @Test("verify uses quiet, but not the digest")
   func quiet() throws {
     let text = "quiet\nconnections = 3\nchecksum = sha-1=\(digest)00112233"

@@ -59,7 +59,11 @@ import Testing
   func `A refusal is named`(code: String, status: Int, expected: TransferError.Code) throws {
     var machine = try Script.machine(33 << 20)
     _ = machine.handle(.start(nil))
-    let error = failure(of: machine.handle(try answer(status, body: Script.refusal(code))))
+    let refused = try answer(status, body: Script.refusal(code))
+    var commands = machine.handle(refused)
+    // It may be about the fields of checksums: without them it is refused again.
+    if case .send? = commands.last { commands = machine.handle(refused) }
+    let error = failure(of: commands)
     #expect(error?.code == expected)
     #expect(error?.message.contains(code) == true)
   }

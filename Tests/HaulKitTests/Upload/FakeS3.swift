@@ -4,8 +4,8 @@ import HaulFiles
 import HaulKit
 import NIOConcurrencyHelpers
 
-/// An S3 store in memory, as a transport, that fails when told to. It checks the MD5 of each body
-/// and that each request is signed.
+/// An S3 store in memory, as a transport, that fails when told to. It checks the MD5 and the CRC32C
+/// of each body, that of each whole object, and that each request is signed.
 final class FakeS3: Transport {
   struct Request: Sendable {
     let method: String
@@ -30,6 +30,7 @@ final class FakeS3: Transport {
   struct Upload: Sendable {
     let path: String
     let metadata: HeaderFields
+    var hasChecksum = false
     var parts: [Int: (tag: String, bytes: [UInt8])] = [:]
   }
 
@@ -109,10 +110,12 @@ final class FakeS3: Transport {
   private func perform(_ request: Request, _ message: SendRequest) -> SendResponse {
     let isSigned = request.headers["Authorization"]?.hasPrefix("AWS4-HMAC-SHA256 ") ?? false
     guard isSigned else { return Self.answer(403, Self.error("AccessDenied"), message) }
-    let tag = Self.md5(request.body)
-    if let expected = request.headers["Content-MD5"], expected != tag.base64 {
-      return Self.answer(400, Self.error("BadDigest"), message)
-    }
+    let tag = Self.digest(.md5, request.body)
+    let isPart = request.method == "PUT"
+    let crc = Self.digest(.crc32c, request.body).base64
+    guard request.headers["Content-MD5"].map({ $0 == tag.base64 }) ?? true,
+      !isPart || (request.headers["x-amz-checksum-crc32c"].map { $0 == crc } ?? true)
+    else { return Self.answer(400, Self.error("BadDigest"), message) }
     let id = message.url.absoluteString.split(separator: "uploadId=").dropFirst().first ?? ""
     return state.withLockedValue { state in
       state.perform(request, String(id), tag: tag.hex) { status, text, fields in
@@ -123,8 +126,10 @@ final class FakeS3: Transport {
 
   static func error(_ code: String) -> String { "<Error><Code>\(code)</Code></Error>" }
 
-  private static func md5(_ bytes: [UInt8]) -> (hex: String, base64: String) {
-    var digest = IncrementalDigest([.md5])
+  fileprivate static func digest(
+    _ algorithm: Checksum.Algorithm, _ bytes: [UInt8]
+  ) -> (hex: String, base64: String) {
+    var digest = IncrementalDigest([algorithm])
     bytes.withUnsafeBytes { digest.update($0) }
     let checksum = digest.checksums[0]
     return (checksum.hex, Data(checksum.bytes).base64EncodedString())
@@ -148,14 +153,18 @@ extension FakeS3.State {
         return answer(412, FakeS3.error("PreconditionFailed"), [])
       }
       objects[request.path] = (request.body, Self.metadata(request))
-      return answer(200, "", [("ETag", "\"\(tag)\"")])
+      let checksum = request.headers["x-amz-checksum-crc32c"].map { ("x-amz-checksum-crc32c", $0) }
+      return answer(200, "", [("ETag", "\"\(tag)\""), checksum].compactMap(\.self))
     case ("POST", ["uploads"]):
       uploadCount += 1
+      let agreed = ["x-amz-checksum-algorithm", "x-amz-checksum-type"].compactMap { name in
+        request.headers[name].map { (name, $0) }
+      }
       uploads["u\(uploadCount)"] = FakeS3.Upload(
-        path: request.path, metadata: Self.metadata(request))
+        path: request.path, metadata: Self.metadata(request), hasChecksum: agreed.count == 2)
       let name = "<UploadId>u\(uploadCount)</UploadId>"
       return answer(
-        200, "<InitiateMultipartUploadResult>\(name)</InitiateMultipartUploadResult>", [])
+        200, "<InitiateMultipartUploadResult>\(name)</InitiateMultipartUploadResult>", agreed)
     default: break
     }
     guard var upload = uploads[id] else { return answer(404, FakeS3.error("NoSuchUpload"), []) }
@@ -171,11 +180,20 @@ extension FakeS3.State {
       }
       return answer(200, "<ListPartsResult>\(parts.joined())</ListPartsResult>", [])
     case "POST":
-      let parts = upload.parts.sorted { $0.key < $1.key }
-      objects[upload.path] = (parts.flatMap(\.value.bytes), upload.metadata)
+      let bytes = upload.parts.sorted { $0.key < $1.key }.flatMap(\.value.bytes)
+      var checksum = ""
+      if upload.hasChecksum {
+        let found = FakeS3.digest(.crc32c, bytes).base64
+        guard request.headers["x-amz-checksum-crc32c"] == found else {
+          return answer(400, FakeS3.error("BadDigest"), [])
+        }
+        checksum =
+          "<ChecksumCRC32C>\(found)</ChecksumCRC32C><ChecksumType>FULL_OBJECT</ChecksumType>"
+      }
+      objects[upload.path] = (bytes, upload.metadata)
       uploads[id] = nil
       return answer(
-        200, "<CompleteMultipartUploadResult></CompleteMultipartUploadResult>", [])
+        200, "<CompleteMultipartUploadResult>\(checksum)</CompleteMultipartUploadResult>", [])
     default:
       uploads[id] = nil
       return answer(204, "", [])

@@ -77,6 +77,9 @@ import Testing
     let result = try await upload(length, to: store, from: disk)
     #expect(result.state == .completed)
     #expect(result.fetched == Int64(length))
+    // The store has computed it of what it has.
+    #expect(result.verified == .checksum)
+    #expect(result.checksums.map(\.algorithm) == [.crc32c])
     #expect(store.snapshot.objects[Self.path]?.bytes == Self.content(length))
     #expect(store.snapshot.uploads.isEmpty)
     #expect(disk.names(in: "/u").isEmpty)

@@ -35,6 +35,18 @@ struct S3Failure {
   /// Whether the store lacks parts that it had.
   var arePartsGone: Bool { code == "InvalidPart" || code == "InvalidPartOrder" }
 
+  /// Whether the store says that the bytes that it has are others than those that were sent.
+  var isDigestWrong: Bool {
+    ["BadDigest", "XAmzContentChecksumMismatch"].contains(code)
+  }
+  /// Whether it may refuse fields about checksums, which it does not know.
+  var mayRefuseChecksums: Bool {
+    [
+      "InvalidArgument", "InvalidRequest", "MalformedXML", "NotImplemented",
+      "SignatureDoesNotMatch",
+    ].contains(code)
+  }
+
   /// The error to report.
   func error(_ request: UploadRequest) -> TransferError {
     switch code {

@@ -14,6 +14,7 @@ extension S3Machine {
       default: return refused(answer, at: now, using: &rng)
       }
     case .creating where isSuccess: return created(answer)
+    case .creating: return creationRefused(answer, at: now, using: &rng)
     case .listing where isSuccess: return found(answer)
     case .listing where S3Failure(answer).isUploadGone: return confirm(nil)
     case .sending: return sent(answer, isSuccess: isSuccess, at: now, using: &rng)
@@ -28,6 +29,12 @@ extension S3Machine {
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     failed(error(of: answer), at: now, using: &rng)
+  }
+
+  private mutating func creationRefused(
+    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    dropChecksums(after: answer) ? open() : refused(answer, at: now, using: &rng)
   }
 
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
@@ -45,9 +52,10 @@ extension S3Machine {
       return finish(
         .failed(TransferError(.protocolViolation, "the server does not name the upload")))
     }
+    if messages.checksums != nil { messages.checksums = S3Checksums(answer.head.headers) }
     let record = UploadRecord(
       address: messages.address(ofUpload: PercentCoding.component(upload)), source: source,
-      s3: UploadRecord.S3(partSize: parts.partSize, mark: mark))
+      s3: UploadRecord.S3(partSize: parts.partSize, mark: mark, checksums: messages.checksums))
     (self.record, state) = (record, .storing)
     return [.storeRecord(record)]
   }
@@ -79,12 +87,13 @@ extension S3Machine {
       return [.reportAcknowledged(parts.acknowledged)] + fill()
     }
     state = .comparing
-    return [.digest(parts.range(of: part.number), part: part.number, [.md5])]
+    return [.digest(parts.range(of: part.number), part: part.number, messages.digestsOfStored)]
   }
 
   mutating func compared(_ checksums: [Checksum]) -> [UploadCommand] {
     guard let part = listed.popLast() else { return [] }
     if let digest = S3Digest(checksums), digest.matches(part.tag) {
+      parts.note(digest.crc32c, of: part.number)
       parts.finish(part.number, tag: part.tag)
     }
     return compareNext()
@@ -108,8 +117,19 @@ extension S3Machine {
         status: answer.head.status)
       return partFailed(answer.part, untagged, at: now, using: &rng)
     }
+    var verified: [UploadCommand] = []
+    if let found = answer.head.headers[S3Messages.checksumField],
+      let checksum = parts.checksum(of: answer.part)
+    {
+      guard found == checksum.base64 else {
+        // A wrong part is replaced; a wrong object is there.
+        let wrong = TransferError.otherChecksum(isRetryable: !isSingle)
+        return partFailed(answer.part, wrong, at: now, using: &rng)
+      }
+      if isSingle { verified = [.reportVerified(checksum)] }
+    }
     parts.finish(answer.part, tag: tag)
-    return [.reportAcknowledged(parts.acknowledged)] + afterPart(at: now, using: &rng)
+    return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart(at: now, using: &rng)
   }
 
   private mutating func partRefused(
@@ -117,6 +137,10 @@ extension S3Machine {
   ) -> [UploadCommand] {
     if isSingle, answer.head.status == 412, request.precondition == .absent {
       return confirm(conflict)
+    }
+    if isSingle, dropChecksums(after: answer) {
+      parts.close(answer.part)
+      return fill()
     }
     let error = error(of: answer)
     return S3Failure(answer).isUploadGone
@@ -129,11 +153,16 @@ extension S3Machine {
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     let root = XMLElement(document: answer.body)
-    if answer.head.status == 200, root?.isAnswer("CompleteMultipartUpload") ?? false {
-      return [.deleteRecord] + finish(.completed)
+    if answer.head.status == 200, let root, root.isAnswer("CompleteMultipartUpload") {
+      return [.deleteRecord] + made(root)
     }
     let failure = S3Failure(answer)
     if failure.isUploadGone { return confirm(nil) }
+    if failure.isDigestWrong { return abort(then: .failed(.otherChecksum(isRetryable: false))) }
+    if messages.checksums == .ofWhole, failure.mayRefuseChecksums {
+      messages.checksums = .ofParts
+      return complete()
+    }
     if answer.head.status == 412 || failure.code == "PreconditionFailed" {
       return confirm(request.precondition == .absent ? conflict : failure.error(request))
     }
@@ -153,6 +182,17 @@ extension S3Machine {
     let cutOff = TransferError(
       .connectionLost, "the server's answer is cut off", status: 200, isRetryable: true)
     return failed(cutOff, at: now, using: &rng)
+  }
+
+  /// The object is made. The store may say what its checksum is.
+  private mutating func made(_ object: XMLElement) -> [UploadCommand] {
+    guard object["ChecksumType"] == S3Messages.wholeObject,
+      let found = object["ChecksumCRC32C"], let checksum = parts.checksum
+    else { return finish(.completed) }
+    guard found == checksum.base64 else {
+      return finish(.failed(.otherChecksum(isRetryable: false)))
+    }
+    return [.reportVerified(checksum)] + finish(.completed)
   }
 
   /// Asks whether the object is the one of this upload: the answer that said so may be lost.
@@ -194,5 +234,13 @@ extension S3Machine {
     }
     record = nil
     return [.deleteRecord] + (end.map { finish($0) } ?? begin(using: &rng))
+  }
+}
+
+extension TransferError {
+  fileprivate static func otherChecksum(isRetryable: Bool) -> TransferError {
+    TransferError(
+      .checksumMismatch, "the server has other bytes than the file: their CRC32C differs",
+      isRetryable: isRetryable)
   }
 }

@@ -34,6 +34,8 @@ package struct S3Machine: UploadMachine {
   /// Whether an upload that the store no longer had was replaced by a new one.
   private var hasStartedOver = false
   private var hasSetClock = false
+  /// Whether the store has refused a request with checksums.
+  private var refusesChecksums = false
   /// Whether an attempt without an answer may have succeeded.
   private var mayHaveArrived = false
   package var attempts: UploadAttempts
@@ -111,6 +113,7 @@ package struct S3Machine: UploadMachine {
     guard known.source == source, !isSingle, S3Parts.isPossible(layout.partSize, for: source.size)
     else { return abort(then: nil) }
     mark = layout.mark
+    messages.checksums = layout.checksums
     if hasListed { return fill() }
     parts = S3Parts(length: source.size, partSize: layout.partSize)
     listed = []
@@ -123,6 +126,7 @@ package struct S3Machine: UploadMachine {
       return finish(.failed(TransferError(.tooLarge, "S3 takes at most 48.8 TiB")))
     }
     if mark.isEmpty { mark = Self.newMark(using: &rng) }
+    messages.checksums = refusesChecksums || request.hasOwnChecksums ? nil : .ofWhole
     guard request.precondition == .absent else { return open() }
     state = .asking
     return [.send(messages.head)]
@@ -148,8 +152,7 @@ package struct S3Machine: UploadMachine {
     hasListed = true
     var commands: [UploadCommand] = []
     while parts.open.count < connections, let number = parts.openNext() {
-      let algorithms = S3Digest.algorithms(for: request.url)
-      commands.append(.digest(parts.range(of: number), part: number, algorithms))
+      commands.append(.digest(parts.range(of: number), part: number, messages.digests))
     }
     guard parts.isComplete, parts.open.isEmpty else { return commands }
     state = .checking
@@ -164,6 +167,7 @@ package struct S3Machine: UploadMachine {
       parts.close(part)
       return concludeParts(at: now, using: &rng)
     }
+    parts.note(digest.crc32c, of: part)
     let range = parts.range(of: part)
     guard let record, let upload = S3Messages.upload(of: record) else {
       return [.send(messages.put(range, digest, mark: mark))]
@@ -254,6 +258,14 @@ package struct S3Machine: UploadMachine {
     else { return false }
     hasSetClock = true
     messages.clockOffset = Double(date.secondsSince1970) - answer.wallSeconds
+    return true
+  }
+
+  /// Sends no more checksums, if the store may have refused those.
+  /// - Returns: whether the same request may now succeed.
+  mutating func dropChecksums(after answer: UploadAnswer) -> Bool {
+    guard messages.checksums != nil, S3Failure(answer).mayRefuseChecksums else { return false }
+    (messages.checksums, refusesChecksums) = (nil, true)
     return true
   }
 

@@ -5,9 +5,21 @@ struct S3Messages: Sendable {
   let request: UploadRequest
   /// Seconds to add to this machine's clock, so that it agrees with the store's.
   var clockOffset = 0.0
+  /// Which checksums are sent; nil for none.
+  var checksums: S3Checksums?
+
+  init(request: UploadRequest) {
+    self.request = request
+    checksums = request.hasOwnChecksums ? nil : .ofWhole
+  }
 
   /// The field of an object that names the upload which made it.
   static let markField = "x-amz-meta-haul-upload"
+  static let checksumField = "x-amz-checksum-crc32c"
+  static let checksumAlgorithm = "x-amz-checksum-algorithm"
+  static let checksumType = "x-amz-checksum-type"
+  static let algorithm = "CRC32C"
+  static let wholeObject = "FULL_OBJECT"
 
   /// Whether there is an object, and which.
   var head: UploadMessage { message("HEAD", request.url) }
@@ -24,6 +36,10 @@ struct S3Messages: Sendable {
   func create(mark: String) -> UploadMessage {
     var fields = request.fields
     fields.append(Self.markField, mark)
+    if checksums != nil {
+      fields.append(Self.checksumAlgorithm, Self.algorithm)
+      fields.append(Self.checksumType, Self.wholeObject)
+    }
     var message = message("POST", address("uploads"), fields: fields)
     message.body = []
     return message
@@ -48,9 +64,13 @@ struct S3Messages: Sendable {
   func complete(_ upload: String, _ parts: S3Parts) -> UploadMessage {
     var fields = own
     for (name, value) in condition { fields.append(name, value) }
+    if checksums == .ofWhole, let checksum = parts.checksum {
+      fields.append(Self.checksumField, checksum.base64)
+      fields.append(Self.checksumType, Self.wholeObject)
+    }
     var message = message("POST", address("uploadId=\(upload)"), fields: fields)
     message.fields.append("Content-Type", "application/xml")
-    message.body = parts.completion
+    message.body = parts.completion(hasChecksums: checksums != nil)
     return message
   }
 
@@ -72,6 +92,14 @@ struct S3Messages: Sendable {
     else { return nil }
     return String(query.dropFirst("uploadId=".count))
   }
+
+  /// What to compute of a part before it is sent. Over TLS nobody changes the bytes on the way, so
+  /// they need no signature.
+  var digests: [Checksum.Algorithm] {
+    digestsOfStored + (request.url.origin.scheme == "https" ? [] : [.sha256])
+  }
+  /// What to compute of a part that the store has.
+  var digestsOfStored: [Checksum.Algorithm] { checksums == nil ? [.md5] : [.md5, .crc32c] }
 
   private func address(_ query: String) -> ResourceURL { request.url.taking(query: query) }
 
@@ -113,6 +141,9 @@ struct S3Messages: Sendable {
     (message.range, message.part) = (range, part)
     message.fields.remove("Content-MD5")
     message.fields.append("Content-MD5", digest.contentMD5)
+    if checksums != nil, let checksum = digest.crc32c {
+      message.fields.append(Self.checksumField, checksum.base64)
+    }
     message.signing?.payload = digest.sha256
     return message
   }
@@ -139,6 +170,7 @@ struct S3Digest: Hashable, Sendable {
   /// In hexadecimal, as in most entity tags of parts.
   let md5: String
   let sha256: String?
+  let crc32c: Checksum?
 
   /// Nil without an MD5.
   init?(_ checksums: [Checksum]) {
@@ -146,11 +178,7 @@ struct S3Digest: Hashable, Sendable {
     contentMD5 = Data(md5.bytes).base64EncodedString()
     self.md5 = md5.hex
     sha256 = checksums.first { $0.algorithm == .sha256 }?.hex
-  }
-
-  /// What to compute. Over TLS nobody changes the bytes on the way, so they need no signature.
-  static func algorithms(for url: ResourceURL) -> [Checksum.Algorithm] {
-    url.origin.scheme == "https" ? [.md5] : [.md5, .sha256]
+    crc32c = checksums.first { $0.algorithm == .crc32c }
   }
 
   /// Whether the entity tag is that of the same bytes.

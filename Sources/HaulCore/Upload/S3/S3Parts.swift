@@ -6,6 +6,8 @@ struct S3Parts: Hashable, Sendable {
   let partSize: Int64
   /// The entity tags of the parts that the store has.
   private(set) var tags: [Int: String] = [:]
+  /// The CRC32C values of the parts of the file that were read.
+  private var checksums: [Int: Checksum] = [:]
   /// The parts that are being read or sent.
   private(set) var open: Set<Int> = []
   /// The bytes that the store has.
@@ -53,6 +55,24 @@ struct S3Parts: Hashable, Sendable {
     return next
   }
 
+  /// The part of the file has this CRC32C.
+  mutating func note(_ checksum: Checksum?, of number: Int) { checksums[number] = checksum }
+
+  /// The CRC32C of this part; nil if it was not computed.
+  func checksum(of number: Int) -> Checksum? { checksums[number] }
+
+  /// The CRC32C of the whole file; nil if that of a part was not computed.
+  var checksum: Checksum? {
+    guard var whole = checksums[1] else { return nil }
+    for number in 1..<count {
+      guard let next = checksums[number + 1],
+        let joined = whole.joined(with: next, length: range(of: number + 1).length)
+      else { return nil }
+      whole = joined
+    }
+    return whole
+  }
+
   /// The store has this part.
   mutating func finish(_ number: Int, tag: String) {
     open.remove(number)
@@ -70,9 +90,13 @@ struct S3Parts: Hashable, Sendable {
   mutating func reset() { self = S3Parts(length: length, partSize: partSize) }
 
   /// What completes the upload (CompleteMultipartUpload).
-  var completion: [UInt8] {
+  func completion(hasChecksums: Bool) -> [UInt8] {
     let parts = tags.sorted { $0.key < $1.key }.map { number, tag in
-      "<Part><PartNumber>\(number)</PartNumber><ETag>\(XMLElement.escaped(tag))</ETag></Part>"
+      let checksum = (hasChecksums ? checksums[number] : nil).map {
+        "<ChecksumCRC32C>\($0.base64)</ChecksumCRC32C>"
+      }
+      return "<Part><PartNumber>\(number)</PartNumber>\(checksum ?? "")"
+        + "<ETag>\(XMLElement.escaped(tag))</ETag></Part>"
     }
     return Array(
       ("<CompleteMultipartUpload xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"

@@ -24,6 +24,7 @@ public struct FaultScript: Codable, Hashable, Sendable {
       case webDAV
       /// draft-ietf-httpbis-resumable-upload, in its newest version for tests and in an older one.
       case resumable, resumable6
+      case s3
     }
 
     package struct Redirect: Codable, Hashable, Sendable {

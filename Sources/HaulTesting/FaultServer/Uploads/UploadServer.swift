@@ -27,6 +27,7 @@ extension FaultScript.Resource.UploadService {
     case .webDAV: DAVServer(root: path)
     case .resumable: ResumableServer(root: path, version: 8)
     case .resumable6: ResumableServer(root: path, version: 6)
+    case .s3: S3Server()
     }
   }
 }

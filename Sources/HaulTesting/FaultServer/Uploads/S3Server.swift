@@ -1,0 +1,101 @@
+import Crypto
+import FoundationEssentials
+import HaulCore
+
+/// An S3 store, as far as uploads need one: objects, and uploads in parts of at most 16 MiB. It
+/// takes only signed requests, but does not check the signatures.
+struct S3Server: UploadServer {
+  private struct Upload {
+    var path: String
+    /// The `x-amz-meta-` fields of the object.
+    var metadata: [String]
+    var parts: [Int: [UInt8]] = [:]
+  }
+
+  private(set) var files: [String: [UInt8]] = [:]
+  private var metadata: [String: [String]] = [:]
+  private var uploads: [String: Upload] = [:]
+  private var count = 0
+
+  mutating func answer(to request: RequestRecord) -> ServiceAnswer {
+    guard request.header("Authorization")?.hasPrefix("AWS4-HMAC-SHA256 ") == true else {
+      return Self.refusal(403, "AccessDenied")
+    }
+    let body = Data(Insecure.MD5.hash(data: request.body)).base64EncodedString()
+    guard request.header("Content-MD5").map({ $0 == body }) ?? true else {
+      return Self.refusal(400, "BadDigest")
+    }
+    let query = Self.query(of: request.target)
+    switch (request.method, query["uploadId"]) {
+    case ("PUT", nil):
+      (files[request.path], metadata[request.path]) = (request.body, Self.metadata(of: request))
+      return ServiceAnswer(status: 200, headers: [Self.tag(of: request.body)])
+    case ("HEAD", nil):
+      guard let file = files[request.path] else { return ServiceAnswer(status: 404) }
+      return ServiceAnswer(status: 200, headers: metadata[request.path] ?? [], body: file)
+    case ("POST", nil): return create(request)
+    case (_, let id?): return handle(request, query, of: id)
+    default: return Self.refusal(405, "MethodNotAllowed")
+    }
+  }
+
+  private mutating func create(_ request: RequestRecord) -> ServiceAnswer {
+    count += 1
+    uploads["\(count)"] = Upload(path: request.path, metadata: Self.metadata(of: request))
+    return Self.document("InitiateMultipartUploadResult", "<UploadId>\(count)</UploadId>")
+  }
+
+  /// A request about an upload in parts.
+  private mutating func handle(
+    _ request: RequestRecord, _ query: [String: String], of id: String
+  ) -> ServiceAnswer {
+    guard var upload = uploads[id] else { return Self.refusal(404, "NoSuchUpload") }
+    switch request.method {
+    case "PUT":
+      upload.parts[query["partNumber"].flatMap { Int($0) } ?? 0] = request.body
+      uploads[id] = upload
+      return ServiceAnswer(status: 200, headers: [Self.tag(of: request.body)])
+    case "GET":
+      let parts = upload.parts.sorted { $0.key < $1.key }.map { number, bytes in
+        "<Part><PartNumber>\(number)</PartNumber><Size>\(bytes.count)</Size>"
+          + "<ETag>\(Self.hex(bytes))</ETag></Part>"
+      }
+      return Self.document("ListPartsResult", parts.joined())
+    case "POST":
+      files[upload.path] = upload.parts.sorted { $0.key < $1.key }.flatMap(\.value)
+      metadata[upload.path] = upload.metadata
+      uploads[id] = nil
+      return Self.document("CompleteMultipartUploadResult", "")
+    default:
+      uploads[id] = nil
+      return ServiceAnswer(status: 204)
+    }
+  }
+
+  private static func query(of target: String) -> [String: String] {
+    let items = target.drop { $0 != "?" }.dropFirst().split(separator: "&").map {
+      $0.split(separator: "=", maxSplits: 1).map(String.init)
+    }
+    return Dictionary(items.map { ($0[0], $0.count > 1 ? $0[1] : "") }) { first, _ in first }
+  }
+
+  private static func metadata(of request: RequestRecord) -> [String] {
+    request.headerLines.filter { $0.lowercased().hasPrefix("x-amz-meta-") }
+  }
+
+  private static func hex(_ bytes: [UInt8]) -> String {
+    Insecure.MD5.hash(data: bytes).map { byte in
+      (byte < 16 ? "0" : "") + String(byte, radix: 16)
+    }.joined()
+  }
+
+  private static func tag(of bytes: [UInt8]) -> String { "ETag: \"\(hex(bytes))\"" }
+
+  private static func document(_ name: String, _ content: String) -> ServiceAnswer {
+    ServiceAnswer(status: 200, body: Array("<\(name)>\(content)</\(name)>".utf8))
+  }
+
+  private static func refusal(_ status: Int, _ code: String) -> ServiceAnswer {
+    ServiceAnswer(status: status, body: Array("<Error><Code>\(code)</Code></Error>".utf8))
+  }
+}
