@@ -1,7 +1,7 @@
 # All commands for work on the repository. `make` alone lists them.
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
-.PHONY: api-check ui-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: api-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -88,7 +88,11 @@ simulate-disk: ## cuts the power of the simulated disk at seeded moments; SCHEDU
 	@Scripts/install build python
 	@Scripts/simulate-disk --schedules $(SCHEDULES) --seed $(DISK_SEED)
 
-outside-package: ## builds the README's example, and one with a mock and the test kit, outside the repository
+gallery-test: ## scrolls the example AppGallery in Chromium, and reads its icons back from the pixels
+	@Scripts/install build python ui
+	@Scripts/gallery-test $(ARGUMENTS)
+
+outside-package: ## builds the README's example, a mock and the cache's tutorial outside the repository
 	@Scripts/install build python
 	@Scripts/outside-package
 

@@ -44,10 +44,13 @@ extension Target.Dependency {
 }
 
 /// A program that shows the library from outside: it sees what is public only.
-func example(_ name: String, with more: Target.Dependency...) -> Target {
+func example(
+  _ name: String, with more: Target.Dependency..., exclude: [String] = [],
+  resources: [Resource] = []
+) -> Target {
   .executableTarget(
-    name: name, dependencies: ["HaulKit"] + more, path: "Examples/\(name)", packageAccess: false,
-    swiftSettings: settings)
+    name: name, dependencies: ["HaulKit"] + more, path: "Examples/\(name)", exclude: exclude,
+    resources: resources, packageAccess: false, swiftSettings: settings)
 }
 
 /// For `make fuzz`: parsers that report where they have been, and the program that feeds them.
@@ -180,6 +183,12 @@ let package = Package(
     example("DurableQueue", with: "HaulStore"), example("InstallChain"),
     example("LargeFile"), example("DownloadQueue"), example("MultiFileTransfer"),
     example("SlotMachine"),
+    example(
+      "AppGallery", with: "HaulCache", .hummingbird, .logging,
+      exclude: ["README.md", "screenshot.png"],
+      resources: [
+        .embedInCode("apps.json"), .embedInCode("gallery.js"), .embedInCode("index.html"),
+      ]),
 
     .testTarget(
       name: "HaulCoreTests", dependencies: ["HaulCore", "HaulTesting", .nioConcurrency],

@@ -85,8 +85,8 @@ extension ResourceCache {
     usableResource(for: request)?.value(as: Value.self)
   }
 
-  /// The value, from memory, disk or the server. Requests for the same resource share one fetch.
-  /// - Parameter priority: that of this request; a fetch has the highest of its requests.
+  /// The value, from memory, disk or the server. Requests for the same resource share one fetch,
+  /// whose priority is the highest of theirs.
   /// - Throws: `ResourceError`. If the waiting task is cancelled, it throws `cancelled` at once;
   ///   the other requests get the value.
   public func value(

@@ -27,8 +27,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
   /// - Complexity: O(1).
   public func value(for key: Key) -> Value? { state.withLockedValue { $0.value(for: key) } }
 
-  /// Inserts or replaces a value. It is not kept if it costs more than the limit.
-  /// - Parameter cost: at least 1.
+  /// Inserts or replaces a value, whose cost is at least 1. It is not kept if it costs more than
+  /// the limit.
   /// - Complexity: O(1) amortised.
   public func insert(_ value: Value, for key: Key, cost: Int) {
     // Evicted values are released after the lock, because that may run any code.

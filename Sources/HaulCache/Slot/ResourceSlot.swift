@@ -36,8 +36,8 @@ public final class ResourceSlot<Value: Sendable> {
     load(ResourceRequest(url), from: cache, priority: priority, deliver: deliver)
   }
 
-  /// Shows a resource in place of what was shown.
-  /// - Parameter deliver: called on the main actor; hold the row weakly in it.
+  /// Shows a resource in place of what was shown. `deliver` is called on the main actor; hold the
+  /// row weakly in it.
   public func load(
     _ request: ResourceRequest, from cache: ResourceCache<Value>,
     priority: TransferRequest.Priority = .default,

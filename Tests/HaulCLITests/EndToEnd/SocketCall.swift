@@ -33,8 +33,15 @@ struct SocketCall {
   ) throws {
     var lines = ["\(method) \(path) HTTP/1.1", "Connection: close"] + fields
     if let text { lines.append("Content-Length: \(text.utf8.count)") }
-    let answer = try Self.exchange(
-      lines.joined(separator: "\r\n") + "\r\n\r\n" + (text ?? ""), endpoint)
+    let file = try Self.connection(to: endpoint)
+    try file.write(
+      contentsOf: Data((lines.joined(separator: "\r\n") + "\r\n\r\n" + (text ?? "")).utf8))
+    try self.init(readingFrom: file)
+  }
+
+  /// Reads the answer of a call that was sent.
+  init(readingFrom file: FileHandle) throws {
+    let answer = String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
     let parts = answer.components(separatedBy: "\r\n\r\n")
     head = parts[0]
     body = parts.dropFirst().joined(separator: "\r\n\r\n")
@@ -55,10 +62,12 @@ struct SocketCall {
     return file
   }
 
-  private static func exchange(_ request: String, _ endpoint: Endpoint) throws -> String {
+  /// Sends a call, and does not wait for its answer.
+  static func send(_ path: String, at endpoint: Endpoint) throws -> FileHandle {
     let file = try connection(to: endpoint)
-    try file.write(contentsOf: Data(request.utf8))
-    return String(decoding: try file.readToEnd() ?? Data(), as: UTF8.self)
+    let head = "GET \(path) HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+    try file.write(contentsOf: Data(head.utf8))
+    return file
   }
 
   private static func connection(to endpoint: Endpoint) throws -> FileHandle {

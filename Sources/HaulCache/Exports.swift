@@ -1,0 +1,3 @@
+// Importing HaulCache also imports addresses, header fields, errors and the configuration of
+// transfers.
+@_exported public import HaulKit
