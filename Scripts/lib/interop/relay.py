@@ -5,6 +5,7 @@ import contextlib
 import re
 import socket
 import threading
+import time
 
 import harness
 
@@ -23,6 +24,9 @@ class Relay:
         # Called once, when so many bytes were sent, or when the server has made an upload.
         self.at_bytes = None  # (count, function)
         self.at_location = None
+        # Bytes per second that are read, of all connections together; none: as fast as they come.
+        self.rate = None
+        self._began = time.monotonic()
         threading.Thread(target=self._accept, daemon=True).start()
 
     @property
@@ -73,10 +77,14 @@ class Relay:
         with self._lock:
             self.sent += len(data)
             hook = self.at_bytes
-            if hook is None or self.sent < hook[0]:
-                return
-            self.at_bytes = None
-        hook[1]()
+            if hook and self.sent >= hook[0]:
+                self.at_bytes = None
+            else:
+                hook = None
+        if hook:
+            hook[1]()
+        if self.rate:
+            time.sleep(max(0, self._began + self.sent / self.rate - time.monotonic()))
 
     def _answered(self, data):
         found = LOCATION.search(data)
