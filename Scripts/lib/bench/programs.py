@@ -86,5 +86,6 @@ def versions(bench, commands=None):
         run = subprocess.run([str(word) for word in command], capture_output=True, text=True,
                              env=bench.environment)
         line = (run.stdout + run.stderr).strip().splitlines()[0]
-        found[name] = line.split(" (")[0].split(" - ")[0]
+        line = line.split(" (")[0].split(" - ")[0].split(" Python/")[0]
+        found[name] = line if name in line else f"{name} {line}"
     return found
