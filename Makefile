@@ -2,6 +2,7 @@
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: api-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: upload-kills upload-limits
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -100,8 +101,8 @@ fresh-machine: ## runs ./haul get and make test in a bare Debian 12 (root)
 	@Scripts/install chroot python
 	@Scripts/fresh-machine
 
-bench: ## compares with curl, aria2, wget2, axel; ARGUMENTS='--only single,rate --rounds 5 --quick'
-	@Scripts/install build python server tls peers perf
+bench: ## compares with other programs; ARGUMENTS='--only single,rate,upload --rounds 5 --quick'
+	@Scripts/install build python server tls peers perf api
 	@Scripts/bench $(ARGUMENTS)
 
 store-bench: ## measures a million members in the store: add, open, page, change; ARGUMENTS='--batch 1000'
@@ -116,8 +117,16 @@ limit-rate: ## checks --limit-rate 2M over 8 connections: within 2 % in any 10 s
 	@Scripts/install build python
 	@Scripts/limit-rate
 
+upload-kills: ## kills uploads (SIGKILL) by tus, IETF resumable uploads and S3; ARGUMENTS='--kills 200 --only moto'
+	@Scripts/install build python api uploads
+	@Scripts/upload-kills $(ARGUMENTS)
+
+upload-limits: ## checks memory (3 GiB, fast and slow servers) and --limit-rate of uploads, by each protocol
+	@Scripts/install build python server api uploads
+	@Scripts/upload-limits $(ARGUMENTS)
+
 interop: ## runs haul against real servers and proxies; ARGUMENTS='--only squid --quick' (root)
-	@Scripts/install build python server tls interop api
+	@Scripts/install build python server tls interop api uploads
 	@Scripts/interop $(ARGUMENTS)
 
 expiring-link: ## downloads from links that expire after 5 s, and from one that has expired for good

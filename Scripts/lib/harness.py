@@ -191,13 +191,13 @@ class Run:
     peak: int  # bytes
 
 
-def measure(command, cwd, timeout=600, output=None, errors=None):
+def measure(command, cwd, timeout=600, output=None, errors=None, environment=None):
     """Runs a program, quietly or into files, and returns what it cost."""
     began = time.monotonic()
     with open(os.devnull, "r+b") as null:
         # A group of its own: what runs under perf must end with perf.
         process = start(command, cwd=cwd, stdout=output or null, stderr=errors or null,
-                        process_group=0)
+                        process_group=0, env=environment)
     watchdog = threading.Timer(timeout, _kill_group, [process.pid])
     watchdog.start()
     peak = _PeakMemory(process.pid)

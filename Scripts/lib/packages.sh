@@ -37,6 +37,7 @@ interop file:/usr/lib/python3/dist-packages/httpbin/__init__.py python3-httpbin
 interop command:microsocks           microsocks
 interop command:squid                squid
 interop command:tinyproxy            tinyproxy
+uploads command:curl                 curl
 chroot command:debootstrap           debootstrap
 lint   command:shellcheck            shellcheck
 strace command:strace                strace

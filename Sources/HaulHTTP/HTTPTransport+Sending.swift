@@ -2,6 +2,7 @@ import AsyncHTTPClient
 package import HaulCore
 import NIOCore
 import NIOHTTP1
+import NIOPosix
 
 /// Requests with a body, and requests about the target of an upload.
 extension HTTPTransport {
@@ -70,19 +71,34 @@ extension HTTPTransport {
   }
 }
 
-/// A body as the client wants it.
+/// A body as the client wants it. The client hands each buffer to the connection's event loop, and
+/// learns only from there that it must pause: a loop without processor time would collect the file.
 private struct SendBuffers: AsyncSequence, Sendable {
   typealias Element = ByteBuffer
 
   let base: SendRequest.Body
+  /// So many bytes may be handed over before the loops have handled them.
+  private static let window = 1 << 20
 
   struct AsyncIterator: AsyncIteratorProtocol {
     var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
+    /// The bytes that the loops may not have handled.
+    private var handedOver = 0
+
+    init(_ base: any AsyncIteratorProtocol<any ByteChunk, any Error>) { self.base = base }
 
     mutating func next() async throws -> ByteBuffer? {
-      try await base.next(isolation: nil)?.withBytes { ByteBuffer(bytes: $0) }
+      if handedOver >= SendBuffers.window {
+        // Which loop has the connection is not known here.
+        let handled = MultiThreadedEventLoopGroup.singleton.makeIterator().map { $0.submit {} }
+        for loop in handled { try await loop.get() }
+        handedOver = 0
+      }
+      let buffer = try await base.next(isolation: nil)?.withBytes { ByteBuffer(bytes: $0) }
+      handedOver += buffer?.readableBytes ?? 0
+      return buffer
     }
   }
 
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base: base.makeAsyncIterator()) }
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(base.makeAsyncIterator()) }
 }

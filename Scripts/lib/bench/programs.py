@@ -4,7 +4,7 @@ import subprocess
 
 TARGET = "target.bin"
 AT_ONCE = 16
-PEERS = ("curl", "aria2", "wget2", "axel")
+PEERS = ("curl", "aria2", "wget2", "axel", "aws", "s5cmd", "rclone", "tuspy")
 
 
 def is_peer(name):
@@ -75,14 +75,17 @@ def many_files(bench, authority, urls, config, out, version, at_once):
     }
 
 
-def versions(bench):
-    """The version line of each program."""
-    commands = {"haul": [bench.haul], "curl": ["curl"], "aria2": ["aria2c"], "wget2": ["wget2"],
-                "axel": ["axel"], "nginx": ["nginx", "-v"]}
+def versions(bench, commands=None):
+    """The version line of each program; `commands` print it, or those of downloads."""
+    commands = commands or {
+        "haul": [bench.haul, "--version"], "curl": ["curl", "--version"],
+        "aria2": ["aria2c", "--version"], "wget2": ["wget2", "--version"],
+        "axel": ["axel", "--version"], "nginx": ["nginx", "-v"]}
     found = {}
     for name, command in commands.items():
-        words = [str(word) for word in command] + (["--version"] if len(command) == 1 else [])
-        run = subprocess.run(words, capture_output=True, text=True, env=bench.environment)
+        run = subprocess.run([str(word) for word in command], capture_output=True, text=True,
+                             env=bench.environment)
         line = (run.stdout + run.stderr).strip().splitlines()[0]
-        found[name] = line.split(" (")[0].split(" - ")[0]
+        line = line.split(" (")[0].split(" - ")[0].split(" Python/")[0]
+        found[name] = line if name in line else f"{name} {line}"
     return found

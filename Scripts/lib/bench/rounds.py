@@ -53,7 +53,7 @@ class Bench:
         os.sync()  # the last run's write-back must not slow this one
         return self.work
 
-    def measure(self, command, events=False):
+    def measure(self, command, events=False, environment=None):
         """A run in the work directory, and its events; what a failed one says is shown."""
         if self._runs_older and command[0] == self.haul:
             command = [self.older, *command[1:]]
@@ -61,7 +61,7 @@ class Bench:
             counting = self._perf_report is not None
             run = harness.measure(
                 instructions.under_perf(command, self._perf_report) if counting else command,
-                self.work, TIMEOUT, output if events else None, errors)
+                self.work, TIMEOUT, output if events else None, errors, environment)
             output.seek(0)
             errors.seek(0)
             if run.status != 0:

@@ -83,5 +83,10 @@ class Haul:
         return Outcome(self.command(*arguments, verb=verb), process.returncode,
                        harness.events_of(already_read + output), errors)
 
+    def records(self):
+        """Of uploads that have begun."""
+        return [path for path in self.home.glob(".local/state/haul/uploads/*")
+                if path.stat().st_size > 0]
+
     def leftovers(self):
         return sorted(path.name for path in self.work.glob("*.haul.*"))

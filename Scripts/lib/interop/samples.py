@@ -33,7 +33,7 @@ class Samples:
             harness.random_file(directory / name, 10 * 1024, seed=seed)
             self._count(name)
         if huge:
-            _sparse_file(directory / name_of(HUGE), HUGE)
+            sparse_file(directory / name_of(HUGE), HUGE)
             self._count(name_of(HUGE))
 
     def _count(self, name):
@@ -42,12 +42,14 @@ class Samples:
         self.digests[name] = harness.sha256_of(path)
 
 
-def _sparse_file(path, length):
+def sparse_file(path, length):
     """Holes, with content where mistakes would be: at both ends and around 1, 2 and 4 GiB."""
     generator = random.Random(length)
     with open(path, "wb") as file:
         file.truncate(length)
         for start in (0, (1 << 30) - 1, (1 << 31) - MIB // 2, (1 << 32) - MIB // 2, length - MIB):
+            if start + MIB > length:
+                continue
             file.seek(start)
             file.write(generator.randbytes(MIB))
     os.utime(path, (MODIFIED, MODIFIED))

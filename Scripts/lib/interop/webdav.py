@@ -8,7 +8,7 @@ import subprocess
 
 import harness
 from harness import MIB
-from interop import programs
+from interop import programs, stores
 
 MODULES = "/usr/lib/apache2/modules"
 
@@ -58,7 +58,20 @@ DocumentRoot {root}
         yield f"http://127.0.0.1:{port}", root
 
 
-ALL = {"nginx-dav": nginx, "apache-dav": apache}
+@contextlib.contextmanager
+def rclone(directory):
+    home, port = directory / "rclone-dav", harness.free_port()
+    root = home / "root"
+    root.mkdir(parents=True)
+    command = [stores.environment() / "rclone", "serve", "webdav", "--addr", f"127.0.0.1:{port}",
+               root]
+    with programs.running(command, home, port):
+        yield f"http://127.0.0.1:{port}", root
+
+
+ALL = {"nginx-dav": nginx, "apache-dav": apache, "rclone-dav": rclone}
+LENGTHS = {"null": 0, "one": 1, "less": 5 * MIB - 1, "a b/big?.bin": 5 * MIB, "more": 5 * MIB + 1,
+           "a b/ü/é#%25": 9}
 
 
 def _put(checks, *arguments):
@@ -85,13 +98,17 @@ def cases(checks, server):
     work = checks.haul.fresh()
     (work / "tree/a b/ü").mkdir(parents=True)
     (work / "tree/empty").mkdir()
-    for name, length in (("null", 0), ("one", 1), ("a b/big?.bin", 5 * MIB + 1), ("a b/ü/é#%25", 9)):
+    for name, length in LENGTHS.items():
         (work / "tree" / name).write_bytes(os.urandom(length))
     (work / "large").write_bytes(os.urandom(100 * MIB))
     with checks.case("a directory and a file of 100 MiB") as problems:
         _status(problems, _put(checks, "tree", "large", f"{dav}/new/deep/"), 0)
         _same(problems, work / "tree", root / "new/deep/tree")
         _same(problems, work / "large", root / "new/deep/large")
+    with checks.case("the same with PUT alone") as problems:
+        for number, name in enumerate([*(f"tree/{name}" for name in LENGTHS), "large"]):
+            _status(problems, _put(checks, "--retries", 0, name, f"{base}/new/deep/{number}"), 0)
+            _same(problems, work / name, root / f"new/deep/{number}")
     with checks.case("a file that is there") as problems:
         events = _status(problems, _put(checks, "--if-exists", "fail", "tree/one",
                                         f"{dav}/new/deep/large"), 1)

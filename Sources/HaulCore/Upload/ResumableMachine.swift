@@ -240,6 +240,8 @@ package struct ResumableMachine: UploadMachine {
     if let length = head.headers.single("Upload-Length"), Int64(length) != source.size {
       return fail(.protocolViolation, "the server's upload has the length \(length)")
     }
+    // A process that resumes has not asked with OPTIONS.
+    limit = UploadLimit(head.headers) ?? limit
     guard position >= offset else { return startOver(head, judge, at: now, using: &rng) }
     if position == offsetBefore, isComplete(head) != true {
       return failed(Self.tookNothing, at: now, using: &rng)

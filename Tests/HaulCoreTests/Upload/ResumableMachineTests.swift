@@ -152,6 +152,17 @@ import Testing
     #expect(try message(changed.handle(.start(stored(modified: 4)))).method == "OPTIONS")
   }
 
+  @Test func `A stored upload continues within the limit that the server reports`() throws {
+    var machine = try machine()
+    _ = machine.handle(.start(stored()))
+    let rest = try message(
+      machine.handle(
+        try answer(
+          204, [("Upload-Offset", "5"), ("Upload-Limit", "max-append-size=15000000")])))
+    #expect(rest.range == 5..<15_000_005)
+    #expect(rest.fields["Upload-Complete"] == "?0")
+  }
+
   @Test(arguments: ["701", "-1", "x", ""])
   func `An offset that cannot be is an error`(offset: String) throws {
     var machine = try appending()

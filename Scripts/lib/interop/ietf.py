@@ -1,0 +1,46 @@
+"""Our own server of the IETF's resumable uploads, as there is no other of interop version 8."""
+
+import contextlib
+import functools
+import json
+import pathlib
+import sys
+import urllib.request
+
+import harness
+from harness import MIB
+from interop import programs, relay, uploads
+from interop.ietf_server import INTEROP
+
+SERVER = pathlib.Path(__file__).with_name("ietf_server.py")
+SMALLEST = 8 * MIB  # below that, haul sends a plain PUT without asking
+
+
+def told(port, what):
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/_{what}") as answer:
+        return json.load(answer)
+
+
+class Server(uploads.Server):
+    def check(self, problems):
+        if found := told(self.port, "violations"):
+            problems.add(f"against the draft: {found}")
+        versions = {version for method, path, version in told(self.port, "requests")
+                    if method == "PATCH"}
+        if versions != {self.fields[INTEROP]}:
+            problems.add(f"appended with versions {versions}")
+
+
+@contextlib.contextmanager
+def server(directory, version, most=None):
+    home, port = directory / f"ietf-{version}", harness.free_port()
+    command = [sys.executable, SERVER, home, port, version, *([most] if most else [])]
+    with programs.running(command, home, port), relay.before(port) as wire:
+        yield Server(port, wire, scheme="", path="/target/", fields={INTEROP: str(version)},
+                     stored=lambda name, _: f"http://127.0.0.1:{port}/target/{name}",
+                     smallest=SMALLEST, names_file=True, streams=True,
+                     repeats_unanswered=True)
+
+
+ALL = {"ietf-8": functools.partial(server, version=8),
+       "ietf-6": functools.partial(server, version=6, most=16 * MIB)}
