@@ -256,6 +256,33 @@ struct StoreConformanceTests {
   }
 
   @Test(
+    "keeps uploads to abort, also of removed members, until they end",
+    arguments: StoreImplementation.allCases)
+  func aborts(_ subject: StoreImplementation) async throws {
+    try await subject.use { store in
+      let added = try records(2)
+      try await store.commit(adding(added))
+      let object = try S3Object(bucket: "bucket", key: "k", region: "eu-central-1")
+      let aborts = added.map { record in
+        PendingAbort(
+          id: record.id,
+          request: UploadRequest(
+            "/f\0", to: object,
+            credentials: S3Credentials(
+              accessKeyID: "id", secretAccessKey: "a/b+c=", sessionToken: "t")))
+      }
+      var change = removing([added[0].id])
+      change.pendingAborts = aborts.sorted { $0.id < $1.id }
+      try await store.commit(change)
+      #expect(try await store.open().pendingAborts == change.pendingAborts)
+      var ended = StoreChange()
+      ended.endedAborts = [aborts[0].id]
+      try await store.commit(ended)
+      #expect(try await store.open().pendingAborts == [aborts[1]])
+    }
+  }
+
+  @Test(
     "applies a change in order: adds, updates, removals", arguments: StoreImplementation.allCases)
   func oneChange(_ subject: StoreImplementation) async throws {
     try await subject.use { store in

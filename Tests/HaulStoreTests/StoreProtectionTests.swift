@@ -164,7 +164,7 @@ struct StoreProtectionTests {
       for statement in [
         "DROP TABLE places", "ALTER TABLE members DROP COLUMN wait_reason",
         "ALTER TABLE members DROP COLUMN start_request",
-        "ALTER TABLE secrets DROP COLUMN form_texts",
+        "ALTER TABLE secrets DROP COLUMN form_texts", "DROP TABLE secret_aborts",
         "DROP INDEX requests_of_exact_targets",
         "ALTER TABLE requests DROP COLUMN is_exact",
         "DELETE FROM grdb_migrations WHERE identifier <> 'v1'", "PRAGMA user_version = 1",

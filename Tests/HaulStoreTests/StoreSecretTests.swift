@@ -52,6 +52,28 @@ struct StoreSecretTests {
     #expect(Set(findings.map(\.table)) == ["secrets"])
   }
 
+  @Test("of uploads to abort are removed once these have ended")
+  func aborts() async throws {
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    var ids = Ids()
+    let record = try secretiveUploads(&ids)[1]
+    var change = StoreChange()
+    change.pendingAborts = [
+      PendingAbort(id: record.id, request: try #require(record.request.upload))
+    ]
+    try await store.commit(change)
+    #expect(Set(try scratch.sql(findings).map(\.table)) == ["secret_aborts"])
+    var ended = StoreChange()
+    ended.endedAborts = [record.id]
+    try await store.commit(ended)
+    for name in ["queue.sqlite", "queue.sqlite-wal"] {
+      let text = String(decoding: try scratch.bytes(name), as: UTF8.self)
+      #expect(!Self.uploadCanaries.contains { text.contains($0) })
+    }
+    await store.close()
+  }
+
   @Test("of forms leave the requests when a list of an older version is opened")
   func olderForms() async throws {
     let scratch = Scratch()
@@ -66,7 +88,7 @@ struct StoreSecretTests {
         UPDATE requests SET form = replace(form, '"_0":""', '"_0":' ||
           coalesce((SELECT form_texts -> 0 FROM secrets s WHERE s.member = requests.member), 1))
         """,
-        "ALTER TABLE secrets DROP COLUMN form_texts",
+        "ALTER TABLE secrets DROP COLUMN form_texts", "DROP TABLE secret_aborts",
         "DELETE FROM grdb_migrations WHERE identifier = 'v6: texts of forms'",
         "PRAGMA user_version = 5",
       ] { try db.execute(sql: statement) }

@@ -68,6 +68,11 @@ public struct StoreChange: Sendable {
   /// The new locations of bytes. Each is kept until its member has another one or none, or is
   /// removed.
   public var locations: [StoredLocation] = []
+  /// Uploads that must still be aborted. Each is kept until it is in `endedAborts`, also after its
+  /// member is removed. They hold secrets.
+  public var pendingAborts: [PendingAbort] = []
+  /// The uploads that need no abort any more.
+  public var endedAborts: [TransferID] = []
 
   /// An empty change.
   public init() {}
@@ -76,6 +81,7 @@ public struct StoreChange: Sendable {
   public var isEmpty: Bool {
     added.isEmpty && updated.isEmpty && removed.isEmpty && satisfiedDependencies.isEmpty
       && events.isEmpty
-      && batch == nil && programs.isEmpty && locations.isEmpty
+      && batch == nil && programs.isEmpty && locations.isEmpty && pendingAborts.isEmpty
+      && endedAborts.isEmpty
   }
 }

@@ -33,6 +33,8 @@ package struct QueueDecision: Sendable {
   package var programs: [StoredProcess] = []
   /// The new locations of bytes.
   package var locations: [StoredLocation] = []
+  package var pendingAborts: [PendingAbort] = []
+  package var endedAborts: [TransferID] = []
   /// In order of the first change; nil for members that this decision removes.
   private var updates = OrderedIDDictionary<StoreChange.Update?>()
   var removed: [TransferID] = []
@@ -57,6 +59,7 @@ package struct QueueDecision: Sendable {
     change.batch = batch
     change.programs = programs
     change.locations = locations
+    (change.pendingAborts, change.endedAborts) = (pendingAborts, endedAborts)
     return change
   }
 

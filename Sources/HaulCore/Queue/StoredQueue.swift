@@ -12,6 +12,8 @@ public struct StoredQueue: Sendable {
   public var programs: [StoredProcess] = []
   /// The locations of bytes of members that will continue.
   public var locations: [TransferID: FileLocation] = [:]
+  /// Uploads that must still be aborted.
+  public var pendingAborts: [PendingAbort] = []
   /// The rank of the last member, as long as they come in order.
   private var last: (rank: Int64, id: TransferID)?
   private var isInOrder = true

@@ -29,6 +29,7 @@ extension QueueCoordinator {
       return await stored { (queue, decision) in queue.startedOver(id, &decision) }
     case .published(let afterStored): runs[id].run?.afterStored = afterStored
     case .bytesLocated(let location): runs[id].location = location
+    case .uploadLeft(let request): runs.run(of: id)?.uploadLeft = request
     case .processPrepared(let process):
       return await stored { (_, decision) in
         decision.programs = [StoredProcess(id: id, process: process)]
@@ -99,11 +100,16 @@ extension QueueCoordinator {
       let suspensions = ends.compactMap { end in
         runs.run(of: end.id)?.end?.suspension.map { (end.id, $0, end.identity) }
       }
+      let aborts = ids.compactMap { id in
+        runs.run(of: id)?.uploadLeft.map { PendingAbort(id: id, request: $0) }
+      }
       do throws(TransferError) {
         try await commit(starting: !isStoreRefusing, ends: ids) {
           (queue, decision) throws(TransferError) in
           for id in ids { decide(id, &queue, &decision) }
+          decision.pendingAborts = aborts
         }
+        abortLater(aborts)
         for (id, reason, identity) in suspensions { wait(id, reason, identity) }
         return ends
       } catch {

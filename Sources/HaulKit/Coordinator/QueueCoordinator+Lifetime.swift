@@ -18,6 +18,7 @@ extension QueueCoordinator {
       for (id, location) in stored.locations {
         (runs[id].location, runs[id].isLocationStored) = (location, true)
       }
+      abortLater(stored.pendingAborts, after: .zero)
       take(QueueMachine(consume stored))
     }
     engine.hooks.reached(.read)

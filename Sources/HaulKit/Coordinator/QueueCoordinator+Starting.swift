@@ -141,8 +141,9 @@ extension QueueCoordinator {
     case .upload(let upload):
       if let rate = upload.rateLimit { runs.run(of: id)?.context.limitRate(to: rate) }
       run(
-        UploadDriver(request: upload, hasRun: grant.hasRun), for: id,
-        on: engine.soleExecutor)
+        UploadDriver(
+          request: upload, hasRun: grant.hasRun, startsOver: grant.restartsFromZero),
+        for: id, on: engine.soleExecutor)
     case .step(let step):
       run(driver(of: step, id), for: id, on: engine.soleExecutor)
     }

@@ -12,6 +12,8 @@ extension QueueCoordinator {
       switch key {
       case .hosts, .schedule, .forceStop, .abandon: continue
       case .waits: await checkWaits()
+      case .aborts:
+        Task(executorPreference: engine.soleExecutor) { [weak self] in await self?.abortAgain() }
       case .store:
         isStoreRefusing = false
         await storeEndsAndStart()
@@ -39,7 +41,8 @@ extension QueueCoordinator {
   /// Carries out a decision that no caller requested, and starts nothing. Usually nothing has to be
   /// stored.
   /// - Returns: whether the store accepted it.
-  private func performDecisionWithoutStarting(
+  @discardableResult
+  func performDecisionWithoutStarting(
     _ decide: (inout QueueMachine, inout QueueDecision) -> Void
   ) async -> Bool {
     do throws(TransferError) {

@@ -15,6 +15,8 @@ package actor QueueCoordinator {
     case store
     /// The next attempt, or the start time, of a transfer that is not running.
     case retry(TransferID)
+    /// The stores are asked again to delete the parts of cancelled uploads.
+    case aborts
     /// Cuts short the runs that should have stopped, and later abandons them.
     case forceStop, abandon
   }
@@ -43,6 +45,9 @@ package actor QueueCoordinator {
   var pendingStarts: [TransferID] = []
   /// Whether the schedule allowed those starts.
   var arePendingStartsWithinSchedule = false
+  /// Uploads whose stores could not be asked to delete their parts, and how often all were asked.
+  var pendingAborts: [PendingAbort] = []
+  var abortAttempts = 0
   /// Whether a task is about to store ends, with all that arrive until then.
   var willStoreEnds = false
   /// Whether the store refused the last change that no caller asked for.

@@ -17,6 +17,8 @@ package struct RunSupervisor {
     package var cannotPause = false
     /// Whether it is a step that did not stop when asked to; its end is then ignored.
     package var isForceStopped = false
+    /// A cancelled upload of which the store has parts.
+    package var uploadLeft: UploadRequest?
     /// To call on a file thread once its end is stored.
     package var afterStored: (@Sendable () -> Void)?
 

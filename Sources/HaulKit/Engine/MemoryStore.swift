@@ -13,6 +13,7 @@ package struct MemoryStore: Store {
     var batches: [String: [TransferID]] = [:]
     var programs: [TransferID: ProcessIdentity] = [:]
     var locations: [TransferID: FileLocation] = [:]
+    var aborts: [TransferID: PendingAbort] = [:]
     var events: Deque<StoredEvent> = []
     var lastEvent = 0
   }
@@ -32,6 +33,7 @@ package struct MemoryStore: Store {
           .sorted { ($0.storedState.rank, $0.id) < ($1.storedState.rank, $1.id) },
         lastEvent: state.lastEvent, programs: state.programsUnderWay)
       queue.locations = state.locations
+      queue.pendingAborts = state.aborts.values.sorted { $0.id < $1.id }
       return queue
     }
   }
@@ -49,6 +51,8 @@ package struct MemoryStore: Store {
       for stored in change.locations where state.records.index(of: stored.id) != nil {
         state.locations[stored.id] = stored.location
       }
+      for abort in change.pendingAborts { state.aborts[abort.id] = abort }
+      for id in change.endedAborts { state.aborts[id] = nil }
       if !change.satisfiedDependencies.isEmpty {
         state.dropDependencies(on: Set(change.satisfiedDependencies))
       }

@@ -126,6 +126,8 @@ enum RunReport: Sendable {
   case published(afterStored: @Sendable () -> Void)
   /// Where its bytes are, for the next run.
   case bytesLocated(FileLocation)
+  /// A store has parts of a cancelled upload, and could not be asked to delete them.
+  case uploadLeft(UploadRequest)
   /// A program is prepared; it executes its first instruction after this report.
   case processPrepared(ProcessIdentity)
 }

@@ -7,6 +7,8 @@ struct UploadDriver: TransferDriver {
   let request: UploadRequest
   /// Whether an earlier run may have sent the file.
   let hasRun: Bool
+  /// Whether it begins anew, whatever the server has.
+  var startsOver = false
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
@@ -25,6 +27,11 @@ struct UploadDriver: TransferDriver {
       return .finished(TransferResult(state: .failed, error: error))
     }
     let (sources, recordFile) = opened
+    if startsOver, let error = await deleteOld(recordFile, context) {
+      for source in sources { source.close() }
+      recordFile?.close()
+      return .finished(TransferResult(state: .failed, error: error))
+    }
     var run = UploadRun(self, sources, recordFile, context)
     let end = await run.perform()
     // Nothing uses them any more.
@@ -35,7 +42,26 @@ struct UploadDriver: TransferDriver {
     } else {
       recordFile?.close()
     }
+    if run.leavesUpload { await context.report(.uploadLeft(request)) }
     return end
+  }
+
+  /// Deletes what earlier runs left on the server, and its record.
+  private func deleteOld(
+    _ recordFile: UploadRecordFile?, _ context: RunContext
+  ) async -> TransferError? {
+    let engine = context.engine
+    let kept = engine.uploadRecords.withLockedValue { $0[context.id] }
+    if let record = recordFile?.record ?? kept, !(await request.terminate(record, engine)) {
+      return TransferError(
+        .httpStatus, "the store does not delete the parts of the old upload; try again later",
+        isRetryable: true)
+    }
+    // It does not fail.
+    if let recordFile { try? await engine.io.run { recordFile.clear() } }
+    engine.uploadRecords.withLockedValue { $0[context.id] = nil }
+    await context.report(.startedOver)
+    return nil
   }
 
   /// The form that is sent instead of a file; nil for none.
@@ -78,17 +104,9 @@ struct UploadCleanupDriver: TransferDriver {
   let request: UploadRequest
 
   func run(_ context: RunContext) async -> RunEnd {
-    let engine = context.engine
-    // A record file that cannot be opened belongs to another upload, or is lost.
-    let recordFile = try? await engine.io.run { [request] () throws(TransferError) in
-      try request.recordFile(engine)
+    if !(await request.cleanUp(after: context.id, context.engine)) {
+      await context.report(.uploadLeft(request))
     }
-    let kept = engine.uploadRecords.withLockedValue { $0.removeValue(forKey: context.id) }
-    var isGone = true
-    if let record = recordFile?.record ?? kept {
-      isGone = await request.terminate(record, engine)
-    }
-    if isGone { recordFile?.remove() } else { recordFile?.close() }
     return .finished(TransferResult(state: .cancelled))
   }
 }
@@ -118,6 +136,25 @@ extension UploadRequest {
   ) throws(TransferError) -> UploadRecordFile? {
     guard keepsRecord(of: length), let directory = engine.uploadDirectory else { return nil }
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
+  }
+
+  /// Deletes what an unfinished upload has left: on the server, and the record file.
+  /// - Returns: whether nothing is left that another attempt may delete.
+  func cleanUp(after id: TransferID, _ engine: Engine) async -> Bool {
+    // A record file that cannot be opened belongs to another upload, or is lost.
+    let recordFile = try? await engine.io.run { () throws(TransferError) in
+      try self.recordFile(engine)
+    }
+    let kept = engine.uploadRecords.withLockedValue { $0[id] }
+    var isGone = true
+    if let record = recordFile?.record ?? kept { isGone = await terminate(record, engine) }
+    guard isGone else {
+      recordFile?.close()
+      return false
+    }
+    recordFile?.remove()
+    engine.uploadRecords.withLockedValue { $0[id] = nil }
+    return true
   }
 
   /// Tells the server that the upload is no longer wanted.

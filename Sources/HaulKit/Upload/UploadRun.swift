@@ -64,8 +64,10 @@ struct UploadRun: ~Copyable {
     started = context.engine.clock.now
     machine = driver.machine(of: sources[0].identity, form, context.engine)
     record =
-      recordFile?.record
-      ?? context.engine.uploadRecords.withLockedValue { [id = context.id] in $0[id] }
+      driver.startsOver
+      ? nil
+      : recordFile?.record
+        ?? context.engine.uploadRecords.withLockedValue { [id = context.id] in $0[id] }
     progress = UploadProgress(context, length: length)
     (messages, inbox) = AsyncStream.makeStream()
   }

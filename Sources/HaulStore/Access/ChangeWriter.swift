@@ -2,7 +2,7 @@ import GRDB
 import HaulCore
 
 /// Writes a change in one transaction: additions first, then updates, removals, satisfied
-/// dependencies, programs, locations, the batch, the events.
+/// dependencies, programs, locations, aborts, the batch, the events.
 struct ChangeWriter {
   private let db: Database
   private let rows: RowNumbers
@@ -38,6 +38,7 @@ struct ChangeWriter {
       try forgetDependencies(on: change.satisfiedDependencies)
       try note(change.programs)
       try note(change.locations)
+      try note(change.pendingAborts, ended: change.endedAborts)
       if let batch = change.batch { try StoredBatch.write(batch, db: db) }
       reached()
       try EventWriter(db: db, kept: eventLogLimit, coding: coding).write(change.events)
@@ -137,6 +138,14 @@ struct ChangeWriter {
       try LocationRows.put(stored.location, of: sequence, db: db)
       reached()
     }
+  }
+
+  private mutating func note(_ aborts: [PendingAbort], ended: [TransferID]) throws {
+    for abort in aborts {
+      try AbortRows.put(abort, coding, db: db)
+      reached()
+    }
+    for id in ended where try AbortRows.delete(id, db: db) { hasRemovedSecrets = true }
   }
 
   private mutating func noteSecrets(of sequence: Int64) throws {

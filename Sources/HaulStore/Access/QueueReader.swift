@@ -13,6 +13,7 @@ struct QueueReader {
     let last = try Int.fetchOne(db, sql: "SELECT max(number) FROM events")
     var queue = StoredQueue(lastEvent: last ?? 0, programs: try ProgramRows.ofRunning(db))
     queue.locations = try LocationRows.all(db)
+    queue.pendingAborts = try AbortRows.all(coding, db: db)
     var entries = ContiguousArray<(id: TransferID, number: UInt32)>()
     var dependencies = try dependencies()
     var targets = try targets()

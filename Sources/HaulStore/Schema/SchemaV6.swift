@@ -1,6 +1,8 @@
-/// Moves the texts of forms, which may be secret, from the requests to the secrets.
+/// Moves the texts of forms, which may be secret, from the requests to the secrets; and adds the
+/// uploads that must still be aborted, whose requests are secret as a whole.
 enum SchemaV6 {
   static let statements = [
+    "CREATE TABLE secret_aborts (id INTEGER PRIMARY KEY, request TEXT NOT NULL) STRICT",
     "ALTER TABLE secrets ADD COLUMN form_texts ANY",
     """
     INSERT INTO secrets (member, form_texts)

@@ -193,6 +193,46 @@ import Testing
     #expect(store.snapshot.uploads.isEmpty)
   }
 
+  @Test(arguments: [false, true])
+  func `Parts that a cancel cannot delete are deleted later, also after a restart`(
+    restarts: Bool
+  ) async throws {
+    let isDown = NIOLockedValueBox(true)
+    let store = FakeS3 { request, _ in
+      if request.method == "DELETE" { return isDown.withLockedValue { $0 } ? .lost : nil }
+      return request.part == 2 ? .held : nil
+    }
+    let (disk, clock, list) = (Self.disk(33 << 20), ManualClock(), MemoryStore())
+    func open() async throws -> TransferManager {
+      var configuration = TransferManager.Configuration()
+      configuration.uploadDirectory = "/u"
+      var ports = PortOverrides(transport: store)
+      (ports.disk, ports.clock, ports.network) = (disk, clock, UnknownNetwork())
+      return try await TransferManager(configuration, replacing: ports, steps: [:]) { _ in
+        OpenedStore(store: list)
+      }
+    }
+    var manager = try await open()
+    let transfer = try await manager.add(try Self.request())
+    try await until { store.snapshot.requests.contains { $0.part == 2 } }
+    try await transfer.remove()
+    try await until { (try? await list.open().pendingAborts.map(\.id)) == [transfer.id] }
+    #expect(store.snapshot.uploads.count == 1)
+
+    isDown.withLockedValue { $0 = false }
+    if restarts {
+      await manager.shutdown()
+      manager = try await open()
+    } else {
+      try await until { clock.wakeUps.contains(.seconds(60)) }
+      clock.advance(by: .seconds(60))
+    }
+    try await until { store.snapshot.uploads.isEmpty }
+    try await until { (try? await list.open().pendingAborts) == [] }
+    #expect(disk.names(in: "/u").isEmpty)
+    await manager.shutdown()
+  }
+
   @Test func `A file that changes while its parts are sent makes no object`() async throws {
     let disk = Self.disk(33 << 20)
     let store = FakeS3 { request, _ in
