@@ -144,7 +144,8 @@ let package = Package(
     .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulControl", "HaulKit", "HaulCore", "CHaulSystem", .argumentParser, .logging,
+        "HaulCache", "HaulControl", "HaulKit", "HaulCore", "CHaulSystem", .argumentParser,
+        .logging,
       ],
       swiftSettings: parsers),
     .executableTarget(
@@ -225,8 +226,8 @@ let package = Package(
     .testTarget(
       name: "HaulCLITests",
       dependencies: [
-        "HaulCLI", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore", "HaulTesting",
-        .crypto, .nioConcurrency,
+        "HaulCLI", "HaulCache", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore",
+        "HaulTesting", .crypto, .nioConcurrency,
       ],
       swiftSettings: settings),
   ],
