@@ -147,7 +147,8 @@ let package = Package(
     .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulControl", "HaulKit", "HaulCore", "CHaulSystem", .argumentParser, .logging,
+        "HaulCache", "HaulControl", "HaulKit", "HaulCore", "CHaulSystem", .argumentParser,
+        .logging,
       ],
       swiftSettings: parsers),
     .executableTarget(
@@ -234,8 +235,8 @@ let package = Package(
     .testTarget(
       name: "HaulCLITests",
       dependencies: [
-        "HaulCLI", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore", "HaulTesting",
-        .crypto, .nioConcurrency,
+        "HaulCLI", "HaulCache", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore",
+        "HaulTesting", .crypto, .nioConcurrency,
       ],
       swiftSettings: settings),
   ],

@@ -10,7 +10,20 @@ extension ControlLocation {
   /// Creates the directory, for its owner only, and its parents, if missing.
   /// - Throws: `permission-denied` when it belongs to another user, or others may use it; `io`.
   package func prepareDirectory() throws(TransferError) {
-    let path = directory
+    try PrivateDirectory.prepare(directory, "state", variable: "XDG_STATE_HOME")
+  }
+}
+
+/// A directory that only its owner can access.
+package enum PrivateDirectory {
+  /// Creates it and its parents, if missing.
+  /// - Parameters:
+  ///   - kind: what it is for.
+  ///   - variable: the environment variable that chooses another one.
+  /// - Throws: `permission-denied` when it belongs to another user, or others may use it; `io`.
+  package static func prepare(
+    _ path: String, _ kind: String, variable: String
+  ) throws(TransferError) {
     var created = ""
     for part in path.split(separator: "/") {
       created += "/\(part)"
@@ -26,12 +39,12 @@ extension ControlLocation {
     guard status.st_uid == geteuid() else {
       throw TransferError(
         .permissionDenied,
-        "the state directory \(path) belongs to another user; set XDG_STATE_HOME to another one")
+        "the \(kind) directory \(path) belongs to another user; set \(variable) to another one")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw TransferError(
         .permissionDenied,
-        "other users may use the state directory \(path); run: chmod 700 \(path)")
+        "other users may use the \(kind) directory \(path); run: chmod 700 \(path)")
     }
   }
 }

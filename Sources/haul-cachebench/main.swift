@@ -2,7 +2,8 @@ import FoundationEssentials
 import HaulCache
 import HaulCore
 
-// haul-cachebench DIRECTORY: measures the resource cache without a network. One line per figure.
+// haul-cachebench DIRECTORY [--quick]: measures the resource cache without a network. One line per
+// figure; Scripts/lib/bench/cached.py reads them. --quick loads fewer keys.
 
 /// Answers at once with the same bytes.
 struct InstantFetcher: ResourceFetcher {
@@ -23,10 +24,12 @@ func report(_ name: String, _ count: Int, _ duration: Duration) {
   )
 }
 
-func makeCache(_ size: Int, directory: String? = nil) -> ResourceCache<Int> {
+func makeCache(
+  _ size: Int, directory: String? = nil, memoryLimit: Int = 1 << 30
+) -> ResourceCache<Int> {
   var configuration = ResourceCacheConfiguration()
   configuration.directory = directory
-  configuration.memoryLimit = 1 << 30
+  configuration.memoryLimit = memoryLimit
   let fetcher = InstantFetcher(body: Data(repeating: 7, count: size))
   return ResourceCache(configuration, fetcher: fetcher) { $0.data.count }
 }
@@ -83,10 +86,36 @@ func measureDisk(_ directory: String) async throws {
   report("reads of 256 KiB", second.metrics.diskHits, reads)
 }
 
-guard CommandLine.arguments.count == 2 else {
-  print("usage: haul-cachebench DIRECTORY")
+/// Resident memory in KiB.
+func residentMemory() throws -> Int {
+  let status = try Data(contentsOf: URL(filePath: "/proc/self/status"))
+  let line = String(decoding: status, as: UTF8.self).split(separator: "\n")
+    .first { $0.hasPrefix("VmRSS:") }
+  return line.flatMap { Int($0.filter(\.isNumber)) } ?? 0
+}
+
+/// Loads more keys than there is room for: memory must not grow with their number.
+func measureGrowth(_ total: Int) async throws {
+  let cache = makeCache(100, memoryLimit: 4 << 20)
+  var loaded = 0
+  let time = try await clock.measure {
+    for count in [total / 10, total] {
+      while loaded < count {
+        _ = try await cache.value(for: ResourceURL("http://example.com/icons/\(loaded).png"))
+        loaded += 1
+      }
+      print("resident memory: \(try residentMemory()) KiB after \(loaded) keys")
+    }
+  }
+  report("loads of new keys", loaded, time)
+}
+
+let arguments = CommandLine.arguments.dropFirst()
+guard let directory = arguments.first, arguments.dropFirst().allSatisfy({ $0 == "--quick" }) else {
+  print("usage: haul-cachebench DIRECTORY [--quick]")
   throw CancellationError()
 }
 try await measureMemory()
 try await measureConcurrent()
-try await measureDisk(CommandLine.arguments[1])
+try await measureDisk(directory)
+try await measureGrowth(arguments.count > 1 ? 20_000 : 1_000_000)

@@ -27,9 +27,9 @@ import Testing
   @Test(
     "help completes the names of commands",
     arguments: [
-      ("bash", "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nadd\\n"),
-      ("zsh", "(get put probe verify add "),
-      ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify add "),
+      ("bash", "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\ncache\\nadd\\n"),
+      ("zsh", "(get put probe verify cache add "),
+      ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify cache add "),
     ])
   func help(shell: String, part: String) throws {
     #expect(try printed("--generate-completion-script", shell).contains(part))
@@ -42,6 +42,8 @@ import Testing
     #expect(short.contains("haul get --help"))
     #expect(try printed("get", "--help").contains("--min-split"))
     #expect(try printed("help", "get") == printed("get", "--help"))
+    #expect(try printed("help", "cache", "list") == printed("cache", "list", "--help"))
+    #expect(refusal(["help", "cache", "lits"]) != nil)
   }
 
   @Test("an unknown shell is wrong usage")

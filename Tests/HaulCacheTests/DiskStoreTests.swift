@@ -35,6 +35,15 @@ import Testing
     #expect(try first.directory.names().blobs.count == 1)
   }
 
+  @Test func `uses reach the index when they are written down, for the next process`() throws {
+    let directory = try TemporaryDirectory()
+    let first = store(directory)
+    try first.store(Self.blob("a"), at: 5)
+    _ = try find(first, "a", at: 100)
+    try first.noteUses(at: 100)
+    #expect(try store(directory).rows(at: 101).map(\.usedAt) == [100])
+  }
+
   @Test func `a blob with any byte changed, missing or added is not read`() throws {
     let blob = Self.blob("a", 50)
     let file = try BlobFormat.start(of: blob) + blob.body

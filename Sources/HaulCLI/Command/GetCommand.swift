@@ -16,6 +16,7 @@ struct GetCommand: ParsableCommand {
         haul get -o - https://example.org/x.tar.gz | tar xz
         haul get --bearer-file token.txt https://example.org/x.bin
         haul get -i list.txt -d Downloads
+        haul get --cache -o copy.bin https://example.org/x.bin
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
       SIZE and RATE are bytes, with K, M or G for powers of 1024. DURATION is a number \
@@ -40,6 +41,14 @@ struct GetCommand: ParsableCommand {
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions
   @OptionGroup(title: "Output") var output: OutputArguments
+
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: """
+      Use the cache ('haul cache'): no request for a file that it has and that is fresh; a stale \
+      one is fetched only if the server has another version. Files of at most 32 MiB are kept.
+      """)
+  var cache: Bool?
 
   @Flag(name: .customShort("h"), help: "Show the most common options.")
   var shortHelp = false

@@ -23,7 +23,8 @@ struct HaulCommand: ParsableCommand {
       """,
     version: "haul \(HaulVersion.text)",
     subcommands: [
-      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self, HelpCommand.self,
+      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self, CacheCommand.self,
+      HelpCommand.self,
     ],
     groupedSubcommands: [
       CommandGroup(name: "Background queue", subcommands: controlCommands)
@@ -32,7 +33,7 @@ struct HaulCommand: ParsableCommand {
   /// The commands that `haul help` describes.
   static let names: [String] = {
     let commands: [any ParsableCommand.Type] = [
-      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self,
+      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self, CacheCommand.self,
     ]
     return (commands + controlCommands).compactMap { $0.configuration.commandName }
   }()

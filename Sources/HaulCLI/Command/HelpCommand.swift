@@ -6,5 +6,5 @@ struct HelpCommand: ParsableCommand {
     commandName: "help", abstract: "Shows the help of a command.", shouldDisplay: false)
 
   @Argument(help: ArgumentHelp("The command.", valueName: "COMMAND"))
-  var command: String?
+  var command: [String] = []
 }

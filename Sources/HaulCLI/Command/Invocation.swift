@@ -7,6 +7,7 @@ package enum Invocation: Hashable, Sendable {
   case put(PutPlan)
   case probe(ProbePlan)
   case verify(VerifyPlan)
+  case cache(CachePlan)
   case control(ControlPlan)
   case serve(ServePlan)
   /// Text for standard output: help, the version, a completion script.
@@ -51,6 +52,17 @@ extension Invocation {
         (command, _) throws(UsageError) in try VerifyPlan(command)
       }
       return .verify(plan)
+    case is CacheCommand:
+      throw UsageError("give list, size, purge or get; see 'haul cache --help'")
+    case let list as CacheListCommand: return .cache(.list(json: list.json))
+    case let size as CacheSizeCommand: return .cache(.size(json: size.json))
+    case let purge as CachePurgeCommand:
+      return .cache(try CachePlan(purge, at: sources.wallSeconds))
+    case let get as CacheGetCommand:
+      let plan = try Settings.plan(get, from: arguments, sources) {
+        (command, sources) throws(UsageError) in try GetPlan(try GetCommand(command), sources)
+      }
+      return .get(plan)
     case let add as AddCommand:
       return .control(.add(try Settings.plan(add, from: arguments, sources, AddPlan.init)))
     case let serve as ServeCommand:
@@ -75,15 +87,18 @@ extension Invocation {
 
   private static let commandNames = commands.compactMap { $0.configuration.commandName }
 
-  private static func help(of name: String?) throws(UsageError) -> Invocation {
-    switch name {
-    case nil, "help": return .print(HaulCommand.helpMessage())
-    case let name?:
-      guard let command = commands.first(where: { $0.configuration.commandName == name }) else {
+  /// - Parameter names: of the command and, below it, of its own command.
+  private static func help(of names: [String]) throws(UsageError) -> Invocation {
+    guard !names.isEmpty, names != ["help"] else { return .print(HaulCommand.helpMessage()) }
+    var command: any ParsableCommand.Type = HaulCommand.self
+    for name in names {
+      let inner = command.configuration.subcommands
+      guard let next = inner.first(where: { $0.configuration.commandName == name }) else {
         throw unknown(name)
       }
-      return .print(HaulCommand.helpMessage(for: command))
+      command = next
     }
+    return .print(HaulCommand.helpMessage(for: command))
   }
 
   private static func unknown(_ name: String) -> UsageError {

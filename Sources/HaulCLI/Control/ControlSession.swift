@@ -342,11 +342,8 @@ struct ControlSession {
 /// Output.
 extension ControlSession {
   private func show(_ text: String, then status: ExitStatus = .completed) async -> ExitStatus {
-    switch await OutputStream.standardOutput.write(text) {
-    case .written: status
-    case .gone: .outputGone
-    case .failed: .failed
-    }
+    let outcome = await OutputStream.standardOutput.write(text)
+    return outcome == .written ? status : outcome.status
   }
 
   private func warn(_ message: String) async {

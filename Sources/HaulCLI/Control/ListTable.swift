@@ -3,17 +3,10 @@ import HaulCore
 
 /// The list as a table that fits a width.
 package struct ListTable {
-  private let rows: [[String]]
-
-  private static let heads = ["ID", "NAME", "STATE", "%", "SIZE", "RATE", "LEFT"]
-  private static let name = 1
-  private static let state = 2
-  /// Columns that a narrow terminal does without, the first one first.
-  private static let optional = [5, 6, 4]
-  private static let gap = "  "
+  private let table: TextTable
 
   package init(_ transfers: [TransferDocument]) {
-    rows = transfers.map { transfer in
+    let rows = transfers.map { transfer in
       let isRunning = transfer.state == .running
       return [
         transfer.id.description, TerminalText.escaped(transfer.name),
@@ -23,42 +16,13 @@ package struct ListTable {
         isRunning ? transfer.secondsLeft.map(Units.clock) ?? "" : "",
       ]
     }
+    table = TextTable(
+      heads: ["ID", "NAME", "STATE", "%", "SIZE", "RATE", "LEFT"], rows: rows, flexible: [1, 2],
+      optional: [5, 6, 4], rightAligned: [3, 4, 5, 6])
   }
 
   /// - Parameter width: the cells of a line; nil for no limit.
-  package func text(width: Int?) -> String {
-    let all = [Self.heads] + rows
-    var columns = Array(Self.heads.indices)
-    var widths = columns.map { column in all.map { TerminalText.width($0[column]) }.max() ?? 0 }
-    if let width {
-      for column in Self.optional where total(columns, widths) > width {
-        columns.removeAll { $0 == column }
-      }
-      // The name and the reason share what the others leave.
-      var excess = total(columns, widths) - width
-      for column in [Self.name, Self.state] where excess > 0 {
-        let cut = min(excess, max(0, widths[column] - 12))
-        widths[column] -= cut
-        excess -= cut
-      }
-    }
-    return all.map { line($0, columns, widths) }.joined()
-  }
-
-  private func total(_ columns: [Int], _ widths: [Int]) -> Int {
-    columns.reduce(0) { $0 + widths[$1] } + Self.gap.count * (columns.count - 1)
-  }
-
-  private func line(_ row: [String], _ columns: [Int], _ widths: [Int]) -> String {
-    let cells = columns.map { column in
-      let text = TerminalText.cut(row[column], to: widths[column])
-      let padding = String(repeating: " ", count: widths[column] - TerminalText.width(text))
-      return column > Self.state ? padding + text : text + padding
-    }
-    var line = cells.joined(separator: Self.gap)
-    while line.last == " " { line.removeLast() }
-    return line + "\n"
-  }
+  package func text(width: Int?) -> String { table.text(width: width) }
 }
 
 extension TransferDocument {

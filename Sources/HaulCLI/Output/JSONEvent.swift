@@ -40,7 +40,7 @@ package struct JSONEvent: Encodable, Sendable {
     case kind, target, phase, reason, waiting, by
     case bytes, total, rate, eta, connections
     case attempt, error, delay
-    case state, background, path, fetched, reused, duration, checksum, verified, coding
+    case state, background, path, fetched, reused, cache, duration, checksum, verified, coding
     case completed, failed, cancelled, paused
   }
 }
@@ -123,6 +123,7 @@ extension TransferResult {
     try line.encode(bytes, forKey: .bytes)
     try line.encode(fetched, forKey: .fetched)
     try line.encode(reused, forKey: .reused)
+    try line.encode(cacheUse?.rawValue, forKey: .cache)
     try line.encode(JSONNumber.seconds(duration), forKey: .duration)
     let digests = checksums.map { ($0.algorithm.rawValue, $0.hex) }
     try line.encode(

@@ -81,12 +81,21 @@ enum Messages {
         : "complete, \(Units.bytes(result.bytes)) already there"
       return shown("\(path): \(there)\(verificationText(result.verified))")
     }
-    let seconds = Units.seconds(result.duration)
-    let speed = seconds > 0 ? ", \(Units.rate(Double(result.fetched) / seconds))" : ""
     let reused = result.reused > 0 ? ", \(Units.bytes(result.reused)) from an earlier run" : ""
     return shown(
       "\(path): complete, \(Units.bytes(result.bytes)) in \(Units.span(result.duration))"
-        + "\(speed)\(reused)\(coded(result.coding))\(verificationText(result.verified))")
+        + "\(source(result))\(reused)\(coded(result.coding))\(verificationText(result.verified))")
+  }
+
+  /// The cache, or the rate of the network.
+  private static func source(_ result: TransferResult) -> String {
+    switch result.cacheUse {
+    case .hit: return ", from the cache"
+    case .revalidated: return ", from the cache: the server has no other version"
+    case .miss, nil:
+      let seconds = Units.seconds(result.duration)
+      return seconds > 0 ? ", \(Units.rate(Double(result.fetched) / seconds))" : ""
+    }
   }
 
   private static func coded(_ coding: String?) -> String {

@@ -35,7 +35,7 @@ package struct RunCounts: Hashable, Sendable {
     case .completed:
       completed += 1
       bytes += result.bytes
-      if result.fetched == 0, result.bytes > 0 { skipped += 1 }
+      if result.fetched == 0, result.reused > 0 { skipped += 1 }
     case .failed:
       failed += 1
       guard failures.count < Self.maximumFailures, let url, let error = result.error else { return }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HaulCache
 package import HaulCore
 
 /// Everything that `haul get` will do, made from the options without side effects.
@@ -6,6 +7,8 @@ package struct GetPlan: Hashable, Sendable {
   package var requests: [DownloadRequest]
   package var managerOptions: ManagerOptions
   package var output: OutputOptions
+  /// Whether the files come through the cache.
+  package var usesCache = false
   /// For each request, the number of its address in the arguments, from 1.
   package var indices: [Int] = []
   /// Notes for the user before the start: lines for standard error.
@@ -33,6 +36,9 @@ extension GetPlan {
     command.content.apply(to: &common)
     command.speed.apply(to: &common)
     command.network.requests.apply(to: &common)
+    usesCache = command.cache ?? false
+    // What the cache keeps must come over one connection.
+    if usesCache { common.minimumSplit = UserCache.configuration.maximumSize }
     var isDestinationKnown = false
     for (number, item) in items.enumerated() {
       if !isDestinationKnown, !item.hasOwnDestination {
@@ -106,11 +112,32 @@ extension GetPlan {
     if several, !command.content.checksums.isEmpty {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
     }
+    if command.cache == true, let (option, reason) = cacheConflict(command) {
+      throw UsageError("--cache and \(option) contradict each other: \(reason)")
+    }
     let output = command.output.values
     if output.quiet, output.verbose { throw UsageError("-q and -v contradict each other") }
     if output.quiet, output.progress == .bar || output.progress == .plain {
       throw UsageError("-q and --progress \(output.progress.rawValue) contradict each other")
     }
+  }
+
+  /// An option that the cache cannot obey, or whose files it could not tell from others later.
+  static func cacheConflict(_ command: GetCommand) -> (option: String, reason: String)? {
+    let network = command.network
+    if command.content.decode == true {
+      return ("--decode", "the cache keeps files as the server sends them")
+    }
+    if command.speed.ranges.minimumSplit != nil {
+      return ("--min-split", "a file that the cache keeps comes over one connection")
+    }
+    let options = [
+      ("--insecure", network.requests.insecure == true),
+      ("--resolve", !network.connections.resolve.isEmpty),
+      ("--cert", network.connections.certificate != nil),
+    ]
+    return options.first { $0.1 }
+      .map { ($0.0, "a later run without \($0.0) would get the same file") }
   }
 
   private static let nowhere = "/dev/null"

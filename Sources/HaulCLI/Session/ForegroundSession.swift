@@ -1,3 +1,4 @@
+import HaulCache
 import HaulControl
 import HaulCore
 import HaulKit
@@ -11,6 +12,7 @@ struct ForegroundSession {
   let indices: [Int]
   /// Lines for standard error, before the start.
   let notes: [String]
+  let usesCache: Bool
   let context: ProcessContext
 
   init(_ plan: GetPlan, _ context: ProcessContext) {
@@ -18,6 +20,7 @@ struct ForegroundSession {
     (managerOptions, output, indices, notes) = (
       plan.managerOptions, plan.output, plan.indices, plan.notes
     )
+    usesCache = plan.usesCache
     self.context = context
   }
 
@@ -25,6 +28,7 @@ struct ForegroundSession {
     requests = plan.requests.map { TransferRequest(.upload($0)) }
     (managerOptions, output, notes) = (plan.managerOptions, plan.output, [])
     indices = Array(1...plan.requests.count)
+    usesCache = false
     self.context = context
   }
 
@@ -33,12 +37,14 @@ struct ForegroundSession {
     let (log, logLines) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
+    let cache: CachingTransport?
     do {
       var configuration = try managerOptions.configuration(
         logger: output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
         environment: context.environment)
       configuration.uploadDirectory = try uploadDirectory()
-      manager = try TransferManager(configuration)
+      cache = try await cachingTransport(configuration)
+      manager = try TransferManager(configuration, transport: cache)
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .usage
@@ -71,6 +77,7 @@ struct ForegroundSession {
         logLines.finish()
         group.cancelAll()
       }
+      await cache?.shutdown()
       ends.finish()
     }
     for await _ in end {}
@@ -91,6 +98,26 @@ struct ForegroundSession {
       if uploads.allSatisfy({ $0.method == .resumable }) { return nil }
       throw error
     }
+  }
+
+  /// The user's cache before the network; nil if it is not used.
+  private func cachingTransport(
+    _ configuration: TransferManager.Configuration
+  ) async throws(TransferError) -> CachingTransport? {
+    guard usesCache else { return nil }
+    let directory = try UserCache.directory(context.environment)
+    try PrivateDirectory.prepare(directory, "cache", variable: "XDG_CACHE_HOME")
+    let digests = requests.compactMap(\.download).map { ($0.url, $0.checksums) }
+    let transport = try CachingTransport(
+      UserCache.configuration, at: directory, configuration,
+      for: Dictionary(digests, uniquingKeysWith: +))
+    do throws(TransferError) {
+      try await transport.open()
+    } catch {
+      await transport.shutdown()
+      throw error
+    }
+    return transport
   }
 
   /// How long to wait for transfers to stop: a disk or a name server may block for minutes.

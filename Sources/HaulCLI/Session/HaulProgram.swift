@@ -42,6 +42,9 @@ package enum HaulProgram {
       if let refusal = process.refusal { return await refuse(refusal).rawValue }
       signal(SIGPIPE, SIG_IGN)
       return await ProbeSession(plan: plan, environment: context.environment).run().rawValue
+    case .cache(let plan):
+      signal(SIGPIPE, SIG_IGN)
+      return await CacheSession(plan: plan, context: context).run().rawValue
     case .verify(let plan): return await VerifySession(plan: plan).run().rawValue
     case .control(let plan):
       signal(SIGPIPE, SIG_IGN)
@@ -109,10 +112,6 @@ package enum HaulProgram {
   private static func show(_ text: String) async -> ExitStatus {
     let line = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
     signal(SIGPIPE, SIG_IGN)
-    switch await OutputStream.standardOutput.write(line) {
-    case .written: return .completed
-    case .gone: return .outputGone
-    case .failed: return .failed
-    }
+    return await OutputStream.standardOutput.write(line).status
   }
 }

@@ -17,6 +17,15 @@ package struct OutputStream: Sendable {
     case gone
     /// `errno`.
     case failed(Int32)
+
+    /// The exit status of a command that only prints.
+    var status: ExitStatus {
+      switch self {
+      case .written: .completed
+      case .gone: .outputGone
+      case .failed: .failed
+      }
+    }
   }
 
   private let descriptor: Int32

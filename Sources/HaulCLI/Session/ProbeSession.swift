@@ -56,10 +56,6 @@ struct ProbeSession {
   }
 
   private func show(_ text: String) async -> ExitStatus {
-    switch await OutputStream.standardOutput.write(text) {
-    case .written: .completed
-    case .gone: .outputGone
-    case .failed: .failed
-    }
+    await OutputStream.standardOutput.write(text).status
   }
 }

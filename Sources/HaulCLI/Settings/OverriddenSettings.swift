@@ -1,11 +1,23 @@
 extension GetCommand: ConfiguredCommand {
   var overridden: Set<String> {
     var keys = Settings.overridden(by: credentials, network)
+    if GetPlan.cacheConflict(self) != nil { keys.insert("cache") }
+    if cache == true { keys.formUnion(["decode", "min-split"]) }
     if destination.output == "-" { keys.formUnion(["directory", "json"]) }
     if destination.output?.hasPrefix("/") == true { keys.insert("directory") }
     if output.quiet == true { keys.formUnion(["verbose", "progress"]) }
     if output.verbose == true { keys.insert("quiet") }
     if output.progress == .bar || output.progress == .plain { keys.insert("quiet") }
+    return keys
+  }
+}
+
+extension CacheGetCommand: ConfiguredCommand {
+  var overridden: Set<String> {
+    var keys = Settings.overridden(by: credentials, network)
+    if output == nil || output == "-" { keys.insert("json") }
+    if printed.quiet == true { keys.formUnion(["verbose", "progress"]) }
+    if printed.verbose == true { keys.insert("quiet") }
     return keys
   }
 }

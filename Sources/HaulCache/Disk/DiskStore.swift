@@ -36,6 +36,12 @@ package final class DiskStore: Sendable {
     (self.limit, self.maximumAge) = (max(limit, 0), maximumAge)
   }
 
+  convenience init(_ configuration: ResourceCacheConfiguration, at directory: String) {
+    self.init(
+      directory: directory, limit: configuration.diskLimit,
+      maximumAge: configuration.maximumDiskAge / .seconds(1))
+  }
+
   private var indexPath: String { root + "/index.sqlite" }
 
   /// Opens the directory, or creates it, and makes index and files agree.
@@ -153,11 +159,30 @@ extension DiskStore {
   package func removeAll(at now: Double) throws(TransferError) { try trim(to: 0, at: now) }
 
   /// Removes the least recently used blobs until the others have at most so many bytes.
-  package func trim(to bytes: Int64, at now: Double) throws(TransferError) {
+  @discardableResult
+  package func trim(to bytes: Int64, at now: Double) throws(TransferError) -> [BlobRow] {
     try index(at: now).write { table in
       try flushUses(to: table)
-      try evict(to: bytes, in: table)
+      return try evict(to: bytes, in: table)
     }
+  }
+
+  /// Removes the blobs whose rows satisfy `isRemoved`, and returns these rows.
+  package func removeAll(
+    at now: Double, where isRemoved: (BlobRow) -> Bool
+  ) throws(TransferError) -> [BlobRow] {
+    try index(at: now).write { table in
+      try flushUses(to: table)
+      let rows = try table.all().filter(isRemoved)
+      for row in rows { try remove(row, from: table) }
+      return rows
+    }
+  }
+
+  /// Writes the uses that are only in memory to the index.
+  package func noteUses(at now: Double) throws(TransferError) {
+    guard uses.withLockedValue({ !$0.isEmpty }) else { return }
+    try index(at: now).write { try flushUses(to: $0) }
   }
 
   /// All blobs, the last used first.
@@ -177,19 +202,21 @@ extension DiskStore {
     try table.clampUses(to: now)
     for row in try table.unused(since: now - maximumAge) { try remove(row, from: table) }
     guard try table.total() > limit - size else { return }
-    try evict(to: max(0, limit / 10 * 9 - size), in: table)
+    _ = try evict(to: max(0, limit / 10 * 9 - size), in: table)
   }
 
-  private func evict(to bytes: Int64, in table: BlobTable) throws {
-    var total = try table.total()
+  private func evict(to bytes: Int64, in table: BlobTable) throws -> [BlobRow] {
+    var (total, removed) = (try table.total(), [BlobRow]())
     while total > bytes {
       let rows = try table.oldest(64)
-      guard !rows.isEmpty else { return }
+      guard !rows.isEmpty else { break }
       for row in rows where total > bytes {
         try remove(row, from: table)
         total -= row.size
+        removed.append(row)
       }
     }
+    return removed
   }
 
   /// The file goes first: after a crash the bound holds.

@@ -50,11 +50,7 @@ public final class ResourceCache<Value: Sendable>: Sendable {
     self.fetcher = fetcher
     (decoder, self.cost, self.clock, self.io) = (decode, cost, clock, io)
     memory = MemoryCache(costLimit: configuration.memoryLimit)
-    disk = configuration.directory.map {
-      DiskStore(
-        directory: $0, limit: configuration.diskLimit,
-        maximumAge: configuration.maximumDiskAge / .seconds(1))
-    }
+    disk = configuration.directory.map { DiskStore(configuration, at: $0) }
     state = NIOLockedValueBox(CacheState(maximumFailures: configuration.maximumFailures))
     let purge = { @Sendable [memory] (fraction: Double) in memory.trim(toFraction: fraction) }
     pressure =

@@ -171,6 +171,7 @@ public struct TransferResult: Sendable, Hashable {
     let coding: String?
     let error: TransferError?
     let metrics: TransferMetrics?
+    var cacheUse: CacheUse?
   }
 
   private let box: Box
@@ -202,6 +203,8 @@ public struct TransferResult: Sendable, Hashable {
   public var error: TransferError? { box.parts.error }
   /// Network figures of this run; nil if it sent no request.
   public var metrics: TransferMetrics? { box.parts.metrics }
+  /// Where its bytes came from; nil if no cache was asked.
+  package var cacheUse: CacheUse? { box.parts.cacheUse }
 
   /// A result as a manager returns it, for previews, fakes and tests.
   /// - Parameters: the values of the properties of the same names.
@@ -215,6 +218,13 @@ public struct TransferResult: Sendable, Hashable {
         state: state, path: path, bytes: bytes, fetched: fetched, reused: reused,
         duration: duration, checksums: checksums, verified: verified, coding: coding,
         error: error, metrics: metrics))
+  }
+
+  /// The same result of a run that asked a cache.
+  package func noting(_ cacheUse: CacheUse) -> TransferResult {
+    var parts = parts
+    parts.cacheUse = cacheUse
+    return TransferResult(parts)
   }
 
   /// Whether all their fields are equal.

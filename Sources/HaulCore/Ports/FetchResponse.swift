@@ -10,6 +10,8 @@ public struct ResponseHead: Sendable, Hashable {
   public var wasRedirected: Bool
   /// The content coding that was decoded.
   package var removedCoding: String?
+  /// Set by a transport that has a cache.
+  package var cacheUse: CacheUse?
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   public var version: String
 

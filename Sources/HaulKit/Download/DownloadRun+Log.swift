@@ -12,8 +12,10 @@ extension Engine {
   }
 
   func log(_ head: ResponseHead, _ metadata: Logger.Metadata = [:]) {
+    let origin = head.cacheUse?.isFromCache == true ? "the cache for " : ""
     logger.debug(
-      "answer \(head.status) \(head.version) from \(head.url.redacted)", metadata: metadata)
+      "answer \(head.status) \(head.version) from \(origin)\(head.url.redacted)",
+      metadata: metadata)
   }
 }
 

@@ -27,6 +27,8 @@ struct DownloadRun: ~Copyable {
   var isReadingBack = false
   /// When the first answer came.
   var firstResponseAt: Instant?
+  /// What the last answer said of the cache of the transport.
+  var cacheUse: CacheUse?
   var requests = 0
   var retries = 0
   /// Whether the manager has been informed that the old bytes are discarded.
@@ -119,6 +121,7 @@ struct DownloadRun: ~Copyable {
     case .answered(let id):
       guard let head = takeAnswer(to: id) else { return }
       firstResponseAt = firstResponseAt ?? engine.clock.now
+      cacheUse = head.cacheUse
       log(id, head)
       engine.note(head)
       let wall = engine.clock.wallSeconds

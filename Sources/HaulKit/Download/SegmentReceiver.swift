@@ -78,7 +78,9 @@ struct SegmentReceiver: Sendable {
 
   /// Writes what belongs to the segment; true when that was its last byte.
   private func take(_ chunk: any ByteChunk, _ state: inout State) async throws -> Bool {
-    plan.update { $0.fetched += Int64(chunk.count) }
+    // Neither counters nor limits of the network apply to bytes of a cache.
+    let isCached = response.head.cacheUse?.isFromCache == true
+    if !isCached { plan.update { $0.fetched += Int64(chunk.count) } }
     var offset = 0
     // What its own limit lets pass, and the limit of all has not yet.
     var allowed = 0
@@ -87,9 +89,12 @@ struct SegmentReceiver: Sendable {
       // More bytes than announced do not belong to this range.
       if room <= 0 { return true }
       let wanted = Int(min(room, Int64(chunk.count - offset)))
-      if allowed == 0 { allowed = try await context.take(upTo: wanted) }
-      let count = try await engine.take(upTo: min(wanted, allowed), for: context.id)
-      allowed -= count
+      var count = wanted
+      if !isCached {
+        if allowed == 0 { allowed = try await context.take(upTo: wanted) }
+        count = try await engine.take(upTo: min(wanted, allowed), for: context.id)
+        allowed -= count
+      }
       let slice = ChunkSlice(chunk, offset..<(offset + count))
       if try await write(slice, &state) { return true }
       offset += count

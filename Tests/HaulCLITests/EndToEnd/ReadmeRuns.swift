@@ -19,7 +19,7 @@ struct ReadmeRuns {
   @Test("Downloads: every line succeeds, and its files are whole")
   func downloads() async throws {
     let lines =
-      try block("First download", 0, lines: 1) + block("First download", 1, lines: 9)
+      try block("First download", 0, lines: 1) + block("First download", 1, lines: 10)
     let list = try block(Self.credentials, 0, lines: 7).joined(separator: "\n")
     let paths = [
       "/big.iso", "/1", "/2", "/3", "/4", "/a.iso", "/b.iso", "/files/report.pdf",

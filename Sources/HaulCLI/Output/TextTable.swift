@@ -1,0 +1,48 @@
+import HaulCore
+
+/// A table that fits a width. Its texts are escaped already.
+package struct TextTable {
+  let heads: [String]
+  let rows: [[String]]
+  /// Columns that share what the others leave; they are cut.
+  let flexible: [Int]
+  /// Columns that a narrow terminal does without, the first one first.
+  let optional: [Int]
+  let rightAligned: Set<Int>
+
+  private static let gap = "  "
+
+  /// - Parameter width: the cells of a line; nil for no limit.
+  package func text(width: Int?) -> String {
+    let all = [heads] + rows
+    var columns = Array(heads.indices)
+    var widths = columns.map { column in all.map { TerminalText.width($0[column]) }.max() ?? 0 }
+    if let width {
+      for column in optional where total(columns, widths) > width {
+        columns.removeAll { $0 == column }
+      }
+      var excess = total(columns, widths) - width
+      for column in flexible where excess > 0 {
+        let cut = min(excess, max(0, widths[column] - 12))
+        widths[column] -= cut
+        excess -= cut
+      }
+    }
+    return all.map { line($0, columns, widths) }.joined()
+  }
+
+  private func total(_ columns: [Int], _ widths: [Int]) -> Int {
+    columns.reduce(0) { $0 + widths[$1] } + Self.gap.count * (columns.count - 1)
+  }
+
+  private func line(_ row: [String], _ columns: [Int], _ widths: [Int]) -> String {
+    let cells = columns.map { column in
+      let text = TerminalText.cut(row[column], to: widths[column])
+      let padding = String(repeating: " ", count: widths[column] - TerminalText.width(text))
+      return rightAligned.contains(column) ? padding + text : text + padding
+    }
+    var line = cells.joined(separator: Self.gap)
+    while line.last == " " { line.removeLast() }
+    return line + "\n"
+  }
+}

@@ -1,0 +1,12 @@
+/// Where the bytes of a download came from, if a cache was asked.
+package enum CacheUse: String, Sendable, Hashable, Codable {
+  /// From the cache, without a request.
+  case hit
+  /// From the cache, after the server confirmed them.
+  case revalidated
+  /// From the server.
+  case miss
+
+  /// Whether no body came over the network.
+  package var isFromCache: Bool { self != .miss }
+}

@@ -1,0 +1,259 @@
+import Foundation
+import HaulCore
+import HaulTesting
+import Testing
+
+@Suite("haul get --cache", .serialized, .timeLimit(.minutes(5))) struct CacheRuns {
+  static func file(
+    _ control: String, length: Int64 = CommandFixture.length, faults: [Fault] = []
+  ) -> FaultScript.Resource {
+    CommandFixture.file(length: length).with {
+      $0.headers = ["Cache-Control: \(control)"]
+      $0.faults = faults
+    }
+  }
+
+  /// Gets the file through the cache; returns its last event.
+  private func get(
+    _ fixture: CommandFixture, _ options: String...,
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> JSONValue {
+    let arguments = ["get", "--json", "--cache", fixture.server.url("/file.bin")] + options
+    let result = try await fixture.haul(arguments)
+    #expect(result.status == 0, "\(result.errors)", sourceLocation: sourceLocation)
+    return try #require(
+      try result.events(sourceLocation: sourceLocation).finished.first,
+      sourceLocation: sourceLocation)
+  }
+
+  private func count(_ fixture: CommandFixture) async throws -> JSONValue? {
+    let result = try await fixture.haul(["cache", "size", "--json"])
+    #expect(result.status == 0, "\(result.errors)")
+    return try JSONValue(parsing: result.output)["entries"]
+  }
+
+  @Test("A fresh copy is used without a request, and its bytes do not count as fetched")
+  func hit() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      let first = try await get(fixture)
+      #expect(first["cache"]?.string == "miss")
+      #expect(first["fetched"] == .integer(CommandFixture.length))
+      let asked = fixture.server.snapshot.requests.count
+      let second = try await get(fixture, "-o", "second.bin")
+      #expect(second["cache"]?.string == "hit")
+      #expect(second["fetched"] == .integer(0))
+      #expect(second["bytes"] == .integer(CommandFixture.length))
+      #expect(second["verified"]?.string == "length")
+      #expect(fixture.server.snapshot.requests.count == asked)
+      try fixture.expectWhole()
+      try fixture.expectWhole("second.bin")
+      let plain = try await fixture.haul(
+        ["get", "--cache", "-o", "third.bin", fixture.server.url("/file.bin")])
+      #expect(plain.errorLines.last?.hasSuffix(", from the cache") == true, "\(plain.errors)")
+    }
+  }
+
+  @Test("A stale copy is used after the server has confirmed it; then it is fresh again")
+  func revalidated() async throws {
+    try await CommandFixture.with(Self.file("max-age=0")) { fixture in
+      _ = try await get(fixture)
+      let sent = fixture.server.snapshot.bytesSent("/file.bin")
+      fixture.server.update("/file.bin") { $0.headers = ["Cache-Control: max-age=3600"] }
+      let second = try await get(fixture, "-o", "second.bin")
+      #expect(second["cache"]?.string == "revalidated")
+      #expect(second["fetched"] == .integer(0))
+      #expect(fixture.server.snapshot.requests.last?.status == 304)
+      #expect(fixture.server.snapshot.bytesSent("/file.bin") == sent)
+      #expect(try await get(fixture, "-o", "third.bin")["cache"]?.string == "hit")
+      try fixture.expectWhole("third.bin")
+    }
+  }
+
+  @Test("A stale copy is replaced if the server has another version")
+  func changed() async throws {
+    try await CommandFixture.with(Self.file("max-age=0")) { fixture in
+      _ = try await get(fixture)
+      fixture.server.update("/file.bin") {
+        $0.seed = 9
+        $0.entityTag = FaultScript.Resource.strongTag(seed: 9)
+        $0.headers = ["Cache-Control: max-age=3600"]
+      }
+      #expect(try await get(fixture, "-o", "second.bin")["cache"]?.string == "miss")
+      #expect(try await get(fixture, "-o", "third.bin")["cache"]?.string == "hit")
+      for name in ["second.bin", "third.bin"] { try fixture.expectWhole(name, seed: 9) }
+      #expect(try await count(fixture) == .integer(1))
+    }
+  }
+
+  @Test("A stale copy is never used without the server's confirmation")
+  func unconfirmed() async throws {
+    let control = "max-age=0, stale-if-error=3600, stale-while-revalidate=3600"
+    try await CommandFixture.with(Self.file(control)) { fixture in
+      _ = try await get(fixture)
+      fixture.server.setFaults("/file.bin", [.always(.status(503))])
+      let url = fixture.server.url("/file.bin")
+      let result = try await fixture.haul(
+        ["get", "--json", "--cache", "--retries", "0", "-o", "second.bin", url])
+      try result.expectFailed(.httpStatus)
+      #expect(!(try fixture.names().contains("second.bin")))
+    }
+  }
+
+  @Test("What the server forbids to store, and the target of a redirect, is fetched each time")
+  func notStored() async throws {
+    let redirect = FaultScript.Resource("/link", length: 0).with {
+      $0.redirect = .init(location: "http://127.0.0.1:{port}/target.bin")
+    }
+    let target = CommandFixture.file("/target.bin").with {
+      $0.headers = ["Cache-Control: max-age=3600"]
+    }
+    try await CommandFixture.with(Self.file("no-store"), redirect, target) { fixture in
+      for (path, reason) in [
+        ("/file.bin", "the server or the request forbids it"),
+        ("/link", "it comes from the target of a redirect"),
+      ] {
+        for name in ["1", "2"] {
+          let result = try await fixture.haul(
+            ["get", "-v", "--cache", fixture.server.url(path), "-o", "file\(name)"])
+          #expect(result.status == 0, "\(result.errors)")
+          #expect(result.errors.contains("not stored: \(reason)"), "\(result.errors)")
+        }
+        try fixture.expectWhole("file2")
+        for name in ["1", "2"] {
+          try FileManager.default.removeItem(atPath: fixture.path("file\(name)"))
+        }
+      }
+      #expect(try await count(fixture) == .integer(0))
+    }
+  }
+
+  @Test("A file above the bound is downloaded as usual, also with a break, and not stored")
+  func large() async throws {
+    let length: Int64 = (32 << 20) + 1
+    let broken = Self.file(
+      "max-age=3600", length: length, faults: [.close(after: 1 << 20, times: 1)])
+    try await CommandFixture.with(broken) { fixture in
+      let result = try await fixture.haul(
+        ["get", "-v", "--cache", fixture.server.url("/file.bin")])
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.errors.contains("not stored: it is too large"), "\(result.errors)")
+      try fixture.expectWhole(length: length)
+      #expect(fixture.server.snapshot.requests.count > 1)
+      #expect(try await count(fixture) == .integer(0))
+    }
+  }
+
+  @Test("A file that broke off is resumed and not stored; the next download stores it")
+  func broken() async throws {
+    let broken = Self.file("max-age=3600", faults: [.close(after: 1 << 20, times: 1)])
+    try await CommandFixture.with(broken) { fixture in
+      #expect(try await get(fixture)["cache"]?.string == "miss")
+      try fixture.expectWhole()
+      #expect(fixture.server.snapshot.bytesSent("/file.bin") < 2 * CommandFixture.length)
+      #expect(try await count(fixture) == .integer(0))
+      _ = try await get(fixture, "-o", "second.bin")
+      #expect(try await count(fixture) == .integer(1))
+    }
+  }
+
+  @Test("A part file of an interrupted run is completed from a fresh copy")
+  func part() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      _ = try await get(fixture, "-o", "other.bin")
+      _ = try await fixture.interrupt()
+      let asked = fixture.server.snapshot.requests.count
+      #expect(try await get(fixture)["cache"]?.string == "hit")
+      #expect(fixture.server.snapshot.requests.count == asked)
+      try fixture.expectWhole()
+      #expect(try fixture.names().filter { $0.hasPrefix("file") } == ["file.bin"])
+    }
+  }
+
+  @Test("--if-exists holds for copies too")
+  func existing() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      _ = try await get(fixture)
+      let same = try await get(fixture)
+      #expect(same["cache"]?.string == "hit")
+      #expect(same["reused"] == .integer(CommandFixture.length))
+      #expect(try await get(fixture, "--if-exists", "rename")["path"]?.string == "file (1).bin")
+      try Data([1]).write(to: URL(filePath: fixture.path("own.bin")))
+      let url = fixture.server.url("/file.bin")
+      let refused = try await fixture.haul(["get", "--json", "--cache", url, "-o", "own.bin"])
+      try refused.expectFailed(.nameConflict)
+      #expect(try fixture.contents("own.bin") == [1])
+      #expect(fixture.server.snapshot.requests.count == 1)
+    }
+  }
+
+  @Test("A copy without the digest of --checksum is not used")
+  func checksum() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      func digest(_ seed: UInt64) -> String {
+        "sha-256=\(SeededContent.sha256Hex(seed: seed, length: CommandFixture.length))"
+      }
+      _ = try await get(fixture)
+      let known = try await get(
+        fixture, "-o", "2", "--checksum", digest(CommandFixture.seed))
+      #expect(known["cache"]?.string == "hit")
+      #expect(known["verified"]?.string == "checksum")
+      let wrong = try await fixture.haul([
+        "get", "--json", "--cache", fixture.server.url("/file.bin"), "-o", "3", "--checksum",
+        digest(9),
+      ])
+      try wrong.expectFailed(.checksumMismatch)
+      fixture.server.update("/file.bin") {
+        $0.seed = 9
+        $0.entityTag = FaultScript.Resource.strongTag(seed: 9)
+      }
+      let newer = try await get(fixture, "-o", "4", "--checksum", digest(9))
+      #expect(newer["cache"]?.string == "miss")
+      try fixture.expectWhole("4", seed: 9)
+      #expect(!(try fixture.names().contains("3")))
+    }
+  }
+
+  @Test("Other credentials are another copy, and no secret reaches the directory or the list")
+  func secrets() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      let url = fixture.server.url("/file.bin?token=s3cret-query")
+      for (name, token) in [("a", "s3cret-a"), ("b", "s3cret-b"), ("c", "s3cret-a")] {
+        let result = try await fixture.haul(
+          ["get", "--cache", "-H", "Authorization: Bearer \(token)", url, "-o", name])
+        #expect(result.status == 0, "\(result.errors)")
+      }
+      let sent = fixture.server.snapshot.requests.map { $0.header("Authorization") }
+      #expect(sent == ["Bearer s3cret-a", "Bearer s3cret-b"])
+      let list = try await fixture.haul(["cache", "list"])
+      #expect(list.output.contains("/file.bin?token=***"))
+      let json = try await fixture.haul(["cache", "list", "--json"])
+      #expect(!(list.output + json.output).contains("s3cret"))
+      let directory = fixture.path(".cache/haul")
+      let names = try FileManager.default.subpathsOfDirectory(atPath: directory)
+      #expect(names.count { $0.hasSuffix(".blob") } == 2)
+      for name in names {
+        #expect(!name.contains("s3cret"))
+        let data = FileManager.default.contents(atPath: "\(directory)/\(name)") ?? Data()
+        #expect(data.firstRange(of: Data("s3cret".utf8)) == nil, "\(name)")
+      }
+    }
+  }
+
+  @Test("A directory that others may use is refused before anything is requested")
+  func open() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      try FileManager.default.createDirectory(
+        atPath: fixture.path("c/haul"), withIntermediateDirectories: true,
+        attributes: [.posixPermissions: 0o755])
+      let environment = ["XDG_CACHE_HOME": fixture.path("c")]
+      for arguments in [
+        ["get", "--cache", fixture.server.url("/file.bin")], ["cache", "list"], ["cache", "purge"],
+      ] {
+        let result = try await fixture.haul(arguments, environment: environment)
+        #expect(result.status == (arguments[0] == "get" ? 2 : 1))
+        #expect(result.errors.contains("run: chmod 700 "), "\(result.errors)")
+      }
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
+  }
+}

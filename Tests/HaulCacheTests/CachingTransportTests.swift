@@ -1,0 +1,162 @@
+import Foundation
+import HaulCache
+import HaulCore
+import HaulKit
+import NIOConcurrencyHelpers
+import Testing
+
+/// The cache before a transport, without a network.
+@Suite struct CachingTransportTests {
+  /// Answers each request as a closure says, with a body in chunks.
+  private struct ScriptedTransport: Transport {
+    let seen = NIOLockedValueBox<[HeaderFields]>([])
+    let answer: @Sendable (_ number: Int) -> (Int, HeaderFields, [String])
+
+    func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+      let number = seen.withLockedValue { seen in
+        seen.append(request.headersToSend)
+        return seen.count
+      }
+      let (status, headers, chunks) = answer(number)
+      return FetchResponse(
+        head: ResponseHead(status: status, headers: headers, url: request.url),
+        body: AsyncThrowingStream<any ByteChunk, any Error> { stream in
+          for chunk in chunks { stream.yield(Array(chunk.utf8)) }
+          stream.finish()
+        })
+    }
+  }
+
+  private let directory: TemporaryDirectory
+  private let url: ResourceURL
+
+  init() throws {
+    directory = try TemporaryDirectory()
+    url = try ResourceURL("http://example.com/a")
+  }
+
+  private func cache(_ transport: ScriptedTransport) throws -> CachingTransport {
+    var configuration = ResourceCacheConfiguration()
+    configuration.maximumSize = 10
+    return try CachingTransport(
+      configuration, at: directory.path, TransferManager.Configuration(), for: [url: []],
+      transport: transport)
+  }
+
+  private func read(
+    _ cache: CachingTransport, _ headers: HeaderFields = [:], chunks: Int = .max
+  ) async throws -> (CacheUse?, String) {
+    let response = try await cache.fetch(FetchRequest(url: url, headers: headers, firstByte: 0))
+    var (text, count) = ("", 0)
+    for try await chunk in response.body {
+      text += chunk.withBytes { String(decoding: $0, as: UTF8.self) }
+      count += 1
+      if count == chunks { break }
+    }
+    return (response.head.cacheUse, text)
+  }
+
+  @Test(
+    arguments: [
+      (["Transfer-Encoding": "chunked"], ["hello", "you"], true),
+      (["Transfer-Encoding": "chunked"], ["hello", "hello", "!"], false),
+      (["Content-Length": "8"], ["hello", "you"], true),
+      (["Content-Length": "11"], ["hello", "hello", "!"], false),
+      ([:], ["hello", "you"], false),
+    ] as [(HeaderFields, [String], Bool)])
+  func `a body passes through whole, and is stored if it is complete and within the bound`(
+    framing: HeaderFields, chunks: [String], isStored: Bool
+  ) async throws {
+    var headers = framing
+    headers.append("Cache-Control", "max-age=86400")
+    let cache = try cache(ScriptedTransport { [headers] _ in (200, headers, chunks) })
+    #expect(try await read(cache) == (.miss, chunks.joined()))
+    #expect(try await read(cache) == (isStored ? .hit : .miss, chunks.joined()))
+  }
+
+  @Test func `a body that is not read to its end is not stored`() async throws {
+    let headers: HeaderFields = ["Content-Length": "8", "Cache-Control": "max-age=86400"]
+    let cache = try cache(ScriptedTransport { _ in (200, headers, ["hello", "you"]) })
+    #expect(try await read(cache, chunks: 1) == (.miss, "hello"))
+    #expect(try await read(cache) == (.miss, "helloyou"))
+    #expect(try await read(cache) == (.hit, "helloyou"))
+  }
+
+  @Test func `the rest of a part comes from a fresh copy, if it is of the same version`()
+    async throws
+  {
+    let headers: HeaderFields = [
+      "Content-Length": "8", "Cache-Control": "max-age=86400", "ETag": "\"1\"",
+    ]
+    let cache = try cache(ScriptedTransport { _ in (200, headers, ["hello", "you"]) })
+    _ = try await read(cache)
+    func ask(_ tag: String?) async throws -> (Int, String?, String) {
+      let request = FetchRequest(url: url, firstByte: 5, lastByte: 6, ifRange: tag)
+      let response = try await cache.fetch(request)
+      var text = ""
+      for try await chunk in response.body {
+        text += chunk.withBytes { String(decoding: $0, as: UTF8.self) }
+      }
+      return (response.head.status, response.head.headers["Content-Range"], text)
+    }
+    #expect(try await ask("\"1\"") == (206, "bytes 5-6/8", "yo"))
+    #expect(try await ask(nil) == (206, "bytes 5-6/8", "yo"))
+    #expect(try await ask("\"2\"") == (200, nil, "helloyou"))
+  }
+
+  @Test func `a part is not stored as the whole`() async throws {
+    let headers: HeaderFields = [
+      "Content-Range": "bytes 0-4/8", "Content-Length": "5", "Cache-Control": "max-age=86400",
+    ]
+    let cache = try cache(ScriptedTransport { _ in (206, headers, ["hello"]) })
+    for _ in 1...2 { #expect(try await read(cache) == (.miss, "hello")) }
+  }
+
+  @Test func `a 304 of another version confirms nothing: the file is fetched whole`() async throws {
+    let transport = ScriptedTransport { number in
+      let tag = number == 1 ? "\"1\"" : "\"2\""
+      let headers: HeaderFields = ["ETag": tag, "Cache-Control": "max-age=0"]
+      if number == 2 { return (304, headers, []) }
+      return (
+        200, HeaderFields(headers.fields + [.init(name: "Content-Length", value: "1")]),
+        [
+          "\(number)"
+        ]
+      )
+    }
+    let cache = try cache(transport)
+    #expect(try await read(cache) == (.miss, "1"))
+    #expect(try await read(cache) == (.miss, "3"))
+    let conditions = transport.seen.withLockedValue { $0.map { $0["If-None-Match"] } }
+    #expect(conditions == [nil, "\"1\"", nil])
+  }
+
+  @Test func `with only-if-cached, a missing or stale copy is an error without a request`()
+    async throws
+  {
+    let transport = ScriptedTransport { _ in
+      (200, ["Content-Length": "1", "Cache-Control": "max-age=0"], ["1"])
+    }
+    let cache = try cache(transport)
+    _ = try await read(cache)
+    let error = await #expect(throws: TransferError.self) {
+      try await read(cache, ["Cache-Control": "only-if-cached"])
+    }
+    #expect(error?.status == 504)
+    #expect(transport.seen.withLockedValue { $0.count } == 1)
+  }
+
+  @Test func `another User-Agent is another copy if the response varies by it`() async throws {
+    let transport = ScriptedTransport { number in
+      let headers: HeaderFields = [
+        "Content-Length": "1", "Cache-Control": "max-age=86400", "Vary": "User-Agent",
+      ]
+      return (200, headers, ["\(number)"])
+    }
+    let cache = try cache(transport)
+    #expect(try await read(cache) == (.miss, "1"))
+    #expect(try await read(cache, ["User-Agent": "other"]) == (.miss, "2"))
+    #expect(try await read(cache) == (.hit, "1"))
+    #expect(try await read(cache, ["User-Agent": "other"]) == (.hit, "2"))
+  }
+}
