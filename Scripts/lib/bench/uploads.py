@@ -1,4 +1,4 @@
-"""One large file uploaded: by PUT to nginx, in parts to rclone's S3 store, by tus to tuspyserver."""
+"""One large file uploaded: by PUT to nginx, in parts to rclone's S3 store, by tus."""
 
 import contextlib
 
@@ -55,8 +55,9 @@ def s3(bench):
         def stored():
             """The store writes an object to its place some seconds after its end."""
             path = bench.directory / "rclone-False/objects" / target
-            harness.wait_until(
-                lambda: path.exists() and path.stat().st_size == source.stat().st_size, path, 60, 0.1)
+            length = source.stat().st_size
+            harness.wait_until(lambda: path.exists() and path.stat().st_size == length, path,
+                               seconds=60, pause=0.1)
             return path
 
         results = _compare(bench, "S3", commands, digest, stored, variables,
@@ -120,8 +121,8 @@ def _part(bench, title, label, source, results, goal, programs):
     mib = source.stat().st_size // MIB
     bounds = []
     if goal:
-        what = f"{label} of {mib} MiB: wall to " + (peer if label == "PUT" else f"the fastest peer ({peer})")
-        bounds = [bound("uploads 6", what, "≤", goal, ratio(median(results["haul"]), best), " ×")]
+        bounds = [bound("uploads 6", f"{label} of {mib} MiB: wall to the fastest peer ({peer})",
+                        "≤", goal, ratio(median(results["haul"]), best), " ×")]
     shares = [["haul to", "wall", "CPU", "peak memory"]]
     for name in list(results)[1:]:
         shares.append([name, *(_share(results["haul"], results[name], what)

@@ -13,7 +13,6 @@ from interop import programs, relay, uploads
 from interop.ietf_server import INTEROP
 
 SERVER = pathlib.Path(__file__).with_name("ietf_server.py")
-SMALLEST = 8 * MIB  # below that, haul sends a plain PUT without asking
 
 
 def told(port, what):
@@ -38,7 +37,7 @@ def server(directory, version, most=None):
     with programs.running(command, home, port), relay.before(port) as wire:
         yield Server(port, wire, scheme="", path="/target/", fields={INTEROP: str(version)},
                      stored=lambda name, _: f"http://127.0.0.1:{port}/target/{name}",
-                     smallest=SMALLEST, names_file=True, streams=True,
+                     names_file=True, streams=True,
                      repeats_unanswered=True)
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A server of resumable uploads as the IETF's draft describes them
-(draft-ietf-httpbis-resumable-upload), of interop version 8 or 6. It is strict: what a client may not
-do is refused, and listed at /_violations. What it has of a broken request, it keeps.
+(draft-ietf-httpbis-resumable-upload), of interop version 8 or 6. It is strict: what a client may
+not do is refused, and listed at /_violations. What it has of a broken request, it keeps.
 
 Usage: ietf_server.py DIRECTORY PORT VERSION [MAX-APPEND-SIZE]
 """
@@ -83,7 +83,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_OPTIONS(self):
-        self._run(lambda: self._answer(204, {"Upload-Limit": self.server.limit} if self._offers else {}))
+        offer = {"Upload-Limit": self.server.limit} if self._offers else {}
+        self._run(lambda: self._answer(204, offer))
 
     def do_HEAD(self):
         self._run(self._tell if "/_uploads/" in self.path else self._look)
@@ -92,7 +93,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self._run(self._look)
 
     def do_PUT(self):
-        self._run(self._create if self._offers and "Upload-Complete" in self.headers else self._store)
+        is_resumable = self._offers and "Upload-Complete" in self.headers
+        self._run(self._create if is_resumable else self._store)
 
     do_POST = do_PUT
 
@@ -287,8 +289,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 def main():
     directory, port, version, *most = sys.argv[1:]
-    server = Server(pathlib.Path(directory), int(port), int(version), int(most[0]) if most else None)
-    server.serve_forever()
+    most = int(most[0]) if most else None
+    Server(pathlib.Path(directory), int(port), int(version), most).serve_forever()
 
 
 if __name__ == "__main__":

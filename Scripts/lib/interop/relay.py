@@ -1,5 +1,5 @@
-"""A relay between haul and a server: it counts the bytes that haul sends, and reads the address that
-the server gives to an upload. So nothing that haul says of itself has to be believed."""
+"""A relay between haul and a server: it counts the bytes that haul sends, and reads the address
+that the server gives to an upload. So nothing that haul says of itself has to be believed."""
 
 import contextlib
 import re

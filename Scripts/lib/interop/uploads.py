@@ -18,7 +18,7 @@ HUGE = 3 << 30
 KILLS = 10
 # What the requests have beside the file: OPTIONS, POST, HEAD and a PATCH for each 16 MiB.
 HEADS = 16 * 1024
-# The moments of a kill: when haul has started, when the upload is there, at a byte, at the last one.
+# When a run is killed: after its start, when the upload is made, at a byte, at the last one.
 MOMENTS = {"start": 1, "created": 2, "byte": 6, "last": 2}
 
 
@@ -30,7 +30,6 @@ class Server:
     path: str
     fields: dict  # of a request for the offset
     stored: collections.abc.Callable  # (name, address of the upload) to an address to read it back
-    smallest: int = 0  # bytes of a file that resumes
     names_file: bool = False  # the address of the file is known; otherwise the server makes it
     streams: bool = False  # does not keep a request in memory
     # An upload that is whole, but without an answer that says so, is sent once more.
@@ -101,7 +100,11 @@ def _ended(problems, server, file, outcome, reused, before, name=None):
     sent = server.wire.sent - before
     if not length - reused <= sent <= length - reused + HEADS:
         problems.add(f"{sent} bytes went to the server, which needed {length - reused}", outcome)
-    if server.digest(name or file.name) != harness.sha256_of(file):
+    _compare(problems, server, file, name or file.name, outcome)
+
+
+def _compare(problems, server, file, name, outcome=None):
+    if server.digest(name) != harness.sha256_of(file):
         problems.add("the server has another file", outcome)
 
 
@@ -149,8 +152,8 @@ class Counts:
     def __str__(self):
         moments = ", ".join(f"{count} at {moment}" for moment, count in self.moments.items())
         return (f"{self.kills} kills ({moments}) of {self.uploads} uploads; resumed in the middle "
-                f"{self.resumed}, found whole {self.whole}, of these sent again {self.resent}; killed "
-                f"between the end and its report {self.untold}")
+                f"{self.resumed}, found whole {self.whole}, of these sent again {self.resent}; "
+                f"killed between the end and its report {self.untold}")
 
 
 class Killer:
@@ -173,6 +176,8 @@ class Killer:
                 was_killed = was_killed and self._kill()
             if was_killed:
                 self._finish()
+            else:
+                _compare(self._problems, self._server, self._file, self._name)
             counts.uploads += 1
         return counts
 
@@ -234,7 +239,8 @@ class Killer:
         return self._offset == self._length and self._server.repeats_unanswered
 
     def _finish(self):
-        wire, known, before = self._server.wire, len(self._server.wire.locations), self._server.wire.sent
+        wire = self._server.wire
+        known, before = len(wire.locations), wire.sent
         self.counts.resumed += 0 < self._offset < self._length
         self.counts.whole += self._offset == self._length
         outcome = self._checks.haul.put(self._file, self._server.address(self._name))
