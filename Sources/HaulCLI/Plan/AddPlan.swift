@@ -74,6 +74,9 @@ extension PutCommand {
     guard command.arguments.last?.hasPrefix(PutPlan.s3Prefix) != true else {
       throw UsageError("s3:// is not yet supported here; use 'haul put'")
     }
+    guard !command.arguments.dropLast().contains(PutPlan.inputName) else {
+      throw UsageError("-: the daemon has no standard input; save it to a file, or use 'haul put'")
+    }
     do {
       self = try PutCommand.parse([])
     } catch {
