@@ -61,10 +61,10 @@ DocumentRoot {root}
 ALL = {"nginx-dav": nginx, "apache-dav": apache}
 
 
-def _put(checks, *arguments):
+def _put(checks, *arguments, standard_input=subprocess.DEVNULL):
     command = [checks.haul.binary, "put", "--json", "--progress", "none", *arguments]
     return harness.start(command, cwd=checks.haul.work, env=checks.haul.environment, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                         stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _status(problems, process, expected):
@@ -92,6 +92,10 @@ def cases(checks, server):
         _status(problems, _put(checks, "tree", "large", f"{dav}/new/deep/"), 0)
         _same(problems, work / "tree", root / "new/deep/tree")
         _same(problems, work / "large", root / "new/deep/large")
+    with checks.case("standard input of 100 MiB") as problems:
+        with subprocess.Popen(["cat", work / "large"], stdout=subprocess.PIPE) as pipe:
+            _status(problems, _put(checks, "-", f"{dav}/input", standard_input=pipe.stdout), 0)
+        _same(problems, work / "large", root / "input")
     with checks.case("a file that is there") as problems:
         events = _status(problems, _put(checks, "--if-exists", "fail", "tree/one",
                                         f"{dav}/new/deep/large"), 1)
