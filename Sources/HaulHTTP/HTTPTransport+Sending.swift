@@ -49,7 +49,7 @@ extension HTTPTransport {
     if request.allowInsecure { message.tlsConfiguration = clients.tls.unchecked }
     if let body = request.body {
       message.body = .stream(
-        SendBuffers(base: body), length: .known(request.length))
+        SendBuffers(base: body), length: request.length.map { .known($0) } ?? .unknown)
     }
     return message
   }

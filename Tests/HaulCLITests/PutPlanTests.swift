@@ -79,6 +79,39 @@ import Testing
     #expect(refusal(["put"] + arguments) != nil)
   }
 
+  @Test(
+    "- is standard input, alone and with the whole address",
+    arguments: [
+      ("https://h/x", UploadRequest.Method.resumable, "https://h/x"),
+      ("tus+https://h/x/", .tus, "https://h/x/"), ("dav+https://h/x", .webDAV, "https://h/x"),
+    ])
+  func input(address: String, method: UploadRequest.Method, url: String) throws {
+    let plan = try plan("-", address)
+    let request = try #require(plan.requests.first)
+    #expect((request.stream, request.source, request.method) == (0, "", method))
+    #expect(request.url.absoluteString == url)
+    #expect(plan.output.sendsInput)
+  }
+
+  @Test("a file may have the name of standard input")
+  func fileNamedInput() throws {
+    let plan = try plan("./-", "https://h/x")
+    #expect((plan.requests.first?.source, plan.requests.first?.stream) == ("./-", nil))
+    #expect(!plan.output.sendsInput)
+  }
+
+  @Test(
+    "standard input is refused where it cannot be sent",
+    arguments: [
+      ["put", "-", "https://h/x/"], ["put", "-", "s3://b/d/"], ["put", "-", "s3://b"],
+      ["put", "-", "f", "https://h/x/"], ["put", "f", "-", "https://h/x/"],
+      ["put", "-", "-", "tus+https://h/x/"], ["put", "--form", "a=@-", "https://h/x"],
+      ["add", "--put", "-", "https://h/x"], ["add", "--put", "f", "-", "https://h/x/"],
+    ])
+  func inputRefused(arguments: [String]) {
+    #expect(refusal(arguments) != nil)
+  }
+
   private func tree(
     _ arguments: String..., entries: [UploadTree.Entry]
   ) throws -> [UploadRequest] {
@@ -149,7 +182,7 @@ import Testing
     "contradictions and missing parts are refused",
     arguments: [
       [], ["f"], ["https://h/x"], ["a", "b", "https://h/x"], ["d/f", "e/f", "https://h/x/"],
-      ["f", "h.example/x"], ["-", "https://h/x"], ["", "https://h/x"],
+      ["f", "h.example/x"], ["", "https://h/x"],
       ["f", "https://h/x", "--method", "patch"], ["f", "https://h/x", "--if-exists", "skip"],
       ["f", "https://h/x", "--if-match", "W/\"a\""], ["f", "https://h/x", "--if-match", "a"],
       ["f", "https://h/x", "--method", "post", "--if-exists", "fail"],

@@ -53,10 +53,11 @@ class Haul:
         return [self.binary, verb, "--json", "--progress", "none", *arguments]
 
     @contextlib.contextmanager
-    def running(self, *arguments, environment=None, verb="get"):
+    def running(self, *arguments, environment=None, verb="get", standard_input=None):
         process = harness.start(
             self.command(*arguments, verb=verb), cwd=self.work, text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env={**self.environment, **(environment or {})})
+            stderr=subprocess.PIPE, stdin=standard_input or subprocess.DEVNULL,
+            env={**self.environment, **(environment or {})})
         try:
             yield process
         finally:
@@ -68,8 +69,9 @@ class Haul:
         with self.running(*arguments, environment=environment) as process:
             return self.outcome(process, arguments)
 
-    def put(self, *arguments, environment=None):
-        with self.running(*arguments, environment=environment, verb="put") as process:
+    def put(self, *arguments, environment=None, standard_input=None):
+        with self.running(*arguments, environment=environment, verb="put",
+                          standard_input=standard_input) as process:
             return self.outcome(process, arguments, verb="put")
 
     def outcome(self, process, arguments, already_read="", verb="get"):

@@ -131,6 +131,7 @@ def cases(checks, store, directory, huge=False):
     for size in SIZES:
         harness.random_file(files / f"{size}.bin", size, seed=size)
         _whole(checks, store, files / f"{size}.bin", f"whole/{size}.bin")
+        _input(checks, store, files / f"{size}.bin", f"input/{size}.bin")
     if huge and store.streams:
         samples.sparse_file(files / "huge.bin", uploads.HUGE)
         _whole(checks, store, files / "huge.bin", "whole/huge.bin")
@@ -146,8 +147,8 @@ def cases(checks, store, directory, huge=False):
             problems.add(f"unfinished: {left}")
 
 
-def _put(checks, store, *arguments, environment=None):
-    return checks.haul.put(*store.options, *arguments,
+def _put(checks, store, *arguments, environment=None, standard_input=None):
+    return checks.haul.put(*store.options, *arguments, standard_input=standard_input,
                            environment={**store.variables, **(environment or {})})
 
 
@@ -166,6 +167,15 @@ def _whole(checks, store, file, key):
                 problems.add(f"{end['bytes']} bytes, {end['fetched']} sent", outcome)
         if key not in store.ask("keys"):
             problems.add("no object has the key", outcome)
+        _equal(problems, store, file, key, outcome)
+
+
+def _input(checks, store, file, key):
+    with checks.case(f"put - {key}") as problems:
+        checks.haul.fresh()
+        with subprocess.Popen(["cat", file], stdout=subprocess.PIPE) as pipe:
+            outcome = _put(checks, store, "-", f"s3://{BUCKET}/{key}", standard_input=pipe.stdout)
+        problems.of(outcome, status=0)
         _equal(problems, store, file, key, outcome)
 
 

@@ -74,10 +74,10 @@ LENGTHS = {"null": 0, "one": 1, "less": 5 * MIB - 1, "a b/big?.bin": 5 * MIB, "m
            "a b/ü/é#%25": 9}
 
 
-def _put(checks, *arguments):
+def _put(checks, *arguments, standard_input=subprocess.DEVNULL):
     command = [checks.haul.binary, "put", "--json", "--progress", "none", *arguments]
     return harness.start(command, cwd=checks.haul.work, env=checks.haul.environment, text=True,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                         stdin=standard_input, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def _status(problems, process, expected):
@@ -109,6 +109,10 @@ def cases(checks, server):
         for number, name in enumerate([*(f"tree/{name}" for name in LENGTHS), "large"]):
             _status(problems, _put(checks, "--retries", 0, name, f"{base}/new/deep/{number}"), 0)
             _same(problems, work / name, root / f"new/deep/{number}")
+    with checks.case("standard input of 100 MiB") as problems:
+        with subprocess.Popen(["cat", work / "large"], stdout=subprocess.PIPE) as pipe:
+            _status(problems, _put(checks, "-", f"{dav}/input", standard_input=pipe.stdout), 0)
+        _same(problems, work / "large", root / "input")
     with checks.case("a file that is there") as problems:
         events = _status(problems, _put(checks, "--if-exists", "fail", "tree/one",
                                         f"{dav}/new/deep/large"), 1)

@@ -16,7 +16,8 @@ struct PutCommand: ParsableCommand {
       's3://bucket/key' is an object of an S3 store; a file of more than 16 MiB is sent in parts, \
       and the same command continues with those that are missing. \
       'dav+' uploads by WebDAV: missing directories are made, and a file gets its name once the \
-      server has it whole.
+      server has it whole. '-' is standard input, alone and with the whole address: it is read \
+      only once, so an upload that ends in its middle does not continue in another run.
 
       Examples:
         haul put report.pdf https://example.org/files/report.pdf
@@ -26,6 +27,7 @@ struct PutCommand: ParsableCommand {
         haul put movie.mkv tus+https://example.org/uploads/
         haul put movie.mkv s3://bucket/movies/
         haul put movie.mkv dav+https://example.org/dav/films/
+        tar cf - photos | haul put - s3://bucket/photos.tar
         haul put --method post -H 'Content-Type: text/csv' data.csv https://example.org/import
         haul put --field album=sea --form photo=@a.jpg https://example.org/photo-form
 
@@ -34,7 +36,8 @@ struct PutCommand: ParsableCommand {
 
   @Argument(
     help: ArgumentHelp(
-      "The files and directories, then the address to upload to.", valueName: "FILE... URL"),
+      "The files and directories, or - for standard input; then the address to upload to.",
+      valueName: "FILE... URL"),
     completion: .file())
   var arguments: [String] = []
 

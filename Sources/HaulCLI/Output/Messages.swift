@@ -110,6 +110,10 @@ enum Messages {
     return "haul: \(cause.text); \(files) not complete; run the same command again \(remedy)"
   }
 
+  static func interruptedInput(_ cause: Interruption) -> String {
+    "haul: \(cause.text); standard input was not uploaded, and what was read of it is gone"
+  }
+
   static func interruptedStream(_ cause: Interruption) -> String {
     "haul: \(cause.text); only a part of the file was written"
   }

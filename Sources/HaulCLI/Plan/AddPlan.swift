@@ -80,6 +80,9 @@ extension PutCommand {
     guard command.destination.output == nil, command.content.inputFiles.isEmpty,
       command.content.checksums.isEmpty
     else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
+    guard !command.arguments.dropLast().contains(PutPlan.inputName) else {
+      throw UsageError("-: the daemon has no standard input; save it to a file, or use 'haul put'")
+    }
     do {
       self = try PutCommand.parse([])
     } catch {

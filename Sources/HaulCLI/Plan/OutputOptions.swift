@@ -22,6 +22,8 @@ package struct OutputOptions: Hashable, Sendable {
   package var discards = false
   /// Whether the same command continues what an interrupt left.
   package var resumes = true
+  /// Whether standard input is uploaded, which no other command can continue.
+  package var sendsInput = false
 
   package init() {}
 }

@@ -29,6 +29,10 @@ extension PutPlan {
       guard value.hasPrefix("@"), value.count > 1, !value.utf8.contains(0) else {
         throw UsageError("--form name=@FILE names a file; for a text, use --field name=value")
       }
+      guard value.dropFirst() != inputName else {
+        throw UsageError(
+          "--form: a form needs the length of its files; save standard input to a file first")
+      }
       parts.append(FormPart(name, .file(String(value.dropFirst()))))
     }
     var upload = UploadRequest(form: parts, to: common.url)

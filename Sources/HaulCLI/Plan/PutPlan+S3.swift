@@ -19,6 +19,7 @@ extension PutPlan {
         "several files need an address that ends with '/': there each keeps its name")
     }
     try checkS3Use(of: command)
+    let sendsInput = try isInput(files, needsName: isCollection)
     let settings = try S3Settings(command.s3, sources)
     var requests: [UploadRequest] = []
     for file in files {
@@ -30,7 +31,10 @@ extension PutPlan {
       } catch {
         throw UsageError("\(address): \(error.message)")
       }
-      var upload = UploadRequest(file, to: object, credentials: settings.credentials)
+      var upload =
+        sendsInput
+        ? UploadRequest(to: object, credentials: settings.credentials)
+        : UploadRequest(file, to: object, credentials: settings.credentials)
       let common = try common(command, object.url, sources)
       guard common.fields["Authorization"] == nil else {
         throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
@@ -42,11 +46,13 @@ extension PutPlan {
     guard Set(requests.map(\.url)).count == requests.count else {
       throw UsageError("two files have the same name; upload them to different addresses")
     }
+    var output = command.output.values
+    output.sendsInput = sendsInput
     return PutPlan(
       requests: requests,
       managerOptions: try ManagerOptions(
         command.limits, connections: 4, command.network.connections),
-      output: command.output.values)
+      output: output)
   }
 
   private static func name(of file: String) throws(UsageError) -> String {

@@ -37,14 +37,17 @@ extension PutPlan {
     }
     try Self.checkUse(of: command, method, hasScheme: scheme != nil)
     let common = try Self.common(command, url, sources)
-    requests = []
-    for source in try UploadSources(files, sources).all(by: method, in: url) {
+    let sendsInput = try Self.isInput(files, needsName: isCollection && method.namesFile)
+    requests = sendsInput ? [UploadRequest(to: common.url)] : []
+    for source in sendsInput ? [] : try UploadSources(files, sources).all(by: method, in: url) {
       var upload = UploadRequest(source.path, to: common.url)
       if isCollection, method.namesFile { upload.url = try source.address(in: url) }
-      upload.method = method
-      upload.precondition = precondition
-      Self.apply(common, to: &upload)
       requests.append(upload)
+    }
+    for index in requests.indices {
+      requests[index].method = method
+      requests[index].precondition = precondition
+      Self.apply(common, to: &requests[index])
     }
     guard Set(requests.map(\.url)).count == requests.count || !method.namesFile else {
       throw UsageError("two files have the same name; upload them to different addresses")
@@ -53,7 +56,26 @@ extension PutPlan {
       command.limits, connections: 1, command.network.connections)
     output = command.output.values
     output.resumes = method == .tus
+    output.sendsInput = sendsInput
   }
+
+  /// Whether standard input is uploaded.
+  /// - Parameter needsName: whether the address is that of a collection.
+  static func isInput(
+    _ files: ArraySlice<String>, needsName: Bool
+  ) throws(UsageError) -> Bool {
+    guard files.contains(inputName) else { return false }
+    guard files.count == 1 else {
+      throw UsageError("standard input (-) is uploaded alone; write ./- for a file of that name")
+    }
+    guard !needsName else {
+      throw UsageError("standard input (-) has no name; give the whole address, with a name")
+    }
+    return true
+  }
+
+  /// How standard input is written.
+  static let inputName = "-"
 
   static func checkUse(
     of command: PutCommand, _ method: UploadRequest.Method, hasScheme: Bool
@@ -62,7 +84,6 @@ extension PutPlan {
       throw UsageError("--method is for plain HTTP: the scheme of the address says how to send")
     }
     for file in command.arguments.dropLast() {
-      guard file != "-" else { throw UsageError("standard input (-) is not yet supported") }
       guard !file.isEmpty, !file.utf8.contains(0) else {
         throw UsageError("the name of a file is empty or has a NUL")
       }

@@ -96,10 +96,14 @@ package struct ForegroundReport: Sendable {
     if !isDone {
       if let interruption {
         let text =
-          options.streams
-          ? Messages.interruptedStream(interruption)
-          : Messages.interrupted(
-            interruption, paused: summary.paused, resumes: options.resumes)
+          if options.streams {
+            Messages.interruptedStream(interruption)
+          } else if options.sendsInput {
+            Messages.interruptedInput(interruption)
+          } else {
+            Messages.interrupted(
+              interruption, paused: summary.paused, resumes: options.resumes)
+          }
         let isExpected = options.streams && interruption == .outputGone
         if !options.quiet, !isExpected { outputs.append(.message(text)) }
       } else if !options.streams {

@@ -59,7 +59,7 @@ struct ForegroundSession {
     let events = manager.events()
     let transfers: [Transfer]
     do {
-      transfers = try await manager.add(requests)
+      transfers = try await add(to: manager)
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return .failed
@@ -82,6 +82,13 @@ struct ForegroundSession {
     }
     for await _ in end {}
     return await console.end()
+  }
+
+  private func add(to manager: TransferManager) async throws(TransferError) -> [Transfer] {
+    guard output.sendsInput, let request = requests.first else {
+      return try await manager.add(requests)
+    }
+    return [try await manager.add(request, bytes: StandardInput())]
   }
 
   /// Where the addresses of unfinished uploads are stored, in the directory of the daemon; nil if

@@ -34,7 +34,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     case entityTag(String)
   }
 
-  /// The path of the file.
+  /// The path of the file; empty for an upload without a file.
   public var source: String
   /// Where to send it.
   public var url: ResourceURL
@@ -57,6 +57,8 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   public var retry = RetryPolicy()
   /// The region that signatures of an S3 store name; nil for `us-east-1`.
   package var region: String?
+  /// Of an upload without a file: which stream it sends, 0 before it has one.
+  package var stream: UInt64?
 
   /// An upload with PUT, whatever the server has at the address.
   public init(_ source: String, to url: ResourceURL) {
@@ -70,8 +72,22 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   ///   - object: what the file becomes.
   ///   - credentials: sign the requests; nil for a bucket that anyone may write to.
   public init(_ source: String, to object: S3Object, credentials: S3Credentials?) {
+    self.init(to: object, credentials: credentials)
+    (self.source, stream) = (source, nil)
+  }
+
+  /// An upload with PUT of bytes that are not in a file: `add(_:bytes:)` of the manager adds it.
+  public init(to url: ResourceURL) {
+    self.init("", to: url)
+    stream = 0
+  }
+
+  /// An upload to an S3 store of bytes that are not in a file, as `init(to:)`.
+  /// - Parameters:
+  ///   - object: what the bytes become.
+  ///   - credentials: sign the requests; nil for a bucket that anyone may write to.
+  public init(to object: S3Object, credentials: S3Credentials?) {
     self.init(
-      source,
       to: object.url.taking(
         credentials.map { .init(user: $0.accessKeyID, password: $0.secretAccessKey) }))
     (method, region) = (.s3, object.region)
@@ -93,6 +109,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
 
   /// The files that are sent.
   package var sources: [String] {
+    guard stream == nil else { return [] }
     let files = form.compactMap(\.path)
     return files.isEmpty ? [source] : files
   }
@@ -100,7 +117,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   /// The same upload, with each path changed.
   package func mappingPaths(_ change: (String) -> String) -> UploadRequest {
     var upload = self
-    upload.source = change(source)
+    if stream == nil { upload.source = change(source) }
     upload.parts = parts?.map { part in
       var part = part
       part.path = part.path.map(change)
@@ -116,8 +133,11 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   /// Whether an interrupted upload continues with the bytes that the server has.
   package var resumes: Bool { [.tus, .s3, .resumable].contains(method) }
 
-  /// Whether a later run needs what this one stored: to continue, or to tidy up on the server.
-  package var keepsRecord: Bool { resumes || method == .webDAV && !isDirectory }
+  /// Whether a later run needs what this one stored: to continue, or to tidy up on the server. A
+  /// stream never continues; what it leaves on a tus server, that server deletes some day.
+  package var keepsRecord: Bool {
+    stream == nil ? resumes || method == .webDAV && !isDirectory : [.s3, .webDAV].contains(method)
+  }
 
   /// As `keepsRecord`, for a file of this length in bytes.
   package func keepsRecord(of length: Int64) -> Bool {

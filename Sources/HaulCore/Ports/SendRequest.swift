@@ -12,15 +12,17 @@ public struct SendRequest: Sendable {
   public var headers: HeaderFields
   /// The body; nil for none.
   public var body: Body?
-  /// The length of the body in bytes; 0 if there is none.
-  public var length: Int64
+  /// The length of the body in bytes, 0 if there is none; nil if it is not known. Then the transport
+  /// sends the body in chunks (RFC 9112, section 7.1), and never ends a body that fails as if it
+  /// were whole.
+  public var length: Int64?
   /// Whether the server's certificate is not checked.
   public var allowInsecure: Bool
 
   /// A request. Managers create them, and tests of a transport.
   public init(
     _ method: String, _ url: ResourceURL, headers: HeaderFields = HeaderFields(),
-    body: Body? = nil, length: Int64 = 0, allowInsecure: Bool = false
+    body: Body? = nil, length: Int64? = 0, allowInsecure: Bool = false
   ) {
     self.method = method
     self.url = url
@@ -31,7 +33,8 @@ public struct SendRequest: Sendable {
   }
 
   /// All fields that a transport must send: the caller's, and `Authorization` of the address. The
-  /// transport adds `Host`, `Content-Length`, and `User-Agent` if there is none.
+  /// transport adds `Host`, `User-Agent` if there is none, and `Content-Length` or
+  /// `Transfer-Encoding`.
   public var headersToSend: HeaderFields {
     FetchRequest(url: url, headers: headers).headersToSend
   }

@@ -15,6 +15,9 @@ package struct DAVMachine: UploadMachine {
   private let request: UploadRequest
   private let source: SourceIdentity
   private let addresses: DAVAddresses
+  /// Of the source, in bytes; nil for a stream until its end was sent.
+  private var length: Int64?
+  private let isStream: Bool
   private var state = State.waiting
   /// The temporary name, once it is chosen; and whether it is on disk.
   private var part: ResourceURL?
@@ -36,11 +39,15 @@ package struct DAVMachine: UploadMachine {
   private var mayHaveArrived = false
   package var attempts: UploadAttempts
 
+  /// - Parameter isStream: whether the source is a stream of unknown length.
   package init(
-    _ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant
+    _ request: UploadRequest, source: SourceIdentity, isStream: Bool = false, isAttended: Bool,
+    now: Instant
   ) {
     self.request = request
     self.source = source
+    self.isStream = isStream
+    length = isStream ? nil : source.size
     addresses = DAVAddresses(request.url)
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
@@ -49,6 +56,9 @@ package struct DAVMachine: UploadMachine {
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     switch (state, event) {
+    case (_, .read(let extent)):
+      length = extent.length
+      return []
     case (.waiting, .start(let stored, _)): return start(stored, using: &rng)
     case (.storing, .stored(nil)): return send()
     case (.storing, .stored(let error?)): return finish(.failed(error))
@@ -74,22 +84,20 @@ package struct DAVMachine: UploadMachine {
   }
 
   private static func message(
-    _ method: String, _ url: ResourceURL, _ request: UploadRequest, _ own: [(String, String)] = [],
-    range: ByteRange? = nil
+    _ method: String, _ url: ResourceURL, _ request: UploadRequest, _ own: [(String, String)] = []
   ) -> UploadMessage {
     var fields = request.fields
     // It is the type of the file.
     if method != "PUT" { fields.remove("Content-Type") }
     for (name, value) in own { fields.append(name, value) }
-    return UploadMessage(method, url, fields: fields, range: range)
+    return UploadMessage(method, url, fields: fields)
   }
 
   private mutating func send(
-    _ state: State, _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [],
-    range: ByteRange? = nil
+    _ state: State, _ method: String, _ url: ResourceURL, _ own: [(String, String)] = []
   ) -> [UploadCommand] {
     self.state = state
-    return [.send(Self.message(method, url, request, own, range: range))]
+    return [.send(Self.message(method, url, request, own))]
   }
 
   // MARK: The way of a file
@@ -138,8 +146,11 @@ package struct DAVMachine: UploadMachine {
 
   private mutating func send() -> [UploadCommand] {
     guard let part else { return [] }
-    (isPartStored, mayHavePart) = (true, true)
-    return send(.sending, "PUT", part, range: 0..<source.size)
+    (isPartStored, mayHavePart, state) = (true, true, .sending)
+    var message = Self.message("PUT", part, request)
+    message.sendsStream = isStream
+    if let length, !isStream { message.range = 0..<length }
+    return [.send(message)]
   }
 
   private mutating func check() -> [UploadCommand] {
@@ -220,7 +231,8 @@ package struct DAVMachine: UploadMachine {
     _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch judge.verdict(on: head, to: request, isFullySent: sent >= source.size) {
+    let isFullySent = length.map { sent >= $0 } ?? false
+    switch judge.verdict(on: head, to: request, isFullySent: isFullySent) {
     case .accepted:
       hasWholePart = true
       return check()
@@ -265,7 +277,7 @@ package struct DAVMachine: UploadMachine {
     _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    if head.headers.single("Content-Length").flatMap({ Int64($0) }) == source.size {
+    if let length, head.headers.single("Content-Length").flatMap({ Int64($0) }) == length {
       return [.deleteRecord] + finish(.completed)
     }
     guard request.precondition == .none else { return end(conflict(head)) }
@@ -296,7 +308,7 @@ package struct DAVMachine: UploadMachine {
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch attempts.failed(error, at: now, using: &rng) {
+    switch attempts.failed(error, sendsAgain: !hasWholePart, at: now, using: &rng) {
     case .failure(let error): return end(error)
     case .success(let retry):
       (state, refusal) = (.waiting, nil)

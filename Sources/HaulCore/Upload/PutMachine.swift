@@ -6,8 +6,9 @@ package struct PutMachine: UploadMachine {
   private enum State: Sendable { case waiting, asking, sending, checking, done }
 
   private let request: UploadRequest
-  /// In bytes.
-  private let length: Int64
+  /// In bytes; nil for a stream until its end was sent.
+  private var length: Int64?
+  private let isStream: Bool
   private let form: FormBody?
   private var state = State.waiting
   private var url: ResourceURL
@@ -17,15 +18,16 @@ package struct PutMachine: UploadMachine {
   package var attempts: UploadAttempts
 
   /// - Parameters:
-  ///   - length: of the file, in bytes.
+  ///   - length: of the file, in bytes; nil for a stream.
   ///   - form: is sent instead of the file.
   ///   - hasRun: whether an earlier run may have sent it.
   package init(
-    _ request: UploadRequest, length: Int64, form: FormBody? = nil, hasRun: Bool,
+    _ request: UploadRequest, length: Int64?, form: FormBody? = nil, hasRun: Bool,
     isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.length = form?.length ?? length
+    isStream = length == nil
     self.form = form
     mayHaveArrived = hasRun
     url = request.url
@@ -37,6 +39,9 @@ package struct PutMachine: UploadMachine {
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     switch (state, event) {
+    case (_, .read(let extent)):
+      length = extent.length
+      return []
     case (.waiting, .start): return begin()
     case (.asking, .answered(let answer)):
       attempts.noteAnswer()
@@ -44,7 +49,8 @@ package struct PutMachine: UploadMachine {
     case (.sending, .answered(let answer)):
       attempts.noteAnswer()
       return judge(
-        answer.head, isFullySent: answer.sent >= length, answer.wallSeconds, at: now, using: &rng)
+        answer.head, isFullySent: isFullySent(answer.sent), answer.wallSeconds, at: now,
+        using: &rng)
     case (.asking, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
     case (.sending, .failed(let error, let sent, _)):
       return lost(error, sent: sent, at: now, using: &rng)
@@ -53,6 +59,8 @@ package struct PutMachine: UploadMachine {
     default: return []
     }
   }
+
+  private func isFullySent(_ sent: Int64) -> Bool { length.map { sent >= $0 } ?? false }
 
   private mutating func begin() -> [UploadCommand] {
     guard request.precondition == .absent else { return send(to: request.url) }
@@ -68,8 +76,9 @@ package struct PutMachine: UploadMachine {
     case .absent: fields.append("If-None-Match", "*")
     case .entityTag(let tag): fields.append("If-Match", tag)
     }
-    var message = UploadMessage(
-      request.method.rawValue, url, fields: fields, range: form == nil ? 0..<length : nil)
+    var message = UploadMessage(request.method.rawValue, url, fields: fields)
+    message.sendsStream = isStream
+    if let length, !isStream, form == nil { message.range = 0..<length }
     if let form {
       message.pieces = form.pieces
       message.fields.remove("Content-Type")
@@ -122,6 +131,11 @@ package struct PutMachine: UploadMachine {
         return finish(
           .failed(TransferError(.tooManyRedirects, "more than \(Self.maximumRedirects) redirects")))
       }
+      guard !attempts.isSpent else {
+        let moved = judge.error(
+          .redirectRefused, head, "a part of the source was sent; upload to \(target.redacted)")
+        return finish(.failed(moved))
+      }
       return send(to: target)
     case .failure(let error) where error.code == .nameConflict:
       return finish(.failed(conflict(status: head.status)))
@@ -137,7 +151,7 @@ package struct PutMachine: UploadMachine {
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
-    if hadConnection, sent >= length { mayHaveArrived = true }
+    if hadConnection, isFullySent(sent) { mayHaveArrived = true }
     guard !hadConnection || request.isIdempotent || !error.isRetryable else {
       let reason = error.message.prefix { $0 != ";" }
       return finish(

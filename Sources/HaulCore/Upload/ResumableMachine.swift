@@ -5,11 +5,13 @@
 /// The upload is created empty, and its address is stored before the first byte goes out.
 package struct ResumableMachine: UploadMachine {
   private enum State: Sendable {
-    case waiting, discovering, creating, storing, asking, appending, checking, done
+    case waiting, discovering, creating, storing, asking, reading, appending, checking, done
   }
 
   private let request: UploadRequest
   private let source: SourceIdentity
+  /// What of the source can be sent.
+  private var extent: UploadExtent
   private let hasRun: Bool
   private let isAttended: Bool
   private var state = State.waiting
@@ -38,12 +40,16 @@ package struct ResumableMachine: UploadMachine {
   /// Smaller files, in bytes, are sent with plain PUT, without asking.
   package static let smallest: Int64 = 8 << 20
 
-  /// - Parameter hasRun: whether an earlier run may have sent the file.
+  /// - Parameters:
+  ///   - extent: what of the source can be sent; nil for all of a file.
+  ///   - hasRun: whether an earlier run may have sent the file.
   package init(
-    _ request: UploadRequest, source: SourceIdentity, hasRun: Bool, isAttended: Bool, now: Instant
+    _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil, hasRun: Bool,
+    isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.source = source
+    self.extent = extent ?? UploadExtent(end: source.size)
     self.hasRun = hasRun
     self.isAttended = isAttended
     url = request.url
@@ -55,6 +61,7 @@ package struct ResumableMachine: UploadMachine {
   ) -> [UploadCommand] {
     if plain != nil {
       plain?.attempts.hostHealth = attempts.hostHealth
+      plain?.attempts.isSpent = attempts.isSpent
       return plain?.handle(event, at: now, using: &rng) ?? []
     }
     switch (state, event) {
@@ -62,6 +69,9 @@ package struct ResumableMachine: UploadMachine {
       return start(stored) ?? fallBack(at: now, using: &rng)
     case (.storing, .stored(nil)): return append()
     case (.storing, .stored(let error?)): return finish(.failed(error))
+    case (.reading, .read(let extent)):
+      self.extent = extent
+      return append()
     case (.checking, .sourceChecked(let error)):
       return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
     case (_, .answered(let answer)):
@@ -85,7 +95,7 @@ package struct ResumableMachine: UploadMachine {
       version = spoken
     }
     if record != nil { return ask() }
-    guard source.size >= Self.smallest, request.precondition == .none else { return nil }
+    guard extent.length ?? .max >= Self.smallest, request.precondition == .none else { return nil }
     return discover()
   }
 
@@ -95,7 +105,7 @@ package struct ResumableMachine: UploadMachine {
     var request = request
     request.method = .put
     var machine = PutMachine(
-      request, length: source.size, hasRun: hasRun, isAttended: isAttended, now: now)
+      request, length: extent.length, hasRun: hasRun, isAttended: isAttended, now: now)
     defer { plain = machine }
     return machine.handle(.start(nil), at: now, using: &rng)
   }
@@ -136,19 +146,23 @@ package struct ResumableMachine: UploadMachine {
   }
 
   private mutating func create() -> [UploadCommand] {
-    send(
-      .creating, "PUT", request.url,
-      [("Upload-Complete", "?0"), ("Upload-Length", "\(source.size)")], range: 0..<0)
+    let length = extent.length.map { [("Upload-Length", "\($0)")] } ?? []
+    return send(
+      .creating, "PUT", request.url, [("Upload-Complete", "?0")] + length, range: 0..<0)
   }
 
   private mutating func ask() -> [UploadCommand] { send(.asking, "HEAD", url) }
 
   private mutating func append() -> [UploadCommand] {
     (isAccepted, offsetBefore) = (false, nil)
+    guard offset < extent.end || extent.isWhole else {
+      state = .reading
+      return [.read(UploadExtent.window)]
+    }
     let most = limit?.maximumAppend ?? .max
-    end = source.size - offset > most ? offset + most : source.size
+    end = extent.end - offset > most ? offset + most : extent.end
     let fields = [
-      ("Upload-Offset", "\(offset)"), ("Upload-Complete", end == source.size ? "?1" : "?0"),
+      ("Upload-Offset", "\(offset)"), ("Upload-Complete", end == extent.length ? "?1" : "?0"),
       ("Content-Type", "application/partial-upload"),
     ]
     return send(.appending, "PATCH", url, fields, range: offset..<end)
@@ -208,7 +222,7 @@ package struct ResumableMachine: UploadMachine {
       version = next
       return discover()
     }
-    if let most = limit.maximumSize, source.size > most {
+    if let most = limit.maximumSize, extent.end > most {
       return fail(.tooLarge, "the server takes at most \(most) bytes")
     }
     self.limit = limit
@@ -233,11 +247,11 @@ package struct ResumableMachine: UploadMachine {
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
-      (0...min(source.size, mostSent)).contains(position)
+      (0...min(extent.end, mostSent)).contains(position)
     else {
       return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
     }
-    if let length = head.headers.single("Upload-Length"), Int64(length) != source.size {
+    if let length = head.headers.single("Upload-Length"), Int64(length) != extent.length {
       return fail(.protocolViolation, "the server's upload has the length \(length)")
     }
     // A process that resumes has not asked with OPTIONS.
@@ -251,7 +265,8 @@ package struct ResumableMachine: UploadMachine {
       return [.reportAcknowledged(offset)] + append()
     }
     // Without the answer to the last request, the server may have refused the file.
-    guard position == source.size, isAccepted else {
+    guard position == extent.length, isAccepted else {
+      guard extent.start == 0 else { return fail(.connectionLost, Self.answerLost) }
       return startOver(head, judge, at: now, using: &rng)
     }
     return complete()
@@ -261,7 +276,7 @@ package struct ResumableMachine: UploadMachine {
     _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    if end == source.size, isComplete(head) == true {
+    if end == extent.length, isComplete(head) == true {
       guard offset + sent >= end else {
         return fail(
           .protocolViolation, "the server says that the upload is complete, before it was sent")
@@ -270,7 +285,7 @@ package struct ResumableMachine: UploadMachine {
     }
     guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }) else {
       // HEAD says what the server has.
-      isAccepted = offset + sent >= source.size && isComplete(head) == nil
+      isAccepted = offset + sent == extent.length && isComplete(head) == nil
       offsetBefore = offset
       return ask()
     }
@@ -280,16 +295,19 @@ package struct ResumableMachine: UploadMachine {
     guard position > offset else {
       return failed(Self.tookNothing, at: now, using: &rng)
     }
-    isAccepted = position == source.size && isComplete(head) == nil
+    isAccepted = position == extent.length && isComplete(head) == nil
     offset = position
     return [.reportAcknowledged(offset)] + (isAccepted ? ask() : append())
   }
+
+  private static let answerLost =
+    "the answer to the last byte was lost; the server may have taken the file: look there"
 
   private static let tookNothing = TransferError(
     .httpStatus, "the server took no byte", isRetryable: true)
 
   private mutating func complete() -> [UploadCommand] {
-    (offset, state) = (source.size, .checking)
+    (offset, state) = (extent.end, .checking)
     return [.reportAcknowledged(offset), .checkSource]
   }
 
@@ -298,7 +316,7 @@ package struct ResumableMachine: UploadMachine {
     _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    guard !hasStartedOver, record != nil else {
+    guard !hasStartedOver, record != nil, extent.start == 0 else {
       let error =
         (200..<300).contains(head.status)
         ? TransferError(.protocolViolation, "the server lost what it had; look there")
@@ -314,7 +332,7 @@ package struct ResumableMachine: UploadMachine {
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch attempts.failed(error, progress: (offset, source.size), at: now, using: &rng) {
+    switch attempts.failed(error, progress: (offset, extent.end), at: now, using: &rng) {
     case .failure(let error): return finish(.failed(error))
     case .success(let retry):
       (state, isAccepted, offsetBefore) = (.waiting, false, nil)

@@ -14,6 +14,12 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
     modified = status.modified
   }
 
+  /// A stream, which no file and no other stream equals.
+  /// - Parameter length: in bytes; nil if it is not known.
+  package init(stream number: UInt64, length: Int64?) {
+    (device, inode, size, modified) = (0, number, length ?? -1, 0)
+  }
+
   /// What differs in another identity of the same path, for a message; nil if nothing does.
   package func difference(from now: SourceIdentity) -> String? {
     if (now.device, now.inode) != (device, inode) { return "it was replaced by another file" }

@@ -4,11 +4,15 @@ import FoundationEssentials
 /// bytes it has, and the upload continues there: after a lost connection, a pause or a crash.
 package struct TusMachine: UploadMachine {
   private enum State: Sendable {
-    case waiting, discovering, creating, storing, asking, appending, checking, done
+    case waiting, discovering, creating, storing, asking, reading, appending, checking, done
   }
 
   private let request: UploadRequest
   private let source: SourceIdentity
+  /// What of the source can be sent.
+  private var extent: UploadExtent
+  /// Whether the server knows the length.
+  private var isLengthSent = false
   private var state = State.waiting
   /// The upload on the server; nil before it is created.
   private var record: UploadRecord?
@@ -21,11 +25,14 @@ package struct TusMachine: UploadMachine {
   private var hasStartedOver = false
   package var attempts: UploadAttempts
 
+  /// - Parameter extent: what of the source can be sent; nil for all of a file.
   package init(
-    _ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant
+    _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
+    isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.source = source
+    self.extent = extent ?? UploadExtent(end: source.size)
     url = request.url
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
@@ -39,6 +46,9 @@ package struct TusMachine: UploadMachine {
     case (.waiting, .start(let stored, _)): return start(stored)
     case (.storing, .stored(nil)): return append()
     case (.storing, .stored(let error?)): return finish(.failed(error))
+    case (.reading, .read(let extent)):
+      self.extent = extent
+      return append()
     case (.checking, .sourceChecked(let error)):
       return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
     case (_, .answered(let answer)):
@@ -96,15 +106,16 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func create() -> [UploadCommand] {
-    state = .creating
+    (state, isLengthSent) = (.creating, extent.isWhole)
     // Some servers refuse an upload without a type.
+    let name = request.source.pathParts.name
     let metadata = [
-      ("filename", request.source.pathParts.name),
+      ("filename", name.isEmpty ? "stream" : name),
       ("filetype", request.fields["Content-Type"] ?? "application/octet-stream"),
     ].map { "\($0) \(Data($1.utf8).base64EncodedString())" }.joined(separator: ",")
-    return send(
-      "POST", request.url, [("Upload-Length", "\(source.size)"), ("Upload-Metadata", metadata)],
-      range: 0..<0)
+    let length =
+      extent.length.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1")
+    return send("POST", request.url, [length, ("Upload-Metadata", metadata)], range: 0..<0)
   }
 
   private mutating func ask() -> [UploadCommand] {
@@ -113,12 +124,17 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func append() -> [UploadCommand] {
-    guard offset < source.size else { return complete() }
+    guard offset < extent.end else {
+      guard !extent.isWhole else { return complete() }
+      state = .reading
+      return [.read(UploadExtent.window)]
+    }
     state = .appending
-    let fields = [
+    var fields = [
       ("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream"),
     ]
-    return send("PATCH", url, fields, range: offset..<source.size)
+    if !isLengthSent, let length = extent.length { fields.append(("Upload-Length", "\(length)")) }
+    return send("PATCH", url, fields, range: offset..<extent.end)
   }
 
   private mutating func complete() -> [UploadCommand] {
@@ -134,7 +150,8 @@ package struct TusMachine: UploadMachine {
     switch (state, head.status) {
     case (.discovering, _) where isSuccess: return discovered(head)
     // A server without OPTIONS may still speak the protocol.
-    case (.discovering, 404), (.discovering, 405), (.discovering, 501): return create()
+    case (.discovering, 404), (.discovering, 405), (.discovering, 501):
+      return extent.isWhole ? create() : fail(.httpStatus, Self.lengthNeeded)
     case (.creating, 201): return created(head)
     case (.asking, _) where isSuccess: return found(head)
     case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 404), (.appending, 410):
@@ -161,11 +178,17 @@ package struct TusMachine: UploadMachine {
     guard extensions.contains("creation") else {
       return fail(.httpStatus, "the server's tus cannot create uploads there")
     }
-    if let most = head.headers.single("Tus-Max-Size").flatMap({ Int64($0) }), source.size > most {
+    guard extent.isWhole || extensions.contains("creation-defer-length") else {
+      return fail(.httpStatus, Self.lengthNeeded)
+    }
+    if let most = head.headers.single("Tus-Max-Size").flatMap({ Int64($0) }), extent.end > most {
       return fail(.tooLarge, "the server takes at most \(most) bytes")
     }
     return create()
   }
+
+  private static let lengthNeeded =
+    "the server's tus needs the length beforehand; save the source to a file and upload that"
 
   private static func list(_ value: String?) -> [Substring] {
     value?.split { $0 == "," || $0 == " " } ?? []
@@ -185,12 +208,18 @@ package struct TusMachine: UploadMachine {
   /// The offset that the server reports is the truth, if it is possible.
   private mutating func found(_ head: ResponseHead) -> [UploadCommand] {
     guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
-      (0...min(source.size, mostSent)).contains(position)
+      (0...min(extent.end, mostSent)).contains(position)
     else {
       return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
     }
-    if let length = head.headers.single("Upload-Length"), Int64(length) != source.size {
-      return fail(.protocolViolation, "the server's upload has the length \(length)")
+    if let length = head.headers.single("Upload-Length") {
+      guard Int64(length) == extent.length else {
+        return fail(.protocolViolation, "the server's upload has the length \(length)")
+      }
+      isLengthSent = true
+    }
+    guard position >= extent.start else {
+      return fail(.protocolViolation, "the server has lost bytes that cannot be read again")
     }
     offset = position
     return [.reportAcknowledged(offset)] + append()
@@ -205,7 +234,8 @@ package struct TusMachine: UploadMachine {
     else {
       return fail(.protocolViolation, "the server reports another number of bytes than sent")
     }
-    guard position > offset || source.size == offset else {
+    isLengthSent = isLengthSent || extent.isWhole
+    guard position > offset || extent.end == offset else {
       return failed(
         TransferError(.httpStatus, "the server took no byte", isRetryable: true), at: now,
         using: &rng)
@@ -219,7 +249,7 @@ package struct TusMachine: UploadMachine {
     _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    guard !hasStartedOver, record != nil else {
+    guard !hasStartedOver, record != nil, extent.start == 0 else {
       return failed(judge.failure(of: head, to: request), at: now, using: &rng)
     }
     (hasStartedOver, record, offset, mostSent) = (true, nil, 0, 0)
@@ -229,7 +259,7 @@ package struct TusMachine: UploadMachine {
   private mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch attempts.failed(error, progress: (offset, source.size), at: now, using: &rng) {
+    switch attempts.failed(error, progress: (offset, extent.end), at: now, using: &rng) {
     case .failure(let error): return finish(.failed(error))
     case .success(let retry):
       state = .waiting

@@ -2,6 +2,8 @@
 package struct UploadAttempts: Sendable {
   /// The health of the host; set before each failure.
   package var hostHealth = HostHealth()
+  /// Whether bytes of a stream were sent that are no longer held: they cannot be sent again.
+  package var isSpent = false
   private let isAttended: Bool
   private var retry: RetryState
   private var hasAnswered = false
@@ -19,13 +21,18 @@ package struct UploadAttempts: Sendable {
   /// A new upload begins, of which the server has nothing.
   mutating func forgetProgress() { acknowledged = 0 }
 
-  /// - Parameter progress: how many bytes of the file the server has, and the length of the file; nil
-  ///   if each attempt sends the whole file.
+  /// - Parameters:
+  ///   - progress: how many bytes of the file the server has, and the length of the file; nil if
+  ///     each attempt sends the whole file.
+  ///   - sendsAgain: whether another attempt would send bytes of the source.
   /// - Returns: the command to try again, or why the upload fails.
   mutating func failed(
     _ error: TransferError, progress: (acknowledged: Int64, length: Int64)? = nil,
-    at now: Instant, using rng: inout some RandomNumberGenerator
+    sendsAgain: Bool = true, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> Result<UploadCommand, TransferError> {
+    guard !isSpent || !sendsAgain || !error.isRetryable else {
+      return .failure(error.spent.after(attempts: retry.attempts + 1))
+    }
     var failure = RetryState.Failure(
       error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
       hasAnswered: hasAnswered, isAttended: isAttended)
@@ -39,6 +46,16 @@ package struct UploadAttempts: Sendable {
     case .retry(let delay, let attempt):
       return .success(.retry(after: delay, attempt: attempt, error))
     }
+  }
+}
+
+extension TransferError {
+  /// The same, of an upload whose source cannot be read again.
+  var spent: TransferError {
+    let reason = message.prefix { $0 != ";" }
+    return TransferError(
+      code, "\(reason); what was read of the source is gone: upload it from its beginning",
+      status: status)
   }
 }
 

@@ -21,6 +21,8 @@ package enum UploadEvent: Sendable {
   case stored(TransferError?)
   /// The file was compared with what it was; the error says what differs.
   case sourceChecked(TransferError?)
+  /// What of the stream can be sent now; or, for a body that is the stream, its length.
+  case read(UploadExtent)
 }
 
 package enum UploadCommand: Sendable, Hashable {
@@ -36,6 +38,8 @@ package enum UploadCommand: Sendable, Hashable {
   /// The server says that what it has made has the checksum of the file.
   case reportVerified(Checksum)
   case checkSource
+  /// Release what is held of the stream, and read so many bytes; fewer only at its end.
+  case read(Int)
   /// Give the slot back, and `start` again after the delay.
   case retry(after: Duration, attempt: Int, TransferError)
   case finish(UploadEnd)
@@ -85,6 +89,8 @@ package struct UploadMessage: Sendable, Hashable {
   package var signing: S3Signing?
   /// The body of a form; nil for none.
   package var pieces: [UploadPiece]?
+  /// Whether the body is the whole stream, whose length is not known.
+  package var sendsStream = false
 
   package init(
     _ method: String, _ url: ResourceURL, fields: HeaderFields, range: ByteRange? = nil
@@ -97,7 +103,8 @@ package struct UploadMessage: Sendable, Hashable {
 
   /// Whether the server may need minutes to answer: it checks, copies or joins what it was sent.
   package var takesLong: Bool {
-    range.map { !$0.isEmpty } ?? false || pieces != nil || body != nil || method == "MOVE"
+    range.map { !$0.isEmpty } ?? false || pieces != nil || body != nil || sendsStream
+      || method == "MOVE"
   }
 }
 

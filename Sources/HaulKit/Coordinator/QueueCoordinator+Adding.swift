@@ -303,7 +303,7 @@ extension TransferRequest {
   }
 
   /// The path of the file: of a download, where a number may be added if the name is taken, or of
-  /// an upload's source.
+  /// an upload's source, if that is a file.
   fileprivate var target: String? {
     switch work {
     case .download(let download):
@@ -312,7 +312,7 @@ extension TransferRequest {
       case .file(let path): path
       case .directory(let path): path.filePath(FileName(download.url).text)
       }
-    case .upload(let upload): upload.source
+    case .upload(let upload): upload.stream == nil ? upload.source : nil
     case .step: nil
     }
   }

@@ -6,7 +6,7 @@ public import HaulCore
 /// allowed; releasing the sequence before its end cancels the transfer.
 public struct TransferBytes: AsyncSequence, Sendable {
   /// Consecutive bytes, as the network delivered them.
-  public struct Chunk: Sendable {
+  public struct Chunk: ByteChunk {
     let slice: ChunkSlice
 
     /// The number of bytes.
@@ -17,6 +17,13 @@ public struct TransferBytes: AsyncSequence, Sendable {
       _ body: (UnsafeRawBufferPointer) throws -> Result
     ) rethrows -> Result {
       try slice.withBytes(body)
+    }
+
+    /// As `withUnsafeBytes`.
+    public func withBytes<Result>(
+      _ body: (UnsafeRawBufferPointer) throws -> Result
+    ) rethrows -> Result {
+      try withUnsafeBytes(body)
     }
 
     /// A copy of the bytes.

@@ -27,6 +27,8 @@ package final class Engine: Sendable {
   let uploadDirectory: String?
   /// Unfinished uploads that are not stored.
   let uploadRecords = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
+  /// The bytes of uploads without a file, until they are read.
+  let uploadStreams = NIOLockedValueBox<[UInt64: UploadStream]>([:])
   /// The most bytes of a stream that are buffered for its reader.
   let streamWindow: Int64
   let httpVersion: TransferManager.Configuration.HTTPVersion

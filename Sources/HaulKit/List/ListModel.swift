@@ -95,7 +95,11 @@ extension TransferList.Row {
       if case .file(let path) = download.destination { apply(path: path) }
     case .upload(let upload):
       address = upload.url.redacted
-      apply(path: upload.source)
+      if upload.stream == nil {
+        apply(path: upload.source)
+      } else {
+        name = FileName(upload.url).text
+      }
     case .step(let step):
       switch step.action {
       case .named(let text, _): name = text

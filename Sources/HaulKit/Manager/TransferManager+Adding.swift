@@ -1,4 +1,5 @@
 public import HaulCore
+import NIOConcurrencyHelpers
 
 extension TransferManager {
   /// Adds transfers at the end of the list, in order: all of them or none. They are stored when
@@ -37,6 +38,39 @@ extension TransferManager {
     _ request: TransferRequest, ifKnown: TransferRequest.IfKnown = .keep
   ) async throws(TransferError) -> Transfer {
     try await add([request], ifKnown: ifKnown)[0]
+  }
+
+  /// Adds an upload of bytes that are not in a file: of a pipe, of a program that makes them, or of
+  /// a download (`bytes(of:)`). They are read once, and only as fast as they are sent.
+  ///
+  /// Up to 8 MiB are held in memory, so that they can be sent again. An upload of more with PUT,
+  /// POST or WebDAV fails if its connection is lost after that. With tus, resumable uploads and S3
+  /// it continues with what is held. No upload continues after a pause, or in another process.
+  /// - Parameters:
+  ///   - request: an `UploadRequest` that was made without a file, as `UploadRequest(to:)`. An
+  ///     `identifier` that is in the list is refused.
+  ///   - bytes: chunks such as `[UInt8]` or `Data`, in order. If they end with an error, the upload
+  ///     fails; what the server has of it is deleted, where the protocol can do that.
+  /// - Throws: `source-unreadable` for another request; as `add(_:ifKnown:key:)`.
+  @discardableResult
+  public func add<Bytes: AsyncSequence & Sendable>(
+    _ request: TransferRequest, bytes: Bytes
+  ) async throws(TransferError) -> Transfer where Bytes.Element: ByteChunk {
+    guard case .upload(var upload) = request.work, upload.stream != nil else {
+      throw TransferError(.sourceUnreadable, "bytes are for an upload that was made without a file")
+    }
+    let streams = coordinator.engine.uploadStreams
+    let number = UInt64.random(in: 1...UInt64.max)
+    upload.stream = number
+    var request = request
+    request.work = .upload(upload)
+    streams.withLockedValue { $0[number] = UploadStream(bytes) }
+    do throws(TransferError) {
+      return try await add([request], ifKnown: .refuse)[0]
+    } catch {
+      streams.withLockedValue { $0[number] = nil }
+      throw error
+    }
   }
 
   /// Adds downloads with default priority, in no group.

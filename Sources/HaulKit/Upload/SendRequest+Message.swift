@@ -3,16 +3,17 @@ import HaulCore
 extension SendRequest {
   /// The request for a message of an upload, signed if it must be.
   /// - Parameters:
-  ///   - body: the bytes of the file that it sends; nil for none.
+  ///   - body: the bytes of the source that it sends; nil for none.
+  ///   - length: of that body, in bytes; nil if it is not known.
   ///   - wallSeconds: seconds since 1970, for the signature.
   init(
-    _ message: UploadMessage, body: UploadBody?, allowInsecure: Bool, at wallSeconds: Double
+    _ message: UploadMessage, body: Body?, length: Int64?, allowInsecure: Bool,
+    at wallSeconds: Double
   ) {
-    let length = body?.length ?? Int64(message.body?.count ?? 0)
-    let content: Body? = body ?? message.body.map { Bytes($0) }
     self.init(
-      message.method, message.url, headers: message.fields, body: content, length: length,
-      allowInsecure: allowInsecure)
+      message.method, message.url, headers: message.fields,
+      body: body ?? message.body.map { Bytes($0) },
+      length: body == nil ? Int64(message.body?.count ?? 0) : length, allowInsecure: allowInsecure)
     guard let signing = message.signing else { return }
     // The user information of the address is the access key.
     url = message.url.taking(nil)

@@ -1,5 +1,4 @@
 import HaulCore
-import HaulFiles
 
 /// Bytes of files and of the form around them, read as fast as the connection takes them and the
 /// rate limits allow.
@@ -7,7 +6,7 @@ struct UploadBody: AsyncSequence, Sendable {
   typealias Element = any ByteChunk
   typealias Failure = any Error
 
-  let sources: [UploadSource]
+  let input: UploadInput
   let pieces: [UploadPiece]
   /// The number of the part.
   let part: Int
@@ -15,7 +14,7 @@ struct UploadBody: AsyncSequence, Sendable {
   let progress: UploadProgress
 
   /// Memory of one upload: this much is read, and about as much waits in the connection.
-  private static let chunkSize = 256 << 10
+  static let chunkSize = 256 << 10
 
   struct AsyncIterator: AsyncIteratorProtocol {
     let body: UploadBody
@@ -32,7 +31,8 @@ struct UploadBody: AsyncSequence, Sendable {
       guard piece < body.pieces.count else { return nil }
       let rest = body.pieces[piece].length - offset
       body.progress.beginRead(body.part)
-      let count = try await body.takeRate(upTo: Int(Swift.min(rest, Int64(UploadBody.chunkSize))))
+      let most = Int(Swift.min(rest, Int64(UploadBody.chunkSize)))
+      let count = try await body.context.takeRate(upTo: most)
       let bytes = try await body.read(count, of: body.pieces[piece], at: offset)
       offset += Int64(count)
       body.progress.take(count, of: body.part)
@@ -49,21 +49,21 @@ struct UploadBody: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-  /// How many bytes the rate limits allow, at least one; returns when they may be sent.
-  private func takeRate(upTo count: Int) async throws -> Int {
-    let count = try await context.take(upTo: count)
-    return try await context.engine.take(upTo: count, for: context.id)
-  }
-
   private func read(
     _ count: Int, of piece: UploadPiece, at offset: Int64
   ) async throws(TransferError) -> [UInt8] {
     switch piece {
     case .bytes(let bytes): Array(bytes[Int(offset)..<(Int(offset) + count)])
     case .file(let number, let range):
-      try await context.engine.io.run { [source = sources[number]] () throws(TransferError) in
-        try source.read(count, at: range.lowerBound + offset)
-      }
+      try await input.read(count, of: number, at: range.lowerBound + offset, context.engine)
     }
+  }
+}
+
+extension RunContext {
+  /// How many bytes the rate limits allow, at least one; returns when they may be sent.
+  func takeRate(upTo count: Int) async throws -> Int {
+    let count = try await take(upTo: count)
+    return try await engine.take(upTo: count, for: id)
   }
 }

@@ -12,31 +12,36 @@ struct UploadDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
-    let opened: (sources: [UploadSource], recordFile: UploadRecordFile?)
+    let opened: (input: UploadInput, recordFile: UploadRecordFile?)
     do throws(TransferError) {
       opened = try await engine.io.run { [request] () throws(TransferError) in
-        let sources = try request.openSources(engine)
+        let input = try request.openInput(engine)
         do throws(TransferError) {
-          return (sources, try request.recordFile(engine, of: sources[0].identity.size))
+          return (input, try request.recordFile(engine, of: input))
         } catch {
-          for source in sources { source.close() }
+          input.close()
           throw error
         }
       }
     } catch {
+      request.forgetStream(engine)
       return .finished(TransferResult(state: .failed, error: error))
     }
-    let (sources, recordFile) = opened
+    let (input, recordFile) = opened
     if startsOver, let error = await deleteOld(recordFile, context) {
-      for source in sources { source.close() }
+      input.close()
+      request.forgetStream(engine)
       recordFile?.close()
       return .finished(TransferResult(state: .failed, error: error))
     }
-    var run = UploadRun(self, sources, recordFile, context)
+    var run = UploadRun(self, input, recordFile, context)
     let end = await run.perform()
-    // Nothing uses them any more.
-    for source in sources { source.close() }
-    if end.isFinal, !end.hasFailed, !run.leavesUpload {
+    // Nothing uses it any more.
+    input.close()
+    request.forgetStream(engine)
+    // What a stream has left cannot be continued.
+    let isOver = end.isFinal && !end.hasFailed || input.stream != nil
+    if isOver, !run.leavesUpload {
       recordFile?.remove()
       engine.uploadRecords.withLockedValue { $0[context.id] = nil }
     } else {
@@ -72,30 +77,35 @@ struct UploadDriver: TransferDriver {
   }
 
   /// The machine of its protocol.
+  /// - Parameter extent: what of the source can be sent.
   func machine(
-    of source: SourceIdentity, _ form: FormBody?, _ engine: Engine
+    of source: SourceIdentity, _ extent: UploadExtent, _ form: FormBody?, _ engine: Engine
   ) -> any UploadMachine {
     let now = engine.clock.now
     return switch request.method {
     case .put, .post:
       PutMachine(
-        request, length: source.size, form: form, hasRun: hasRun, isAttended: engine.isAttended,
-        now: now)
+        request, length: extent.length, form: form, hasRun: hasRun,
+        isAttended: engine.isAttended, now: now)
     case .tus:
-      TusMachine(request, source: source, isAttended: engine.isAttended, now: now)
+      TusMachine(request, source: source, extent: extent, isAttended: engine.isAttended, now: now)
     case .s3:
-      S3Machine(request, source: source, isAttended: engine.isAttended, now: now)
+      S3Machine(request, source: source, extent: extent, isAttended: engine.isAttended, now: now)
     case .webDAV:
-      DAVMachine(request, source: source, isAttended: engine.isAttended, now: now)
+      DAVMachine(
+        request, source: source, isStream: !extent.isWhole, isAttended: engine.isAttended,
+        now: now)
     case .resumable:
       ResumableMachine(
-        request, source: source, hasRun: hasRun, isAttended: engine.isAttended, now: now)
+        request, source: source, extent: extent, hasRun: hasRun, isAttended: engine.isAttended,
+        now: now)
     }
   }
 
   /// The most requests of the upload that are useful at once.
-  func maximumConnections(for source: SourceIdentity) -> Int {
-    request.method == .s3 ? S3Machine.connections(for: source.size) : 1
+  func maximumConnections(for input: UploadInput) -> Int {
+    guard request.method == .s3, case .files(let sources) = input else { return 1 }
+    return S3Machine.connections(for: sources[0].identity.size)
   }
 }
 
@@ -107,13 +117,30 @@ struct UploadCleanupDriver: TransferDriver {
     if !(await request.cleanUp(after: context.id, context.engine)) {
       await context.report(.uploadLeft(request))
     }
+    request.forgetStream(context.engine)
     return .finished(TransferResult(state: .cancelled))
   }
 }
 
 extension UploadRequest {
-  /// Opens its files, or none of them.
-  func openSources(_ engine: Engine) throws(TransferError) -> [UploadSource] {
+  /// Opens its files, or none of them; or finds its stream.
+  fileprivate func openInput(_ engine: Engine) throws(TransferError) -> UploadInput {
+    guard let stream else { return .files(try openSources(engine)) }
+    guard let bytes = engine.uploadStreams.withLockedValue({ $0[stream] }) else {
+      throw stream == 0
+        ? TransferError(.sourceUnreadable, "it has no file; add it together with its bytes")
+        : TransferError(.interrupted, "its bytes can be read only once; add it again with them")
+    }
+    return .stream(bytes)
+  }
+
+  /// The bytes of its stream are no longer needed.
+  fileprivate func forgetStream(_ engine: Engine) {
+    guard let stream else { return }
+    engine.uploadStreams.withLockedValue { $0[stream] = nil }
+  }
+
+  private func openSources(_ engine: Engine) throws(TransferError) -> [UploadSource] {
     guard form.isEmpty || method == .put || method == .post else {
       throw TransferError(.notYetSupported, "a form is sent with PUT or POST")
     }
@@ -130,10 +157,12 @@ extension UploadRequest {
   }
 
   /// The record file, for a protocol that needs one.
-  /// - Parameter length: of the file, in bytes, if it is known.
+  /// - Parameter input: nil if it is not known.
   func recordFile(
-    _ engine: Engine, of length: Int64 = .max
+    _ engine: Engine, of input: UploadInput? = nil
   ) throws(TransferError) -> UploadRecordFile? {
+    var length = Int64.max
+    if case .files(let sources)? = input { length = sources[0].identity.size }
     guard keepsRecord(of: length), let directory = engine.uploadDirectory else { return nil }
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
@@ -188,7 +217,8 @@ extension UploadRequest {
     var isGone = false
     for _ in 0..<(method == .s3 ? 3 : 1) {
       let message = SendRequest(
-        termination, body: nil, allowInsecure: allowInsecure, at: engine.clock.wallSeconds)
+        termination, body: nil, length: 0, allowInsecure: allowInsecure,
+        at: engine.clock.wallSeconds)
       guard let answer = try? await engine.transport.send(message) else { return isGone }
       if answer.head.status == 404 { return true }
       guard (200..<300).contains(answer.head.status) else { return isGone }

@@ -5,8 +5,8 @@ import NIOConcurrencyHelpers
 final class UploadProgress: HeartbeatReceiver {
   /// A request, until its bytes are acknowledged or another one takes its part.
   private struct Request {
-    /// The length of its body.
-    let count: Int64
+    /// The length of its body; of a stream, once its end was sent.
+    var count: Int64?
     /// Whether the server may need minutes to answer once it has the body.
     let takesLong: Bool
     var sent: Int64 = 0
@@ -25,6 +25,8 @@ final class UploadProgress: HeartbeatReceiver {
     var acknowledged: Int64 = 0
     /// Of all attempts.
     var sentInAll: Int64 = 0
+    /// Of all that is sent; nil if it is not known.
+    var length: Int64?
     var meter = RateMeter()
     var isClosed = false
 
@@ -34,13 +36,16 @@ final class UploadProgress: HeartbeatReceiver {
   }
 
   private let context: RunContext
-  private let length: Int64
-  private let state = NIOLockedValueBox(State())
+  private let state: NIOLockedValueBox<State>
 
-  init(_ context: RunContext, length: Int64) {
+  /// - Parameter length: of all that is sent, in bytes; nil if it is not known.
+  init(_ context: RunContext, length: Int64?) {
     self.context = context
-    self.length = length
+    state = NIOLockedValueBox(State(length: length))
   }
+
+  /// The length of a stream is known.
+  func learn(length: Int64) { state.withLockedValue { $0.length = length } }
 
   /// The bytes of the body of this part's request that the connection has taken.
   func sent(of part: Int) -> Int64 { state.withLockedValue { $0.requests[part]?.sent ?? 0 } }
@@ -51,9 +56,9 @@ final class UploadProgress: HeartbeatReceiver {
   /// The bytes of all attempts.
   var sentInAll: Int64 { state.withLockedValue { $0.sentInAll } }
 
-  /// The request of a part begins, with so many bytes of the file.
+  /// The request of a part begins, with so many bytes of the file; nil for a stream.
   /// - Parameter stop: called if the connection takes nothing for too long.
-  func begin(_ part: Int, count: Int64, takesLong: Bool, _ stop: StopSignal) {
+  func begin(_ part: Int, count: Int64?, takesLong: Bool, _ stop: StopSignal) {
     let now = context.engine.clock.now
     state.withLockedValue {
       $0.requests[part] = Request(
@@ -80,6 +85,16 @@ final class UploadProgress: HeartbeatReceiver {
   /// The next bytes of a part are being read.
   func beginRead(_ part: Int) { state.withLockedValue { $0.requests[part]?.idleSince = nil } }
 
+  /// The body of a part has no more bytes: its length is known.
+  func endBody(of part: Int) {
+    let now = context.engine.clock.now
+    state.withLockedValue { state in
+      guard let sent = state.requests[part]?.sent else { return }
+      state.requests[part]?.count = sent
+      state.requests[part]?.idleSince = now
+    }
+  }
+
   /// The connection takes these bytes.
   func take(_ count: Int, of part: Int) {
     let now = context.engine.clock.now
@@ -99,7 +114,7 @@ final class UploadProgress: HeartbeatReceiver {
     let (progress, stalled, isOpen) = state.withLockedValue { state in
       state.meter.note(state.sentInAll, at: now)
       let progress = TransferProgress(
-        bytes: state.bytes, total: length, rate: state.meter.rate,
+        bytes: state.bytes, total: state.length, rate: state.meter.rate,
         connections: state.connections)
       var stalled: [StopSignal] = []
       for (part, request) in state.requests {

@@ -10,19 +10,24 @@ struct UploadRun: ~Copyable {
     case ended(part: Int, UploadEvent?)
     /// The wait that was set to end at this instant is over.
     case retryDue(Instant)
+    /// The stream cannot be read.
+    case unreadable(TransferError)
   }
 
   private let driver: UploadDriver
-  private let sources: [UploadSource]
-  /// Of all that is sent, in bytes.
-  private let length: Int64
+  private let input: UploadInput
+  /// Of all that is sent, in bytes; nil for a stream until its end was read.
+  private var length: Int64?
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
   private let context: RunContext
   private let started: Instant
-  private var machine: any UploadMachine
+  /// Nil until the first bytes of a stream were read.
+  private var machine: (any UploadMachine)?
   /// What the next attempt needs.
   private var record: UploadRecord?
+  /// How many bodies have ended, of a stream.
+  private var bodies = 0
   /// The bytes that the server is known to have.
   private var acknowledged: Int64 = 0
   /// Those that it had from earlier runs.
@@ -52,17 +57,20 @@ struct UploadRun: ~Copyable {
   private var host: String { request.url.origin.authority }
 
   init(
-    _ driver: UploadDriver, _ sources: [UploadSource], _ recordFile: UploadRecordFile?,
+    _ driver: UploadDriver, _ input: UploadInput, _ recordFile: UploadRecordFile?,
     _ context: RunContext
   ) {
     self.driver = driver
-    self.sources = sources
-    let form = driver.form(of: sources, context.engine)
-    length = form?.length ?? sources[0].identity.size
+    self.input = input
     self.recordFile = recordFile
     self.context = context
     started = context.engine.clock.now
-    machine = driver.machine(of: sources[0].identity, form, context.engine)
+    if case .files(let sources) = input {
+      let form = driver.form(of: sources, context.engine)
+      let source = sources[0].identity
+      length = form?.length ?? source.size
+      machine = driver.machine(of: source, UploadExtent(end: source.size), form, context.engine)
+    }
     record =
       driver.startsOver
       ? nil
@@ -90,10 +98,16 @@ struct UploadRun: ~Copyable {
       group.cancelAll()
     }
     progress.close()
-    if case .cancel? = stopOrder, let record {
+    if isOfNoUse, let record {
       leavesUpload = !(await request.terminate(record, engine))
     }
     return end ?? .paused
+  }
+
+  /// Whether no later run continues what the server has.
+  private var isOfNoUse: Bool {
+    if case .cancel? = stopOrder { return true }
+    return input.stream != nil && end?.hasFile != true
   }
 
   private mutating func receive(_ message: Message) async {
@@ -112,13 +126,45 @@ struct UploadRun: ~Copyable {
       stops[part] = nil
       progress.end(part)
       guard let event else { return }
-      if case .failed(let error, _, _) = event, engine.isOffline(error) {
+      if case .read(let extent) = event { return await received(extent) }
+      if let stream = input.stream {
+        await note(stream)
+      } else if case .failed(let error, _, _) = event, engine.isOffline(error) {
         end = .suspended(.offline)
         return
       }
       await noteHost(before: event)
       await handle(event)
+    case .unreadable(let error):
+      stops[0] = nil
+      end = .finished(result(.failed, error: error))
     }
+  }
+
+  /// Bytes of the stream are there. The machine depends on whether they are all.
+  private mutating func received(_ extent: UploadExtent) async {
+    noteLength(extent)
+    guard machine == nil, let number = request.stream else { return await handle(.read(extent)) }
+    let source = SourceIdentity(stream: number, length: extent.length)
+    machine = driver.machine(of: source, extent, nil, engine)
+    await handle(.start(record, connections: 1))
+  }
+
+  /// After a request: whether its body was the stream beyond what is held, and how long that was.
+  private mutating func note(_ stream: UploadStream) async {
+    bodies += 1
+    guard await stream.endBody() else { return }
+    machine?.attempts.isSpent = true
+    let extent = await stream.extent
+    guard extent.isWhole else { return }
+    noteLength(extent)
+    await handle(.read(extent))
+  }
+
+  private mutating func noteLength(_ extent: UploadExtent) {
+    guard let known = extent.length else { return }
+    length = known
+    progress.learn(length: known)
   }
 
   /// Stops the requests. If the server has answered meanwhile, the answer counts.
@@ -139,14 +185,17 @@ struct UploadRun: ~Copyable {
   private mutating func begin() async {
     let (host, id) = (host, id)
     let now = engine.clock.now
-    let most = driver.maximumConnections(for: sources[0].identity)
+    let most = driver.maximumConnections(for: input)
     let connections = engine.scheduler.update { scheduler in
       guard scheduler.pauseEnd(of: host).map({ $0 <= now }) ?? true else { return 0 }
       var granted = 0
       while granted < most, scheduler.grantConnection(for: id) { granted += 1 }
       return granted
     }
-    if connections > 0 { return await handle(.start(record, connections: connections)) }
+    if connections > 0 {
+      guard machine != nil else { return read(UploadExtent.window) }
+      return await handle(.start(record, connections: connections))
+    }
     await context.report(.slotReleased(until: nil))
     await context.report(.slotRequested)
   }
@@ -159,14 +208,16 @@ struct UploadRun: ~Copyable {
         await context.report(.slotsChanged)
       }
     case .failed:
-      machine.attempts.hostHealth = engine.scheduler.update { $0.hostHealth(for: id) }
-    case .start, .stored, .digested, .sourceChecked: break
+      let health = engine.scheduler.update { $0.hostHealth(for: id) }
+      machine?.attempts.hostHealth = health
+    case .start, .stored, .digested, .sourceChecked, .read: break
     }
   }
 
   private mutating func handle(_ event: UploadEvent) async {
     var random = engine.random
-    for command in machine.handle(event, at: engine.clock.now, using: &random) {
+    let now = engine.clock.now
+    for command in machine?.handle(event, at: now, using: &random) ?? [] {
       await perform(command)
     }
   }
@@ -186,20 +237,19 @@ struct UploadRun: ~Copyable {
       acknowledged = bytes
       progress.acknowledge(bytes)
     case .reportVerified(let checksum): verified = checksum
+    case .read(let count): read(count)
     case .checkSource:
-      let sources = sources
       do throws(TransferError) {
-        try await engine.io.run { () throws(TransferError) in
-          for source in sources { try source.check() }
-        }
+        try await input.check(engine)
         await handle(.sourceChecked(nil))
       } catch {
         await handle(.sourceChecked(error))
       }
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
     case .finish(.completed):
+      let bytes = length ?? progress.sentInAll
       engine.hub.emit(
-        progress: TransferProgress(bytes: length, total: length, rate: averageRate), of: id,
+        progress: TransferProgress(bytes: bytes, total: bytes, rate: averageRate), of: id,
         context.identity)
       end = .finished(result(.completed))
     case .finish(.failed(let error)):
@@ -229,13 +279,11 @@ struct UploadRun: ~Copyable {
     }
     let (stop, part) = (StopSignal(), message.part)
     stops[part] = stop
-    let pieces = message.pieces ?? message.range.map { [.file(0, $0)] }
-    let body = pieces.map {
-      UploadBody(sources: sources, pieces: $0, part: part, context: context, progress: progress)
-    }
-    progress.begin(part, count: body?.length ?? 0, takesLong: message.takesLong, stop)
+    let (body, length) = body(of: message)
+    progress.begin(part, count: length, takesLong: message.takesLong, stop)
     let outgoing = SendRequest(
-      message, body: body, allowInsecure: request.allowInsecure, at: engine.clock.wallSeconds)
+      message, body: body, length: length, allowInsecure: request.allowInsecure,
+      at: engine.clock.wallSeconds)
     helpers.append { [engine, inbox, progress, outgoing] in
       let task = Task(executorPreference: engine.soleExecutor) {
         try await engine.transport.send(outgoing)
@@ -251,6 +299,40 @@ struct UploadRun: ~Copyable {
     }
   }
 
+  /// The bytes of the source that a message sends, and their number; nil if that is not known.
+  private func body(of message: UploadMessage) -> (SendRequest.Body?, Int64?) {
+    if message.sendsStream, let stream = input.stream {
+      let body = StreamBody(
+        stream: stream, number: bodies, context: context, progress: progress)
+      return (body, nil)
+    }
+    guard let pieces = message.pieces ?? message.range.map({ [.file(0, $0)] }) else {
+      return (nil, 0)
+    }
+    let body = UploadBody(
+      input: input, pieces: pieces, part: message.part, context: context, progress: progress)
+    return (body, body.length)
+  }
+
+  /// Reads the next bytes of the stream.
+  private mutating func read(_ count: Int) {
+    guard stopOrder == nil, let stream = input.stream else { return }
+    let stop = StopSignal()
+    stops[0] = stop
+    stop.whenStopped { stream.close() }
+    helpers.append { [inbox] in
+      await withTaskCancellationHandler {
+        do throws(TransferError) {
+          inbox.yield(.ended(part: 0, .read(try await stream.fill(count))))
+        } catch {
+          inbox.yield(stop.isStopped ? .ended(part: 0, nil) : .unreadable(error))
+        }
+      } onCancel: {
+        stream.close()
+      }
+    }
+  }
+
   /// Reads a part of the file, in steps between which it can be stopped.
   private mutating func digest(
     _ range: ByteRange, _ part: Int, _ algorithms: [Checksum.Algorithm]
@@ -258,19 +340,14 @@ struct UploadRun: ~Copyable {
     guard stopOrder == nil else { return }
     let stop = StopSignal()
     stops[part] = stop
-    helpers.append { [engine, inbox, source = sources[0]] in
+    helpers.append { [engine, inbox, input] in
       var digest = IncrementalDigest(algorithms)
       var rest = range
       do throws(TransferError) {
         while !rest.isEmpty, !stop.isStopped, !Task.isCancelled {
           let count = Int(min(rest.length, Int64(Self.digestStep)))
-          let (known, start) = (digest, rest.lowerBound)
-          digest = try await engine.io.run { () throws(TransferError) in
-            var next = known
-            try source.read(count, at: start).withUnsafeBytes { next.update($0) }
-            return next
-          }
-          rest = (start + Int64(count))..<rest.upperBound
+          digest = try await input.adding(count, at: rest.lowerBound, to: digest, engine)
+          rest = (rest.lowerBound + Int64(count))..<rest.upperBound
         }
         let isWhole = rest.isEmpty && !stop.isStopped
         inbox.yield(
@@ -315,36 +392,9 @@ struct UploadRun: ~Copyable {
   ) -> TransferResult {
     let isWhole = state == .completed
     return TransferResult(
-      state: state, bytes: isWhole ? length : acknowledged,
+      state: state, bytes: isWhole ? length ?? acknowledged : acknowledged,
       fetched: progress.sentInAll, reused: reused, duration: engine.clock.now - started,
       checksums: isWhole ? [verified].compactMap(\.self) : [],
       verified: isWhole ? (verified == nil ? .length : .checksum) : nil, error: error)
-  }
-}
-
-extension UploadEvent {
-  /// How a request ended; nil if it was stopped.
-  fileprivate init?(
-    _ result: Result<SendResponse, any Error>, of part: Int, _ progress: UploadProgress,
-    _ stop: StopSignal, _ engine: Engine
-  ) {
-    let sent = progress.sent(of: part)
-    switch result {
-    case .success(let response):
-      self = .answered(
-        UploadAnswer(
-          response.head, body: response.body, sent: sent, part: part,
-          wallSeconds: engine.clock.wallSeconds))
-    case .failure where progress.hasStalled(part):
-      self = .failed(engine.idleTimeoutError, sent: sent, part: part)
-    case .failure where stop.isStopped: return nil
-    case .failure(let error as TransferError):
-      self = .failed(error, sent: sent, part: part)
-    case .failure(let error):
-      self = .failed(
-        TransferError(
-          .connectionLost, "the request failed (\(type(of: error)))", isRetryable: true),
-        sent: sent, part: part)
-    }
   }
 }

@@ -13,6 +13,7 @@ struct StoredUpload: Codable, Hashable {
   var retries: Int?
   var maximumRetryTime: StoredDuration?
   var region: String?
+  var stream: UInt64?
 
   private enum Missing {
     static let method = UploadRequest.Method.put
@@ -38,6 +39,7 @@ struct StoredUpload: Codable, Hashable {
     )
     .map(StoredDuration.init)
     region = upload.region
+    stream = upload.stream
   }
 
   /// - Throws: `io` for a value that this version does not know.
@@ -56,6 +58,7 @@ struct StoredUpload: Codable, Hashable {
     upload.retry.retries = retries ?? Missing.retries
     upload.retry.maximumTimeWithoutProgress = maximumRetryTime?.duration ?? Missing.maximumRetryTime
     upload.region = region
+    upload.stream = stream
     return upload
   }
 }

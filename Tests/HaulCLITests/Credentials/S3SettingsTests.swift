@@ -152,6 +152,6 @@ import Testing
     #expect(refusal("f", "s3://b/k", "--s3-endpoint", "h.example") != nil)
     #expect(refusal("f", "s3://b/k", "--s3-region", "a b") != nil)
     #expect(refusal("f", "https://h/x", "--s3-region", "eu-west-1") != nil)
-    #expect(refusal("-", "s3://b/k") != nil)
+    #expect(refusal("-", "s3://b/") != nil)
   }
 }

@@ -9,7 +9,7 @@ struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
     "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/backup/photos/c.jpg", "/import",
-    "/uploads/", "/bucket/movies/movie.mkv", "/photo-form",
+    "/uploads/", "/bucket/movies/movie.mkv", "/bucket/photos.tar", "/photo-form",
   ]
 
   /// The lines below "Examples:" of each command.

@@ -166,6 +166,60 @@ import Testing
     }
   }
 
+  /// Runs a script of the shell, in which `$haul` is the program.
+  private func script(_ text: String, in fixture: CommandFixture) async throws -> CommandRun {
+    try await CommandRun(
+      ["-c", text], in: fixture.directory, environment: ["haul": CommandRun.executable.path],
+      program: "/bin/sh")
+  }
+
+  @Test("standard input is sent as it comes, and the name in messages is that of the address")
+  func standardInput() async throws {
+    try await with { fixture in
+      let address = fixture.server.url("/f.bin")
+      let text = "(cat f.bin; sleep 0; head -c 9000000 /dev/zero) | \"$haul\" put - \(address)"
+      let result = try await script(text, in: fixture).end()
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(result.errors.contains("f.bin: complete"))
+      let put = try #require(fixture.server.snapshot.requests.last)
+      #expect((put.method, put.bodyReceived) == ("PUT", 9_300_000))
+      #expect(put.header("Transfer-Encoding") == "chunked")
+      #expect(put.body.prefix(300_000) == Self.content[...])
+    }
+  }
+
+  @Test("an interrupt while standard input is silent sends nothing, and says what is lost")
+  func interruptedInput() async throws {
+    try await with { fixture in
+      let address = fixture.server.url("/f.bin")
+      let run = try await script(
+        """
+        mkfifo p
+        (cat f.bin; touch fed; exec sleep 60) >p 2>/dev/null &
+        exec "$haul" put - \(address) <p
+        """, in: fixture)
+      while !FileManager.default.fileExists(atPath: fixture.path("fed")) { await Task.yield() }
+      run.send(SIGINT)
+      let result = await run.end()
+      #expect(result.status == 130)
+      #expect(result.errors.contains("what was read of it is gone"))
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
+  }
+
+  @Test("standard input that is closed, or a directory, is an error")
+  func unreadableInput() async throws {
+    try await with { fixture in
+      for source in ["<&-", "<."] {
+        let text = "exec \"$haul\" put - \(fixture.server.url("/f.bin")) \(source)"
+        let result = try await script(text, in: fixture).end()
+        #expect(result.status == 1)
+        #expect(result.errors.contains("standard input cannot be read"), "\(result.errors)")
+      }
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
+  }
+
   @Test("a password of the address is sent and never shown")
   func secret() async throws {
     try await with(Fault(.status(403))) { fixture in

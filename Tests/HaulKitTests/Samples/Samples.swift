@@ -65,6 +65,16 @@ private struct Sample {
     print(result.state)
   }
 
+  // docs/library.md
+  func uploadBytes() async throws {
+    let (lines, input) = AsyncStream.makeStream(of: Data.self)
+    input.yield(Data("first line\n".utf8))
+    input.finish()
+    let upload = UploadRequest(to: try ResourceURL("https://example.com/files/log.txt"))
+    let transfer = try await manager.add(TransferRequest(.upload(upload)), bytes: lines)
+    print(try await transfer.result.state)
+  }
+
   actor Tokens {
     func current(isRefused: Bool) throws -> String { isRefused ? "new" : "old" }
   }

@@ -171,6 +171,7 @@ extension S3Machine {
       let lost = TransferError(
         .httpStatus, "the server lacks parts that it had", status: answer.head.status,
         isRetryable: true)
+      guard !parts.isStream else { return abort(then: .failed(lost.spent)) }
       return failed(lost, at: now, using: &rng)
     }
     if failure.code == "ConditionalRequestConflict" {
@@ -204,7 +205,7 @@ extension S3Machine {
   /// Whether the object that HEAD found was made by this upload.
   private func isOwn(_ head: ResponseHead) -> Bool {
     head.headers[S3Messages.markField] == mark
-      && head.headers.single("Content-Length").flatMap { Int64($0) } == source.size
+      && head.headers.single("Content-Length").flatMap { Int64($0) } == parts.length
   }
 
   private mutating func confirmed(
@@ -213,7 +214,7 @@ extension S3Machine {
   ) -> [UploadCommand] {
     switch answer.head.status {
     case 200..<300 where isOwn(answer.head):
-      return [.deleteRecord, .reportAcknowledged(source.size)] + finish(.completed)
+      return [.deleteRecord, .reportAcknowledged(parts.length)] + finish(.completed)
     case 200..<300, 404, 403:
       if let other { return record == nil ? finish(.failed(other)) : abort(then: .failed(other)) }
       let gone = TransferError(

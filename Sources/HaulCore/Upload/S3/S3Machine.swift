@@ -12,6 +12,8 @@ package struct S3Machine: UploadMachine {
   }
 
   let source: SourceIdentity
+  /// Whether the file is sent as one object.
+  let isSingle: Bool
   /// The most parts that are read and sent at once.
   private var connections = 1
   var messages: S3Messages
@@ -41,14 +43,23 @@ package struct S3Machine: UploadMachine {
   package var attempts: UploadAttempts
 
   var request: UploadRequest { messages.request }
-  /// Whether the file is sent as one object.
-  var isSingle: Bool { source.size <= S3Parts.ordinarySize }
+  /// Whether the first part of a stream is no longer held, so that no new upload can begin.
+  private var isStreamGone: Bool { parts.isStream && parts.count > 1 }
 
-  package init(_ request: UploadRequest, source: SourceIdentity, isAttended: Bool, now: Instant) {
+  /// - Parameter extent: of a stream, what was read of it; nil for a file.
+  package init(
+    _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
+    isAttended: Bool, now: Instant
+  ) {
     messages = S3Messages(request: request)
     self.source = source
-    parts = S3Parts(
-      length: source.size, partSize: S3Parts.size(for: source.size) ?? S3Parts.sizes.upperBound)
+    if let extent, !extent.isWhole {
+      (parts, isSingle) = (S3Parts(stream: extent), false)
+    } else {
+      let size = S3Parts.size(for: source.size) ?? S3Parts.sizes.upperBound
+      parts = S3Parts(length: source.size, partSize: size)
+      isSingle = source.size <= S3Parts.ordinarySize
+    }
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
@@ -76,6 +87,9 @@ package struct S3Machine: UploadMachine {
     case (.storing, .stored(let error?)): return abort(then: .failed(error))
     case (.comparing, .digested(_, .success(let digest))): return compared(digest)
     case (.comparing, .digested(_, .failure(let error))): return sourceFailed(error)
+    case (.sending, .read(let extent)):
+      parts.add(extent)
+      return fill()
     case (.sending, .digested(let part, .success(let digest))):
       return digested(part, digest, at: now, using: &rng)
     case (.sending, .digested(let part, .failure(let error))):
@@ -87,7 +101,7 @@ package struct S3Machine: UploadMachine {
       attempts.noteAnswer()
       return answered(answer, at: now, using: &rng)
     case (.sending, .failed(let error, let sent, let part)):
-      if isSingle, sent >= source.size { mayHaveArrived = true }
+      if isSingle, sent >= parts.length { mayHaveArrived = true }
       return partFailed(part, error, at: now, using: &rng)
     // It stays on the store, and its record here: a later run deletes it.
     case (.aborting(let end?), .failed): return finish(end)
@@ -110,11 +124,11 @@ package struct S3Machine: UploadMachine {
       record = nil
       return begin(using: &rng)
     }
-    guard known.source == source, !isSingle, S3Parts.isPossible(layout.partSize, for: source.size)
+    guard known.source == source, !isSingle, S3Parts.isPossible(layout.partSize, for: parts.length)
     else { return abort(then: nil) }
     mark = layout.mark
     messages.checksums = layout.checksums
-    if hasListed { return fill() }
+    if hasListed || parts.isStream { return fill() }
     parts = S3Parts(length: source.size, partSize: layout.partSize)
     listed = []
     return list(after: 0)
@@ -122,7 +136,7 @@ package struct S3Machine: UploadMachine {
 
   /// Begins with nothing on the store.
   mutating func begin(using rng: inout some RandomNumberGenerator) -> [UploadCommand] {
-    guard S3Parts.size(for: source.size) != nil else {
+    guard S3Parts.size(for: parts.length) != nil else {
       return finish(.failed(TransferError(.tooLarge, "S3 takes at most 48.8 TiB")))
     }
     if mark.isEmpty { mark = Self.newMark(using: &rng) }
@@ -155,8 +169,21 @@ package struct S3Machine: UploadMachine {
       commands.append(.digest(parts.range(of: number), part: number, messages.digests))
     }
     guard parts.isComplete, parts.open.isEmpty else { return commands }
+    guard parts.isWhole else { return readPart() }
     state = .checking
     return [.checkSource]
+  }
+
+  /// Reads the next part of a stream, once the store has all before it.
+  private mutating func readPart() -> [UploadCommand] {
+    guard parts.count < Int(S3Parts.maximumCount) else {
+      let size = parts.length >> 30
+      return abort(
+        then: .failed(
+          TransferError(
+            .tooLarge, "a stream has at most \(size) GiB; save it to a file and upload that")))
+    }
+    return [.read(Int(parts.size(of: parts.count + 1)))]
   }
 
   private mutating func digested(
@@ -239,6 +266,10 @@ package struct S3Machine: UploadMachine {
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     isUploadGone = false
+    guard !isStreamGone else {
+      record = nil
+      return [.deleteRecord] + finish(.failed(error.spent))
+    }
     parts.reset()
     guard !hasStartedOver else {
       record = nil
@@ -272,8 +303,8 @@ package struct S3Machine: UploadMachine {
   mutating func failed(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch attempts.failed(error, progress: (parts.acknowledged, source.size), at: now, using: &rng)
-    {
+    let progress = (parts.acknowledged, parts.length)
+    switch attempts.failed(error, progress: progress, at: now, using: &rng) {
     case .failure(let error): return finish(.failed(error))
     case .success(let retry):
       state = .waiting

@@ -1,9 +1,15 @@
 /// The parts of one upload: which the store has, and which are being sent.
 struct S3Parts: Hashable, Sendable {
-  /// In bytes.
-  let length: Int64
-  /// Of every part but the last, in bytes.
+  /// Of the file, or of what was read of a stream; in bytes.
+  private(set) var length: Int64
+  /// Of every part but the last, in bytes; of a stream, of its first parts.
   let partSize: Int64
+  /// Whether they are of a stream, whose length is not known beforehand.
+  let isStream: Bool
+  /// Whether `length` is that of the whole source.
+  private(set) var isWhole: Bool
+  /// How many there are of these bytes; an empty file has one.
+  private(set) var count: Int
   /// The entity tags of the parts that the store has.
   private(set) var tags: [Int: String] = [:]
   /// The CRC32C values of the parts of the file that were read.
@@ -16,7 +22,19 @@ struct S3Parts: Hashable, Sendable {
   private var next = 1
 
   init(length: Int64, partSize: Int64) {
-    (self.length, self.partSize) = (length, partSize)
+    (self.length, self.partSize, isStream, isWhole) = (length, partSize, false, true)
+    count = max(1, Int((length + partSize - 1) / partSize))
+  }
+
+  /// Of a stream, of which the first part was read.
+  init(stream extent: UploadExtent) {
+    (length, partSize, isStream, isWhole) = (extent.end, extent.end, true, false)
+    count = 1
+  }
+
+  /// Adds the next part of a stream.
+  mutating func add(_ extent: UploadExtent) {
+    (length, isWhole, count) = (extent.end, extent.isWhole, count + 1)
   }
 
   /// A file up to this length is one object without parts.
@@ -38,13 +56,31 @@ struct S3Parts: Hashable, Sendable {
     sizes.contains(size) && (length + size - 1) / size <= maximumCount
   }
 
-  /// How many there are; an empty file has one.
-  var count: Int { max(1, Int((length + partSize - 1) / partSize)) }
+  /// Whether the store has all of these parts.
   var isComplete: Bool { tags.count == count }
 
+  /// The parts of a stream are held in memory: they grow, but not beyond 32 MiB.
+  private static let growth = (ofOneSize: 1000, doublings: 2)
+
+  /// Of a full part, in bytes.
+  func size(of number: Int) -> Int64 {
+    guard isStream else { return partSize }
+    return partSize << min(Self.growth.doublings, (number - 1) / Self.growth.ofOneSize)
+  }
+
+  private func start(of number: Int) -> Int64 {
+    guard isStream else { return Int64(number - 1) * partSize }
+    let (before, each) = (number - 1, Self.growth.ofOneSize)
+    return (0...Self.growth.doublings).reduce(0) { sum, doubling in
+      let rest = max(0, before - doubling * each)
+      let parts = doubling == Self.growth.doublings ? rest : min(each, rest)
+      return sum + Int64(parts) * (partSize << doubling)
+    }
+  }
+
   func range(of number: Int) -> ByteRange {
-    let start = Int64(number - 1) * partSize
-    return start..<min(length, start + partSize)
+    let start = start(of: number)
+    return start..<min(length, start + size(of: number))
   }
 
   /// Opens the first part that the store lacks; nil if there is none.
@@ -87,7 +123,7 @@ struct S3Parts: Hashable, Sendable {
   }
 
   /// The store may lack every part.
-  mutating func reset() { self = S3Parts(length: length, partSize: partSize) }
+  mutating func reset() { (tags, open, acknowledged, next) = ([:], [], 0, 1) }
 
   /// What completes the upload (CompleteMultipartUpload).
   func completion(hasChecksums: Bool) -> [UInt8] {

@@ -159,7 +159,7 @@ extension SimulatedTransport {
   ) async throws {
     guard let body = request.body else { return }
     let isCut = fault == .lost || fault == .stalled
-    var left = isCut ? random.below(Int(request.length) + 1) : .max
+    var left = isCut ? random.below(Int(request.length ?? 0) + 1) : .max
     for try await chunk in body {
       try checkAlive()
       let bytes = Array(chunk.withBytes { Array($0) }.prefix(left))

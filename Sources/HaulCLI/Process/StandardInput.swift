@@ -1,0 +1,68 @@
+import Dispatch
+import HaulCore
+import HaulKit
+import Synchronization
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The bytes of standard input, read when they are asked for, and not on the cooperative threads.
+struct StandardInput: AsyncSequence, Sendable {
+  typealias Element = [UInt8]
+
+  /// Ends a read whose task was cancelled.
+  private final class Stop: Sendable {
+    let isSet = Atomic(false)
+  }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    private let queue = DispatchQueue(label: "haul.input")
+
+    /// - Throws: `source-unreadable`.
+    mutating func next() async throws -> [UInt8]? {
+      let (stop, queue) = (Stop(), queue)
+      return try await withTaskCancellationHandler {
+        await OneShot<Result<[UInt8]?, any Error>>.wait { oneShot in
+          queue.async { oneShot.give(Result { try StandardInput.read(until: stop) }) }
+        }
+      } onCancel: {
+        stop.isSet.store(true, ordering: .relaxed)
+      }.get()
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+
+  private static let chunkSize = 256 << 10
+  /// How often a read that waits looks whether it should stop.
+  private static let milliseconds: Int32 = 100
+
+  /// Nil at the end.
+  private static func read(until stop: Stop) throws -> [UInt8]? {
+    while !stop.isSet.load(ordering: .relaxed) {
+      var poller = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      // On failure, the read reports why.
+      if poll(&poller, 1, milliseconds) == 0 { continue }
+      var (count, number) = (0, Int32(0))
+      let bytes = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, initialized in
+        count = systemRead(STDIN_FILENO, UnsafeMutableRawBufferPointer(buffer))
+        number = errno
+        initialized = Swift.max(0, count)
+      }
+      if count > 0 { return bytes }
+      if count == 0 { return nil }
+      guard number == EINTR || number == EAGAIN else {
+        throw TransferError(
+          .sourceUnreadable, "standard input cannot be read: \(SystemError.text(number))")
+      }
+    }
+    throw CancellationError()
+  }
+}
+
+private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+  read(descriptor, buffer.baseAddress, buffer.count)
+}
