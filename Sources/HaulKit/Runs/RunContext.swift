@@ -122,7 +122,7 @@ enum RunReport: Sendable {
   case named(FileName)
   /// The bytes of the earlier run are discarded.
   case startedOver
-  /// The file is published; the closure is called on a file thread once that is stored.
+  /// The transfer has its file; the closure is called on a file thread once its end is stored.
   case published(afterStored: @Sendable () -> Void)
   /// Where its bytes are, for the next run.
   case bytesLocated(FileLocation)

@@ -42,8 +42,8 @@ struct UploadDriver: TransferDriver {
     // What a stream has left cannot be continued.
     let isOver = end.isFinal && !end.hasFailed || input.stream != nil
     if isOver, !run.leavesUpload {
-      recordFile?.remove()
       engine.uploadRecords.withLockedValue { $0[context.id] = nil }
+      if let recordFile { await context.report(.published { recordFile.remove() }) }
     } else {
       recordFile?.close()
     }

@@ -217,8 +217,16 @@ struct UploadRun: ~Copyable {
   private mutating func handle(_ event: UploadEvent) async {
     var random = engine.random
     let now = engine.clock.now
-    for command in machine?.handle(event, at: now, using: &random) ?? [] {
-      await perform(command)
+    let commands = machine?.handle(event, at: now, using: &random) ?? []
+    let isComplete = commands.contains(.finish(.completed))
+    for command in commands {
+      if isComplete, command == .deleteRecord {
+        // Its file is deleted once the end is stored: after a crash before that, the next run must
+        // not make a second upload.
+        record = nil
+      } else {
+        await perform(command)
+      }
     }
   }
 

@@ -139,7 +139,7 @@ import Testing
   @Test func `Running, queued and paused uploads are all cancelled`() async throws {
     try await Self.with { queue in
       try await queue.c.pause()
-      try await queue.manager.cancel(.all)
+      _ = try await queue.manager.cancel(.all)
       for transfer in queue.transfers {
         let error = await #expect(throws: TransferError.self) { try await transfer.result }
         #expect(error?.code == .cancelled)

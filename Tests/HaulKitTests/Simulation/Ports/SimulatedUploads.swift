@@ -24,12 +24,12 @@ struct SimulatedUploads: Sendable {
   var versions: [String: [[UInt8]]] = [:]
   private(set) var all: [Upload] = []
 
-  /// An unfinished upload of the present source that was begun before and must be continued.
-  func unfinished(_ name: String, discards: Int) -> Int? {
+  /// An upload of the present source that was begun before, and must be continued, or recognised if
+  /// the server has it whole.
+  func begun(_ name: String, discards: Int) -> Int? {
     all.firstIndex { upload in
       upload.name == name && !upload.isDeleted && !upload.bytes.isEmpty
-        && upload.bytes.count < upload.length && upload.discards == discards
-        && upload.version == versions[name]?.count
+        && upload.discards == discards && upload.version == versions[name]?.count
     }
   }
 
@@ -126,8 +126,8 @@ extension SimulatedTransport {
     let number = ledger.withLockedValue { ledger in
       let discards = ledger.members.values.first { $0.name == name }?.discards ?? 0
       return servers.uploads.withLockedValue { uploads in
-        if let old = uploads.unfinished(name, discards: discards) {
-          ledger.violate("a second upload of \(name), and \(old) is unfinished")
+        if let old = uploads.begun(name, discards: discards) {
+          ledger.violate("a second upload of \(name), beside \(old)")
         }
         return uploads.create(name, length: length, discards: discards)
       }
