@@ -27,9 +27,12 @@ struct SimulatedUploads: Sendable {
   /// An upload of the present source that was begun before, and must be continued, or recognised if
   /// the server has it whole.
   func begun(_ name: String, discards: Int) -> Int? {
-    all.firstIndex { upload in
+    let present = versions[name]?.last ?? []
+    // One that began as the source changed may have bytes of the source before.
+    return all.firstIndex { upload in
       upload.name == name && !upload.isDeleted && !upload.bytes.isEmpty
         && upload.discards == discards && upload.version == versions[name]?.count
+        && present.starts(with: upload.bytes)
     }
   }
 
@@ -92,12 +95,16 @@ extension SimulatedTransport {
     if resource.isMissing { return response(404, to: request) }
     let response = try await take(request, fault)
     // The server has done what it was asked for, and the answer is lost.
-    if fault == .short { throw lost }
+    if fault == .short { throw lost(request) }
     acknowledge(request, response)
     return response
   }
 
-  private var lost: TransferError { TransferError(.connectionLost, "reset", isRetryable: true) }
+  /// The request gets no answer: its host is asked again only after a wait.
+  private func lost(_ request: SendRequest) -> TransferError {
+    ledger.withLockedValue { $0.silentSince[request.url.origin.host] = clock.now }
+    return TransferError(.connectionLost, "reset", isRetryable: true)
+  }
 
   private func take(_ request: SendRequest, _ fault: Fault?) async throws -> SendResponse {
     switch request.method {
@@ -169,8 +176,10 @@ extension SimulatedTransport {
       try await wait(upTo: 150)
     }
     try checkAlive()
+    guard isCut else { return }
+    let error = lost(request)
     if fault == .stalled { try await clock.wait(.seconds(600)) }
-    if isCut { throw lost }
+    throw error
   }
 
   /// The client knows from now on what the server has.
