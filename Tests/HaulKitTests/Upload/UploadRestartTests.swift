@@ -1,4 +1,5 @@
 import HaulCore
+import HaulHTTP
 import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
@@ -78,6 +79,33 @@ import Testing
     try await transfer.resume()
     #expect(try await transfer.result.reused == 2)
     #expect(server.asked.suffix(2) == ["HEAD /2 ", "PATCH /2 2"])
+    await manager.shutdown()
+  }
+
+  // After a crash in between, the next run would make a second upload.
+  @Test func `The record of a completed upload stays until its end is stored`() async throws {
+    let (server, disk) = (TusServer(), SimulatedDisk())
+    for directory in ["/d", "/u"] { disk.makeDirectory(directory) }
+    disk.put([1, 2, 3, 4, 5], at: "/d/f")
+    server.release()
+    let recordBytes = NIOLockedValueBox(0)
+    var configuration = TransferManager.Configuration()
+    configuration.uploadDirectory = "/u"
+    var hooks = Hooks()
+    hooks.reached = { point in
+      // The last decision is the one that stores the end.
+      guard point == .decided else { return }
+      let sizes = disk.names(in: "/u").map { disk.contents(of: "/u/\($0)")?.count ?? 0 }
+      recordBytes.withLockedValue { $0 = sizes.reduce(0, +) }
+    }
+    let engine = Engine(
+      transport: server, disk: disk, io: BlockingIO(), clock: SystemClock(),
+      configuration: configuration, hooks: hooks, executors: LoopExecutor.all,
+      network: UnknownNetwork(), programs: nil)
+    let manager = TransferManager(engine: engine, store: MemoryStore())
+    #expect(try await manager.add(try request()).result.state == TransferResult.State.completed)
+    #expect(recordBytes.withLockedValue(\.self) > 0)
+    #expect(disk.names(in: "/u").isEmpty)
     await manager.shutdown()
   }
 }
