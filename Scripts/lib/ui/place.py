@@ -54,8 +54,10 @@ class Place:
 
     def open(self, browser):
         self.url = self.address()
+        # In the same tab, a page stays for a moment before it is loaded again.
+        browser.eval("window.isOld = true")
         browser.open(self.url)
-        browser.wait("the page", "document.body?.dataset.connection === 'open' && document.body.dataset.list === 'whole'")
+        browser.wait("the page", "!window.isOld && document.body?.dataset.connection === 'open' && document.body.dataset.list === 'whole'")
 
     def list(self):
         return [json.loads(line) for line in self.run("list", "--json")[1].splitlines()]

@@ -257,5 +257,5 @@ def leave(place, browser):
 
 
 STEPS = [add_three, bars_move, pause_and_resume, details, speed_limit, start_time, cancel_paused,
-         retry_failed, restart_completed, reorder, select, group, undo, double_click, resumed_elsewhere,
-         delete_file, leave]
+         retry_failed, restart_completed, reorder, select, group, undo, delete_file, leave,
+         double_click, resumed_elsewhere]

@@ -7,8 +7,8 @@ import Testing
 
 @Suite("Commands while the digest is computed", .timeLimit(.minutes(2)))
 struct StoppedVerificationTests {
-  private static let length: Int64 = 8 << 20
-  private static let old: Int64 = 3 << 20
+  private static let length: Int64 = 32 << 20
+  private static let old: Int64 = 28 << 20
 
   private func manager(_ disk: any Disk) throws -> (TransferManager, HTTPTransport) {
     let transport = try HTTPTransport(HTTPTransport.Settings())
@@ -42,7 +42,7 @@ struct StoppedVerificationTests {
       try await until { await transfer.summary?.state == .stopping }
       gate.open()
       try await command
-      #expect(disk.counter.bytesRead - before <= 2 << 20, "it does not read to the end")
+      #expect(disk.counter.bytesRead - before < Self.old, "it does not read to the end")
       #expect(await transfer.summary?.state == (isPause ? .paused : .cancelled))
       if isPause {
         #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
