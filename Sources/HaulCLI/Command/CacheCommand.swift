@@ -6,8 +6,8 @@ struct CacheCommand: ParsableCommand {
     commandName: "cache",
     abstract: "Shows or empties the cache of 'get --cache', or reads a file through it.",
     discussion: """
-      The cache is the directory haul in $XDG_CACHE_HOME, or in ~/.cache. It keeps at most 512 MiB, \
-      and files of at most 32 MiB, as long as HTTP allows (RFC 9111).
+      The cache is the directory haul in $XDG_CACHE_HOME, or in ~/.cache. It keeps at most 512 \
+      MiB, and files of at most 32 MiB, as long as HTTP allows (RFC 9111).
 
       Examples:
         haul cache get https://example.org/y.iso > y.iso

@@ -4,8 +4,8 @@ import HaulCore
 extension Blob {
   private static let chunkSize = 256 << 10
 
-  /// The whole resource; or the rest that is asked for, if it is of this version (RFC 9110, sections
-  /// 13.1.5 and 14.2).
+  /// The whole resource; or the rest that is asked for, if it is of this version (RFC 9110,
+  /// sections 13.1.5 and 14.2).
   func response(to request: FetchRequest, _ use: CacheUse) -> FetchResponse {
     var headers = head.response.headers
     let rest = rest(for: request)

@@ -12,9 +12,9 @@ public struct SendRequest: Sendable {
   public var headers: HeaderFields
   /// The body; nil for none.
   public var body: Body?
-  /// The length of the body in bytes, 0 if there is none; nil if it is not known. Then the transport
-  /// sends the body in chunks (RFC 9112, section 7.1), and never ends a body that fails as if it
-  /// were whole.
+  /// The length of the body in bytes, 0 if there is none; nil if it is not known. Then the
+  /// transport sends the body in chunks (RFC 9112, section 7.1), and never ends a body that fails
+  /// as if it were whole.
   public var length: Int64?
   /// Whether the server's certificate is not checked.
   public var allowInsecure: Bool

@@ -21,8 +21,25 @@ enum UploadInput: Sendable {
     }
   }
 
+  private static let digestStep = 256 << 10
+
+  /// The digests of a part, read in steps between which it can be stopped; nil if it was.
+  func digest(
+    of part: ByteRange, _ algorithms: [Checksum.Algorithm], unless stop: StopSignal,
+    _ engine: Engine
+  ) async throws(TransferError) -> [Checksum]? {
+    var digest = IncrementalDigest(algorithms)
+    var rest = part
+    while !rest.isEmpty, !stop.isStopped, !Task.isCancelled {
+      let count = Int(min(rest.length, Int64(Self.digestStep)))
+      digest = try await adding(count, at: rest.lowerBound, to: digest, engine)
+      rest = (rest.lowerBound + Int64(count))..<rest.upperBound
+    }
+    return rest.isEmpty && !stop.isStopped ? digest.checksums : nil
+  }
+
   /// A digest with these bytes added to it.
-  func adding(
+  private func adding(
     _ count: Int, at offset: Int64, to digest: IncrementalDigest, _ engine: Engine
   ) async throws(TransferError) -> IncrementalDigest {
     let held = try await stream?.held(count, at: offset)

@@ -341,7 +341,7 @@ struct UploadRun: ~Copyable {
     }
   }
 
-  /// Reads a part of the file, in steps between which it can be stopped.
+  /// Reads a part of the file.
   private mutating func digest(
     _ range: ByteRange, _ part: Int, _ algorithms: [Checksum.Algorithm]
   ) {
@@ -349,25 +349,15 @@ struct UploadRun: ~Copyable {
     let stop = StopSignal()
     stops[part] = stop
     helpers.append { [engine, inbox, input] in
-      var digest = IncrementalDigest(algorithms)
-      var rest = range
       do throws(TransferError) {
-        while !rest.isEmpty, !stop.isStopped, !Task.isCancelled {
-          let count = Int(min(rest.length, Int64(Self.digestStep)))
-          digest = try await input.adding(count, at: rest.lowerBound, to: digest, engine)
-          rest = (rest.lowerBound + Int64(count))..<rest.upperBound
-        }
-        let isWhole = rest.isEmpty && !stop.isStopped
+        let checksums = try await input.digest(of: range, algorithms, unless: stop, engine)
         inbox.yield(
-          .ended(
-            part: part, isWhole ? .digested(part: part, .success(digest.checksums)) : nil))
+          .ended(part: part, checksums.map { .digested(part: part, .success($0)) }))
       } catch {
         inbox.yield(.ended(part: part, .digested(part: part, .failure(error))))
       }
     }
   }
-
-  private static let digestStep = 256 << 10
 
   private mutating func retry(
     after delay: Duration, _ attempt: Int, _ error: TransferError

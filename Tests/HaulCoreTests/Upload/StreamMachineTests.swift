@@ -153,7 +153,7 @@ import Testing
     }
   }
 
-  @Test func `A tus server that needs the length is told before anything is sent`() throws {
+  @Test func `A tus server that needs the length is an error before anything is sent`() throws {
     for reply in [try answer(204, Self.offered("creation")), try answer(405)] {
       var machine = TusMachine(
         try request(.tus), source: source, extent: Self.first, isAttended: false, now: Instant())
