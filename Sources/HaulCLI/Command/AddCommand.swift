@@ -48,17 +48,7 @@ struct AddCommand: ParsableCommand {
       "With --put: replace only the version with this entity tag.", valueName: "TAG"))
   var ifMatch: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Upload a form with POST, with this file; may be repeated. Then only URL follows.",
-      valueName: "name=@FILE"))
-  var form: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "A field of the form, before its files; may be repeated.", valueName: "name=value"))
-  var field: [String] = []
-
+  @OptionGroup var form: FormOptions
   @OptionGroup(title: "S3") var s3: S3Options
 
   @Flag(help: "Run a program, given after --, in place of a download.")

@@ -62,17 +62,7 @@ struct PutCommand: ParsableCommand {
       "Replace only the version with this entity tag, with its quotes.", valueName: "TAG"))
   var ifMatch: String?
 
-  @Option(
-    help: ArgumentHelp(
-      "Send a form with POST, with this file; may be repeated. Then only URL follows.",
-      valueName: "name=@FILE"))
-  var form: [String] = []
-
-  @Option(
-    help: ArgumentHelp(
-      "A field of the form, before its files; may be repeated.", valueName: "name=value"))
-  var field: [String] = []
-
+  @OptionGroup var form: FormOptions
   @OptionGroup(title: "S3") var s3: S3Options
   @OptionGroup(title: "Speed") var limits: LimitOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions

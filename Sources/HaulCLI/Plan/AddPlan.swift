@@ -66,7 +66,7 @@ extension AddPlan {
 }
 
 extension AddCommand {
-  fileprivate var isUpload: Bool { put || !form.isEmpty || !field.isEmpty }
+  fileprivate var isUpload: Bool { put || !form.isEmpty }
 
   fileprivate var hasUploadOptions: Bool {
     method != nil || ifMatch != nil || s3.endpoint != nil || s3.region != nil
@@ -89,7 +89,7 @@ extension PutCommand {
       throw UsageError(ParserMessage.line(PutCommand.message(for: error)))
     }
     (arguments, method, ifMatch) = (command.arguments, command.method, command.ifMatch)
-    (form, field, s3) = (command.form, command.field, command.s3)
+    (form, s3) = (command.form, command.s3)
     switch command.destination.ifExists {
     // The default of downloads, for which uploads have their own.
     case .update: break

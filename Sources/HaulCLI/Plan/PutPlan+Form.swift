@@ -5,7 +5,7 @@ extension PutPlan {
   static func form(
     _ command: PutCommand, _ sources: CommandSources
   ) throws(UsageError) -> PutPlan {
-    guard !command.form.isEmpty else {
+    guard !command.form.form.isEmpty else {
       throw UsageError("--field is for a form with a file: --form name=@FILE")
     }
     guard let address = command.arguments.last, command.arguments.count == 1 else {
@@ -20,11 +20,11 @@ extension PutPlan {
     let url = try AddressArgument.url(address)
     let common = try common(command, url, sources)
     var parts: [FormPart] = []
-    for text in command.field {
+    for text in command.form.field {
       let (name, value) = try split(text, "--field name=value")
       parts.append(FormPart(name, .text(value)))
     }
-    for text in command.form {
+    for text in command.form.form {
       let (name, value) = try split(text, "--form name=@FILE")
       guard value.hasPrefix("@"), value.count > 1, !value.utf8.contains(0) else {
         throw UsageError("--form name=@FILE names a file; for a text, use --field name=value")

@@ -10,7 +10,7 @@ package struct PutPlan: Hashable, Sendable {
 extension PutPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(_ command: PutCommand, _ sources: CommandSources) throws(UsageError) {
-    guard command.form.isEmpty, command.field.isEmpty else {
+    guard command.form.isEmpty else {
       self = try Self.form(command, sources)
       return
     }
