@@ -68,8 +68,10 @@ package struct QueueDecision: Sendable {
     addedIndices[id].map { added[Int($0)] }
   }
 
+  /// Makes room for this many additions, once: a decision may hold thousands of small calls.
   mutating func reserve(_ count: Int) {
-    added.reserveCapacity(added.count + count)
+    guard added.isEmpty, count > 1 else { return }
+    added.reserveCapacity(count)
     addedIndices.reserve(count)
   }
 

@@ -31,7 +31,7 @@ struct ChangeWriter {
 
   mutating func write(_ change: StoreChange) throws {
     try rows.load(db)
-    try db.inTransaction(.immediate) {
+    try db.inPreparedTransaction {
       try add(change.added)
       try update(change.updated)
       try remove(change.removed)
@@ -43,7 +43,6 @@ struct ChangeWriter {
       reached()
       try EventWriter(db: db, kept: eventLogLimit, coding: coding).write(change.events)
       reached()
-      return .commit
     }
     rows.note(added: added, removed: change.removed)
     if change.added.count + change.updated.count + change.removed.count > Self.manyRows {
@@ -59,12 +58,15 @@ struct ChangeWriter {
   private mutating func add(_ records: [TransferRecord]) throws {
     guard !records.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding, requestMemo: requestMemo)
-    var results = try ResultWriter(db: db, coding: coding)
+    var results =
+      try records.contains { $0.result != nil }
+      ? ResultWriter(db: db, coding: coding) : nil
     var insert = try RowStatement(db, Self.insertMember)
-    let last = try db.cachedStatement(sql: "SELECT max(seq) FROM members")
-    var sequence = try Int64.fetchOne(last) ?? 0
-    numbers.reserve(records.count)
-    added.reserveCapacity(records.count)
+    var sequence = try rows.last(db)
+    if records.count > 1 {
+      numbers.reserve(records.count)
+      added.reserveCapacity(records.count)
+    }
     for record in records {
       sequence += 1
       let row = try RowNumbers.number(sequence)
@@ -81,7 +83,7 @@ struct ChangeWriter {
       try insert.execute()
       reached()
       try requests.insert(record.request, sequence)
-      if let result = record.result { try results.set(result, of: sequence...sequence) }
+      if let result = record.result { try results?.set(result, of: sequence...sequence) }
     }
   }
 
@@ -175,4 +177,20 @@ struct ChangeWriter {
     VALUES (?\(String(repeating: ", ?", count: 1 + 10 + 7 + 1)))
     """
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"
+}
+
+extension Database {
+  /// As `inTransaction(.immediate)`, which parses both statements each time: that takes as long as
+  /// a small change.
+  fileprivate func inPreparedTransaction(_ body: () throws -> Void) throws {
+    try cachedStatement(sql: "BEGIN IMMEDIATE TRANSACTION").execute()
+    do {
+      try body()
+      try cachedStatement(sql: "COMMIT TRANSACTION").execute()
+    } catch {
+      // SQLite has rolled back already if, for example, the disk is full.
+      if isInsideTransaction { try? rollback() }
+      throw error
+    }
+  }
 }

@@ -22,7 +22,8 @@ struct EventWriter {
       try insert.bind(text: kind.detail)
       try insert.execute()
     }
-    // One event is always kept: the next event continues its number.
+    // One event is always kept: the next event continues its number. The first has the number 1.
+    guard last.number > max(kept, 1) else { return }
     try db.cachedStatement(sql: "DELETE FROM events WHERE number <= ?")
       .execute(arguments: StatementArguments([last.number - max(kept, 1)]))
   }

@@ -50,7 +50,7 @@ struct RowStatement {
   /// Binds text as `StoredText` writes it.
   mutating func bind(text: String?) throws {
     guard let text else { return try bind(DatabaseValue.null) }
-    if text.utf8.contains(0) { try bind(StoredText.value(text)) } else { try bind(text) }
+    if StoredText.hasNUL(text) { try bind(StoredText.value(text)) } else { try bind(text) }
   }
 
   func execute() throws { try statement.execute() }

@@ -5,6 +5,8 @@ import NIOConcurrencyHelpers
 /// The row of each id in `members`, read once and updated with each commit.
 final class RowNumbers: Sendable {
   private let box = NIOLockedValueBox<IDIndex?>(nil)
+  /// The largest row number that was used; nil until it is needed.
+  private let lastNumber = NIOLockedValueBox<Int64?>(nil)
 
   /// Nil for an unknown id.
   func number(of id: TransferID) -> Int64? {
@@ -33,6 +35,17 @@ final class RowNumbers: Sendable {
     }
   }
 
+  /// The largest row number that was used, or 0. Only changes in the order of their commits call
+  /// it.
+  func last(_ db: Database) throws -> Int64 {
+    try lastNumber.withLockedValue { last in
+      if let last { return last }
+      let found = try Int64.fetchOne(db, sql: "SELECT max(seq) FROM members") ?? 0
+      last = found
+      return found
+    }
+  }
+
   /// Calls `body`, which reads every member and adds its row to the table. The table is nil if the
   /// rows are already loaded.
   func loading<Result>(_ body: (inout IDIndex?) throws -> Result) throws -> Result {
@@ -48,6 +61,7 @@ final class RowNumbers: Sendable {
 
   /// Updates the rows after a commit.
   func note(added: [(id: TransferID, number: UInt32)], removed: [TransferID]) {
+    if let number = added.last?.number { lastNumber.withLockedValue { $0 = Int64(number) } }
     box.withLockedValue { numbers in
       for (id, number) in added { numbers?.set(id, to: number) }
       for id in removed { numbers?.remove(id) }

@@ -87,8 +87,10 @@ import Testing
     #expect(history.changes(of: try #require(added)) == [.added, .completed])
   }
 
-  @Test(arguments: [true, false])
-  func `A restart during publication replaces the file`(isExact: Bool) async throws {
+  @Test(arguments: [true, false], [DownloadRequest.IfExists.update, .fail])
+  func `A restart during publication replaces the file`(
+    isExact: Bool, ifExists: DownloadRequest.IfExists
+  ) async throws {
     let gate = StepGate()
     var hooks = Hooks()
     hooks.willPublish = { _ in await gate.pass("publish") }
@@ -97,6 +99,7 @@ import Testing
       let a = try await queue.manager.add(
         try queue.request("a") { request in
           if !isExact { request.destination = .directory(queue.base.directory) }
+          request.ifExists = ifExists
         })
       await gate.waitForArrivals(1)
       async let command = a.restart()
