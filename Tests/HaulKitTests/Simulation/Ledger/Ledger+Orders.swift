@@ -34,14 +34,17 @@ extension Ledger {
   mutating func note(_ order: Order, of id: TransferID) {
     guard let member = members[id], order.covers(member) else { return }
     if order.requestsRequeue(member) { members[id]?.isRequeueRequested = true }
-    if [.cancel, .cancelKeepingBytes, .restart, .remove].contains(order.command) {
-      members[id]?.discards += 1
-    }
+    if order.discards { members[id]?.discards += 1 }
     if order.command == .force { members[id]?.isForced = true }
     if [.force, .start].contains(order.command) {
       members[id]?.isStartRequested = true
       members[id]?.startsAnytime = true
     }
+  }
+
+  /// Whether a command that has not returned may make it forget what it has.
+  func isDiscarding(_ member: Member) -> Bool {
+    orders.values.contains { $0.discards && $0.covers(member) }
   }
 
   /// A returned command to start a member that only it has changed since holds from now on.
@@ -115,6 +118,9 @@ extension Ledger.Order {
   func covers(_ id: TransferID, in ledger: Ledger) -> Bool {
     ledger.members[id].map(covers) ?? false
   }
+
+  /// Whether the command makes an upload begin anew.
+  var discards: Bool { [.cancel, .cancelKeepingBytes, .restart, .remove].contains(command) }
 
   /// Whether the command may requeue a running member.
   func requestsRequeue(_ member: Ledger.Member) -> Bool {

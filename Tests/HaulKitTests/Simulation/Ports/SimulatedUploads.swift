@@ -9,11 +9,11 @@ struct SimulatedUploads: Sendable {
   struct Upload: Sendable {
     let name: String
     let length: Int
-    /// What the member was ordered, and its source was, when it began.
-    let discards: Int
+    /// What the member was ordered when it began; nil if an order was on its way. And its source.
+    let discards: Int?
     let version: Int
     var bytes: [UInt8] = []
-    /// As many as the client was told.
+    /// As many as the client knows of.
     var acknowledged = 0
     var isDeleted = false
   }
@@ -37,7 +37,7 @@ struct SimulatedUploads: Sendable {
   }
 
   /// The number of a new upload.
-  mutating func create(_ name: String, length: Int, discards: Int) -> Int {
+  mutating func create(_ name: String, length: Int, discards: Int?) -> Int {
     all.append(
       Upload(
         name: name, length: length, discards: discards, version: versions[name]?.count ?? 0))
@@ -131,12 +131,15 @@ extension SimulatedTransport {
     let name = request.url.name
     let length = request.headers["Upload-Length"].flatMap { Int($0) } ?? 0
     let number = ledger.withLockedValue { ledger in
-      let discards = ledger.members.values.first { $0.name == name }?.discards ?? 0
+      let member = ledger.members.values.first { $0.name == name }
+      let discards = member?.discards ?? 0
+      // A command that has not returned may still be for this upload.
+      let mayBeDiscarded = member.map { ledger.isDiscarding($0) } ?? false
       return servers.uploads.withLockedValue { uploads in
         if let old = uploads.begun(name, discards: discards) {
           ledger.violate("a second upload of \(name), beside \(old)")
         }
-        return uploads.create(name, length: length, discards: discards)
+        return uploads.create(name, length: length, discards: mayBeDiscarded ? nil : discards)
       }
     }
     return response(201, [("Location", "/\(number)/\(name)")], to: request)
