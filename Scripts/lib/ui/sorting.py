@@ -56,6 +56,7 @@ def start_now(place, browser):
     browser.click(f"({row('next')}).querySelector('.name')")
     press(browser, tool("Start now"))
     browser.wait("it says so", has_state("next", "moved to the front, still waits: the host's limit"))
+    browser.wait("a message has all of it", "/“next”: moved to the front, still waits: .* is reached/.test(document.getElementById('toasts').textContent)")
     browser.screenshot(place.pictures / "start-now.png")
     api(browser, "PATCH", "limits", {"connections_per_host": before})
     browser.wait("it is completed", has_state("next", "completed"))

@@ -18,6 +18,7 @@ def choose(place, browser):
     (place.downloads / "album" / "disc").mkdir(parents=True)
     (place.downloads / "album" / "track one.txt").write_text("chosen")
     (place.downloads / "outside").symlink_to("/etc")
+    (place.downloads / "unfinished.iso.haul.part").write_text("half")
     press(browser, "document.getElementById('add')")
     browser.eval("document.getElementById('f-put').value = ''; document.getElementById('addresses').value = ''")
     browser.type(target(place))
@@ -27,6 +28,8 @@ def choose(place, browser):
     names = browser.eval("document.getElementById('files').textContent")
     if "outside" in names:
         raise Failed("a link that leads out of the root is offered")
+    if "unfinished" in names:
+        raise Failed("a download that is not complete is offered")
     browser.key("Enter")
     browser.wait("its content", "document.getElementById('file-directory').textContent.endsWith('/album')")
     browser.screenshot(place.pictures / "files.png")

@@ -1,7 +1,7 @@
 // Commands to transfers, and the time in which two of them can be undone.
 
 import { call } from "./api.js";
-import { bytes, plural, priorities } from "./format.js";
+import { bytes, count, plural, priorities, state } from "./format.js";
 import { groups, hidden, hide, moveLocally, order, rows, structureRefresh, take, unhide, view } from "./model.js";
 import { toast } from "./toasts.js";
 
@@ -47,7 +47,10 @@ export async function run(name, items) {
   const ids = some.map((row) => row.id);
   await report(() => send(name, ids, name === "start" ? { force: true } : {}));
   // What still waits says for what now; the daemon sends nothing if only that has changed.
-  if (name === "start") await Promise.all(ids.slice(0, 20).map(refresh));
+  if (name !== "start") return;
+  await Promise.all(ids.slice(0, 20).map(refresh));
+  const waiting = ids.map((id) => rows.get(id)).filter((row) => row?.state === "queued" && row.start);
+  if (waiting.length > 0) toast(`“${waiting[0].name}”${waiting.length > 1 ? ` and ${count(waiting.length - 1)} more` : ""}: ${state(waiting[0])}`, { time: 8000 });
 }
 
 async function refresh(id) {

@@ -32,7 +32,9 @@ async function open(directory, from) {
   entries.ariaBusy = "false";
 }
 
-function show({ directory, parent, entries: found, has_more: hasMore }, from) {
+function show({ directory, parent, entries: all, has_more: hasMore }, from) {
+  // Downloads that are not complete are not to be sent.
+  const found = all.filter(({ name }) => !/\.haul\.(part|journal)$/.test(name));
   const inside = (name) => `${directory === "/" ? "" : directory}/${name}`;
   const items = found.toSorted((a, b) => b.is_directory - a.is_directory).map(({ name, is_directory: isDirectory, size }) =>
     button(isDirectory ? "folder" : "file", name, isDirectory ? "" : bytes(size), () => (isDirectory ? open(inside(name)) : finish(inside(name)))));

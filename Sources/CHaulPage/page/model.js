@@ -88,12 +88,10 @@ export const sorts = {
 function sorted(items) {
   const value = sorts[view.sort];
   if (!value) return items;
-  const keys = new Map(items.map((item) => [item, typeof item === "string" ? value(rows.get(item)) : folderValue(item, value)]));
+  const keyed = items.map((item) => ({ item, key: typeof item === "string" ? value(rows.get(item)) : folderValue(item, value) }));
   const sign = view.isDown ? -1 : 1;
-  return items.toSorted((left, right) => {
-    const [a, b] = [keys.get(left), keys.get(right)];
-    return a < b ? -sign : a > b ? sign : 0;
-  });
+  keyed.sort((left, right) => (left.key < right.key ? -sign : left.key > right.key ? sign : 0));
+  return keyed.map(({ item }) => item);
 }
 
 function folderValue(folder, value) {
