@@ -122,7 +122,13 @@ class Chromium:
         """Waits until an expression is true; its value."""
         deadline = time.monotonic() + seconds
         while True:
-            value = self.eval(f"((v) => v instanceof Node ? true : v)({expression})")
+            try:
+                value = self.eval(f"((v) => v instanceof Node ? true : v)({expression})")
+            except Failed as error:
+                # The page was left while it was asked; the next one is asked again.
+                if "navigated or closed" not in str(error):
+                    raise
+                value = None
             if value:
                 return value
             if time.monotonic() > deadline:

@@ -25,6 +25,9 @@ static const unsigned char details_js[] = {
 static const unsigned char dom_js[] = {
 #embed "page/dom.js"
 };
+static const unsigned char files_js[] = {
+#embed "page/files.js"
+};
 static const unsigned char format_js[] = {
 #embed "page/format.js"
 };
@@ -67,6 +70,7 @@ static const haul_page_file files[] = {
     FILE("charts.js", JS, charts_js),
     FILE("details.js", JS, details_js),
     FILE("dom.js", JS, dom_js),
+    FILE("files.js", JS, files_js),
     FILE("format.js", JS, format_js),
     FILE("keys.js", JS, keys_js),
     FILE("limits.js", JS, limits_js),

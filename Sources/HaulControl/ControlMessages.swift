@@ -221,16 +221,20 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var counts: [String: Int]
   /// Over TCP: the directories below which files may be written.
   package var roots: [String]?
+  /// Why nothing new starts: it is suspended, or outside the schedule.
+  package var waiting: TransferDocument.Wait?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, counts, roots
+    case version, pid, counts, roots, waiting
     case isSuspended = "is_suspended"
   }
 
   package init(
-    version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?
+    version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?,
+    waiting: TransferDocument.Wait?
   ) {
     (self.version, self.pid) = (version, pid)
     (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)
+    self.waiting = waiting
   }
 }

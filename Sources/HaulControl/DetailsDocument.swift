@@ -27,6 +27,15 @@ package struct DetailsDocument: Codable, Hashable, Sendable {
   package var added: Double?
   package var started: Double?
   package var ended: Double?
+  /// The files that an upload sends.
+  package var sources: [String]?
+  /// Whether the file of a completed download is no longer there.
+  package var isMissing: Bool?
+
+  enum CodingKeys: String, CodingKey {
+    case id, length, present, active, attempts, added, started, ended, sources
+    case isMissing = "is_missing"
+  }
 
   package init(id: TransferID) { (self.id, active, attempts) = (id, [], []) }
 }

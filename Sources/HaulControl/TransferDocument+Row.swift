@@ -15,13 +15,13 @@ extension TransferDocument {
       result: view.result.map { EventDocument.Result($0) },
       connections: view.connections, rateLimit: view.request.rateLimit,
       startsAt: view.startsAt, start: view.startRequest.map { $0.isForced ? "forced" : "first" },
-      runsToEnd: view.runsToEnd)
+      runsToEnd: view.runsToEnd, acknowledged: view.acknowledged)
     waiting?.next = view.nextWaitReason?.code
   }
 }
 
 extension TransferDocument.Wait {
-  init(_ reason: WaitReason, at wallSeconds: Double) {
+  package init(_ reason: WaitReason, at wallSeconds: Double) {
     self.init(code: reason.code, message: reason.description(at: wallSeconds))
     until = reason.until
     switch reason {

@@ -60,6 +60,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var phase: String?
   package var waiting: Wait?
   package var bytes: Int64
+  /// Of a running upload: those that the server is known to have.
+  package var acknowledged: Int64?
   package var total: Int64?
   package var fraction: Double?
   /// Bytes per second.
@@ -70,6 +72,9 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var rateLimit: Int64?
   /// When it may start, in seconds since 1970; nil once it no longer waits for that time.
   package var startsAt: Double?
+  /// In seconds since 1970; nil if it was before the daemon was started.
+  package var added: Double?
+  package var ended: Double?
   /// Whether a command put it before others: `first`, or `forced`; nil for neither.
   package var start: String?
   /// Whether it is a program that should stop, and runs to its end, unless it is cancelled.
@@ -86,7 +91,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
     total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
     result: EventDocument.Result? = nil, connections: Int? = nil, rateLimit: Int64? = nil,
-    startsAt: Double? = nil, start: String? = nil, runsToEnd: Bool = false
+    startsAt: Double? = nil, start: String? = nil, runsToEnd: Bool = false,
+    acknowledged: Int64? = nil
   ) {
     (self.id, self.kind, self.name, self.url) = (id, kind, name, url)
     (self.identifier, self.group, self.priority) = (identifier, group, priority)
@@ -94,16 +100,16 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
     (self.path, self.error, self.result) = (path, error, result)
     (self.connections, self.rateLimit, self.startsAt) = (connections, rateLimit, startsAt)
-    (self.start, self.runsToEnd) = (start, runsToEnd)
+    (self.start, self.runsToEnd, self.acknowledged) = (start, runsToEnd, acknowledged)
   }
 
   enum CodingKeys: String, CodingKey {
-    case id, kind, name, url, identifier, group, priority, state, phase, waiting, bytes, total,
-      fraction
-    case rate, connections
+    case id, kind, name, url, identifier, group, priority, state, phase, waiting, bytes,
+      acknowledged
+    case total, fraction, rate, connections
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
-    case start
+    case added, ended, start
     case runsToEnd = "runs_to_end"
     case path, error, result
   }
@@ -128,12 +134,15 @@ extension TransferDocument {
     try object.encode(phase, forKey: .phase)
     try object.encode(waiting, forKey: .waiting)
     try object.encode(bytes, forKey: .bytes)
+    try object.encode(acknowledged, forKey: .acknowledged)
     try object.encode(total, forKey: .total)
     try object.encode(fraction, forKey: .fraction)
     try object.encode(rate, forKey: .rate)
     try object.encode(connections, forKey: .connections)
     try object.encode(rateLimit, forKey: .rateLimit)
     try object.encode(startsAt, forKey: .startsAt)
+    try object.encode(added, forKey: .added)
+    try object.encode(ended, forKey: .ended)
     try object.encode(start, forKey: .start)
     try object.encode(runsToEnd, forKey: .runsToEnd)
     try object.encode(path, forKey: .path)

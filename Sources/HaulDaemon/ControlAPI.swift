@@ -39,7 +39,7 @@ struct ControlAPI: Sendable {
   let stop: @Sendable () -> Void
 
   /// Nil over the socket.
-  private var roots: RootDirectories? { isLocal ? nil : RootDirectories(paths: access.roots) }
+  var roots: RootDirectories? { isLocal ? nil : RootDirectories(paths: access.roots) }
 
   func addRoutes(to router: Router<BasicRequestContext>) {
     router.get("/metrics") { _, _ in await metrics() }
@@ -85,6 +85,7 @@ struct ControlAPI: Sendable {
     v1.get("/transfers/:id/details") { _, context in
       try APIResponse.json(await details(of: try await id(in: context)))
     }
+    v1.get("/files") { request, _ in try APIResponse.json(files(request)) }
     v1.get("/order") { _, _ in
       try APIResponse.json(OrderDocument(ids: await manager.coordinator.ids(of: .all)))
     }
@@ -104,7 +105,10 @@ struct ControlAPI: Sendable {
     return StatusDocument(
       version: version, pid: getpid(), isSuspended: manager.isSuspended,
       counts: Dictionary(uniqueKeysWithValues: counts.map { ($0.rawValue, $1) }),
-      roots: roots?.paths)
+      roots: roots?.paths,
+      waiting: await manager.coordinator.holdReason.map {
+        TransferDocument.Wait($0, at: SystemClock().wallSeconds)
+      })
   }
 
   private func add(_ request: Request) async throws -> AddResponse {
@@ -143,8 +147,14 @@ struct ControlAPI: Sendable {
       transfers: try await documents(of: page.map(\.id)), next: isLast ? nil : page.last?.id)
   }
 
-  private func details(of id: TransferID) async -> DetailsDocument {
+  private func details(of id: TransferID) async throws(TransferError) -> DetailsDocument {
     var details = DetailsDocument(id: id)
+    if let view = try await manager.coordinator.rows(of: [id]).first {
+      details.sources = view.request.upload?.sources
+      if view.row.state == .completed, view.request.download != nil, let path = view.row.path {
+        details.isMissing = FinishedFiles.isMissing(path)
+      }
+    }
     if let segments = await manager.coordinator.segments(of: id) {
       details.length = segments.length
       details.present = segments.present.map { [$0.lowerBound, $0.upperBound] }
@@ -156,7 +166,11 @@ struct ControlAPI: Sendable {
 
   func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
     let now = SystemClock().wallSeconds
-    return try await manager.coordinator.rows(of: ids).map { TransferDocument($0, at: now) }
+    return try await manager.coordinator.rows(of: ids).map { view in
+      var document = TransferDocument(view, at: now)
+      history.complete(&document)
+      return document
+    }
   }
 
   private func apply(_ change: ChangeBody, to id: TransferID) async throws {

@@ -25,6 +25,12 @@ struct FinishedFiles {
     }
   }
 
+  /// Whether there is certainly no file.
+  static func isMissing(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) != 0 && (errno == ENOENT || errno == ENOTDIR)
+  }
+
   /// - Parameter kept: transfers that are still in the list.
   /// - Returns: the files that were left: they cannot be deleted, or are no longer what was
   ///   downloaded.

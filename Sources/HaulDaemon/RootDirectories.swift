@@ -25,6 +25,13 @@ struct OwnDirectories: Sendable {
         if RootDirectories.isLink(file) { places.insert(file) }
       }
     }
+    try check(places)
+  }
+
+  /// - Throws: `Problem` (403).
+  func check(directory: String) throws(Problem) { try check([directory]) }
+
+  private func check(_ places: Set<String>) throws(Problem) {
     let own = paths.compactMap(RootDirectories.resolved)
     for place in places where place.hasPrefix("/") {
       guard let target = RootDirectories.resolved(place),
@@ -125,10 +132,34 @@ struct RootDirectories: Sendable {
     return directory
   }
 
-  private func check(_ path: String) throws(Problem) {
+  /// Opens a directory whose files may be sent; links are followed that stay below the roots.
+  /// - Returns: the file descriptor; -1 if there is no such directory.
+  /// - Throws: `Problem` (403).
+  func openListed(_ path: String) throws(Problem) -> Int32 {
+    guard let target = target(of: path) else {
+      throw Self.forbidden(
+        paths.isEmpty
+          ? "over TCP, files are only listed below the directories of 'haul serve --root'"
+          : "over TCP, files are only listed below \(paths.joined(separator: " or ")), "
+            + "and not through a link that leads out of it")
+    }
+    // What was a directory may have become a link: none is followed now.
+    return RootDirectories(paths: paths.compactMap(Self.resolved)).openDirectory(target)
+  }
+
+  /// Whether a path leads below the roots, also as a link.
+  func allows(_ path: String) -> Bool { target(of: path) != nil }
+
+  /// The path without links; nil outside of the roots.
+  private func target(of path: String) -> String? {
     guard !path.split(separator: "/").contains(".."), let target = Self.resolved(path),
       paths.compactMap(Self.resolved).contains(where: { Self.isBelow(target, $0) })
-    else {
+    else { return nil }
+    return target
+  }
+
+  private func check(_ path: String) throws(Problem) {
+    guard allows(path) else {
       throw Self.forbidden(
         "over TCP, files can only be written or sent below \(paths.joined(separator: " or ")), "
           + "and not through a link that leads out of it")
@@ -143,7 +174,7 @@ struct RootDirectories: Sendable {
       if let real {
         defer { free(real) }
         let parent = String(cString: real)
-        return parent == "/" ? String(missing) : parent + missing
+        return parent == "/" && !missing.isEmpty ? String(missing) : parent + missing
       }
       // A link that leads nowhere is not a missing file.
       var status = stat()

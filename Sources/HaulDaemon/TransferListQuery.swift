@@ -9,8 +9,8 @@ struct QueryCheck: RouterMiddleware {
     _ request: Request, context: Context,
     next: @concurrent (Request, Context) async throws -> Response
   ) async throws -> Response {
-    let isPage = request.method == .get && request.uri.path == "/api/v1/transfers"
-    guard isPage || request.uri.query == nil else {
+    let hasQuery = ["/api/v1/transfers", "/api/v1/files"].contains(request.uri.path)
+    guard request.method == .get && hasQuery || request.uri.query == nil else {
       throw Problem.badRequest("this call has no parameters in its query")
     }
     return try await next(request, context)

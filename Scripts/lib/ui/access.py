@@ -4,7 +4,7 @@ import json
 import time
 
 from chromium import Failed
-from .place import press, row
+from .place import ON_TOP, press, row
 
 MIB = 1 << 20
 NAMED = {"button", "textbox", "searchbox", "combobox", "checkbox", "spinbutton", "link", "grid",
@@ -98,17 +98,54 @@ def keyboard_only(place, browser):
     browser.wait("the list again", "document.activeElement.id === 'list'")
 
 
+# Buttons and fields that are shown but lower than 40 pixels, and dialogs that are wider than the screen.
+SMALL = """(() => {
+  const shown = [...document.querySelectorAll('button, select, input:not([type=checkbox]):not([type=file])')]
+    .filter((e) => e.checkVisibility() && e.closest('dialog:not([open])') === null);
+  const low = shown.filter((e) => e.getBoundingClientRect().height < 40).map((e) => e.id || e.title || e.textContent);
+  const wide = [...document.querySelectorAll('dialog[open], #details:not([hidden]), #notice-panel:not([hidden])')]
+    .filter((e) => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().bottom > innerHeight)
+    .map((e) => e.id);
+  return [...low, ...wide, ...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : [])];
+})()"""
+
+
 def phone(place, browser):
-    """at the width of a telephone nothing sticks out"""
-    browser.resize(390, 780, mobile=True)
+    """at the width of a telephone nothing sticks out, and what is pressed has 40 pixels"""
+    browser.resize(360, 720, mobile=True)
     browser.wait("the rows are higher", "document.querySelector('.row:not([hidden])').offsetHeight >= 56")
-    if browser.eval("document.documentElement.scrollWidth > innerWidth"):
-        raise Failed("the page is wider than the screen")
-    browser.screenshot(place.pictures / "phone.png")
+
+    def check(what):
+        if wrong := browser.eval(SMALL):
+            raise Failed(f"{what}: too small, or sticking out: {wrong}")
+        browser.screenshot(place.pictures / f"phone-{what}.png")
+
+    check("list")
     press(browser, "document.getElementById('add')")
+    check("add")
     width = browser.eval("document.getElementById('addresses').getBoundingClientRect().width")
     if width < 250:
         raise Failed(f"the field for addresses has {width} pixels")
+    press(browser, "document.getElementById('choose-file')")
+    browser.wait("the files", "document.getElementById('files-dialog').open && document.getElementById('files').ariaBusy === 'false'")
+    check("files")
+    for _ in range(2):
+        browser.key("Escape")
+    for name in ("limits", "keys"):
+        press(browser, f"document.getElementById('{name}')")
+        browser.wait("the dialog", f"document.getElementById('{name}-dialog').open")
+        if name == "limits":
+            press(browser, "document.getElementById('add-window')")
+        check(name)
+        browser.eval(f"document.getElementById('{name}-dialog').close()")
+    browser.eval("document.getElementById('notices').click()")
+    check("notices")
+    browser.key("Escape")
+    browser.eval("document.getElementById('list').focus()")
+    browser.key("End")
+    browser.key("Enter")
+    browser.wait("the details", "!document.getElementById('details').hidden")
+    check("details")
     browser.key("Escape")
     browser.resize(*browser.size)
 
@@ -255,7 +292,11 @@ def second_page(place, browser):
     browser.eval("sessionStorage.clear()")
     browser.open("about:blank")
     browser.open(place.url)
-    browser.wait("it says so", "document.getElementById('locked')?.open && /haul ui/.test(document.getElementById('locked').textContent)")
+    browser.wait("it says so", "document.getElementById('locked')?.open && /belongs to one tab.*haul ui/s.test(document.getElementById('locked').textContent)")
+    browser.eval("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    press(browser, "document.getElementById('copy-command')")
+    browser.wait("the command is copied, and a message over the dialog says so", f"window.copied === 'haul ui' && {ON_TOP}")
+    browser.screenshot(place.pictures / "locked.png")
     place.open(browser)
 
 

@@ -7,7 +7,7 @@ import time
 
 from chromium import Failed
 from .changes import frames
-from .place import row
+from .place import api, row
 
 COUNT = 100_000
 WATCH = """
@@ -18,20 +18,11 @@ WATCH = """
 """
 
 
-def api(browser, method, path, body):
-    return browser.eval(f"""(async () => {{
-      const answer = await fetch('/api/v1/{path}', {{ method: '{method}', body: {json.dumps(json.dumps(body))},
-        headers: {{ 'Content-Type': 'application/json', Authorization: `Bearer ${{sessionStorage.getItem('haul-token')}}` }} }});
-      if (!answer.ok) throw new Error(await answer.text());
-      return answer.json();
-    }})()""")
-
-
 def hundred_thousand(place, browser):
     """100,000 rows: first paint, memory, and frames under 1,000 changes a second"""
     place.run("suspend")
-    # A hundred run later; the others wait.
-    moving = [{"url": place.server.url(1 << 30, 40_000, f"moving-{n}"), "directory": str(place.downloads),
+    # A hundred run later, for minutes, and have their whole space from the start; the others wait.
+    moving = [{"url": place.server.url(16 << 20, 40_000, f"moving-{n}"), "directory": str(place.downloads),
                "connections": 1} for n in range(100)]
     waiting = [{"url": f"http://127.0.0.1:9/{n}.bin", "directory": str(place.downloads)} for n in range(COUNT - 100)]
     for start in range(0, COUNT, 10_000):

@@ -108,6 +108,16 @@ def press(browser, expression):
     browser.eval(f"({expression}).click()")
 
 
+def api(browser, method, path, body):
+    """A call of the control interface, as the page makes it."""
+    return browser.eval(f"""(async () => {{
+      const answer = await fetch('/api/v1/{path}', {{ method: '{method}', body: {json.dumps(json.dumps(body))},
+        headers: {{ 'Content-Type': 'application/json', Authorization: `Bearer ${{sessionStorage.getItem('haul-token')}}` }} }});
+      if (!answer.ok) throw new Error(await answer.text());
+      return answer.json();
+    }})()""")
+
+
 def fill_form(browser, addresses, **fields):
     """Fills in and sends the dialog for adding."""
     press(browser, "document.getElementById('add')")
@@ -117,6 +127,20 @@ def fill_form(browser, addresses, **fields):
     for name, value in {"group": "", "name": "", "connections": "1", "rate": "", "at": "", "put": "", **fields}.items():
         browser.eval(f"document.getElementById('f-{name}').value = {json.dumps(value)}")
     browser.click("document.getElementById('add-submit')")
+
+
+# Whether the newest message is what a person sees, and can press, where it is.
+ON_TOP = """(() => {
+  const toast = document.getElementById('toasts').lastElementChild;
+  const box = toast?.getBoundingClientRect();
+  return box !== undefined && toast.contains(document.elementFromPoint(box.x + box.width / 2, box.y + box.height / 2));
+})()"""
+
+
+def open_details(browser, name):
+    browser.click(f"({row(name)}).querySelector('.name')")
+    browser.key("Enter")
+    browser.wait("the details", f"document.querySelector('#details:not([hidden]) h2')?.textContent === {json.dumps(name)}")
 
 
 def slow(step):

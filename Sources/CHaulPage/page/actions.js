@@ -1,8 +1,8 @@
 // Commands to transfers, and the time in which two of them can be undone.
 
 import { call } from "./api.js";
-import { bytes, plural, priorities } from "./format.js";
-import { groups, hidden, moveLocally, order, rows, structureRefresh } from "./model.js";
+import { bytes, count, plural, priorities, state } from "./format.js";
+import { groups, hidden, hide, moveLocally, order, rows, structureRefresh, take, unhide, view } from "./model.js";
 import { toast } from "./toasts.js";
 
 const undoTime = 10_000;
@@ -46,6 +46,17 @@ export async function run(name, items) {
   if (name === "cancel" || name === "remove" || name === "delete") return later(name, some);
   const ids = some.map((row) => row.id);
   await report(() => send(name, ids, name === "start" ? { force: true } : {}));
+  // What still waits says for what now; the daemon sends nothing if only that has changed.
+  if (name !== "start") return;
+  await Promise.all(ids.slice(0, 20).map(refresh));
+  const waiting = ids.map((id) => rows.get(id)).filter((row) => row?.state === "queued" && row.start);
+  if (waiting.length > 0) toast(`“${waiting[0].name}”${waiting.length > 1 ? ` and ${count(waiting.length - 1)} more` : ""}: ${state(waiting[0])}`, { time: 8000 });
+}
+
+async function refresh(id) {
+  const document = await call("GET", `transfers/${id}`).catch(() => null);
+  if (document) take("transfer", JSON.stringify(document));
+  structureRefresh();
 }
 
 export async function prioritize(items, priority) {
@@ -58,8 +69,12 @@ export async function prioritize(items, priority) {
   });
 }
 
+// Whether the list is in the order of the queue, in which alone moving makes sense.
+export const mayMove = () => view.sort === "queue";
+
 // Moves before another transfer; to the end for null.
 export async function move(items, before) {
+  if (!mayMove()) return toast(`The list is sorted by ${view.sort}. To move transfers, choose “Order of the queue”.`);
   const ids = rowsOf(items).map((row) => row.id);
   if (ids.length === 0 || ids.includes(before)) return;
   moveLocally(ids, before);
@@ -116,7 +131,7 @@ async function later(name, some) {
   const work = { name, ids: some.map((row) => row.id), paused: fitting("pause", some).map((row) => row.id), isPaused: false, isOver: false };
   pending.add(work);
   for (const row of some) {
-    if (name !== "cancel") hidden.add(row.id);
+    if (name !== "cancel") hide(row);
     row.isEnding = name;
     row.version += 1;
   }
@@ -135,7 +150,7 @@ async function later(name, some) {
 function release(work) {
   pending.delete(work);
   for (const id of work.ids) {
-    hidden.delete(id);
+    unhide(id);
     const row = rows.get(id);
     if (row) {
       delete row.isEnding;

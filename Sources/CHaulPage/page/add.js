@@ -4,6 +4,7 @@ import { call } from "./api.js";
 import { $, dialog, el } from "./dom.js";
 import { plural, priorities } from "./format.js";
 import { groupNames } from "./actions.js";
+import { choose, find } from "./files.js";
 import { reveal } from "./list.js";
 import { toast } from "./toasts.js";
 
@@ -33,6 +34,17 @@ $("address-file").addEventListener("change", async (event) => {
   event.target.value = "";
 });
 
+$("choose-file").addEventListener("click", () => {
+  const place = value("f-put").startsWith("/") ? value("f-put").replace(/\/[^/]*$/, "") : "";
+  choose(roots, roots.some((root) => `${place}/`.startsWith(`${root}/`)) ? place : roots[0] ?? "/", uploads);
+});
+
+function uploads(path) {
+  open();
+  $("f-put").value = path;
+  text.focus();
+}
+
 export function open(more = "") {
   $("group-names").replaceChildren(...groupNames().map((name) => el("option", { value: name })));
   const own = text.value.trimEnd();
@@ -61,13 +73,19 @@ function openFound({ found, others }) {
 }
 
 export async function openFile(file) {
-  if (file.size > 8 << 20) return toast(`“${file.name}” is too large for a list of addresses`, { isBad: true });
-  const lines = addressesIn(await file.text());
-  if (lines.found.length === 0) return toast(`“${file.name}” has no line that is an address`, { isBad: true });
-  openFound(lines);
+  const lines = file.size > 8 << 20 ? { found: [] } : addressesIn(await file.text());
+  if (lines.found.length > 0) return openFound(lines);
+  const why = file.size > 8 << 20 ? "is too large for a list of addresses" : "has no line that is an address";
+  const path = await find(roots, file);
+  if (path) uploads(path);
+  toast(path ? `“${file.name}” ${why}; it is set to be uploaded` : `“${file.name}” ${why}. To upload it, use Add and “Choose…”`, { isBad: !path });
 }
 
 function openText(words) {
+  if (/^file:\/\/\/\S+\s*$/.test(words)) {
+    uploads(decodeURIComponent(new URL(words.trim()).pathname));
+    return true;
+  }
   const lines = addressesIn(words);
   if (lines.found.length > 0) openFound(lines);
   else if (words.trim()) toast("No address was found in that text. An address begins with http:// or https://", { isBad: true });
@@ -173,6 +191,10 @@ function target(line, { put }) {
 }
 
 async function submit() {
+  if (!text.value.trim() && value("f-put")) {
+    text.focus();
+    return showError("give the address to which the file is uploaded");
+  }
   const lines = text.value.split("\n").map((line) => line.trim());
   const wanted = lines.map((line, index) => ({ line, index })).filter(({ line }) => line && !line.startsWith("#"));
   problems = new Map();

@@ -50,7 +50,7 @@ const commands = [
 function build() {
   const facts = {};
   const fact = (name) => { facts[name] = el("dd"); return [el("dt", {}, name), facts[name]]; };
-  const names = ["Kind", "State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Address", "File", "Group", "Digest", "Checked by",
+  const names = ["Kind", "State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Acknowledged", "Address", "File", "Group", "Digest", "Checked by",
     "Added", "Starts at", "Started", "Ended", "Your name", "Id"];
   parts = {
     facts,
@@ -114,7 +114,11 @@ export function refresh() {
   if (version === row.version && row.state !== "queued") return;
   version = row.version;
   setText(parts.title, row.name);
-  parts.buttons.forEach((button, index) => { button.hidden = fitting(commands[index][0], [row]).length === 0; });
+  const isMissing = details?.is_missing === true && row.state === "completed";
+  parts.buttons.forEach((button, index) => {
+    const [name] = commands[index];
+    button.hidden = fitting(name, [row]).length === 0 || (name === "delete" && isMissing);
+  });
   if (document.activeElement !== parts.priority) parts.priority.value = row.priority;
   const isRunning = row.state === "running";
   const percent = format.percent(row);
@@ -127,8 +131,10 @@ export function refresh() {
   show("Time left", left === null ? null : format.span(left));
   show("Connections", row.connections > 0 ? String(row.connections) : null);
   show("Speed limit", row.rateLimit ? format.rate(row.rateLimit) : null);
+  const acknowledged = format.acknowledgedPercent(row);
+  show("Acknowledged", acknowledged === null ? null : `${format.bytes(row.acknowledged)} (${acknowledged.toFixed(1)} %) by the server`);
   show("Address", row.url, true);
-  show("File", row.path, true);
+  show("File", details?.sources?.join("\n") || row.path, true, isMissing ? "It is no longer there. Restart downloads it again." : "");
   show("Group", row.group);
   show("Digest", row.result?.checksums.join("\n") || null, true);
   show("Checked by", { checksum: "its checksum", length: "its length", framing: "the end that the server marked" }[row.result?.verified]);
@@ -138,7 +144,7 @@ export function refresh() {
   show("Ended", endedStates.has(row.state) ? format.time(details?.ended) : null);
   show("Your name", row.identifier);
   show("Id", row.id, true);
-  fillMap(row);
+  fillMap(row, isMissing);
   const curve = curveOf(id);
   const hasCurve = isRunning && curve.length >= 2;
   parts.curve.hidden = parts.curveTitle.hidden = !hasCurve;
@@ -150,16 +156,16 @@ export function refresh() {
   fillAttempts(row);
 }
 
-function fillMap(row) {
+function fillMap(row, isMissing) {
   const isDone = row.state === "completed" && row.total > 0;
   const map = isDone ? { length: row.total, present: [[0, row.total]], active: [] } : maps.get(row.id);
   const length = map?.length ?? row.total;
   parts.map.hidden = parts.mapText.hidden = !length || !map;
   if (parts.map.hidden) return;
   const active = row.state === "running" ? map.active : [];
-  drawMap(parts.map, length, map.present, active, isDone ? "--good" : "--accent");
+  drawMap(parts.map, length, map.present, active, isDone && !isMissing ? "--good" : isDone ? "--edge" : "--accent");
   const bytes = map.present.reduce((sum, [from, to]) => sum + to - from, 0);
-  const text = isDone ? row.kind === "upload" ? "The server has all of it." : format.was(row) ?? "All of it was saved."
+  const text = isDone ? row.kind === "upload" ? "The server has all of it." : isMissing ? "All of it was saved, but the file was deleted or moved since." : format.was(row) ?? "All of it was saved."
     : `${Math.floor((100 * bytes) / length)} % on disk in ${format.plural(map.present.length, "part")}; ${format.plural(active.length, "part")} being fetched.`;
   setText(parts.mapText, text);
   parts.map.ariaLabel = text;
@@ -177,13 +183,13 @@ function fillAttempts(row) {
   });
 }
 
-function show(name, text, isCopied = false) {
+function show(name, text, isCopied = false, remark = "") {
   const place = parts.facts[name];
   const isHidden = text === null || text === undefined || text === "";
   place.hidden = place.previousSibling.hidden = isHidden;
-  if (isHidden || place.dataset.text === text) return;
-  place.dataset.text = text;
-  place.replaceChildren(el("span", {}, format.plain(text)));
+  if (isHidden || place.dataset.text === text + remark) return;
+  place.dataset.text = text + remark;
+  place.replaceChildren(el("span", {}, format.plain(text), remark && el("em", {}, remark)));
   if (isCopied) {
     place.append(iconButton("copy", `Copy: ${name}`, () => navigator.clipboard.writeText(text).then(() => toast("Copied"), () => {})));
   }

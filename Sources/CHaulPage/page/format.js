@@ -53,7 +53,10 @@ const phases = {
 export function state(row) {
   if (row.isEnding === "cancel") return "will be cancelled";
   switch (row.state) {
-    case "queued": return row.waiting ? sentence(row.waiting) : "waits for a slot";
+    case "queued": {
+      const reason = row.waiting ? sentence(row.waiting) : "waits for a slot";
+      return row.start ? `moved to the front, still waits: ${reason}` : reason;
+    }
     case "running": return row.waiting ? sentence(row.waiting) : phases[row.phase] ?? (row.phase || row.rate > 0 ? "transferring" : "waiting for an answer");
     case "publishing": return "moving into place";
     case "stopping": return "stopping";
@@ -88,6 +91,10 @@ export function percent(row) {
   if (row.state === "completed") return 100;
   return row.total > 0 ? Math.min(99.9, (100 * row.bytes) / row.total) : null;
 }
+
+// What the server is known to have of an upload; null if that is all that is shown.
+export const acknowledgedPercent = (row) => (row.state === "running" && row.acknowledged !== null && row.total > 0
+  ? (100 * row.acknowledged) / row.total : null);
 
 export function secondsLeft(row) {
   return row.state === "running" && row.total > 0 && row.rate > 0 ? (row.total - row.bytes) / row.rate : null;

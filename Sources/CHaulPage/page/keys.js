@@ -1,7 +1,7 @@
 // The keyboard and the pointer on the list.
 
 import { $, dialog, el } from "./dom.js";
-import { move, run, shift } from "./actions.js";
+import { mayMove, move, run, shift } from "./actions.js";
 import * as details from "./details.js";
 import * as list from "./list.js";
 import { rows } from "./model.js";
@@ -80,7 +80,7 @@ function onDown(event) {
   if (!slot || event.button !== 0 || event.target.closest("button")) return;
   const isTouch = event.pointerType !== "mouse";
   // A finger scrolls the list; it drags only by the mark at the left.
-  const mayDrag = !isTouch || event.target.closest(".mark");
+  const mayDrag = mayMove() && (!isTouch || event.target.closest(".mark"));
   const wasSelected = list.selection.has(slot.key);
   const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey;
   const item = list.shown()[slot.index];

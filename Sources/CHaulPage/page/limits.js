@@ -5,6 +5,8 @@ import { $, dialog, el } from "./dom.js";
 import { toast } from "./toasts.js";
 
 const box = dialog("limits-dialog");
+let changed = () => {};
+export const listen = (run) => { changed = run; };
 const days = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
 const fields = { active: "l-active", active_per_host: "l-per-host", connections: "l-connections", connections_per_host: "l-host-connections" };
 
@@ -47,6 +49,7 @@ async function save() {
   try {
     await call("PATCH", "limits", limits);
     box.close();
+    changed();
     toast("The limits were changed");
   } catch (problem) {
     showError(problem.message);

@@ -3,7 +3,7 @@
 
 import { $, el, icon, iconButton, setIcon, setText } from "./dom.js";
 import * as format from "./format.js";
-import { activeStates, groups, order, rows, view, visible } from "./model.js";
+import { activeStates, groups, order, rows, sorts, view, visible } from "./model.js";
 import { fitting, run } from "./actions.js";
 
 const list = $("list");
@@ -51,10 +51,11 @@ export function structureChanged(isOwn = true) {
   isUrgent ||= isOwn;
 }
 
-// Called once a frame at most. A long list is rebuilt at most four times a second.
+// Called once a frame at most. A long list is rebuilt at most four times a second, and a sorted one every second.
 // Returns whether the rows are up to date.
 export function refresh() {
-  if (isStale && (isUrgent || items.length < 5000 || performance.now() - built > 250)) {
+  const isDue = view.sort in sorts ? performance.now() - built > 1000 : items.length < 5000 || performance.now() - built > 250;
+  if (isStale && (isUrgent || isDue)) {
     isStale = isUrgent = false;
     built = performance.now();
     items = visible();
@@ -113,9 +114,10 @@ function makeRow() {
   slot.mark = icon("wait");
   slot.name = el("span", { className: "name" });
   slot.host = el("span", { className: "host" });
+  slot.sent = el("i", { className: "sent" });
   slot.fill = el("i");
   slot.percent = el("span", { className: "percent" });
-  slot.bar = el("span", { className: "meter", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100" }, slot.fill);
+  slot.bar = el("span", { className: "meter", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100" }, slot.sent, slot.fill);
   slot.size = cell("n size");
   slot.rate = cell("n rate");
   slot.left = cell("n left");
@@ -143,7 +145,7 @@ function setClass(slot, names) {
 }
 
 // Waits that need no help from a user.
-const patient = new Set(["slot", "host-limit", "host-refusal", "dependency", "schedule", "suspended"]);
+const patient = new Set(["slot", "host-limit", "host-refusal", "dependency", "start-time", "schedule", "suspended"]);
 
 function fill(slot) {
   const item = items[slot.index];
@@ -164,7 +166,7 @@ function fill(slot) {
   setText(slot.name, row.name);
   setText(slot.host, isUpload && row.host ? `to ${row.host}` : row.host ?? "");
   if (slot.name.title !== row.name) slot.name.title = row.name;
-  meter(slot, format.percent(row), row.state === "running");
+  meter(slot, format.percent(row), row.state === "running", format.acknowledgedPercent(row));
   setText(slot.size, row.total === null ? (row.bytes > 0 ? format.bytes(row.bytes) : "") :
     row.state === "completed" || row.bytes === 0 ? format.bytes(row.total) : `${format.bytes(row.bytes)} of ${format.bytes(row.total)}`);
   setText(slot.rate, row.state === "running" ? format.rate(row.rate) : "");
@@ -178,15 +180,20 @@ function fill(slot) {
   label(slot.more, "chevron", "Details");
 }
 
-function meter(slot, percent, isRunning) {
+// Two bars for an upload: what was sent, and what the server is known to have.
+function meter(slot, percent, isRunning, acknowledged = null) {
   const isUnknown = percent === null && isRunning;
   slot.bar.classList.toggle("unknown", isUnknown);
-  slot.fill.style.transform = `scaleX(${(percent ?? 0) / 100})`;
+  slot.sent.style.transform = `scaleX(${acknowledged === null ? 0 : (percent ?? 0) / 100})`;
+  slot.fill.style.transform = `scaleX(${(acknowledged ?? percent ?? 0) / 100})`;
+  const parts = acknowledged === null ? "" : `${percent.toFixed(1)} % sent, ${acknowledged.toFixed(1)} % acknowledged by the server`;
+  if (slot.bar.title !== parts) slot.bar.title = parts;
   const text = percent === null ? "" : `${percent === 100 ? 100 : percent.toFixed(1)} %`;
   setText(slot.percent, text);
   if (percent === null) slot.bar.removeAttribute("aria-valuenow");
   else slot.bar.setAttribute("aria-valuenow", Math.floor(percent));
-  if (slot.bar.ariaLabel !== "Progress") slot.bar.ariaLabel = "Progress";
+  const name = parts ? `Progress: ${parts}` : "Progress";
+  if (slot.bar.ariaLabel !== name) slot.bar.ariaLabel = name;
 }
 
 function fillFolder(slot, folder, extra) {

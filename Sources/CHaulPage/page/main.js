@@ -1,14 +1,14 @@
 // Starts the page, and keeps it up to date with the daemon.
 
 import { Problem, begin, call, forget, stream } from "./api.js";
-import { fitting, needsSelection, prioritize, rowsOf, run, shift } from "./actions.js";
+import { fitting, mayMove, needsSelection, prioritize, rowsOf, run, shift } from "./actions.js";
 import * as add from "./add.js";
 import * as charts from "./charts.js";
 import * as details from "./details.js";
 import { $, el, icon, iconButton, setIcon, setText } from "./dom.js";
 import * as format from "./format.js";
 import * as keys from "./keys.js";
-import "./limits.js";
+import * as limits from "./limits.js";
 import * as list from "./list.js";
 import * as model from "./model.js";
 import * as notices from "./notices.js";
@@ -43,9 +43,10 @@ setInterval(async () => {
   notices.tick();
   details.poll();
   toolbar();
+  held();
   if (!isConnected) return;
   // Another program may have suspended the queue.
-  if (seconds % 5 === 0) call("GET", "queue").then((queue) => suspended(queue.is_suspended), () => {});
+  if (seconds % 5 === 0) readStatus().catch(() => {});
   if (model.takeStaleOrder()) {
     try {
       model.setOrder((await call("GET", "order")).ids);
@@ -93,13 +94,35 @@ async function connected(is) {
   setText(away, is ? "" : "Haul does not answer. Its transfers resume when it runs again; this page waits for it. To start it, or for a new address of this page: haul ui");
   if (!is) return;
   try {
-    const status = await call("GET", "status");
-    add.start(status.roots ?? []);
-    suspended(status.is_suspended);
+    await readStatus();
     await notices.load();
   } catch {
     // The stream fails too, and reconnects.
   }
+}
+
+async function readStatus() {
+  const status = await call("GET", "status");
+  add.start(status.roots ?? []);
+  suspended(status.is_suspended);
+  held(status.waiting);
+}
+
+limits.listen(() => readStatus().catch(() => {}));
+$("held-schedule").addEventListener("click", () => $("limits").click());
+
+// What holds all transfers back, until when.
+let closed = null;
+function held(wait = closed) {
+  closed = wait?.code === "schedule" ? wait : null;
+  const { waiting } = model.stateCounts();
+  const number = `${format.plural(waiting, "transfer")} ${waiting === 1 ? "waits" : "wait"}`;
+  const opening = closed?.until ? ` It opens ${format.time(closed.until)}.` : "";
+  const words = isSuspended ? `Suspended until you press Unsuspend: nothing new starts, what runs continues. ${number}.`
+    : closed && waiting > 0 ? `${closed.message[0].toUpperCase()}${closed.message.slice(1)}: nothing new starts, ${number}.${opening}` : "";
+  $("held").hidden = !words;
+  $("held-schedule").hidden = isSuspended || !words;
+  setText($("held").children[1], words);
 }
 
 function suspended(is) {
@@ -109,9 +132,9 @@ function suspended(is) {
   }
   isSuspended = is;
   $("suspend").classList.toggle("on", is);
-  $("held").hidden = !is;
   setIcon($("suspend").firstChild, is ? "play" : "pause");
   setText($("suspend").lastChild, is ? "Unsuspend" : "Suspend");
+  held();
   $("suspend").title = is ? "Nothing new is started now: let the queue start transfers again" : "Start nothing new; what runs continues";
 }
 
@@ -155,6 +178,37 @@ const commands = [
   ["delete", "Delete files", "delete", "Remove from the list, and delete the finished files"],
 ];
 const moves = [["first", "To the top", "top"], ["up", "Up", "up"], ["down", "Down", "down"], ["last", "To the end", "bottom"]];
+const orders = [["queue", "Order of the queue"], ["name", "By name"], ["size", "By size"], ["state", "By state"], ["speed", "By speed"], ["added", "By time added"], ["ended", "By time ended"]];
+const order = el("select", { "aria-label": "Order of the list", onchange: () => sort(order.value, ["size", "speed", "added", "ended"].includes(order.value)) },
+  ...orders.map(([value, text]) => el("option", { value }, text)));
+const direction = iconButton("down", "", () => sort(model.view.sort, !model.view.isDown));
+
+// Kept until the tab is closed.
+const sortKey = "haul-sort";
+function sort(by, isDown) {
+  Object.assign(model.view, { sort: by, isDown });
+  sessionStorage.setItem(sortKey, JSON.stringify([by, isDown]));
+  order.value = by;
+  direction.hidden = mayMove();
+  setIcon(direction.firstChild, isDown ? "down" : "up");
+  direction.title = isDown ? "Descending; press for ascending" : "Ascending; press for descending";
+  direction.setAttribute("aria-label", direction.title);
+  document.body.dataset.sort = by;
+  for (const head of document.querySelectorAll(".heads [data-sort]")) {
+    const isThis = head.dataset.sort === by;
+    head.setAttribute("aria-pressed", isThis);
+    head.dataset.direction = isThis ? (isDown ? "▾" : "▴") : "";
+    head.title = isThis ? `Sorted by ${by}, ${isDown ? "descending" : "ascending"}` : `Sort by ${head.dataset.sort}`;
+  }
+  model.structureRefresh();
+  toolbar();
+}
+// The third press goes back to the order of the queue.
+for (const head of document.querySelectorAll(".heads [data-sort]")) {
+  const by = head.dataset.sort;
+  const first = ["size", "speed"].includes(by);
+  head.addEventListener("click", () => (model.view.sort !== by ? sort(by, first) : model.view.isDown === first ? sort(by, !first) : sort("queue", false)));
+}
 const subject = el("output", { className: "subject", title: "Commands are for what is selected, or for all that are shown" });
 const all = iconButton("all", "Select all", () => (list.selection.size > 0 ? list.selectOnly(null) : list.selectAll()));
 const commandButtons = commands.map(([name, label, image]) =>
@@ -164,6 +218,7 @@ const moveButtons = moves.map(([direction, label, image]) =>
 const priority = el("select", { "aria-label": "Priority", onchange: (event) => { prioritize(list.chosen(), event.target.value); event.target.value = ""; } },
   el("option", { value: "", disabled: true, selected: true }, "Priority"), ...format.priorities.map(([value, text]) => el("option", { value }, text)));
 $("actions").append(all, subject, ...commandButtons, priority, el("span", { className: "moves" }, ...moveButtons));
+$("orders").append(order, direction);
 
 function toolbar() {
   const chosen = list.chosen();
@@ -181,7 +236,7 @@ function toolbar() {
     button.disabled = isMissing || fitting(name, some).length === 0;
     button.title = isMissing ? "Select transfers first (Control A: all)" : tip;
   });
-  for (const button of moveButtons) button.disabled = !isSelection;
+  for (const button of moveButtons) button.disabled = !isSelection || !mayMove();
   priority.disabled = !isSelection;
 }
 
@@ -238,8 +293,9 @@ function locked(reason) {
 // A new address in the same tab does not load the page by itself.
 addEventListener("hashchange", () => { if (location.hash) location.reload(); });
 theme(localStorage.getItem("haul-theme") ?? "");
+sort(...(JSON.parse(sessionStorage.getItem(sortKey)) ?? ["queue", false]));
+$("copy-command").addEventListener("click", () => navigator.clipboard.writeText("haul ui").then(() => toast("Copied"), () => {}));
 requestAnimationFrame(frame);
-toolbar();
 const refusal = await begin();
 if (refusal === null) follow();
 else locked(refusal);

@@ -7,9 +7,9 @@ export let order = [];
 export const groups = new Map();
 export const hosts = new Map();
 export const total = sums();
-// Hidden until their removal is certain.
+// Hidden until their removal is certain; they are in no sum.
 export const hidden = new Set();
-export const view = { state: "all", group: null, host: null, text: "", closed: new Set() };
+export const view = { state: "all", group: null, host: null, text: "", closed: new Set(), sort: "queue", isDown: false };
 
 let generation = 0;
 let arriving = null;
@@ -61,6 +61,46 @@ function countAll(row, sign) {
   }
 }
 
+export function hide(row) {
+  if (!hidden.has(row.id)) countAll(row, -1);
+  hidden.add(row.id);
+}
+
+export function unhide(id) {
+  if (hidden.delete(id) && rows.has(id)) countAll(rows.get(id), 1);
+}
+
+// Numbers within names compare as numbers.
+const nameKey = (name) => name.toLowerCase().replace(/\d+/g, (digits) => digits.padStart(12, "0"));
+const stateOrder = ["running", "publishing", "stopping", "queued", "paused", "failed", "completed", "cancelled"];
+
+// What a column is sorted by; folders have sums in place of rows.
+export const sorts = {
+  name: (row) => (row.nameKey ??= nameKey(row.name)),
+  size: (row) => row.total ?? row.bytes,
+  state: (row) => stateOrder.indexOf(row.state),
+  speed: (row) => row.rate,
+  added: (row) => row.added ?? 0,
+  ended: (row) => row.ended ?? 0,
+};
+
+// Sorting is stable: what is equal stays in the order of the queue.
+function sorted(items) {
+  const value = sorts[view.sort];
+  if (!value) return items;
+  const keyed = items.map((item) => ({ item, key: typeof item === "string" ? value(rows.get(item)) : folderValue(item, value) }));
+  const sign = view.isDown ? -1 : 1;
+  keyed.sort((left, right) => (left.key < right.key ? -sign : left.key > right.key ? sign : 0));
+  return keyed.map(({ item }) => item);
+}
+
+function folderValue(folder, value) {
+  if (view.sort === "name") return nameKey(folder.group);
+  const values = folder.ids.map((id) => value(rows.get(id)));
+  if (view.sort === "size" || view.sort === "speed") return values.reduce((sum, one) => sum + one, 0);
+  return values.reduce((most, one) => (view.sort === "state" ? Math.min(most, one) : Math.max(most, one)));
+}
+
 function hostOf(url) {
   const match = /^[a-z]+:\/\/([^/?#]*)/i.exec(url ?? "");
   return match ? match[1] : null;
@@ -70,20 +110,25 @@ function put(document) {
   const old = rows.get(document.id);
   const row = old ?? { id: document.id, url: undefined, host: null };
   const [was, group] = [old?.state, old?.group];
-  if (old) countAll(old, -1);
+  const sort = sorts[view.sort];
+  const key = old && sort?.(old);
+  if (old && !hidden.has(old.id)) countAll(old, -1);
   if (row.url !== document.url) {
     row.url = document.url;
     row.host = hostOf(document.url);
   }
   row.kind = document.kind;
-  row.name = plain(document.name);
+  const name = plain(document.name);
+  if (row.name !== name) Object.assign(row, { name, nameKey: null });
   row.identifier = document.identifier;
   row.group = document.group;
   row.priority = document.priority;
   row.state = document.state;
   row.phase = document.phase;
   row.waiting = document.waiting;
+  row.start = document.start;
   row.bytes = document.bytes;
+  row.acknowledged = document.acknowledged ?? null;
   row.total = document.total;
   row.rate = document.state === "running" ? document.rate : 0;
   row.connections = document.connections ?? 0;
@@ -94,24 +139,28 @@ function put(document) {
   row.result = document.result;
   row.generation = generation;
   row.version = (row.version ?? 0) + 1;
-  countAll(row, 1);
+  const isLive = isWhole && !arriving;
+  const hasEnded = isLive && was !== row.state && endedStates.has(row.state);
+  // The message of an event may be written before the daemon has noted its time.
+  row.added = document.added ?? row.added ?? (isLive ? Date.now() / 1000 : null);
+  row.ended = !endedStates.has(row.state) ? null : hasEnded ? Date.now() / 1000 : document.ended ?? row.ended ?? null;
+  if (!hidden.has(row.id)) countAll(row, 1);
   if (!old) {
     rows.set(row.id, row);
     if (!announced.delete(row.id) && (!arriving || arriving.shows)) order.push(row.id);
   }
   if (arriving) arriving.ids.push(row.id);
-  if (!old || group !== row.group || (was !== row.state && view.state !== "all")) structureListener(false);
+  if (!old || group !== row.group || (was !== row.state && view.state !== "all") || (sort && sort(row) !== key)) structureListener(false);
   // A short transfer may end before its first message. What is there when the page opens ended before.
-  if (isWhole && !arriving && was !== row.state && endedStates.has(row.state)) endListener(row);
+  if (hasEnded) endListener(row);
 }
 
 function drop(id) {
   announced.delete(id);
   const row = rows.get(id);
   if (!row) return;
-  countAll(row, -1);
+  if (!hidden.delete(id)) countAll(row, -1);
   rows.delete(id);
-  hidden.delete(id);
   structureListener(false);
 }
 
@@ -226,27 +275,19 @@ export function visible() {
     }
     folder.ids.push(id);
   }
-  if (folders.size === 0) return items;
+  if (folders.size === 0) return sorted(items);
   const flat = [];
-  for (const item of items) {
+  for (const item of sorted(items)) {
     flat.push(item);
-    if (item.group !== undefined && !view.closed.has(item.group)) for (const id of item.ids) flat.push(id);
+    if (item.group !== undefined && !view.closed.has(item.group)) for (const id of sorted(item.ids)) flat.push(id);
   }
   return flat;
 }
 
-// Rows whose removal is pending do not count.
 export const stateCounts = () => {
-  const states = { ...total.states };
-  let members = total.members;
-  for (const id of hidden) {
-    const row = rows.get(id);
-    if (!row) continue;
-    states[row.state] -= 1;
-    members -= 1;
-  }
+  const { states } = total;
   return {
-    all: members,
+    all: total.members,
     active: (states.running ?? 0) + (states.publishing ?? 0) + (states.stopping ?? 0),
     waiting: states.queued ?? 0, paused: states.paused ?? 0, failed: states.failed ?? 0,
     completed: states.completed ?? 0, cancelled: states.cancelled ?? 0,

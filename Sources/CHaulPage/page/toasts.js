@@ -2,9 +2,18 @@
 
 import { $, el } from "./dom.js";
 
+const place = $("messages");
 const box = $("toasts");
 const live = $("live");
 let announced = 0;
+
+// All but an open dialog is dark and cannot be pressed: the messages are in it.
+function follow() {
+  const host = [...document.querySelectorAll("dialog:modal")].at(-1) ?? document.body;
+  if (place.parentElement !== host) host.append(place);
+}
+const watcher = new MutationObserver(follow);
+for (const dialog of document.querySelectorAll("dialog")) watcher.observe(dialog, { attributeFilter: ["open"] });
 
 export function announce(text) {
   // Screen readers read a repeated text again only if it differs.

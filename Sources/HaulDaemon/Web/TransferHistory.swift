@@ -51,6 +51,12 @@ final class TransferHistory: Sendable {
     (details.added, details.started, details.ended) = (entry.added, entry.started, entry.ended)
   }
 
+  func complete(_ document: inout TransferDocument) {
+    let id = document.id
+    guard let entry = state.withLockedValue({ $0.entries[id] }) else { return }
+    (document.added, document.ended) = (entry.added, entry.ended)
+  }
+
   private func change(_ id: TransferID, _ body: (inout Entry, Double) -> Void) {
     let now = clock.wallSeconds
     state.withLockedValue { state in

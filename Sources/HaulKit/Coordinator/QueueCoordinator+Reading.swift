@@ -103,7 +103,8 @@ extension QueueCoordinator {
           connections: summary.state == .running ? progress?.connections : nil,
           request: record.request,
           startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
-          nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id))
+          nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id),
+          acknowledged: runs.run(of: record.id)?.context.acknowledged)
       }
     }
   }
@@ -111,7 +112,12 @@ extension QueueCoordinator {
   /// What keeps the whole list from starting, if it waits for its start time.
   private func nextWaitReason(of summary: TransferSummary) -> WaitReason? {
     guard case .startTime? = summary.waitReason else { return nil }
-    return engine.scheduler.update { $0.isSuspended ? .suspended : $0.closedReason }
+    return holdReason
+  }
+
+  /// Why nothing new starts; nil while transfers start.
+  package var holdReason: WaitReason? {
+    engine.scheduler.update { $0.isSuspended ? .suspended : $0.closedReason }
   }
 
   /// Which bytes of a download are on disk, and which are being fetched; nil unless it runs.

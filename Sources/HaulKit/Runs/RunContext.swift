@@ -11,6 +11,7 @@ package final class RunContext: Sendable {
     var waiting: [RunOrder] = []
     var identity: TransferIdentity?
     var plan: LockedSegmentPlan?
+    var acknowledged: Int64?
     /// Nil until it first has a rate limit of its own.
     var throttle: Throttle?
   }
@@ -46,6 +47,12 @@ package final class RunContext: Sendable {
   /// Which bytes of a download are on disk, and which are being fetched; nil for other runs.
   var segments: TransferSegments? {
     orders.withLockedValue { $0.plan }?.update { TransferSegments($0.plan) }
+  }
+
+  /// The bytes of an upload that the server is known to have; nil for other runs.
+  var acknowledged: Int64? {
+    get { orders.withLockedValue { $0.acknowledged } }
+    set { orders.withLockedValue { $0.acknowledged = newValue } }
   }
 
   /// Sets the receiver of orders, which first gets the earlier ones. Called once.

@@ -42,6 +42,7 @@ final class UploadProgress: HeartbeatReceiver {
   init(_ context: RunContext, length: Int64?) {
     self.context = context
     state = NIOLockedValueBox(State(length: length))
+    context.acknowledged = 0
   }
 
   /// The length of a stream is known.
@@ -76,6 +77,7 @@ final class UploadProgress: HeartbeatReceiver {
 
   /// The server has so many bytes: those of the requests that have ended are among them, or lost.
   func acknowledge(_ bytes: Int64) {
+    context.acknowledged = bytes
     state.withLockedValue { state in
       state.acknowledged = bytes
       state.requests = state.requests.filter { $0.value.stop != nil }

@@ -176,6 +176,8 @@ struct DocumentedResponseRuns {
     case "POST /commands 422":
       return (nil, command("prioritize", selection, #","priority":"x""#))
     case "POST /wait 200": return (nil, selection)
+    case "GET /files 200": return ("/files?directory=/", nil)
+    case "GET /files 404": return ("/files?directory=/no/such/directory", nil)
     case "POST /commands 507": return (nil, command("pause", #"{"all":true}"#))
     case "PATCH /notices 200", "PATCH /notices 507": return (nil, #"{"seen_up_to":0}"#)
     case "POST /session 200", "POST /session 507":

@@ -93,6 +93,49 @@ struct WebInterfaceRuns {
     }
   }
 
+  @Test("the details of a completed download say that its file is gone, those of an upload name it")
+  func filesOfDetails() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let path = fixture.work.path("a")
+      let id = try await fixture.add("/a", "-o", path)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      func details(_ id: String) throws -> DetailsDocument {
+        let answer = try call("GET", "transfers/\(id)/details", nil, fixture)
+        return try JSONDecoder().decode(DetailsDocument.self, from: Data(answer.body.utf8))
+      }
+      #expect(try details(id).isMissing == false)
+      try FileManager.default.removeItem(atPath: path)
+      #expect(try details(id).isMissing == true)
+      try Data("file".utf8).write(to: URL(filePath: path))
+      let added = try await fixture.haul("add", "--put", path, fixture.work.server.url("/a"))
+      let upload = try details(added.output.trimmingCharacters(in: .newlines))
+      #expect(upload.sources == [path] && upload.isMissing == nil)
+    }
+  }
+
+  @Test("the status says what holds all transfers back, and until when")
+  func whatHolds() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      func waiting() throws -> TransferDocument.Wait? {
+        let body = try call("GET", "status", nil, fixture).body
+        return try JSONDecoder().decode(StatusDocument.self, from: Data(body.utf8)).waiting
+      }
+      #expect(try waiting() == nil)
+      // Two hours of one day, twelve hours or more from now.
+      let day = Date.now.addingTimeInterval(3 * 86_400)
+      let names = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"]
+      let name = names[Calendar(identifier: .gregorian).component(.weekday, from: day) - 1]
+      let window = #"{"days":["\#(name)"],"from":"10:00","to":"12:00"}"#
+      #expect(try call("PATCH", "limits", #"{"schedule":[\#(window)]}"#, fixture).status == 200)
+      let closed = try #require(try waiting())
+      #expect(closed.code == "schedule" && closed.until != nil)
+      #expect(try await fixture.haul("suspend").status == 0)
+      #expect(try waiting()?.code == "suspended")
+    }
+  }
+
   @Test("over TCP, files are deleted below the directory, and not through a link")
   func deletesBelowRoots() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
