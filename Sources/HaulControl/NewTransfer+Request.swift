@@ -43,6 +43,10 @@ extension NewTransfer {
   }
 
   private func work() throws(Problem) -> TransferRequest.Work {
+    if let url, let get, put == nil, form == nil, run == nil {
+      return .upload(try upload(get, to: url))
+    }
+    guard get == nil else { throw Self.wrong("'get' needs a 'url', and no other work") }
     switch (url, put, form, run) {
     case (let url?, nil, nil, nil): return .download(try download(url))
     case (let url?, let path?, nil, nil): return .upload(try upload(path, to: url))
@@ -70,7 +74,7 @@ extension NewTransfer {
     return policy
   }
 
-  private func download(_ text: String) throws(Problem) -> DownloadRequest {
+  func download(_ text: String) throws(Problem) -> DownloadRequest {
     var request = DownloadRequest(url: try Self.address(text), to: try destination())
     func set<Value>(
       _ path: WritableKeyPath<DownloadRequest, Value>, _ value: Value?

@@ -36,7 +36,7 @@ extension NewTransfer {
     return request
   }
 
-  private func apply(to request: inout UploadRequest) throws(Problem) {
+  func apply(to request: inout UploadRequest) throws(Problem) {
     if let method {
       guard let known = UploadRequest.Method(rawValue: method.uppercased()) else {
         throw Self.wrong(
@@ -79,7 +79,13 @@ extension NewTransfer {
 
   mutating func take(_ upload: UploadRequest) {
     (url, method) = (upload.url.text, upload.method.rawValue.lowercased())
-    if let parts = upload.parts { form = parts.map(Part.init) } else { put = upload.source }
+    if let download = upload.download {
+      get = Source(download)
+    } else if let parts = upload.parts {
+      form = parts.map(Part.init)
+    } else {
+      put = upload.source
+    }
     region = upload.region
     switch upload.precondition {
     case .none: break

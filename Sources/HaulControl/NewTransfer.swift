@@ -33,6 +33,8 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   package var put: String?
   /// The parts of a form to upload, with at least one file; it excludes `put`.
   package var form: [Part]?
+  /// A remote resource to upload; it excludes `put` and `form`.
+  package var get: Source?
   /// How it is uploaded: `put`, `post`, `tus`, `s3`, `webdav` or `resumable`.
   package var method: String?
   /// The region of an S3 store.
@@ -82,7 +84,7 @@ package struct NewTransfer: Codable, Hashable, Sendable {
   enum CodingKeys: String, CodingKey {
     case url, file, directory
     case createsDirectories = "creates_directories"
-    case put, form, method, region
+    case put, form, get, method, region
     case ifMatch = "if_match"
     case run
     case workingDirectory = "working_directory"
@@ -118,7 +120,7 @@ extension NewTransfer {
     }
     (url, file, directory) = (try value(.url), try value(.file), try value(.directory))
     createsDirectories = try value(.createsDirectories)
-    (put, form) = (try value(.put), try value(.form))
+    (put, form, get) = (try value(.put), try value(.form), try value(.get))
     (method, region, ifMatch) = (try value(.method), try value(.region), try value(.ifMatch))
     (run, workingDirectory) = (try value(.run), try value(.workingDirectory))
     isIdempotent = try value(.isIdempotent)

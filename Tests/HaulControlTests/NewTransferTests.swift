@@ -106,6 +106,34 @@ struct NewTransferTests {
     }
   }
 
+  @Test("keeps an upload of a remote resource, and its secrets")
+  func keepsRemoteSources() throws {
+    var download = DownloadRequest(
+      url: try ResourceURL("https://u:p@s.example/f?sig=1"), to: .stream)
+    download.headers = [("A", "1")]
+    download.checksums = [Checksum("md5=" + String(repeating: "0a", count: 16))!]
+    (download.connections, download.maximumSize) = (2, 1 << 40)
+    (download.resumesFromOtherURL, download.allowInsecure) = (true, true)
+    download.trustedRedirectHosts = ["b", "a"]
+    let object = try S3Object(
+      bucket: "bucket", key: "k", region: "r", endpoint: ResourceURL("http://h:9"))
+    let key = S3Credentials(accessKeyID: "id", secretAccessKey: "s", sessionToken: "t")
+    var request = TransferRequest(
+      .upload(UploadRequest(from: download, to: object, credentials: key)))
+    request.upload?.precondition = .absent
+    let json = try StrictJSON.encode(try NewTransfer(request))
+    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+    #expect(try NewTransfer(request).files.isEmpty)
+    for wrong in [
+      #"{"url":"http://h/k","get":{"url":"f"}}"#, #"{"get":{"url":"http://h/f"}}"#,
+      #"{"url":"http://h/k","get":{"url":"http://h/f"},"put":"/f"}"#,
+      #"{"url":"http://h/k","get":{"url":"http://h/f"},"method":"post"}"#,
+      #"{"url":"http://h/k","get":{"url":"http://h/f","checksums":["x"]}}"#,
+    ] {
+      #expect(throws: Problem.self, "\(wrong)") { try parsed(wrong) }
+    }
+  }
+
   @Test("keeps a program")
   func keepsPrograms() throws {
     let request = TransferRequest.step(program: ["/bin/cp", "a"], in: "/d", isIdempotent: true)

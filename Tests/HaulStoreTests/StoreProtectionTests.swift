@@ -165,6 +165,7 @@ struct StoreProtectionTests {
         "DROP TABLE places", "ALTER TABLE members DROP COLUMN wait_reason",
         "ALTER TABLE members DROP COLUMN start_request",
         "ALTER TABLE secrets DROP COLUMN form_texts", "DROP TABLE secret_aborts",
+        "ALTER TABLE secrets DROP COLUMN source",
         "DROP INDEX requests_of_exact_targets",
         "ALTER TABLE requests DROP COLUMN is_exact",
         "DELETE FROM grdb_migrations WHERE identifier <> 'v1'", "PRAGMA user_version = 1",
@@ -179,7 +180,7 @@ struct StoreProtectionTests {
   @Test("refuses a newer schema and does not change it")
   func newerSchema() async throws {
     for change in [
-      "PRAGMA user_version = 7", "INSERT INTO grdb_migrations VALUES ('v7')",
+      "PRAGMA user_version = 8", "INSERT INTO grdb_migrations VALUES ('v8')",
     ] {
       let scratch = Scratch()
       try await scratch.open().close()
@@ -235,14 +236,14 @@ struct StoreProtectionTests {
     let settings = try ["application_id", "user_version", "journal_mode"].map { name in
       try scratch.sql { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
-    #expect(settings == ["1214346604", "6", "wal"])
+    #expect(settings == ["1214346604", "7", "wal"])
     let migrations = try scratch.sql {
       try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations")
     }
     #expect(
       migrations == [
         "v1", "v2: files that are somebody's own", "v3: places of bytes", "v4: reasons to wait",
-        "v5: requested starts", "v6: texts of forms",
+        "v5: requested starts", "v6: texts of forms", "v7: remote sources of uploads",
       ])
     #expect(try String(decoding: scratch.bytes("queue.lock"), as: UTF8.self) == "closed\n")
   }

@@ -47,6 +47,9 @@ else:
     elif call == "delete":
         store.delete_object(Bucket=bucket, Key=names[0])
         answer = None
+    elif call == "address":
+        answer = store.generate_presigned_url(
+            "get_object", Params={"Bucket": bucket, "Key": names[0]})
     elif call == "uploads":
         answer = [item["Key"]
                   for item in store.list_multipart_uploads(Bucket=bucket).get("Uploads", [])]
@@ -139,6 +142,8 @@ def cases(checks, store, directory, huge=False):
     _whole(checks, store, files / "1.bin", store.odd)
     _refusals(checks, store, files)
     largest = files / f"{SIZES[-1]}.bin"
+    for size in SIZES:
+        _remote(checks, store, files / f"{size}.bin", f"whole/{size}.bin", f"remote/{size}.bin")
     _interrupted(checks, store, largest)
     with checks.case(f"{KILLS} times SIGKILL, then whole") as problems:
         killed(checks, problems, store, largest, KILLS)
@@ -175,6 +180,18 @@ def _input(checks, store, file, key):
         checks.haul.fresh()
         with subprocess.Popen(["cat", file], stdout=subprocess.PIPE) as pipe:
             outcome = _put(checks, store, "-", f"s3://{BUCKET}/{key}", standard_input=pipe.stdout)
+        problems.of(outcome, status=0)
+        _equal(problems, store, file, key, outcome)
+
+
+def _remote(checks, store, file, source, key):
+    """From the store to the store, as from any server: the address of the source is signed."""
+    with checks.case(f"get -o s3, {key}") as problems:
+        checks.haul.fresh()
+        outcome = checks.haul.get(
+            *store.options, "--checksum", f"sha-256={harness.sha256_of(file)}",
+            "-o", f"s3://{BUCKET}/{key}", store.ask("address", source),
+            environment=store.variables)
         problems.of(outcome, status=0)
         _equal(problems, store, file, key, outcome)
 

@@ -6,7 +6,8 @@ struct DestinationOptions: ParsableArguments {
   @Option(
     name: [.customShort("o", allowingJoined: true), .long],
     help: ArgumentHelp(
-      "The file, for one URL; with get, - is standard output.", valueName: "FILE"),
+      "The file, for one URL, or s3://bucket/key; with get, - is standard output.",
+      valueName: "FILE"),
     completion: .file())
   var output: String?
 

@@ -9,6 +9,10 @@ struct GetCommand: ParsableCommand {
       After an interruption or a crash, the same command resumes. When the file is complete, the \
       same command brings it up to date.
 
+      With -o s3://bucket/key (also https://, dav+https:// or tus+https://), the file goes from \
+      server to server, not to this machine. To an S3 store it resumes if the source has ranges, a \
+      length and a strong validator.
+
       Examples:
         haul get https://example.org/big.iso
         haul get -o disk.iso --checksum sha-256=HEX https://example.org/big.iso
@@ -16,6 +20,7 @@ struct GetCommand: ParsableCommand {
         haul get -o - https://example.org/x.tar.gz | tar xz
         haul get --bearer-file token.txt https://example.org/x.bin
         haul get -i list.txt -d Downloads
+        haul get -o s3://bucket/big.iso https://example.org/big.iso
         haul get --cache -o copy.bin https://example.org/x.bin
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
@@ -37,6 +42,7 @@ struct GetCommand: ParsableCommand {
 
   @OptionGroup(title: "Destination") var destination: DestinationOptions
   @OptionGroup(title: "Content") var content: ContentOptions
+  @OptionGroup(title: "S3") var s3: S3Options
   @OptionGroup(title: "Speed") var speed: SpeedOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
   @OptionGroup(title: "Network") var network: NetworkOptions

@@ -41,6 +41,8 @@ extension Invocation {
     switch command {
     case let help as HelpCommand: return try self.help(of: help.command)
     case let get as GetCommand where get.shortHelp: return .print(ShortHelp.get)
+    case let get as GetCommand where PutPlan.isRemote(get.destination.output):
+      return .put(try Settings.plan(get, from: arguments, sources, PutPlan.init))
     case let get as GetCommand:
       return .get(try Settings.plan(get, from: arguments, sources, GetPlan.init))
     case let put as PutCommand:

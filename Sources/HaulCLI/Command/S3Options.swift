@@ -13,4 +13,9 @@ struct S3Options: ParsableArguments {
     help: ArgumentHelp(
       "The region of the bucket (default: AWS_REGION, or us-east-1).", valueName: "NAME"))
   var region: String?
+
+  var isEmpty: Bool { endpoint == nil && region == nil }
+
+  /// For an address that is no object.
+  static let misused = UsageError("--s3-endpoint and --s3-region are for s3://bucket/key")
 }

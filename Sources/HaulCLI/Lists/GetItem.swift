@@ -66,6 +66,10 @@ struct GetItem {
     if entry.out == "-" {
       throw UsageError("\(name): line \(entry.line): out: a list cannot write to standard output")
     }
+    if PutPlan.isRemote(entry.out) || PutPlan.isRemote(entry.dir) {
+      throw UsageError(
+        "\(name): line \(entry.line): a list names files of this machine; use -o for one URL")
+    }
     self.entry = (name, entry.line)
     out = entry.out
     dir = entry.dir

@@ -16,7 +16,8 @@ extension AddPlan {
   init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
     (json, quiet) = (command.json, command.quiet)
     after = command.queue.after
-    guard command.isUpload || !command.hasUploadOptions else {
+    let isRemote = !command.isUpload && !command.run && PutPlan.isRemote(command.destination.output)
+    guard command.isUpload || !command.hasUploadOptions && (isRemote || command.s3.isEmpty) else {
       throw UsageError(
         "--method, --if-match, --s3-endpoint and --s3-region are for uploads: add --put")
     }
@@ -33,6 +34,10 @@ extension AddPlan {
         throw UsageError("--limit-rate is for a download; --run has none")
       }
       requests = [TransferRequest.step(program: command.arguments)]
+    } else if isRemote {
+      requests = try PutPlan(try GetCommand(command), sources).requests.map {
+        TransferRequest(.upload($0))
+      }
     } else {
       let plan = try GetPlan(try GetCommand(command), sources)
       guard !plan.output.streams else {
@@ -68,9 +73,7 @@ extension AddPlan {
 extension AddCommand {
   fileprivate var isUpload: Bool { put || !form.isEmpty }
 
-  fileprivate var hasUploadOptions: Bool {
-    method != nil || ifMatch != nil || s3.endpoint != nil || s3.region != nil
-  }
+  fileprivate var hasUploadOptions: Bool { method != nil || ifMatch != nil }
 }
 
 extension PutCommand {
@@ -116,6 +119,7 @@ extension GetCommand {
       command.destination, command.content, command.credentials
     )
     speed.ranges = command.ranges
+    s3 = command.s3
     network.requests = command.requests
   }
 }

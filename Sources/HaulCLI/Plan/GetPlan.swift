@@ -105,6 +105,10 @@ extension GetPlan {
 
   private static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {
     guard count > 0 else { throw UsageError("give at least one URL, or a file of them with -i") }
+    guard command.s3.isEmpty else { throw S3Options.misused }
+    if let directory = command.destination.directory, PutPlan.isRemote(directory) {
+      throw UsageError("-d names a directory of this machine; -o s3://bucket/ names another place")
+    }
     let several = count > 1
     if several, command.destination.output != nil {
       throw UsageError("-o names one file, but there are several URLs; use -d")

@@ -21,9 +21,7 @@ extension PutPlan {
       self = try Self.s3(command, address, sources)
       return
     }
-    guard command.s3.endpoint == nil, command.s3.region == nil else {
-      throw UsageError("--s3-endpoint and --s3-region are for s3://bucket/key")
-    }
+    guard command.s3.isEmpty else { throw S3Options.misused }
     let scheme = UploadScheme(of: address)
     let url = try AddressArgument.url(scheme?.address ?? address)
     let precondition = Self.precondition(command)

@@ -3,6 +3,7 @@ extension GetCommand: ConfiguredCommand {
     var keys = Settings.overridden(by: credentials, network)
     if GetPlan.cacheConflict(self) != nil { keys.insert("cache") }
     if cache == true { keys.formUnion(["decode", "min-split"]) }
+    keys.formUnion(Settings.overridden(by: destination))
     if destination.output == "-" { keys.formUnion(["directory", "json"]) }
     if destination.output?.hasPrefix("/") == true { keys.insert("directory") }
     if output.quiet == true { keys.formUnion(["verbose", "progress"]) }
@@ -41,7 +42,8 @@ extension VerifyCommand: ConfiguredCommand {
 extension AddCommand: ConfiguredCommand {
   /// The rate limit of the configuration is that of all transfers together.
   var overridden: Set<String> {
-    Settings.overridden(by: credentials, requests).union(["limit-rate"])
+    Settings.overridden(by: credentials, requests)
+      .union(Settings.overridden(by: destination)).union(["limit-rate"])
   }
 }
 
@@ -50,6 +52,15 @@ extension ServeCommand: ConfiguredCommand {
 }
 
 extension Settings {
+  /// What the configuration says about files of this machine.
+  fileprivate static func overridden(by destination: DestinationOptions) -> Set<String> {
+    guard PutPlan.isRemote(destination.output) else { return [] }
+    return [
+      "directory", "if-exists", "durability", "remote-name", "start-over", "allow-unverified",
+      "decode", "min-split", "cache",
+    ]
+  }
+
   fileprivate static func overridden(
     by credentials: CredentialOptions, _ network: NetworkOptions
   ) -> Set<String> {

@@ -16,6 +16,12 @@ extension Checksum {
   /// The digest in Base64, as the fields of S3 have it.
   var base64: String { Data(bytes).base64EncodedString() }
 
+  /// A digest in Base64; nil if it is none.
+  init?(_ algorithm: Algorithm, base64: String) {
+    guard let data = Data(base64Encoded: base64) else { return nil }
+    self.init(algorithm, bytes: Array(data))
+  }
+
   private init?(_ register: UInt32) {
     self.init(.crc32c, bytes: [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: register >> $0) })
   }

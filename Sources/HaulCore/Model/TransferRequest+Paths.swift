@@ -44,10 +44,23 @@ extension TransferRequest {
   package func checkPaths() throws(TransferError) {
     switch work {
     case .download(let download): try download.checkPaths()
-    case .upload(let upload): for path in upload.sources { try path.checkPath() }
+    case .upload(let upload):
+      for path in upload.sources { try path.checkPath() }
+      try upload.checkDownload()
     case .step(let step):
       if case .program(_, let directory?) = step.action { try directory.checkPath() }
     }
+  }
+}
+
+extension UploadRequest {
+  /// - Throws: `not-yet-supported` for a remote source that it cannot send as it is asked to.
+  fileprivate func checkDownload() throws(TransferError) {
+    guard let download else { return }
+    guard form.isEmpty, method != .post else {
+      throw TransferError(.notYetSupported, "a remote source is not sent with POST")
+    }
+    try download.checkAsSource()
   }
 }
 

@@ -59,6 +59,9 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   package var region: String?
   /// Of an upload without a file: which stream it sends, 0 before it has one.
   package var stream: UInt64?
+  /// The remote resource that it sends; nil for a file or a stream. Its header fields and its user
+  /// information are sent to its own server only; rate limit and retries are those of the upload.
+  public var download: DownloadRequest?
 
   /// An upload with PUT, whatever the server has at the address.
   public init(_ source: String, to url: ResourceURL) {
@@ -94,6 +97,33 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     if let token = credentials?.sessionToken { fields.append("X-Amz-Security-Token", token) }
   }
 
+  /// An upload with PUT of a remote resource, which is not written to a file.
+  ///
+  /// It is sent as a stream, which does not continue after a failure.
+  /// - Parameter download: what to send, with the destination `.stream`.
+  public init(from download: DownloadRequest, to url: ResourceURL) {
+    self.init("", to: url)
+    self.download = download
+  }
+
+  /// An upload to an S3 store of a remote resource, which is not written to a file.
+  ///
+  /// If its server has ranges, a length and a strong validator, it is read in parts of 8 MiB, and
+  /// each is sent once it is there: the upload continues with the parts that the store lacks, also
+  /// after a crash. If another version is there meanwhile, it fails with `source-changed`. Any
+  /// other resource is sent as a stream, which does not continue.
+  /// - Parameters:
+  ///   - download: what to send, with the destination `.stream`. Its `checksums` are checked before
+  ///     the object is made.
+  ///   - object: what it becomes.
+  ///   - credentials: sign the requests to the store; nil for a bucket that anyone may write to.
+  public init(
+    from download: DownloadRequest, to object: S3Object, credentials: S3Credentials?
+  ) {
+    self.init("", to: object, credentials: credentials)
+    self.download = download
+  }
+
   /// An upload of a form with POST (RFC 7578).
   /// - Parameter form: its parts, in order, with at least one file.
   public init(form: [FormPart], to url: ResourceURL) {
@@ -109,15 +139,18 @@ public struct UploadRequest: Sendable, Hashable, Codable {
 
   /// The files that are sent.
   package var sources: [String] {
-    guard stream == nil else { return [] }
+    guard hasFile else { return [] }
     let files = form.compactMap(\.path)
     return files.isEmpty ? [source] : files
   }
 
+  /// Whether it sends files of this machine.
+  package var hasFile: Bool { stream == nil && download == nil }
+
   /// The same upload, with each path changed.
   package func mappingPaths(_ change: (String) -> String) -> UploadRequest {
     var upload = self
-    if stream == nil { upload.source = change(source) }
+    if hasFile { upload.source = change(source) }
     upload.parts = parts?.map { part in
       var part = part
       part.path = part.path.map(change)
@@ -136,7 +169,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   /// Whether a later run needs what this one stored: to continue, or to tidy up on the server. A
   /// stream never continues; what it leaves on a tus server, that server deletes some day.
   package var keepsRecord: Bool {
-    stream == nil ? resumes || method == .webDAV && !isDirectory : [.s3, .webDAV].contains(method)
+    hasFile ? resumes || method == .webDAV && !isDirectory : [.s3, .webDAV].contains(method)
   }
 
   /// As `keepsRecord`, for a file of this length in bytes.

@@ -1,4 +1,5 @@
-/// Which file is uploaded, and which version of it: what `fstat` says about it.
+/// Which file is uploaded, and which version of it: what `fstat` says about it, or the server of a
+/// remote one.
 package struct SourceIdentity: Sendable, Hashable, Codable {
   package let device: UInt64
   package let inode: UInt64
@@ -6,6 +7,16 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
   package let size: Int64
   /// Seconds since 1970.
   package let modified: Double
+  /// Of a remote source; nil for a file or a stream.
+  package private(set) var remote: Remote?
+
+  /// Which remote resource it is, and which version of it.
+  package struct Remote: Sendable, Hashable, Codable {
+    /// A digest of its address, which may be a secret.
+    package let address: String
+    /// Its strong entity tag, or its date if that is strong.
+    package let validator: String
+  }
 
   package init(_ status: FileStatus) {
     device = status.device
@@ -18,6 +29,19 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
   /// - Parameter length: in bytes; nil if it is not known.
   package init(stream number: UInt64, length: Int64?) {
     (device, inode, size, modified) = (0, number, length ?? -1, 0)
+  }
+
+  /// A version of a remote resource.
+  /// - Parameter address: a digest of its address.
+  package init(_ version: RemoteVersion, address: String) {
+    (device, inode, size, modified) = (0, 0, version.length, 0)
+    remote = version.validator.strongText.map { Remote(address: address, validator: $0) }
+  }
+
+  /// Whether it is the same version of a remote resource, whatever the address.
+  package func isSameVersion(as other: SourceIdentity) -> Bool {
+    guard let remote, let otherRemote = other.remote else { return false }
+    return size == other.size && remote.validator == otherRemote.validator
   }
 
   /// What differs in another identity of the same path, for a message; nil if nothing does.

@@ -10,7 +10,7 @@ package struct UploadAttempts: Sendable {
   /// The bytes that the server had at the last failure.
   private var acknowledged: Int64 = 0
 
-  init(_ request: UploadRequest, isAttended: Bool, now: Instant) {
+  package init(_ request: UploadRequest, isAttended: Bool, now: Instant) {
     self.isAttended = isAttended
     retry = RetryState(request.retry, startedAt: now)
   }
@@ -26,7 +26,7 @@ package struct UploadAttempts: Sendable {
   ///     each attempt sends the whole file.
   ///   - sendsAgain: whether another attempt would send bytes of the source.
   /// - Returns: the command to try again, or why the upload fails.
-  mutating func failed(
+  package mutating func failed(
     _ error: TransferError, progress: (acknowledged: Int64, length: Int64)? = nil,
     sendsAgain: Bool = true, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> Result<UploadCommand, TransferError> {

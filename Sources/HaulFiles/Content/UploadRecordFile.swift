@@ -74,7 +74,9 @@ package final class UploadRecordFile: Sendable {
 
   /// The address may have secrets, so the name is a digest.
   private static func name(of request: UploadRequest) -> String {
-    let text = "\(request.source)\0\(request.url.absoluteString)"
+    // An address that is signed anew has another query.
+    let source = request.download.map { $0.url.absoluteString.prefix { $0 != "?" } }
+    let text = "\(source ?? request.source[...])\0\(request.url.absoluteString)"
     let digest = SHA256.hash(data: Data(text.utf8)).prefix(16)
     return digest.map { byte in
       let digits = String(byte, radix: 16)

@@ -312,7 +312,7 @@ extension TransferRequest {
       case .file(let path): path
       case .directory(let path): path.filePath(FileName(download.url).text)
       }
-    case .upload(let upload): upload.stream == nil ? upload.source : nil
+    case .upload(let upload): upload.hasFile ? upload.source : nil
     case .step: nil
     }
   }

@@ -95,7 +95,7 @@ extension TransferList.Row {
       if case .file(let path) = download.destination { apply(path: path) }
     case .upload(let upload):
       address = upload.url.redacted
-      if upload.stream == nil {
+      if upload.hasFile {
         apply(path: upload.source)
       } else {
         name = FileName(upload.url).text

@@ -37,10 +37,10 @@ struct UploadDriver: TransferDriver {
     var run = UploadRun(self, input, recordFile, context)
     let end = await run.perform()
     // Nothing uses it any more.
-    input.close()
+    run.input.close()
     request.forgetStream(engine)
     // What a stream has left cannot be continued.
-    let isOver = end.isFinal && !end.hasFailed || input.stream != nil
+    let isOver = end.isFinal && !end.hasFailed || run.input.stream != nil
     if isOver, !run.leavesUpload {
       engine.uploadRecords.withLockedValue { $0[context.id] = nil }
       if let recordFile { await context.report(.published { recordFile.remove() }) }
@@ -104,8 +104,13 @@ struct UploadDriver: TransferDriver {
 
   /// The most requests of the upload that are useful at once.
   func maximumConnections(for input: UploadInput) -> Int {
-    guard request.method == .s3, case .files(let sources) = input else { return 1 }
-    return S3Machine.connections(for: sources[0].identity.size)
+    guard request.method == .s3 else { return 1 }
+    switch input {
+    case .files(let sources): return S3Machine.connections(for: sources[0].identity)
+    case .remote(let source):
+      return min(source.connections, S3Machine.connections(for: source.identity))
+    case .stream, .unknown: return 1
+    }
   }
 }
 
@@ -125,6 +130,7 @@ struct UploadCleanupDriver: TransferDriver {
 extension UploadRequest {
   /// Opens its files, or none of them; or finds its stream.
   fileprivate func openInput(_ engine: Engine) throws(TransferError) -> UploadInput {
+    if let download { return .unknown(download) }
     guard let stream else { return .files(try openSources(engine)) }
     guard let bytes = engine.uploadStreams.withLockedValue({ $0[stream] }) else {
       throw stream == 0

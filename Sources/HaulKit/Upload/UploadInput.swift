@@ -5,7 +5,12 @@ import HaulFiles
 enum UploadInput: Sendable {
   case files([UploadSource])
   case stream(UploadStream)
+  /// Its server was not asked yet how it can be read.
+  case unknown(DownloadRequest)
+  case remote(RemoteSource)
 
+  /// What a part is read from that is not in a file.
+  var remote: RemoteSource? { if case .remote(let source) = self { source } else { nil } }
   var stream: UploadStream? { if case .stream(let stream) = self { stream } else { nil } }
 
   /// Bytes of a file, or of what is held of the stream.
@@ -18,6 +23,8 @@ enum UploadInput: Sendable {
         try sources[file].read(count, at: offset)
       }
     case .stream(let stream): try await stream.held(count, at: offset)
+    case .remote(let source): try source.held(count, at: offset)
+    case .unknown: throw TransferError(.internal, "the source was not asked")
     }
   }
 
@@ -25,11 +32,12 @@ enum UploadInput: Sendable {
 
   /// The digests of a part, read in steps between which it can be stopped; nil if it was.
   func digest(
-    of part: ByteRange, _ algorithms: [Checksum.Algorithm], unless stop: StopSignal,
+    of range: ByteRange, part: Int, _ algorithms: [Checksum.Algorithm], unless stop: StopSignal,
     _ engine: Engine
   ) async throws(TransferError) -> [Checksum]? {
+    if let remote, try await remote.hold(part, range, unless: stop, engine) == nil { return nil }
     var digest = IncrementalDigest(algorithms)
-    var rest = part
+    var rest = range
     while !rest.isEmpty, !stop.isStopped, !Task.isCancelled {
       let count = Int(min(rest.length, Int64(Self.digestStep)))
       digest = try await adding(count, at: rest.lowerBound, to: digest, engine)
@@ -42,8 +50,9 @@ enum UploadInput: Sendable {
   private func adding(
     _ count: Int, at offset: Int64, to digest: IncrementalDigest, _ engine: Engine
   ) async throws(TransferError) -> IncrementalDigest {
-    let held = try await stream?.held(count, at: offset)
-    return try await engine.io.run { () throws(TransferError) in
+    var held = try remote?.held(count, at: offset)
+    if let stream { held = try await stream.held(count, at: offset) }
+    return try await engine.io.run { [held] () throws(TransferError) in
       var next = digest
       if case .files(let sources) = self {
         try sources[0].read(count, at: offset).withUnsafeBytes { next.update($0) }
@@ -53,7 +62,7 @@ enum UploadInput: Sendable {
     }
   }
 
-  /// Compares the files with what they were.
+  /// Compares the files with what they were. All parts of a remote source are of one version.
   /// - Throws: `source-changed`, `source-unreadable`.
   func check(_ engine: Engine) async throws(TransferError) {
     guard case .files(let sources) = self else { return }
@@ -66,6 +75,8 @@ enum UploadInput: Sendable {
     switch self {
     case .files(let sources): for source in sources { source.close() }
     case .stream(let stream): stream.close()
+    case .remote(let source): source.releaseAll()
+    case .unknown: break
     }
   }
 }

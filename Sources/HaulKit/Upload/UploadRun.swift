@@ -4,7 +4,7 @@ import NIOConcurrencyHelpers
 
 /// One run of an upload: passes events to the machine, and performs its commands.
 struct UploadRun: ~Copyable {
-  private enum Message: Sendable {
+  enum Message: Sendable {
     case order(RunOrder)
     /// The request of a part, or the reading of it, has ended; nil if it was stopped.
     case ended(part: Int, UploadEvent?)
@@ -12,22 +12,28 @@ struct UploadRun: ~Copyable {
     case retryDue(Instant)
     /// The stream cannot be read.
     case unreadable(TransferError)
+    /// How the remote source can be read, or why its server does not say.
+    case asked(Result<RemoteVersion.Reading, TransferError>)
   }
 
-  private let driver: UploadDriver
-  private let input: UploadInput
+  let driver: UploadDriver
+  var input: UploadInput
   /// Of all that is sent, in bytes; nil for a stream until its end was read.
   private var length: Int64?
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
-  private let context: RunContext
+  let context: RunContext
   private let started: Instant
-  /// Nil until the first bytes of a stream were read.
-  private var machine: (any UploadMachine)?
+  /// Nil until the first bytes of a stream were read, or the server of a remote source was asked.
+  var machine: (any UploadMachine)?
+  /// Decides when that server is asked again.
+  var asking: UploadAttempts
+  /// Why the remote source could not be read, last.
+  var sourceError: TransferError?
   /// What the next attempt needs.
-  private var record: UploadRecord?
+  private(set) var record: UploadRecord?
   /// How many bodies have ended, of a stream.
-  private var bodies = 0
+  var bodies = 0
   /// The bytes that the server is known to have.
   private var acknowledged: Int64 = 0
   /// Those that it had from earlier runs.
@@ -36,23 +42,23 @@ struct UploadRun: ~Copyable {
   private var verified: Checksum?
   private let progress: UploadProgress
   private let messages: AsyncStream<Message>
-  private let inbox: AsyncStream<Message>.Continuation
+  let inbox: AsyncStream<Message>.Continuation
   /// Work to run concurrently with the loop.
-  private var helpers: [@Sendable () async -> Void] = []
+  var helpers: [@Sendable () async -> Void] = []
   /// Stops the requests, and the reading, of the parts in progress.
-  private var stops: [Int: StopSignal] = [:]
+  var stops: [Int: StopSignal] = [:]
   /// When the next attempt is due, after a failure.
   private var retryAt: Instant?
   /// The order to stop, if there was one.
-  private var stopOrder: RunOrder?
-  private var end: RunEnd?
+  private(set) var stopOrder: RunOrder?
+  var end: RunEnd?
   /// Whether the server keeps an upload that is no longer wanted. Its record stays: the next run to
   /// the same address continues it, or deletes it.
   private(set) var leavesUpload = false
 
-  private var id: TransferID { context.id }
-  private var engine: Engine { context.engine }
-  private var request: UploadRequest { driver.request }
+  var id: TransferID { context.id }
+  var engine: Engine { context.engine }
+  var request: UploadRequest { driver.request }
   /// The host under which the scheduler knows the transfer.
   private var host: String { request.url.origin.authority }
 
@@ -65,6 +71,8 @@ struct UploadRun: ~Copyable {
     self.recordFile = recordFile
     self.context = context
     started = context.engine.clock.now
+    asking = UploadAttempts(
+      driver.request, isAttended: context.engine.isAttended, now: started)
     if case .files(let sources) = input {
       let form = driver.form(of: sources, context.engine)
       let source = sources[0].identity
@@ -127,9 +135,10 @@ struct UploadRun: ~Copyable {
       progress.end(part)
       guard let event else { return }
       if case .read(let extent) = event { return await received(extent) }
+      noteSource(after: event)
       if let stream = input.stream {
         await note(stream)
-      } else if case .failed(let error, _, _) = event, engine.isOffline(error) {
+      } else if let error = event.error, engine.isOffline(error) {
         end = .suspended(.offline)
         return
       }
@@ -138,33 +147,20 @@ struct UploadRun: ~Copyable {
     case .unreadable(let error):
       stops[0] = nil
       end = .finished(result(.failed, error: error))
+    case .asked(let outcome):
+      stops[0] = nil
+      await asked(outcome)
     }
   }
 
-  /// Bytes of the stream are there. The machine depends on whether they are all.
-  private mutating func received(_ extent: UploadExtent) async {
-    noteLength(extent)
-    guard machine == nil, let number = request.stream else { return await handle(.read(extent)) }
-    let source = SourceIdentity(stream: number, length: extent.length)
-    machine = driver.machine(of: source, extent, nil, engine)
-    await handle(.start(record, connections: 1))
+  /// A remote source has this length.
+  mutating func noteLength(_ length: Int64) {
+    self.length = length
+    progress.learn(length: length)
   }
 
-  /// After a request: whether its body was the stream beyond what is held, and how long that was.
-  private mutating func note(_ stream: UploadStream) async {
-    bodies += 1
-    guard await stream.endBody() else { return }
-    machine?.attempts.isSpent = true
-    let extent = await stream.extent
-    guard extent.isWhole else { return }
-    noteLength(extent)
-    await handle(.read(extent))
-  }
-
-  private mutating func noteLength(_ extent: UploadExtent) {
-    guard let known = extent.length else { return }
-    length = known
-    progress.learn(length: known)
+  mutating func noteLength(_ extent: UploadExtent) {
+    if let known = extent.length { noteLength(known) }
   }
 
   /// Stops the requests. If the server has answered meanwhile, the answer counts.
@@ -183,21 +179,29 @@ struct UploadRun: ~Copyable {
   /// Begins an attempt if the connection of its slot is still available. If the host now has a
   /// pause or a lower limit, it releases the slot and waits in its old position.
   private mutating func begin() async {
-    let (host, id) = (host, id)
-    let now = engine.clock.now
-    let most = driver.maximumConnections(for: input)
-    let connections = engine.scheduler.update { scheduler in
-      guard scheduler.pauseEnd(of: host).map({ $0 <= now }) ?? true else { return 0 }
-      var granted = 0
-      while granted < most, scheduler.grantConnection(for: id) { granted += 1 }
-      return granted
-    }
+    let (host, now) = (host, engine.clock.now)
+    let isPaused = engine.scheduler.update { $0.pauseEnd(of: host).map { $0 > now } ?? false }
+    let connections = isPaused ? 0 : grantConnections()
     if connections > 0 {
-      guard machine != nil else { return read(UploadExtent.window) }
-      return await handle(.start(record, connections: connections))
+      guard machine == nil else {
+        return await handle(.start(record, connections: connections))
+      }
+      if case .unknown(let source) = input { return ask(source) }
+      return read(UploadExtent.window)
     }
     await context.report(.slotReleased(until: nil))
     await context.report(.slotRequested)
+  }
+
+  /// As many connections as are useful and free.
+  /// - Parameter granted: those that it has.
+  func grantConnections(beside granted: Int = 0) -> Int {
+    let (id, most) = (id, driver.maximumConnections(for: input))
+    return engine.scheduler.update { scheduler in
+      var granted = granted
+      while granted < most, scheduler.grantConnection(for: id) { granted += 1 }
+      return granted
+    }
   }
 
   private mutating func noteHost(before event: UploadEvent) async {
@@ -214,7 +218,7 @@ struct UploadRun: ~Copyable {
     }
   }
 
-  private mutating func handle(_ event: UploadEvent) async {
+  mutating func handle(_ event: UploadEvent) async {
     var random = engine.random
     let now = engine.clock.now
     let commands = machine?.handle(event, at: now, using: &random) ?? []
@@ -230,7 +234,7 @@ struct UploadRun: ~Copyable {
     }
   }
 
-  private mutating func perform(_ command: UploadCommand) async {
+  mutating func perform(_ command: UploadCommand) async {
     switch command {
     case .send(let message): send(message)
     case .digest(let range, let part, let algorithms): digest(range, part, algorithms)
@@ -247,6 +251,7 @@ struct UploadRun: ~Copyable {
     case .reportVerified(let checksum): verified = checksum
     case .read(let count): read(count)
     case .checkSource:
+      if let source = input.remote { return check(source) }
       do throws(TransferError) {
         try await input.check(engine)
         await handle(.sourceChecked(nil))
@@ -322,25 +327,6 @@ struct UploadRun: ~Copyable {
     return (body, body.length)
   }
 
-  /// Reads the next bytes of the stream.
-  private mutating func read(_ count: Int) {
-    guard stopOrder == nil, let stream = input.stream else { return }
-    let stop = StopSignal()
-    stops[0] = stop
-    stop.whenStopped { stream.close() }
-    helpers.append { [inbox] in
-      await withTaskCancellationHandler {
-        do throws(TransferError) {
-          inbox.yield(.ended(part: 0, .read(try await stream.fill(count))))
-        } catch {
-          inbox.yield(stop.isStopped ? .ended(part: 0, nil) : .unreadable(error))
-        }
-      } onCancel: {
-        stream.close()
-      }
-    }
-  }
-
   /// Reads a part of the file.
   private mutating func digest(
     _ range: ByteRange, _ part: Int, _ algorithms: [Checksum.Algorithm]
@@ -350,7 +336,8 @@ struct UploadRun: ~Copyable {
     stops[part] = stop
     helpers.append { [engine, inbox, input] in
       do throws(TransferError) {
-        let checksums = try await input.digest(of: range, algorithms, unless: stop, engine)
+        let checksums = try await input.digest(
+          of: range, part: part, algorithms, unless: stop, engine)
         inbox.yield(
           .ended(part: part, checksums.map { .digested(part: part, .success($0)) }))
       } catch {
@@ -367,11 +354,16 @@ struct UploadRun: ~Copyable {
     let due = clock.now + delay
     retryAt = due
     let id = id
-    if error.retryAfter != nil { await context.pauseHost(host, until: due) }
-    if error.status == nil {
+    if error == sourceError {
+      pauseSource(after: error, until: due)
+    } else if error.retryAfter != nil {
+      await context.pauseHost(host, until: due)
+    }
+    if error.status == nil, error != sourceError {
       let now = clock.now
       engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: due) }
     }
+    input.remote?.releaseMost()
     helpers.append { [inbox] in
       if (try? await clock.sleep(until: due)) != nil { inbox.yield(.retryDue(due)) }
     }
@@ -385,7 +377,7 @@ struct UploadRun: ~Copyable {
     return seconds > 0 ? Double(progress.sentInAll) / seconds : 0
   }
 
-  private func result(
+  func result(
     _ state: TransferResult.State, error: TransferError? = nil
   ) -> TransferResult {
     let isWhole = state == .completed

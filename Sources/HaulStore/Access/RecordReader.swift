@@ -14,7 +14,7 @@ struct RecordReader {
         SELECT m.seq, m.id, \(StateColumns.names.map { "m.\($0)" }.joined(separator: ", ")),
           m.group_name, m.identifier, m.dependency_policy, m.dependencies,
           q.address, q.target, q.form, s.address, s.user, s.password, s.fields, r.form,
-          m.plain_end, s.form_texts
+          m.plain_end, s.form_texts, s.source
         FROM members m JOIN requests q ON q.member = m.seq
           LEFT JOIN secrets s ON s.member = m.seq LEFT JOIN results r ON r.member = m.seq
         WHERE m.seq = ?
@@ -49,6 +49,9 @@ struct RecordReader {
       try secrets.address(shown: shown), target: try StoredText.text(row, 17))
     request.fields = try secrets.headerFields()
     if let parts = request.upload?.parts { request.upload?.parts = try secrets.form(parts) }
+    if let source = request.upload?.download {
+      request.upload?.download = try secrets.source(source)
+    }
     request.group = try StoredText.text(row, 12)
     request.identifier = try StoredText.text(row, 13)
     request.whenDependencyFails = try TransferRequest.DependencyPolicy(
@@ -69,9 +72,12 @@ struct RecordReader {
     let texts = try StoredText.text(row, 25).map { text in
       try coding.decode([String].self, text, "list of texts")
     }
+    let source = try StoredText.text(row, 26).map { text in
+      try coding.decode(RequestSecrets.Source.self, text, "remote source")
+    }
     return RequestSecrets(
       address: try StoredText.text(row, 19), credentials: credentials, fields: fields,
-      texts: texts)
+      texts: texts, source: source)
   }
 
   private func after(_ member: Int64) throws -> [TransferRequest.Dependency] {

@@ -36,12 +36,13 @@ struct RequestWriter {
   private mutating func insert(_ secrets: RequestSecrets, _ sequence: Int64) throws {
     let text = try secrets.fields.map { try fields.encode($0, coding) }
     let formTexts = try secrets.texts.map { try coding.encode($0) }
+    let source = try secrets.source.map { try coding.encode($0) }
     try db.cachedStatement(sql: Self.insertSecrets).execute(
       arguments: StatementArguments(of: [
         sequence.databaseValue, StoredText.value(secrets.address),
         StoredText.value(secrets.credentials?.user),
         StoredText.value(secrets.credentials?.password), StoredText.value(text),
-        StoredText.value(formTexts),
+        StoredText.value(formTexts), StoredText.value(source),
       ]))
   }
 
@@ -58,8 +59,8 @@ struct RequestWriter {
   }
 
   private static let insertSecrets = """
-    INSERT INTO secrets (member, address, user, password, fields, form_texts)
-    VALUES (?, ?, ?, ?, ?, ?)
+    INSERT INTO secrets (member, address, user, password, fields, form_texts, source)
+    VALUES (?, ?, ?, ?, ?, ?, ?)
     """
   private static let insertDependency =
     "INSERT INTO dependencies (member, position, id, identifier) VALUES (?, ?, ?, ?)"

@@ -9,14 +9,24 @@ struct RequestSecrets: Hashable {
   var fields: [[String]]?
   /// The texts of a form, in order: any of them may be secret.
   var texts: [String]?
+  /// The remote source of an upload: any of its address and its fields may be secret.
+  var source: Source?
+
+  struct Source: Hashable, Codable {
+    /// With the user information.
+    var address: ResourceURL
+    var fields: [[String]]?
+  }
 
   init(
-    address: String?, credentials: ResourceURL.Credentials?, fields: [[String]]?, texts: [String]?
+    address: String?, credentials: ResourceURL.Credentials?, fields: [[String]]?, texts: [String]?,
+    source: Source?
   ) {
     self.address = address
     self.credentials = credentials
     self.fields = fields
     self.texts = texts
+    self.source = source
   }
 
   /// - Parameter shown: the redacted address, which is stored elsewhere.
@@ -25,13 +35,15 @@ struct RequestSecrets: Hashable {
     let whole = url.absoluteString
     address = shown == whole ? nil : whole
     credentials = url.credentials
-    let fields = request.fields.fields
-    self.fields = fields.isEmpty ? nil : fields.map { [$0.name, $0.value] }
+    fields = request.fields.stored
     let texts = request.upload?.form.compactMap(\.text) ?? []
     self.texts = texts.isEmpty ? nil : texts
+    source = request.upload?.download.map { Source(address: $0.url, fields: $0.fields.stored) }
   }
 
-  var isEmpty: Bool { address == nil && credentials == nil && fields == nil && texts == nil }
+  var isEmpty: Bool {
+    address == nil && credentials == nil && fields == nil && texts == nil && source == nil
+  }
 
   /// - Throws: `io` when the address is not valid.
   func address(shown: String?) throws(TransferError) -> ResourceURL {
@@ -44,10 +56,16 @@ struct RequestSecrets: Hashable {
   }
 
   /// - Throws: `io` when a field is not a name and a value.
-  func headerFields() throws(TransferError) -> HeaderFields {
-    guard let fields else { return HeaderFields() }
-    guard fields.allSatisfy({ $0.count == 2 }) else { throw .unreadable("a header field") }
-    return HeaderFields(fields.map { ($0[0], $0[1]) })
+  func headerFields() throws(TransferError) -> HeaderFields { try HeaderFields(stored: fields) }
+
+  /// A remote source with its address and its fields, which `StoredUpload` leaves out.
+  /// - Throws: `io` when there is no address.
+  func source(_ download: DownloadRequest) throws(TransferError) -> DownloadRequest {
+    guard let source else { throw .unreadable("an upload without the address of its source") }
+    var download = download
+    download.url = source.address
+    download.fields = try HeaderFields(stored: source.fields)
+    return download
   }
 
   /// The parts of a form with their texts, which `StoredUpload` leaves out.
@@ -61,5 +79,19 @@ struct RequestSecrets: Hashable {
     }
     guard texts.isEmpty else { throw .unreadable("the text of a form") }
     return parts
+  }
+}
+
+extension HeaderFields {
+  /// Each name and value; nil when there are none.
+  fileprivate var stored: [[String]]? {
+    fields.isEmpty ? nil : fields.map { [$0.name, $0.value] }
+  }
+
+  /// - Throws: `io` when a field is not a name and a value.
+  fileprivate init(stored fields: [[String]]?) throws(TransferError) {
+    let fields = fields ?? []
+    guard fields.allSatisfy({ $0.count == 2 }) else { throw .unreadable("a header field") }
+    self.init(fields.map { ($0[0], $0[1]) })
   }
 }

@@ -1,7 +1,8 @@
 import HaulCore
 
-/// An upload without its address, its header fields, and the texts of its form. `Missing` has the
-/// values of missing keys, which never change.
+/// An upload without its address, its header fields, the texts of its form, and the address and the
+/// header fields of its remote source. `Missing` has the values of missing keys, which never
+/// change.
 struct StoredUpload: Codable, Hashable {
   var source: String
   var method: String?
@@ -14,6 +15,7 @@ struct StoredUpload: Codable, Hashable {
   var maximumRetryTime: StoredDuration?
   var region: String?
   var stream: UInt64?
+  var download: StoredDownload?
 
   private enum Missing {
     static let method = UploadRequest.Method.put
@@ -40,8 +42,10 @@ struct StoredUpload: Codable, Hashable {
     .map(StoredDuration.init)
     region = upload.region
     stream = upload.stream
+    download = upload.download.map(StoredDownload.init)
   }
 
+  /// The address of its remote source is its own, until `RequestSecrets.source` is set.
   /// - Throws: `io` for a value that this version does not know.
   func request(_ address: ResourceURL) throws(TransferError) -> UploadRequest {
     var upload = UploadRequest(source, to: address)
@@ -59,6 +63,7 @@ struct StoredUpload: Codable, Hashable {
     upload.retry.maximumTimeWithoutProgress = maximumRetryTime?.duration ?? Missing.maximumRetryTime
     upload.region = region
     upload.stream = stream
+    upload.download = try download?.request(address, target: nil)
     return upload
   }
 }

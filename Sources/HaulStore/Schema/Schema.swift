@@ -14,6 +14,7 @@ enum Schema {
     ("v4: reasons to wait", SchemaV4.statements),
     ("v5: requested starts", SchemaV5.statements),
     ("v6: texts of forms", SchemaV6.statements),
+    ("v7: remote sources of uploads", SchemaV7.statements),
   ]
 
   static let migrator: DatabaseMigrator = {

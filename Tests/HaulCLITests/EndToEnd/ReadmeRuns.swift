@@ -19,10 +19,11 @@ struct ReadmeRuns {
   @Test("Downloads: every line succeeds, and its files are whole")
   func downloads() async throws {
     let lines =
-      try block("First download", 0, lines: 1) + block("First download", 1, lines: 10)
+      try block("First download", 0, lines: 1) + block("First download", 1, lines: 11)
     let list = try block(Self.credentials, 0, lines: 7).joined(separator: "\n")
     let paths = [
       "/big.iso", "/1", "/2", "/3", "/4", "/a.iso", "/b.iso", "/files/report.pdf",
+      "/bucket/key",
     ]
     try await DaemonFixture.withFiles(paths) { (fixture) async throws in
       fixture.work.server.setFaults(
@@ -33,7 +34,12 @@ struct ReadmeRuns {
       for line in lines {
         let line = line.replacing("https://h/", with: fixture.work.server.url("/"))
         let paths = line.contains("--remote-name") ? ["/4"] : ["/1", "/2", "/3"]
-        let result = try await fixture.shell(line, paths: paths)
+        let result = try await fixture.shell(
+          line, paths: paths,
+          environment: [
+            "AWS_ENDPOINT_URL_S3": fixture.work.server.origin, "AWS_ACCESS_KEY_ID": "id",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+          ])
         if line.contains("--json") { #expect(try result.events().finished.count == 1) }
         if line.contains("probe") { #expect(result.output.contains("Plan  "), "\(result.output)") }
       }
@@ -43,6 +49,8 @@ struct ReadmeRuns {
       ])
       let report = fixture.work.server.snapshot.requests.first { $0.method == "PUT" }
       #expect(report?.body == Array("report".utf8))
+      let object = fixture.work.server.snapshot.requests.last { $0.method == "PUT" }
+      #expect(object?.path == "/bucket/key" && object?.body.count == Int(DaemonFixture.length))
       #expect(fixture.sent("Accept-Language", for: "/b.iso").first == "de")
     }
   }

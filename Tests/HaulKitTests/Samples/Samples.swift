@@ -66,6 +66,17 @@ private struct Sample {
   }
 
   // docs/library.md
+  func uploadRemote(id: String, secret: String, token: String) async throws {
+    var source = DownloadRequest(url: try ResourceURL("https://example.com/disk.img"), to: .stream)
+    source.headers = [("Authorization", "Bearer \(token)")]
+    let object = try S3Object(bucket: "backups", key: "2026/disk.img", region: "eu-central-1")
+    let key = S3Credentials(accessKeyID: id, secretAccessKey: secret)
+    let upload = UploadRequest(from: source, to: object, credentials: key)
+    let result = try await manager.add(TransferRequest(.upload(upload))).result
+    print(result.state)
+  }
+
+  // docs/library.md
   func uploadBytes() async throws {
     let (lines, input) = AsyncStream.makeStream(of: Data.self)
     input.yield(Data("first line\n".utf8))

@@ -175,8 +175,11 @@ extension FakeS3.State {
       return answer(200, "", [("ETag", "\"\(tag)\"")])
     case "GET":
       let parts = upload.parts.sorted { $0.key < $1.key }.map { number, part in
-        "<Part><PartNumber>\(number)</PartNumber><ETag>\"\(part.tag)\"</ETag>"
-          + "<Size>\(part.bytes.count)</Size></Part>"
+        let checksum =
+          upload.hasChecksum
+          ? "<ChecksumCRC32C>\(FakeS3.digest(.crc32c, part.bytes).base64)</ChecksumCRC32C>" : ""
+        return "<Part><PartNumber>\(number)</PartNumber><ETag>\"\(part.tag)\"</ETag>"
+          + "<Size>\(part.bytes.count)</Size>\(checksum)</Part>"
       }
       return answer(200, "<ListPartsResult>\(parts.joined())</ListPartsResult>", [])
     case "POST":

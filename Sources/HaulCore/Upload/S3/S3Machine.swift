@@ -56,16 +56,16 @@ package struct S3Machine: UploadMachine {
     if let extent, !extent.isWhole {
       (parts, isSingle) = (S3Parts(stream: extent), false)
     } else {
-      let size = S3Parts.size(for: source.size) ?? S3Parts.sizes.upperBound
+      let size = S3Parts.size(for: source) ?? S3Parts.sizes.upperBound
       parts = S3Parts(length: source.size, partSize: size)
-      isSingle = source.size <= S3Parts.ordinarySize
+      isSingle = source.size <= S3Parts.mostSingle(of: source)
     }
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
-  /// How many requests of an upload of this length are useful at once.
-  package static func connections(for length: Int64) -> Int {
-    length <= S3Parts.ordinarySize ? 1 : 4
+  /// How many requests of an upload of this file are useful at once.
+  package static func connections(for source: SourceIdentity) -> Int {
+    S3Parts.connections(for: source)
   }
 
   /// The request that deletes an upload from its store; nil if its address cannot be read.
@@ -96,7 +96,9 @@ package struct S3Machine: UploadMachine {
       return partFailed(part, error, at: now, using: &rng)
     case (.checking, .sourceChecked(nil)):
       return isSingle ? finish(.completed) : complete()
-    case (.checking, .sourceChecked(let error?)): return sourceFailed(error)
+    case (.checking, .sourceChecked(let error?)):
+      return error.isRetryable
+        ? failed(error, at: now, using: &rng) : sourceFailed(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
       return answered(answer, at: now, using: &rng)
@@ -136,14 +138,20 @@ package struct S3Machine: UploadMachine {
 
   /// Begins with nothing on the store.
   mutating func begin(using rng: inout some RandomNumberGenerator) -> [UploadCommand] {
-    guard S3Parts.size(for: parts.length) != nil else {
-      return finish(.failed(TransferError(.tooLarge, "S3 takes at most 48.8 TiB")))
-    }
+    guard S3Parts.size(for: source) != nil else { return finish(.failed(tooLarge)) }
     if mark.isEmpty { mark = Self.newMark(using: &rng) }
     messages.checksums = refusesChecksums || request.hasOwnChecksums ? nil : .ofWhole
     guard request.precondition == .absent else { return open() }
     state = .asking
     return [.send(messages.head)]
+  }
+
+  private var tooLarge: TransferError {
+    let limit =
+      source.remote == nil
+      ? "S3 takes at most 48.8 TiB"
+      : "a remote source has at most 312 GiB; save it to a file and upload that"
+    return TransferError(.tooLarge, limit)
   }
 
   private static func newMark(using rng: inout some RandomNumberGenerator) -> String {
@@ -219,9 +227,9 @@ package struct S3Machine: UploadMachine {
     return [.send(message)]
   }
 
-  /// What was sent is of no use any more if the file has changed.
+  /// What was sent is of no use any more if the file has changed, or is the wrong one.
   private mutating func sourceFailed(_ error: TransferError) -> [UploadCommand] {
-    guard error.code == .sourceChanged, record != nil else { return finish(.failed(error)) }
+    guard error.refusesSource, record != nil else { return finish(.failed(error)) }
     return abort(then: .failed(error))
   }
 
@@ -257,7 +265,7 @@ package struct S3Machine: UploadMachine {
     guard parts.open.isEmpty, let error = pendingError else { return [] }
     pendingError = nil
     if isUploadGone { return startOver(error, at: now, using: &rng) }
-    return error.code == .sourceChanged
+    return error.refusesSource
       ? sourceFailed(error) : failed(error, at: now, using: &rng)
   }
 
@@ -322,5 +330,12 @@ package struct S3Machine: UploadMachine {
   mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
     state = .done
     return [.finish(end)]
+  }
+}
+
+extension TransferError {
+  /// Whether the source is another one than the one that is to be uploaded.
+  fileprivate var refusesSource: Bool {
+    code == .sourceChanged || code == .checksumMismatch && !isRetryable
   }
 }

@@ -70,7 +70,9 @@ struct S3Messages: Sendable {
     }
     var message = message("POST", address("uploadId=\(upload)"), fields: fields)
     message.fields.append("Content-Type", "application/xml")
-    message.body = parts.completion(hasChecksums: checksums != nil)
+    // A store may not list the checksums of parts that an earlier run has sent.
+    message.body = parts.completion(
+      hasChecksums: checksums == .ofParts || checksums == .ofWhole && parts.checksum != nil)
     return message
   }
 

@@ -45,10 +45,36 @@ struct S3Parts: Hashable, Sendable {
 
   /// The size of the parts of a file: the ordinary one, or larger, so that there are not too many.
   /// Nil if no store takes so long a file.
-  static func size(for length: Int64) -> Int64? {
+  static func size(for length: Int64, atLeast ordinary: Int64 = ordinarySize) -> Int64? {
     let least = (length + maximumCount - 1) / maximumCount
-    let size = max(ordinarySize, ((least + (1 << 20) - 1) >> 20) << 20)
+    let size = max(ordinary, ((least + (1 << 20) - 1) >> 20) << 20)
     return size <= sizes.upperBound ? size : nil
+  }
+
+  /// Of a remote source: a part is held in memory, so this is its ordinary size, and the most that
+  /// is held of one upload.
+  private static let remoteSize: Int64 = 8 << 20
+  private static let mostHeld: Int64 = 32 << 20
+
+  /// The greatest length that is sent as one object.
+  static func mostSingle(of source: SourceIdentity) -> Int64 {
+    source.remote == nil ? ordinarySize : remoteSize
+  }
+
+  /// As `size(for:)`, of a file or a remote source.
+  static func size(for source: SourceIdentity) -> Int64? {
+    guard source.remote != nil else { return size(for: source.size) }
+    guard let least = size(for: source.size, atLeast: remoteSize), least <= mostHeld else {
+      return nil
+    }
+    return least
+  }
+
+  /// How many parts of this source are useful at once.
+  static func connections(for source: SourceIdentity) -> Int {
+    guard source.size > mostSingle(of: source) else { return 1 }
+    guard source.remote != nil else { return 4 }
+    return Int(max(1, mostHeld / (size(for: source) ?? mostHeld)))
   }
 
   /// Whether a stored size can be that of the parts of a file of this length.
@@ -146,6 +172,8 @@ struct S3PartList: Hashable, Sendable {
     let number: Int
     let size: Int64
     let tag: String
+    /// The CRC32C that the store has computed; nil if it names none.
+    var crc32c: Checksum?
   }
 
   let parts: [Part]
@@ -162,7 +190,8 @@ struct S3PartList: Hashable, Sendable {
       guard let number = element["PartNumber"].flatMap({ Int($0) }),
         let size = element["Size"].flatMap({ Int64($0) }), let tag = element["ETag"]
       else { return nil }
-      parts.append(Part(number: number, size: size, tag: tag))
+      let crc32c = element["ChecksumCRC32C"].flatMap { Checksum(.crc32c, base64: $0) }
+      parts.append(Part(number: number, size: size, tag: tag, crc32c: crc32c))
     }
     self.parts = parts
     guard root["IsTruncated"] == "true" else {

@@ -1,0 +1,145 @@
+/// One version of a remote resource that is the source of an upload: it is read in ranges, and no
+/// two of them are of different versions.
+package struct RemoteVersion: Sendable, Hashable {
+  /// In bytes.
+  package let length: Int64
+  /// Proves equal bytes.
+  package let validator: Validator
+
+  package init(length: Int64, validator: Validator) {
+    (self.length, self.validator) = (length, validator)
+  }
+
+  /// How the resource can be read.
+  package enum Reading: Sendable, Hashable {
+    case ranges(RemoteVersion)
+    /// Only from its beginning to its end: it has no ranges, no length or no strong validator.
+    case stream
+  }
+
+  /// The request that asks how the resource can be read.
+  package static func probe(of source: DownloadRequest) -> FetchRequest {
+    request(source, firstByte: 0, lastByte: 0)
+  }
+
+  /// Judges the answer to a probe.
+  /// - Throws: what the answer fails with; `too-large`.
+  package static func reading(
+    _ head: ResponseHead, to probe: FetchRequest, of source: DownloadRequest, wallSeconds: Double
+  ) throws(TransferError) -> Reading {
+    switch ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: probe) {
+    case .failure(let error): throw error.ofSource
+    case .range(let body):
+      try source.checkSize(body.total ?? 0)
+      guard let length = body.total, body.end == 1, body.validator.isStrong else { return .stream }
+      return .ranges(RemoteVersion(length: length, validator: body.validator))
+    case .whole(let body):
+      try source.checkSize(body.total ?? 0)
+      return .stream
+    case .empty, .unusableRange, .unsatisfiable: return .stream
+    }
+  }
+
+  /// The request for a part.
+  package func request(for part: ByteRange, of source: DownloadRequest) -> FetchRequest {
+    var request = Self.request(
+      source, firstByte: part.lowerBound, lastByte: part.upperBound - 1)
+    request.ifRange = validator.ifRange
+    return request
+  }
+
+  /// The request for everything, of a resource that is read as a stream.
+  package static func request(
+    _ source: DownloadRequest, firstByte: Int64? = nil, lastByte: Int64? = nil
+  ) -> FetchRequest {
+    var request = FetchRequest(
+      url: source.url, headers: source.fields, firstByte: firstByte, lastByte: lastByte,
+      allowInsecure: source.allowInsecure)
+    request.trustedHosts = source.trustedRedirectHosts
+    return request
+  }
+
+  /// Checks that the answer to the request for a part has these bytes, of this version.
+  /// - Throws: `source-changed` if there is another version, `protocol-violation` for other bytes,
+  ///   and what the answer fails with.
+  package func check(
+    _ head: ResponseHead, to request: FetchRequest, for part: ByteRange, wallSeconds: Double
+  ) throws(TransferError) {
+    switch ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: request) {
+    case .range(let body):
+      try checkVersion(body.validator, length: body.total)
+      guard body.end == part.upperBound, body.total == length else {
+        throw Self.unusable("other bytes than those that were asked for")
+      }
+    case .whole(let body):
+      try checkVersion(body.validator, length: body.total)
+      throw Self.unusable("everything in place of a part")
+    case .unusableRange(let what): throw Self.unusable(what)
+    case .empty: throw Self.changed("it is empty now")
+    case .unsatisfiable: throw Self.changed("it no longer has all of its bytes")
+    case .failure(let error) where error.status == 412: throw Self.changed("it has another version")
+    case .failure(let error): throw error.ofSource
+    }
+  }
+
+  private func checkVersion(_ newer: Validator, length total: Int64?) throws(TransferError) {
+    if let total, total != length {
+      throw Self.changed("it has \(total) bytes instead of \(length)")
+    }
+    switch validator.comparison(with: newer) {
+    case .same: break
+    case .different: throw Self.changed("it has another version")
+    case .unknown: throw Self.unusable("a part without the entity tag or the date of the file")
+    }
+  }
+
+  private static func changed(_ how: String) -> TransferError {
+    TransferError(
+      .sourceChanged, "the source changed while it was uploaded: \(how); upload it again")
+  }
+
+  private static func unusable(_ what: String) -> TransferError {
+    TransferError(.protocolViolation, "the source sent \(what)")
+  }
+}
+
+extension Validator {
+  /// What identifies the version: the strong entity tag, otherwise the strong date.
+  var strongText: String? {
+    if let entityTag, EntityTag(entityTag)?.isWeak == false { return entityTag }
+    return lastModifiedIsStrong ? lastModified : nil
+  }
+}
+
+extension DownloadRequest {
+  /// Checks that an upload can obey each of its options, as its source.
+  /// - Throws: `not-yet-supported`.
+  package func checkAsSource() throws(TransferError) {
+    let refused = [
+      ("a destination", destination != .stream), ("decoding", decodesContent),
+      ("a suggested name", usesSuggestedName), ("starting over", startOver),
+      ("unverified ranges", allowUnverified), ("a rate limit of its own", rateLimit != nil),
+    ]
+    guard let (name, _) = refused.first(where: \.1) else { return }
+    throw TransferError(.notYetSupported, "the source of an upload cannot have \(name)")
+  }
+
+  /// - Throws: `too-large`.
+  package func checkSize(_ length: Int64) throws(TransferError) {
+    guard let maximumSize, length > maximumSize else { return }
+    throw TransferError(
+      .tooLarge, "the source has more than the allowed \(maximumSize) bytes"
+    ).remedied(by: .maximumSize)
+  }
+}
+
+extension TransferError {
+  /// The same error, said of the source and not of the server that gets it.
+  package var ofSource: TransferError {
+    var error = TransferError(
+      code, "the source: \(message)", status: status, isRetryable: isRetryable,
+      retryAfter: retryAfter, cause: cause)
+    if let remedy { error = error.remedied(by: remedy) }
+    return error
+  }
+}

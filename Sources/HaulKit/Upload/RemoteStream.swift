@@ -1,0 +1,97 @@
+import HaulCore
+import HaulFiles
+
+/// The bytes of a remote resource that cannot be read in ranges, from its beginning to its end. It
+/// is requested when the first bytes are asked for.
+struct RemoteStream: AsyncSequence, Sendable {
+  typealias Element = [UInt8]
+  typealias Failure = any Error
+
+  let request: DownloadRequest
+  let engine: Engine
+  let watch: ReadingWatch
+
+  /// The bytes, read at most once.
+  static func open(_ request: DownloadRequest, _ engine: Engine) -> UploadStream {
+    let watch = ReadingWatch(engine)
+    watch.timer.end()
+    let stream = UploadStream(RemoteStream(request: request, engine: engine, watch: watch))
+    watch.whenStalled { [weak stream] in stream?.close() }
+    return stream
+  }
+
+  struct AsyncIterator: AsyncIteratorProtocol {
+    let source: RemoteStream
+    private var body: (any AsyncIteratorProtocol<any ByteChunk, any Error>)?
+    private var digest: IncrementalDigest
+    private var length: Int64 = 0
+
+    init(_ source: RemoteStream) {
+      self.source = source
+      digest = IncrementalDigest(source.request.checksums.map(\.algorithm))
+    }
+
+    mutating func next() async throws -> [UInt8]? { try await next(isolation: nil) }
+
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
+      do {
+        return try await read(isolation: actor)
+      } catch {
+        source.watch.close()
+        if source.watch.hasStalled { throw source.engine.idleTimeoutError.ofSource }
+        if error is CancellationError { throw error }
+        throw Engine.sourceError(error)
+      }
+    }
+
+    private mutating func read(
+      isolation actor: isolated (any Actor)?
+    ) async throws -> [UInt8]? {
+      let (engine, timer) = (source.engine, source.watch.timer)
+      timer.begin(at: engine.clock.now)
+      // While the store takes the bytes, nothing is read.
+      defer { timer.end() }
+      var body: any AsyncIteratorProtocol<any ByteChunk, any Error>
+      if let open = self.body {
+        body = open
+      } else {
+        engine.heartbeat.add(source.watch)
+        body = try await source.open()
+      }
+      let chunk = try await body.next(isolation: actor)
+      self.body = body
+      guard let chunk else {
+        source.watch.close()
+        try source.request.compare(digest.checksums)
+        return nil
+      }
+      let bytes = chunk as? [UInt8] ?? chunk.withBytes { Array($0) }
+      length += Int64(bytes.count)
+      try source.request.checkSize(length)
+      bytes.withUnsafeBytes { digest.update($0) }
+      return bytes
+    }
+  }
+
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+  private func open() async throws -> any AsyncIteratorProtocol<any ByteChunk, any Error> {
+    let fetch = RemoteVersion.request(request)
+    let response = try await engine.fetchSource(fetch, watch.timer)
+    switch ResponseJudge(wallSeconds: engine.clock.wallSeconds).verdict(
+      on: response.head, to: fetch)
+    {
+    case .whole(let body):
+      guard body.framing != .close || !request.checksums.isEmpty else {
+        throw TransferError(
+          .protocolViolation,
+          "the source does not say where its end is; give a checksum, or save it to a file first")
+      }
+    case .empty: break
+    case .failure(let error): throw error
+    case .range, .unusableRange, .unsatisfiable:
+      throw TransferError(.protocolViolation, "the source sent a part in place of everything")
+    }
+    return response.body.makeAsyncIterator()
+  }
+}

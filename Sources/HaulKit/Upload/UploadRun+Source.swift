@@ -1,0 +1,138 @@
+import HaulCore
+
+/// Sources that are no files: streams, and remote resources.
+extension UploadRun {
+  /// Bytes of the stream are there. The machine depends on whether they are all.
+  mutating func received(_ extent: UploadExtent) async {
+    noteLength(extent)
+    guard machine == nil else { return await handle(.read(extent)) }
+    let number = request.stream ?? UInt64.random(in: 1...UInt64.max)
+    let source = SourceIdentity(stream: number, length: extent.length)
+    machine = driver.machine(of: source, extent, nil, engine)
+    await handle(.start(record, connections: 1))
+  }
+
+  /// After a request: whether its body was the stream beyond what is held, and how long that was.
+  mutating func note(_ stream: UploadStream) async {
+    bodies += 1
+    guard await stream.endBody() else { return }
+    machine?.attempts.isSpent = true
+    let extent = await stream.extent
+    guard extent.isWhole else { return }
+    noteLength(extent)
+    await handle(.read(extent))
+  }
+
+  /// Reads the next bytes of the stream.
+  mutating func read(_ count: Int) {
+    guard stopOrder == nil, let stream = input.stream else { return }
+    let stop = StopSignal()
+    stops[0] = stop
+    stop.whenStopped { stream.close() }
+    helpers.append { [inbox] in
+      await withTaskCancellationHandler {
+        do throws(TransferError) {
+          inbox.yield(.ended(part: 0, .read(try await stream.fill(count))))
+        } catch {
+          inbox.yield(stop.isStopped ? .ended(part: 0, nil) : .unreadable(error))
+        }
+      } onCancel: {
+        stream.close()
+      }
+    }
+  }
+
+  /// Asks the server of a remote source how it can be read.
+  mutating func ask(_ source: DownloadRequest) {
+    guard stopOrder == nil else { return }
+    engine.hub.emit(.phase(.connecting, reason: nil), of: id, context.identity)
+    let stop = StopSignal()
+    stops[0] = stop
+    helpers.append { [engine, inbox] in
+      do throws(TransferError) {
+        let reading = try await engine.askSource(source, unless: stop)
+        inbox.yield(reading.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
+      } catch {
+        inbox.yield(.asked(.failure(error)))
+      }
+    }
+  }
+
+  /// The server has said how the source can be read, or has failed.
+  mutating func asked(_ outcome: Result<RemoteVersion.Reading, TransferError>) async {
+    guard case .unknown(let source) = input else { return }
+    // Only parts are read in ranges.
+    switch outcome {
+    case .success(.ranges(let version)) where request.method == .s3:
+      await begin(RemoteSource(source, version))
+    case .success:
+      input = .stream(RemoteStream.open(source, engine))
+      read(UploadExtent.window)
+    case .failure(let error) where engine.isOffline(error): end = .suspended(.offline)
+    case .failure(let error):
+      sourceError = error
+      var random = engine.random
+      switch asking.failed(error, at: engine.clock.now, using: &random) {
+      case .success(let retry): await perform(retry)
+      case .failure(let error): end = .finished(result(.failed, error: error))
+      }
+    }
+  }
+
+  private mutating func begin(_ source: RemoteSource) async {
+    input = .remote(source)
+    var identity = source.identity
+    if source.request.resumesFromOtherURL, let known = record?.source,
+      known.isSameVersion(as: identity)
+    {
+      identity = known
+    }
+    noteLength(identity.size)
+    machine = driver.machine(of: identity, UploadExtent(end: identity.size), nil, engine)
+    await handle(.start(record, connections: grantConnections(beside: 1)))
+  }
+
+  /// Compares the digests of the remote source, once all parts are sent.
+  mutating func check(_ source: RemoteSource) {
+    guard stopOrder == nil else { return }
+    let stop = StopSignal()
+    stops[0] = stop
+    helpers.append { [engine, inbox] in
+      do throws(TransferError) {
+        let isChecked = try await source.digest(
+          upTo: source.version.length, unless: stop, engine)
+        inbox.yield(.ended(part: 0, isChecked ? .sourceChecked(nil) : nil))
+      } catch {
+        inbox.yield(.ended(part: 0, .sourceChecked(error)))
+      }
+    }
+  }
+
+  /// Releases a part that the store has; notes why one could not be read.
+  mutating func noteSource(after event: UploadEvent) {
+    guard let source = input.remote else { return }
+    switch event {
+    case .answered(let answer) where (200..<300).contains(answer.head.status):
+      source.release(answer.part)
+    case .digested(_, .failure(let error)), .sourceChecked(let error?): sourceError = error
+    default: break
+    }
+  }
+
+  /// Before another attempt, because the source failed.
+  func pauseSource(after error: TransferError, until due: Instant) {
+    guard error.retryAfter != nil, let host = request.download?.url.origin.authority else { return }
+    engine.scheduler.update { $0.pauseHost(host, until: due) }
+  }
+}
+
+extension UploadEvent {
+  /// Why something failed that another attempt may do.
+  var error: TransferError? {
+    switch self {
+    case .failed(let error, _, _), .digested(_, .failure(let error)), .sourceChecked(let error?):
+      error
+    default: nil
+    }
+  }
+}

@@ -1,0 +1,149 @@
+import Foundation
+import HaulCore
+import HaulTesting
+import Testing
+
+/// `haul get URL -o s3://bucket/key` with real programs and connections: the fault server is both
+/// the source and the store.
+@Suite("haul get to an S3 store", .serialized, .timeLimit(.minutes(3))) struct RemoteUploadRuns {
+  private static let part: Int64 = 8 << 20
+  private static let length = 3 * part + 1
+  private static let content = SeededContent(seed: 6).bytes(at: 0, count: Int(length))
+
+  private func with(
+    _ change: (inout FaultScript.Resource) -> Void = { _ in },
+    _ body: (CommandFixture, [String: String]) async throws -> Void
+  ) async throws {
+    let source = FaultScript.Resource("/f.bin", seed: 6, length: Self.length).with(change)
+    let store = FaultScript.Resource("/bucket/", length: 0).with { $0.service = .s3 }
+    try await CommandFixture.with([source, store]) { fixture in
+      let environment = [
+        "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+",
+        "XDG_STATE_HOME": fixture.path("state"),
+      ]
+      try await body(fixture, environment)
+    }
+  }
+
+  private func arguments(_ fixture: CommandFixture, _ more: String...) -> [String] {
+    ["get", "--json", fixture.server.url("/f.bin"), "-o", "s3://bucket/k"] + more
+  }
+
+  private func parts(_ server: FaultServer) -> [RequestRecord] {
+    server.snapshot.requests.filter { $0.method == "PUT" && $0.path == "/bucket/k" }
+  }
+
+  @Test("the store has the file, and this machine has none")
+  func whole() async throws {
+    try await with { (fixture, environment) async throws in
+      let result = try await fixture.haul(
+        arguments(fixture, "-H", "X-Source: source-field"), environment: environment)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(fixture.server.files(below: "/bucket/") == ["/bucket/k": Self.content])
+      let events = try result.events()
+      #expect(events.of("added").allSatisfy { $0["kind"]?.string == "upload" })
+      #expect(events.finished.allSatisfy { $0["bytes"] == .integer(Self.length) })
+      #expect(try fixture.names().allSatisfy { $0.hasPrefix("state") })
+      for request in fixture.server.snapshot.requests {
+        let isOfSource = request.path == "/f.bin"
+        #expect((request.header("X-Source") != nil) == isOfSource)
+        #expect((request.header("Authorization") == nil) == isOfSource)
+      }
+    }
+  }
+
+  @Test("after kill -9 the same command fetches and sends only what is missing")
+  func killed() async throws {
+    try await with { (fixture, environment) async throws in
+      let server = fixture.server
+      // The last part has one byte; its request is held before its answer.
+      server.setFaults(
+        "/f.bin", [Fault(.stallBeforeHead, when: .init(offsetAtLeast: 3 * Self.part))])
+      let run = try await CommandRun(
+        arguments(fixture), in: fixture.directory, environment: environment)
+      try await server.waitUntil { snapshot in
+        snapshot.requests.count {
+          $0.method == "PUT" && $0.path == "/bucket/k" && $0.outcome == .completed
+        } == 3
+      }
+      run.send(SIGKILL)
+      _ = await run.end()
+      #expect(server.files(below: "/bucket/").isEmpty)
+      server.setFaults("/f.bin", [])
+      let asked = server.snapshot.requests.count { $0.path == "/f.bin" }
+      let result = try await fixture.haul(arguments(fixture), environment: environment)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(server.files(below: "/bucket/") == ["/bucket/k": Self.content])
+      #expect(parts(server).count == 4)
+      let ranges = server.snapshot.requests.filter { $0.path == "/f.bin" }.dropFirst(asked)
+      #expect(
+        ranges.map(\.range) == ["bytes=0-0", "bytes=\(3 * Self.part)-\(3 * Self.part)"])
+      #expect(try result.events().finished.first?["reused"] == .integer(3 * Self.part))
+    }
+  }
+
+  @Test("a source that ignores ranges arrives as a stream")
+  func stream() async throws {
+    try await with({ $0.acceptRanges = .none }) { (fixture, environment) async throws in
+      let result = try await fixture.haul(arguments(fixture), environment: environment)
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(fixture.server.files(below: "/bucket/") == ["/bucket/k": Self.content])
+    }
+  }
+
+  @Test("a wrong checksum makes no object, and ends with status 1")
+  func checksum() async throws {
+    try await with { (fixture, environment) async throws in
+      let zeros = String(repeating: "0", count: 64)
+      let result = try await fixture.haul(
+        arguments(fixture, "--checksum", "sha-256=\(zeros)"), environment: environment)
+      #expect(result.status == 1)
+      #expect(result.errors.contains("checksum-mismatch") || result.errors.contains("sha-256"))
+      #expect(fixture.server.files(below: "/bucket/").isEmpty)
+      #expect(fixture.server.snapshot.requests.last?.method == "DELETE")
+    }
+  }
+}
+
+/// The same through a real daemon.
+@Suite("Uploads of remote resources in the background", .timeLimit(.minutes(5)))
+struct DaemonRemoteRuns {
+  @Test("after kill -9 the daemon goes on with the parts that the store lacks")
+  func killed() async throws {
+    let part: Int64 = 8 << 20
+    let source = FaultScript.Resource("/f.bin", seed: 6, length: 2 * part + 1).with {
+      $0.faults = [Fault(.stallBeforeHead, when: .init(offsetAtLeast: 2 * part))]
+    }
+    let store = FaultScript.Resource("/bucket/", length: 0).with { $0.service = .s3 }
+    try await DaemonFixture.with([source, store]) { fixture in
+      let server = fixture.work.server
+      let serving = try await fixture.serve()
+      let result = try await fixture.work.haul(
+        ["add", server.url("/f.bin"), "-o", "s3://bucket/k", "-H", "X-Source: field"],
+        environment: fixture.environment.merging([
+          "AWS_ENDPOINT_URL_S3": server.origin, "AWS_ACCESS_KEY_ID": "id",
+          "AWS_SECRET_ACCESS_KEY": "secret/+",
+        ]) { $1 })
+      #expect(result.status == 0, "\(result.errors)")
+      try await server.waitUntil { snapshot in
+        snapshot.requests.count {
+          $0.method == "PUT" && $0.path == "/bucket/k" && $0.outcome == .completed
+        } == 2
+      }
+      serving.send(SIGKILL)
+      _ = await serving.end()
+      server.setFaults("/f.bin", [])
+      let next = try await fixture.serve()
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let content = SeededContent(seed: 6).bytes(at: 0, count: Int(2 * part + 1))
+      #expect(server.files(below: "/bucket/") == ["/bucket/k": content])
+      #expect(server.snapshot.requests.count { $0.method == "PUT" } == 3)
+      #expect(
+        server.snapshot.requests.filter { $0.path == "/f.bin" }
+          .allSatisfy { $0.header("X-Source") == "field" })
+      try await fixture.end()
+      _ = await next.end()
+    }
+  }
+}
