@@ -24,6 +24,8 @@ struct UploadRun: ~Copyable {
   private let started: Instant
   /// Nil until the first bytes of a stream were read.
   private var machine: (any UploadMachine)?
+  /// How many connections it has of the scheduler.
+  private var connections = 0
   /// What the next attempt needs.
   private var record: UploadRecord?
   /// How many bodies have ended, of a stream.
@@ -192,12 +194,25 @@ struct UploadRun: ~Copyable {
       while granted < most, scheduler.grantConnection(for: id) { granted += 1 }
       return granted
     }
+    self.connections = connections
     if connections > 0 {
       guard machine != nil else { return read(UploadExtent.window) }
       return await handle(.start(record, connections: connections))
     }
     await context.report(.slotReleased(until: nil))
     await context.report(.slotRequested)
+  }
+
+  private mutating func connect(_ count: Int) async {
+    let (id, before) = (id, connections)
+    connections = engine.scheduler.update { scheduler in
+      var held = before
+      while held < count, scheduler.grantConnection(for: id) { held += 1 }
+      while held > count, scheduler.releaseConnection(for: id) { held -= 1 }
+      return held
+    }
+    if connections < before { await context.report(.slotsChanged) }
+    await handle(.connected(connections))
   }
 
   private mutating func noteHost(before event: UploadEvent) async {
@@ -210,7 +225,7 @@ struct UploadRun: ~Copyable {
     case .failed:
       let health = engine.scheduler.update { $0.hostHealth(for: id) }
       machine?.attempts.hostHealth = health
-    case .start, .stored, .digested, .sourceChecked, .read: break
+    case .start, .stored, .digested, .sourceChecked, .read, .connected: break
     }
   }
 
@@ -246,6 +261,7 @@ struct UploadRun: ~Copyable {
       progress.acknowledge(bytes)
     case .reportVerified(let checksum): verified = checksum
     case .read(let count): read(count)
+    case .connect(let count): await connect(count)
     case .checkSource:
       do throws(TransferError) {
         try await input.check(engine)
@@ -287,7 +303,7 @@ struct UploadRun: ~Copyable {
     }
     let (stop, part) = (StopSignal(), message.part)
     stops[part] = stop
-    let (body, length) = body(of: message)
+    let (body, length) = input.body(of: message, number: bodies, context, progress)
     progress.begin(part, count: length, takesLong: message.takesLong, stop)
     let outgoing = SendRequest(
       message, body: body, length: length, allowInsecure: request.allowInsecure,
@@ -305,21 +321,6 @@ struct UploadRun: ~Copyable {
       inbox.yield(
         .ended(part: part, UploadEvent(result, of: part, progress, stop, engine)))
     }
-  }
-
-  /// The bytes of the source that a message sends, and their number; nil if that is not known.
-  private func body(of message: UploadMessage) -> (SendRequest.Body?, Int64?) {
-    if message.sendsStream, let stream = input.stream {
-      let body = StreamBody(
-        stream: stream, number: bodies, context: context, progress: progress)
-      return (body, nil)
-    }
-    guard let pieces = message.pieces ?? message.range.map({ [.file(0, $0)] }) else {
-      return (nil, 0)
-    }
-    let body = UploadBody(
-      input: input, pieces: pieces, part: message.part, context: context, progress: progress)
-    return (body, body.length)
   }
 
   /// Reads the next bytes of the stream.
