@@ -1,64 +1,88 @@
-import FoundationEssentials
-
 /// Decides everything about one upload by the tus protocol, version 1.0.0. The server says how many
-/// bytes it has, and the upload continues there: after a lost connection, a pause or a crash.
+/// bytes it has, and the upload continues there: after a lost connection, a pause or a crash. A
+/// large file is sent in parts at once, if the server can join them.
 package struct TusMachine: UploadMachine {
-  private enum State: Sendable {
-    case waiting, discovering, creating, storing, asking, reading, appending, checking, done
+  enum State: Sendable {
+    case waiting, discovering, connecting, creating, storing, asking, sending, reading, checking
+    /// The server joins the parts; its answer has the address of the file.
+    case joining
+    /// Whether the file that was joined has the right length.
+    case confirming
+    case done
   }
 
-  private let request: UploadRequest
-  private let source: SourceIdentity
+  let messages: TusMessages
+  let source: SourceIdentity
   /// What of the source can be sent.
-  private var extent: UploadExtent
+  var extent: UploadExtent
   /// Whether the server knows the length.
-  private var isLengthSent = false
-  private var state = State.waiting
+  var isLengthSent = false
+  var state = State.waiting
+  /// What the server offers; nil until it was asked.
+  var offer: TusOffer?
   /// The upload on the server; nil before it is created.
-  private var record: UploadRecord?
-  private var url: ResourceURL
-  /// The bytes that the server has.
-  private var offset: Int64 = 0
-  /// The bytes that it may have at most: those that were sent to it, or all after a crash.
-  private var mostSent: Int64 = 0
+  var record: UploadRecord?
+  var parts: TusParts
+  /// The most parts that are read and sent at once.
+  private var connections = 1
+  /// Why nothing more is begun; handled once no part is open.
+  private var pendingError: TransferError?
+  /// Whether the server no longer has a part.
+  private var isPartGone = false
+  /// Whether the server has refused to create a part.
+  private var refusesParts = false
   /// Whether an upload that the server no longer had was replaced by a new one.
   private var hasStartedOver = false
   package var attempts: UploadAttempts
+
+  var request: UploadRequest { messages.request }
 
   /// - Parameter extent: what of the source can be sent; nil for all of a file.
   package init(
     _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
     isAttended: Bool, now: Instant
   ) {
-    self.request = request
+    messages = TusMessages(request: request)
     self.source = source
     self.extent = extent ?? UploadExtent(end: source.size)
-    url = request.url
+    parts = TusParts(length: self.extent.end)
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
-  private static let version = "1.0.0"
+  /// The requests that delete an upload from its server.
+  package static func terminations(
+    of record: UploadRecord, _ request: UploadRequest
+  ) -> [UploadMessage] {
+    let parts = record.tus?.parts.map(\.address) ?? []
+    return (parts.isEmpty ? [record.address] : parts).compactMap { address in
+      request.address(of: address).map { TusMessages(request: request).delete($0) }
+    }
+  }
 
   package mutating func handle(
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     switch (state, event) {
     case (.waiting, .start(let stored, _)): return start(stored)
-    case (.storing, .stored(nil)): return append()
+    case (.connecting, .connected(let count)): return connected(count)
+    case (.storing, .stored(nil)): return stored()
     case (.storing, .stored(let error?)): return finish(.failed(error))
     case (.reading, .read(let extent)):
       self.extent = extent
-      return append()
-    case (.checking, .sourceChecked(let error)):
-      return [.deleteRecord] + finish(error.map { .failed($0) } ?? .completed)
+      parts.extend(to: extent.end)
+      return fill()
+    case (.sending, .digested(let part, .success(let checksums))):
+      return digested(part, checksums, at: now, using: &rng)
+    case (.sending, .digested(let part, .failure(let error))):
+      return partFailed(part, error, sent: 0, at: now, using: &rng)
+    case (.checking, .sourceChecked(let error)): return checked(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
-      mostSent = max(mostSent, offset + answer.sent)
-      let judge = UploadJudge(wallSeconds: answer.wallSeconds)
-      return answered(answer.head, answer.sent, judge, at: now, using: &rng)
-    case (_, .failed(let error, let sent, _)):
-      mostSent = max(mostSent, offset + sent)
-      return failed(error, at: now, using: &rng)
+      return answered(answer, at: now, using: &rng)
+    case (.sending, .failed(let error, let sent, let part)):
+      return partFailed(part, error, sent: sent, at: now, using: &rng)
+    case (.joining, .failed(let error, _, _)): return unjoined(error, at: now, using: &rng)
+    case (_, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
     default: return []
     }
   }
@@ -67,211 +91,272 @@ package struct TusMachine: UploadMachine {
   /// deletes it some day.
   private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
     if record == nil, let stored, stored.source == source,
-      let known = request.address(of: stored)
+      let known = TusParts(stored, length: source.size, request)
     {
-      (record, url, mostSent) = (stored, known, source.size)
+      (record, parts) = (stored, known)
+      // Its answer is lost.
+      if stored.tus?.stage == .joining {
+        return mayBeThere(.interrupted, "haul stopped while the server joined the parts")
+      }
     }
-    return record == nil ? discover() : ask()
-  }
-
-  /// The request that deletes an upload from its server; nil if its address cannot be read.
-  package static func termination(
-    of record: UploadRecord, _ request: UploadRequest
-  ) -> UploadMessage? {
-    request.address(of: record).map { message("DELETE", $0, request) }
-  }
-
-  private static func message(
-    _ method: String, _ url: ResourceURL, _ request: UploadRequest, _ own: [(String, String)] = [],
-    range: ByteRange? = nil
-  ) -> UploadMessage {
-    // The caller's fields may be secrets of the first server.
-    var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
-    // The type of the file is in its metadata.
-    fields.remove("Content-Type")
-    if method != "OPTIONS" { fields.append("Tus-Resumable", version) }
-    for (name, value) in own { fields.append(name, value) }
-    return UploadMessage(method, url, fields: fields, range: range)
-  }
-
-  private func send(
-    _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [], range: ByteRange? = nil
-  ) -> [UploadCommand] {
-    [.send(Self.message(method, url, request, own, range: range))]
+    parts.forgetOffsets()
+    switch record?.tus?.stage {
+    case .joining: return join()
+    case .joined: return confirm()
+    case .sending, nil: return record == nil || offer == nil ? discover() : proceed()
+    }
   }
 
   private mutating func discover() -> [UploadCommand] {
     state = .discovering
-    return send("OPTIONS", request.url)
+    return [.send(messages.discover)]
   }
 
+  /// Continues the upload that the server has.
+  mutating func proceed() -> [UploadCommand] {
+    parts.undoneCount > 1 ? connect(parts.undoneCount) : ask()
+  }
+
+  private mutating func connect(_ count: Int) -> [UploadCommand] {
+    state = .connecting
+    return [.connect(count)]
+  }
+
+  private mutating func connected(_ count: Int) -> [UploadCommand] {
+    connections = count
+    guard record == nil else { return ask() }
+    parts = TusParts(length: extent.end, count: refusesParts ? 1 : count)
+    return create()
+  }
+
+  /// Begins with nothing on the server.
+  mutating func begin() -> [UploadCommand] {
+    guard offer?.joins ?? false, !refusesParts, extent.isWhole, extent.end >= TusParts.smallest
+    else { return create() }
+    return connect(TusParts.most)
+  }
+
+  /// Creates the upload; or its parts, one after the other.
   private mutating func create() -> [UploadCommand] {
     (state, isLengthSent) = (.creating, extent.isWhole)
-    // Some servers refuse an upload without a type.
-    let name = request.source.pathParts.name
-    let metadata = [
-      ("filename", name.isEmpty ? "stream" : name),
-      ("filetype", request.fields["Content-Type"] ?? "application/octet-stream"),
-    ].map { "\($0) \(Data($1.utf8).base64EncodedString())" }.joined(separator: ",")
-    let length =
-      extent.length.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1")
-    return send("POST", request.url, [length, ("Upload-Metadata", metadata)], range: 0..<0)
+    let length = parts.areSeveral ? nextPart.range.length : extent.length
+    return [.send(messages.create(length: length, isPart: parts.areSeveral))]
   }
 
-  private mutating func ask() -> [UploadCommand] {
+  private var nextPart: TusParts.Part { parts[parts.firstWithoutAddress ?? 0] }
+
+  mutating func created(at target: ResourceURL) -> [UploadCommand] {
+    guard let number = parts.firstWithoutAddress else { return [] }
+    parts.create(number, at: target.adoptingCredentials(of: request.url))
+    guard parts.firstWithoutAddress == nil else { return create() }
+    let stored = parts.all.map { part in
+      UploadRecord.Tus.Part(address: part.url?.absoluteString ?? "", range: part.range)
+    }
+    return store(
+      UploadRecord(
+        address: stored[0].address, source: source,
+        tus: parts.areSeveral ? UploadRecord.Tus(parts: stored, stage: .sending) : nil))
+  }
+
+  /// The server takes no parts: the file is sent as one.
+  mutating func partRefused() -> [UploadCommand] {
+    refusesParts = true
+    return connect(1)
+  }
+
+  func isPartRefused(_ error: TransferError) -> Bool { parts.areSeveral && !error.isRetryable }
+
+  private mutating func store(_ record: UploadRecord) -> [UploadCommand] {
+    (self.record, state) = (record, .storing)
+    return [.storeRecord(record)]
+  }
+
+  private mutating func stored() -> [UploadCommand] {
+    switch record?.tus?.stage {
+    case .sending, nil: return fill()
+    case .joining: return join()
+    case .joined: return confirm()
+    }
+  }
+
+  /// Asks what the server has of each part.
+  mutating func ask() -> [UploadCommand] {
+    guard let number = parts.firstUnknown, let url = parts[number].url else {
+      return [.reportAcknowledged(parts.acknowledged)] + fill()
+    }
     state = .asking
-    return send("HEAD", url)
+    return [.send(messages.ask(url, part: number))]
   }
 
-  private mutating func append() -> [UploadCommand] {
-    guard offset < extent.end else {
-      guard !extent.isWhole else { return complete() }
+  /// The part that is asked for.
+  var asked: Int { parts.firstUnknown ?? 0 }
+
+  /// Begins as many requests as there are connections. Once the server has all, looks at the file.
+  mutating func fill() -> [UploadCommand] {
+    state = .sending
+    let isBounded = parts.areSeveral || offer?.checksum != nil
+    var commands: [UploadCommand] = []
+    while parts.openCount < connections,
+      let number = parts.openNext(upTo: isBounded ? TusParts.step : .max)
+    {
+      commands += send(number)
+    }
+    guard !parts.areOpen else { return commands }
+    guard extent.isWhole else {
       state = .reading
       return [.read(UploadExtent.window)]
     }
-    state = .appending
-    var fields = [
-      ("Upload-Offset", "\(offset)"), ("Content-Type", "application/offset+octet-stream"),
-    ]
-    if !isLengthSent, let length = extent.length { fields.append(("Upload-Length", "\(length)")) }
-    return send("PATCH", url, fields, range: offset..<extent.end)
-  }
-
-  private mutating func complete() -> [UploadCommand] {
     state = .checking
     return [.checkSource]
   }
 
-  private mutating func answered(
-    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
+  /// Sends the chunk of a part; first computes the checksum, if the server checks one.
+  private func send(_ number: Int, _ checksum: Checksum? = nil) -> [UploadCommand] {
+    guard let chunk = parts[number].chunk else { return [] }
+    if let wanted = offer?.checksum, checksum == nil {
+      return [.digest(chunk, part: number, [wanted.algorithm])]
+    }
+    let length = isLengthSent || parts.areSeveral ? nil : extent.length
+    var named: String?
+    if let checksum, let wanted = offer?.checksum { named = "\(wanted.name) \(checksum.base64)" }
+    let message = messages.append(
+      parts[number], number: number, chunk, length: length, checksum: named)
+    return [message.map { UploadCommand.send($0) }].compactMap(\.self)
+  }
+
+  private mutating func digested(
+    _ part: Int, _ checksums: [Checksum], at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    let isSuccess = (200..<300).contains(head.status)
-    switch (state, head.status) {
-    case (.discovering, _) where isSuccess: return discovered(head)
-    // A server without OPTIONS may still speak the protocol.
-    case (.discovering, 404), (.discovering, 405), (.discovering, 501):
-      return extent.isWhole ? create() : fail(.httpStatus, Self.lengthNeeded)
-    case (.creating, 201): return created(head)
-    case (.asking, _) where isSuccess: return found(head)
-    case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 404), (.appending, 410):
-      return startOver(head, judge, at: now, using: &rng)
-    case (.appending, _) where isSuccess: return appended(head, sent, at: now, using: &rng)
-    // The server has another offset, or the connection before still writes.
-    case (.appending, 409), (.appending, 460):
-      return failed(
-        judge.error(.httpStatus, head, "it has another part of the file", isRetryable: true),
-        at: now, using: &rng)
-    case (_, 412):
-      return finish(
-        .failed(judge.error(.httpStatus, head, "it does not speak version 1.0.0 of tus")))
-    default: return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    guard pendingError == nil, let checksum = checksums.first else {
+      parts.close(part, sent: 0)
+      return conclude(at: now, using: &rng)
     }
+    return send(part, checksum)
   }
 
-  private mutating func discovered(_ head: ResponseHead) -> [UploadCommand] {
-    let versions = Self.list(head.headers["Tus-Version"])
-    guard versions.contains(Self.version[...]) else {
-      return fail(.httpStatus, "the server does not speak tus 1.0.0 there; check the address")
-    }
-    let extensions = Self.list(head.headers["Tus-Extension"])
-    guard extensions.contains("creation") else {
-      return fail(.httpStatus, "the server's tus cannot create uploads there")
-    }
-    guard extent.isWhole || extensions.contains("creation-defer-length") else {
-      return fail(.httpStatus, Self.lengthNeeded)
-    }
-    if let most = head.headers.single("Tus-Max-Size").flatMap({ Int64($0) }), extent.end > most {
-      return fail(.tooLarge, "the server takes at most \(most) bytes")
-    }
-    return create()
+  /// Begins the next requests, unless something went wrong with another part.
+  mutating func afterPart(
+    at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    pendingError == nil ? fill() : conclude(at: now, using: &rng)
   }
 
-  private static let lengthNeeded =
-    "the server's tus needs the length beforehand; save the source to a file and upload that"
-
-  private static func list(_ value: String?) -> [Substring] {
-    value?.split { $0 == "," || $0 == " " } ?? []
-  }
-
-  private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
-    guard let location = head.headers["Location"], let target = try? request.url.resolving(location)
-    else {
-      return fail(.protocolViolation, "the server does not say where to upload to")
-    }
-    url = target.adoptingCredentials(of: request.url)
-    let record = UploadRecord(address: target.absoluteString, source: source)
-    (self.record, offset, mostSent, state) = (record, 0, 0, .storing)
-    return [.storeRecord(record)]
-  }
-
-  /// The offset that the server reports is the truth, if it is possible.
-  private mutating func found(_ head: ResponseHead) -> [UploadCommand] {
-    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
-      (0...min(extent.end, mostSent)).contains(position)
-    else {
-      return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
-    }
-    if let length = head.headers.single("Upload-Length") {
-      guard Int64(length) == extent.length else {
-        return fail(.protocolViolation, "the server's upload has the length \(length)")
-      }
-      isLengthSent = true
-    }
-    guard position >= extent.start else {
-      return fail(.protocolViolation, "the server has lost bytes that cannot be read again")
-    }
-    offset = position
-    return [.reportAcknowledged(offset)] + append()
-  }
-
-  private mutating func appended(
-    _ head: ResponseHead, _ sent: Int64, at now: Instant,
+  mutating func partFailed(
+    _ part: Int, _ error: TransferError, sent: Int64, isGone: Bool = false, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
-      (offset...(offset + sent)).contains(position)
-    else {
-      return fail(.protocolViolation, "the server reports another number of bytes than sent")
-    }
-    isLengthSent = isLengthSent || extent.isWhole
-    guard position > offset || extent.end == offset else {
-      return failed(
-        TransferError(.httpStatus, "the server took no byte", isRetryable: true), at: now,
-        using: &rng)
-    }
-    offset = position
-    return [.reportAcknowledged(offset)] + append()
+    parts.close(part, sent: sent)
+    isPartGone = isPartGone || isGone
+    // One that cannot be retried decides.
+    if pendingError?.isRetryable ?? true { pendingError = error }
+    return conclude(at: now, using: &rng)
+  }
+
+  /// Handles what went wrong with a part, once the others have ended their requests.
+  private mutating func conclude(
+    at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard !parts.areOpen, let error = pendingError else { return [] }
+    pendingError = nil
+    return isPartGone
+      ? startOver(error, at: now, using: &rng) : failed(error, at: now, using: &rng)
   }
 
   /// The server no longer has the upload: a new one begins, once in a run.
-  private mutating func startOver(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+  mutating func startOver(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
+    isPartGone = false
     guard !hasStartedOver, record != nil, extent.start == 0 else {
-      return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+      return failed(error, at: now, using: &rng)
     }
-    (hasStartedOver, record, offset, mostSent) = (true, nil, 0, 0)
+    (hasStartedOver, record, parts) = (true, nil, TusParts(length: extent.end))
     return [.deleteRecord, .reportAcknowledged(0)] + discover()
   }
 
-  private mutating func failed(
+  // MARK: The end
+
+  private mutating func checked(_ error: TransferError?) -> [UploadCommand] {
+    if let error { return [.deleteRecord] + finish(.failed(error)) }
+    guard parts.areSeveral, var joining = record else { return complete() }
+    // A second request would make a second file, also after a crash.
+    joining.tus?.stage = .joining
+    return store(joining)
+  }
+
+  private mutating func join() -> [UploadCommand] {
+    state = .joining
+    return [.send(messages.join(parts))]
+  }
+
+  mutating func joined(at target: ResourceURL) -> [UploadCommand] {
+    parts = TusParts(length: source.size)
+    parts.create(0, at: target.adoptingCredentials(of: request.url))
+    parts.acknowledge(0, to: source.size)
+    return store(
+      UploadRecord(
+        address: target.absoluteString, source: source,
+        tus: UploadRecord.Tus(parts: [], stage: .joined)))
+  }
+
+  private mutating func confirm() -> [UploadCommand] {
+    guard let url = parts[0].url else { return complete() }
+    state = .confirming
+    return [.reportAcknowledged(source.size), .send(messages.ask(url))]
+  }
+
+  mutating func complete() -> [UploadCommand] { [.deleteRecord] + finish(.completed) }
+
+  /// The server has not said that it joined the parts. It may have done so all the same.
+  mutating func unjoined(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    switch attempts.failed(error, progress: (offset, extent.end), at: now, using: &rng) {
-    case .failure(let error): return finish(.failed(error))
+    let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
+    let isRefused = error.status == 423 || error.status == 429
+    guard hadConnection, !isRefused, error.isRetryable else {
+      return failed(error, at: now, using: &rng)
+    }
+    return mayBeThere(error.code, "\(error.message.prefix { $0 != ";" })", status: error.status)
+  }
+
+  /// Fails, and says that the server may have the file. The next run joins the parts again.
+  private mutating func mayBeThere(
+    _ code: TransferError.Code, _ reason: String, status: Int? = nil
+  ) -> [UploadCommand] {
+    forgetJoining()
+      + finish(
+        .failed(
+          TransferError(
+            code, "\(reason); the server may have the whole file: look there before you retry",
+            status: status)))
+  }
+
+  /// The next run may tell the server to join the parts.
+  private mutating func forgetJoining() -> [UploadCommand] {
+    guard var record, record.tus?.stage == .joining else { return [] }
+    record.tus?.stage = .sending
+    self.record = record
+    return [.storeRecord(record)]
+  }
+
+  mutating func failed(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let progress = (parts.acknowledged, extent.end)
+    switch attempts.failed(error, progress: progress, at: now, using: &rng) {
+    case .failure(let error): return forgetJoining() + finish(.failed(error))
     case .success(let retry):
       state = .waiting
       return [retry]
     }
   }
 
-  private mutating func fail(_ code: TransferError.Code, _ reason: String) -> [UploadCommand] {
+  mutating func fail(_ code: TransferError.Code, _ reason: String) -> [UploadCommand] {
     finish(.failed(TransferError(code, reason)))
   }
 
-  private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
+  mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
     state = .done
     return [.finish(end)]
   }

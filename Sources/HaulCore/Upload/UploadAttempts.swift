@@ -61,7 +61,10 @@ extension TransferError {
 
 extension UploadRequest {
   /// The address of an unfinished upload; nil if it cannot be read.
-  func address(of record: UploadRecord) -> ResourceURL? {
-    (try? url.resolving(record.address))?.adoptingCredentials(of: url)
+  func address(of record: UploadRecord) -> ResourceURL? { address(of: record.address) }
+
+  /// The same, of what a record has.
+  func address(of stored: String) -> ResourceURL? {
+    (try? url.resolving(stored))?.adoptingCredentials(of: url)
   }
 }

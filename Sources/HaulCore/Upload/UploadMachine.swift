@@ -23,6 +23,8 @@ package enum UploadEvent: Sendable {
   case sourceChecked(TransferError?)
   /// What of the stream can be sent now; or, for a body that is the stream, its length.
   case read(UploadExtent)
+  /// So many connections may be used now.
+  case connected(Int)
 }
 
 package enum UploadCommand: Sendable, Hashable {
@@ -40,6 +42,8 @@ package enum UploadCommand: Sendable, Hashable {
   case checkSource
   /// Release what is held of the stream, and read so many bytes; fewer only at its end.
   case read(Int)
+  /// Take or release connections, until there are so many, or as many as are granted.
+  case connect(Int)
   /// Give the slot back, and `start` again after the delay.
   case retry(after: Duration, attempt: Int, TransferError)
   case finish(UploadEnd)
@@ -111,7 +115,7 @@ package struct UploadMessage: Sendable, Hashable {
 /// What a later run needs to continue an upload. The address is a secret: a client needs nothing
 /// else to write.
 package struct UploadRecord: Sendable, Hashable, Codable {
-  /// Where the server takes the bytes.
+  /// Where the server takes the bytes; the first part of them, if it joins several.
   package var address: String
   /// Which version of the file they are of.
   package var source: SourceIdentity
@@ -133,15 +137,45 @@ package struct UploadRecord: Sendable, Hashable, Codable {
     }
   }
 
+  /// Of an upload by tus in parts.
+  package var tus: Tus?
+
+  package struct Tus: Sendable, Hashable, Codable {
+    package struct Part: Sendable, Hashable, Codable {
+      package var address: String
+      /// Its bytes of the file.
+      package var range: ByteRange
+
+      package init(address: String, range: ByteRange) {
+        (self.address, self.range) = (address, range)
+      }
+    }
+
+    package enum Stage: String, Sendable, Hashable, Codable {
+      case sending
+      /// The server was told to join the parts, or is about to be.
+      case joining
+      /// The server has joined the parts; the record's address is that of the file.
+      case joined
+    }
+
+    /// In the order of the file; none once they are joined.
+    package var parts: [Part]
+    package var stage: Stage
+
+    package init(parts: [Part], stage: Stage) { (self.parts, self.stage) = (parts, stage) }
+  }
+
   /// The version of the protocol, if it has several.
   package var version: Int?
 
   package init(
-    address: String, source: SourceIdentity, s3: S3? = nil, version: Int? = nil
+    address: String, source: SourceIdentity, s3: S3? = nil, tus: Tus? = nil, version: Int? = nil
   ) {
     self.address = address
     self.source = source
     self.s3 = s3
+    self.tus = tus
     self.version = version
   }
 }

@@ -60,6 +60,25 @@ struct UploadBody: AsyncSequence, Sendable {
   }
 }
 
+extension UploadInput {
+  /// The bytes of the source that a message sends, and their number; nil if that is not known.
+  /// - Parameter number: how many bodies of a stream have ended.
+  func body(
+    of message: UploadMessage, number: Int, _ context: RunContext, _ progress: UploadProgress
+  ) -> (SendRequest.Body?, Int64?) {
+    if message.sendsStream, let stream {
+      let body = StreamBody(stream: stream, number: number, context: context, progress: progress)
+      return (body, nil)
+    }
+    guard let pieces = message.pieces ?? message.range.map({ [.file(0, $0)] }) else {
+      return (nil, 0)
+    }
+    let body = UploadBody(
+      input: self, pieces: pieces, part: message.part, context: context, progress: progress)
+    return (body, body.length)
+  }
+}
+
 extension RunContext {
   /// How many bytes the rate limits allow, at least one; returns when they may be sent.
   func takeRate(upTo count: Int) async throws -> Int {

@@ -196,18 +196,20 @@ extension UploadRequest {
   /// - Returns: whether its record is of no use any more. Most servers delete the upload some day
   ///   without this too. A store keeps the parts, which cost money.
   func terminate(_ record: UploadRecord, _ engine: Engine) async -> Bool {
-    let termination =
+    let terminations =
       switch method {
-      case .put, .post: UploadMessage?.none
-      case .tus: TusMachine.termination(of: record, self)
-      case .s3: S3Machine.termination(of: record, self)
-      case .webDAV: DAVMachine.termination(of: record, self)
-      case .resumable: ResumableMachine.termination(of: record, self)
+      case .put, .post: [UploadMessage]()
+      case .tus: TusMachine.terminations(of: record, self)
+      case .s3: [S3Machine.termination(of: record, self)].compactMap(\.self)
+      case .webDAV: [DAVMachine.termination(of: record, self)].compactMap(\.self)
+      case .resumable: [ResumableMachine.termination(of: record, self)].compactMap(\.self)
       }
-    guard let termination else { return true }
+    guard !terminations.isEmpty else { return true }
     let deadline = engine.clock.now + .seconds(5)
     let sending = Task(executorPreference: engine.soleExecutor) {
-      await isTerminated(by: termination, engine)
+      var isGone = true
+      for one in terminations { isGone = await isTerminated(by: one, engine) && isGone }
+      return isGone
     }
     let timer = Task(executorPreference: engine.soleExecutor) {
       if (try? await engine.clock.sleep(until: deadline)) != nil { sending.cancel() }

@@ -89,7 +89,8 @@ extension UploadRun {
     }
     noteLength(identity.size)
     machine = driver.machine(of: identity, UploadExtent(end: identity.size), nil, engine)
-    await handle(.start(record, connections: grantConnections(beside: 1)))
+    connections = grantConnections(beside: 1)
+    await handle(.start(record, connections: connections))
   }
 
   /// Compares the digests of the remote source, once all parts are sent.

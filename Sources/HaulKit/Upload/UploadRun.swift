@@ -30,6 +30,8 @@ struct UploadRun: ~Copyable {
   var asking: UploadAttempts
   /// Why the remote source could not be read, last.
   var sourceError: TransferError?
+  /// How many connections it has of the scheduler.
+  var connections = 0
   /// What the next attempt needs.
   private(set) var record: UploadRecord?
   /// How many bodies have ended, of a stream.
@@ -181,7 +183,7 @@ struct UploadRun: ~Copyable {
   private mutating func begin() async {
     let (host, now) = (host, engine.clock.now)
     let isPaused = engine.scheduler.update { $0.pauseEnd(of: host).map { $0 > now } ?? false }
-    let connections = isPaused ? 0 : grantConnections()
+    connections = isPaused ? 0 : grantConnections()
     if connections > 0 {
       guard machine == nil else {
         return await handle(.start(record, connections: connections))
@@ -204,6 +206,18 @@ struct UploadRun: ~Copyable {
     }
   }
 
+  private mutating func connect(_ count: Int) async {
+    let (id, before) = (id, connections)
+    connections = engine.scheduler.update { scheduler in
+      var held = before
+      while held < count, scheduler.grantConnection(for: id) { held += 1 }
+      while held > count, scheduler.releaseConnection(for: id) { held -= 1 }
+      return held
+    }
+    if connections < before { await context.report(.slotsChanged) }
+    await handle(.connected(connections))
+  }
+
   private mutating func noteHost(before event: UploadEvent) async {
     let id = id
     switch event {
@@ -214,7 +228,7 @@ struct UploadRun: ~Copyable {
     case .failed:
       let health = engine.scheduler.update { $0.hostHealth(for: id) }
       machine?.attempts.hostHealth = health
-    case .start, .stored, .digested, .sourceChecked, .read: break
+    case .start, .stored, .digested, .sourceChecked, .read, .connected: break
     }
   }
 
@@ -250,6 +264,7 @@ struct UploadRun: ~Copyable {
       progress.acknowledge(bytes)
     case .reportVerified(let checksum): verified = checksum
     case .read(let count): read(count)
+    case .connect(let count): await connect(count)
     case .checkSource:
       if let source = input.remote { return check(source) }
       do throws(TransferError) {
@@ -292,7 +307,7 @@ struct UploadRun: ~Copyable {
     }
     let (stop, part) = (StopSignal(), message.part)
     stops[part] = stop
-    let (body, length) = body(of: message)
+    let (body, length) = input.body(of: message, number: bodies, context, progress)
     progress.begin(part, count: length, takesLong: message.takesLong, stop)
     let outgoing = SendRequest(
       message, body: body, length: length, allowInsecure: request.allowInsecure,
@@ -310,21 +325,6 @@ struct UploadRun: ~Copyable {
       inbox.yield(
         .ended(part: part, UploadEvent(result, of: part, progress, stop, engine)))
     }
-  }
-
-  /// The bytes of the source that a message sends, and their number; nil if that is not known.
-  private func body(of message: UploadMessage) -> (SendRequest.Body?, Int64?) {
-    if message.sendsStream, let stream = input.stream {
-      let body = StreamBody(
-        stream: stream, number: bodies, context: context, progress: progress)
-      return (body, nil)
-    }
-    guard let pieces = message.pieces ?? message.range.map({ [.file(0, $0)] }) else {
-      return (nil, 0)
-    }
-    let body = UploadBody(
-      input: input, pieces: pieces, part: message.part, context: context, progress: progress)
-    return (body, body.length)
   }
 
   /// Reads a part of the file.

@@ -35,6 +35,17 @@ import Testing
     UploadRecord(address: "http://h.example/files/u1", source: source)
   }
 
+  /// A machine with a stored upload, and the question what the server has of it.
+  private func resuming(
+    _ change: (inout UploadRequest) -> Void = { _ in }
+  ) throws -> (TusMachine, UploadMessage) {
+    var machine = try machine(change)
+    #expect(try message(machine.handle(.start(stored(source)))).method == "OPTIONS")
+    let ask = try message(machine.handle(try answer(204, Self.offered)))
+    #expect(ask.method == "HEAD")
+    return (machine, ask)
+  }
+
   @Test func `An upload is created, stored, sent whole, and checked`() throws {
     var machine = try machine()
     let options = try message(machine.handle(.start(nil)))
@@ -87,8 +98,7 @@ import Testing
   @Test func `A stored upload continues; one of another version of the file does not`()
     throws
   {
-    var machine = try machine()
-    #expect(try message(machine.handle(.start(stored(source)))).method == "HEAD")
+    var (machine, _) = try resuming()
     #expect(
       try message(machine.handle(try answer(204, [("Upload-Offset", "5")]))).range == 5..<1000)
     let other = SourceIdentity(
@@ -102,8 +112,7 @@ import Testing
   @Test func `After a crash a file that the server has whole is complete without another byte`()
     throws
   {
-    var machine = try machine()
-    #expect(try message(machine.handle(.start(stored(source)))).method == "HEAD")
+    var (machine, _) = try resuming()
     #expect(
       machine.handle(try answer(200, [("Upload-Offset", "1000"), ("Upload-Length", "1000")])) == [
         .reportAcknowledged(1000), .checkSource,
@@ -122,8 +131,7 @@ import Testing
   }
 
   @Test func `An upload of another length is an error`() throws {
-    var machine = try machine()
-    _ = machine.handle(.start(stored(source)))
+    var (machine, _) = try resuming()
     let fields = [("Upload-Offset", "5"), ("Upload-Length", "999")]
     #expect(failure(of: machine.handle(try answer(200, fields)))?.code == .protocolViolation)
   }
@@ -148,8 +156,7 @@ import Testing
   }
 
   @Test func `A server that always has another offset is given up`() throws {
-    var machine = try machine { $0.retry.retries = 3 }
-    _ = machine.handle(.start(stored(source)))
+    var (machine, _) = try resuming { $0.retry.retries = 3 }
     var commands: [UploadCommand] = []
     for _ in 0..<4 {
       _ = machine.handle(try answer(200, [("Upload-Offset", "5")]))
@@ -162,8 +169,7 @@ import Testing
 
   @Test(arguments: [403, 404, 410])
   func `An upload that is gone begins anew, once`(status: Int) throws {
-    var machine = try machine()
-    _ = machine.handle(.start(stored(source)))
+    var (machine, _) = try resuming()
     let commands = machine.handle(try answer(status))
     #expect(commands.prefix(2) == [.deleteRecord, .reportAcknowledged(0)])
     #expect(try message(commands).method == "OPTIONS")
@@ -171,6 +177,35 @@ import Testing
     _ = machine.handle(try answer(201, [("Location", "u2")]))
     _ = machine.handle(.stored(nil))
     #expect(failure(of: machine.handle(try answer(404)))?.code == .notFound)
+  }
+
+  @Test func `An upload that has expired by our clock continues if the server has it`() throws {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(200, Self.offered))
+    let past = ("Upload-Expires", "Sat, 01 Jan 2000 00:00:00 GMT")
+    _ = machine.handle(try answer(201, [("Location", "u1"), past]))
+    #expect(try message(machine.handle(.stored(nil))).range == 0..<1000)
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    _ = machine.handle(.failed(lost, sent: 700))
+    #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+    let known = machine.handle(try answer(200, [("Upload-Offset", "600"), past]))
+    #expect(try message(known).range == 600..<1000)
+  }
+
+  @Test(arguments: [401, 404, 500])
+  func `A stored upload continues although the server does not say what it offers`(status: Int)
+    throws
+  {
+    var machine = try machine()
+    _ = machine.handle(.start(stored(source)))
+    let commands = machine.handle(try answer(status))
+    // A server that is busy is asked again.
+    if case .retry? = commands.first {
+      #expect(status == 500)
+    } else {
+      #expect(try message(commands).method == "HEAD")
+    }
   }
 
   @Test func `A file that is too large is not sent`() throws {

@@ -1,0 +1,77 @@
+import FoundationEssentials
+
+/// The requests of one upload by tus.
+struct TusMessages: Sendable {
+  let request: UploadRequest
+
+  var discover: UploadMessage { message("OPTIONS", request.url) }
+
+  /// - Parameters:
+  ///   - length: in bytes; nil if it is not known.
+  ///   - isPart: whether it is joined with others later.
+  func create(length: Int64?, isPart: Bool) -> UploadMessage {
+    let length = length.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1")
+    let own = isPart ? ("Upload-Concat", "partial") : ("Upload-Metadata", metadata)
+    return message("POST", request.url, [length, own], range: 0..<0)
+  }
+
+  func ask(_ url: ResourceURL, part: Int = 0) -> UploadMessage {
+    var message = message("HEAD", url)
+    message.part = part
+    return message
+  }
+
+  /// - Parameters:
+  ///   - length: of the whole upload, if the server is to learn it; else nil.
+  ///   - checksum: of the bytes, after the server's name of its algorithm; nil for none.
+  func append(
+    _ part: TusParts.Part, number: Int, _ chunk: ByteRange, length: Int64?,
+    checksum: String?
+  ) -> UploadMessage? {
+    guard let url = part.url else { return nil }
+    var fields = [
+      ("Upload-Offset", "\(chunk.lowerBound - part.range.lowerBound)"),
+      ("Content-Type", "application/offset+octet-stream"),
+    ]
+    if let length { fields.append(("Upload-Length", "\(length)")) }
+    if let checksum { fields.append(("Upload-Checksum", checksum)) }
+    var message = message("PATCH", url, fields, range: chunk)
+    message.part = number
+    return message
+  }
+
+  /// Makes the file of its parts.
+  func join(_ parts: TusParts) -> UploadMessage {
+    let urls = parts.all.compactMap { $0.url?.absoluteString }
+    let own = [
+      ("Upload-Concat", "final;\(urls.joined(separator: " "))"), ("Upload-Metadata", metadata),
+    ]
+    var message = message("POST", request.url, own)
+    // Without bytes, and the server may need minutes to answer.
+    message.body = []
+    return message
+  }
+
+  func delete(_ url: ResourceURL) -> UploadMessage { message("DELETE", url) }
+
+  /// Some servers refuse a file without a type.
+  private var metadata: String {
+    let name = request.source.pathParts.name
+    return [
+      ("filename", name.isEmpty ? "stream" : name),
+      ("filetype", request.fields["Content-Type"] ?? "application/octet-stream"),
+    ].map { "\($0) \(Data($1.utf8).base64EncodedString())" }.joined(separator: ",")
+  }
+
+  private func message(
+    _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [], range: ByteRange? = nil
+  ) -> UploadMessage {
+    // The caller's fields may be secrets of the first server.
+    var fields = url.origin == request.url.origin ? request.fields : HeaderFields()
+    // The type of the file is in its metadata.
+    fields.remove("Content-Type")
+    if method != "OPTIONS" { fields.append("Tus-Resumable", TusOffer.version) }
+    for (name, value) in own { fields.append(name, value) }
+    return UploadMessage(method, url, fields: fields, range: range)
+  }
+}
