@@ -259,19 +259,22 @@ import Testing
     try simulation.end()
   }
 
-  @Test func `A wait for the next attempt has its reason although the store refuses the time`()
-    throws
-  {
+  @Test(arguments: [(pause: 5, "host-back-off"), (pause: nil, "retry")])
+  func `A wait for the next attempt has its reason although the store refuses the time`(
+    pause: Int?, code: String
+  ) throws {
     let simulation = SimulatedManager()
     simulation.servers.behaviours.pauses = false
     let request = try simulation.download("f")
-    simulation.servers["f"]?.pause = 5
+    simulation.servers["f"]?.pause = pause
+    simulation.servers["f"]?.isUnavailable = pause == nil
     // The second change is the time of the next attempt.
     simulation.process.store.behaviours.changesUntilRefusal = 1
     let transfer = try simulation.call { try await $0.add(request) }
     let summary = try #require(try simulation.call { _ in await transfer.summary })
     #expect(summary.state == .queued)
-    #expect(summary.waitReason?.code == "host-back-off")
+    #expect(summary.waitReason?.code == code)
+    simulation.servers["f"]?.isUnavailable = false
     try simulation.runOut()
     #expect(try simulation.state(transfer) == .completed)
     try simulation.end()
