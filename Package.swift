@@ -205,8 +205,7 @@ let package = Package(
     .testTarget(
       name: "HaulCacheTests",
       dependencies: [
-        "HaulCache", "haul-cachekill", "HaulCore", "HaulFiles", "HaulKit", "HaulTesting",
-        .nioConcurrency,
+        "HaulCache", "haul-cachekill", "HaulCore", "HaulKit", "HaulTesting", .nioConcurrency,
       ],
       swiftSettings: settings),
     .testTarget(
