@@ -18,7 +18,8 @@ struct DaemonQueueRuns {
     try await DaemonFixture.with(
       CommandFixture.file("/a", stall), CommandFixture.file("/b"), CommandFixture.file("/c")
     ) { fixture in
-      let serving = try await fixture.serve("-j", "1")
+      // On a busy machine the commands of a test may take longer than the usual timeout.
+      let serving = try await fixture.serve("-j", "1", "--idle-timeout", "10m")
       let ids = Three(
         a: try await fixture.add("/a"), b: try await fixture.add("/b"),
         c: try await fixture.add("/c"))
