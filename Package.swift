@@ -205,7 +205,8 @@ let package = Package(
     .testTarget(
       name: "HaulCacheTests",
       dependencies: [
-        "HaulCache", "haul-cachekill", "HaulCore", "HaulKit", "HaulTesting", .nioConcurrency,
+        "HaulCache", "haul-cachekill", "HaulCore", "HaulFiles", "HaulKit", "HaulTesting",
+        .nioConcurrency,
       ],
       swiftSettings: settings),
     .testTarget(

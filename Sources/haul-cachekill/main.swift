@@ -17,7 +17,8 @@ guard arguments.count == 4, let limit = Int64(arguments[2]), var seed = UInt64(a
   print("usage: haul-cachekill DIRECTORY LIMIT SEED")
   exit(2)
 }
-let store = DiskStore(directory: arguments[1], limit: limit, maximumAge: 1e9)
+let store = DiskStore(
+  directory: arguments[1], limit: limit, maximumAge: 1e9, patience: .seconds(30))
 
 func next(_ bound: UInt64) -> UInt64 {
   seed = seed &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -1,6 +1,7 @@
 import Foundation
 import HaulCache
 import HaulCore
+import HaulFiles
 import HaulKit
 import NIOConcurrencyHelpers
 import Testing
@@ -158,5 +159,108 @@ import Testing
     #expect(try await read(cache, ["User-Agent": "other"]) == (.miss, "2"))
     #expect(try await read(cache) == (.hit, "1"))
     #expect(try await read(cache, ["User-Agent": "other"]) == (.hit, "2"))
+  }
+
+  /// The digests of `helloyou`, and of other bytes.
+  private static let right = "sha-256=:\(digest("helloyou")):"
+  private static let wrong = "sha-256=:\(digest("other")):"
+
+  private static func digest(_ text: String) -> String {
+    var hash = IncrementalDigest([.sha256])
+    Array(text.utf8).withUnsafeBytes { hash.update($0) }
+    return Data(hash.checksums.first?.bytes ?? []).base64EncodedString()
+  }
+
+  @Test(
+    arguments: [
+      (["Repr-Digest": right], true), (["Repr-Digest": wrong], false),
+      (["Content-Digest": right], true), (["Content-Digest": wrong], false),
+      (["Repr-Digest": right, "Content-Digest": wrong], false),
+      (["Digest": "SHA-256=\(digest("other"))"], false), (["Repr-Digest": "sha-256=x"], true),
+    ] as [(HeaderFields, Bool)])
+  func `a body without the digest that the server states is not stored`(
+    digests: HeaderFields, isStored: Bool
+  ) async throws {
+    var headers: HeaderFields = ["Content-Length": "8", "Cache-Control": "max-age=86400"]
+    for field in digests.fields { headers.append(field.name, field.value) }
+    let cache = try cache(ScriptedTransport { [headers] _ in (200, headers, ["hello", "you"]) })
+    #expect(try await read(cache) == (.miss, "helloyou"))
+    #expect(try await read(cache) == (isStored ? .hit : .miss, "helloyou"))
+  }
+
+  @Test func `a copy that contradicts the digest of its head is removed, and fetched`() async throws
+  {
+    let resource = ResourceKey(ResourceRequest(url, headers: ["User-Agent": "haul"])).digest
+    let response = StoredResponse(
+      status: 200, headers: ["Repr-Digest": Self.wrong, "Cache-Control": "max-age=86400"],
+      requestedAt: Date().timeIntervalSince1970, answeredAt: Date().timeIntervalSince1970)
+    let head = BlobHead(
+      resource: resource, address: url.redacted, vary: [], selection: ResourceKey.digest(of: []),
+      representation: 1, response: response)
+    let blob = Blob(head: head, body: Data("helloyou".utf8))
+    let blobs = BlobDirectory(path: directory.path + "/blobs")
+    try blobs.create()
+    let path = blobs.filePath(BlobDirectory.name(head))
+    try (BlobFormat.start(of: blob) + blob.body).write(to: URL(filePath: path))
+    let cache = try cache(
+      ScriptedTransport { _ in
+        (200, ["Content-Length": "8", "Cache-Control": "max-age=86400"], ["HELLO", "YOU"])
+      })
+    #expect(try await read(cache) == (.miss, "HELLOYOU"))
+    #expect(!FileManager.default.fileExists(atPath: path))
+    #expect(try await read(cache) == (.hit, "HELLOYOU"))
+  }
+
+  @Test func `a 304 that states another digest confirms nothing; its Content-Digest is of no body`()
+    async throws
+  {
+    let transport = ScriptedTransport { number in
+      switch number {
+      case 1, 4:
+        let body: HeaderFields = [
+          "Content-Length": "8", "Content-Digest": Self.right, "ETag": "\"1\"",
+        ]
+        return (200, body, ["helloyou"])
+      case 2: return (304, ["Content-Digest": "sha-256=:\(Self.digest("")):"], [])
+      default: return (304, ["Repr-Digest": Self.wrong], [])
+      }
+    }
+    let cache = try cache(transport)
+    let again: HeaderFields = ["Cache-Control": "no-cache"]
+    #expect(try await read(cache) == (.miss, "helloyou"))
+    #expect(try await read(cache, again) == (.revalidated, "helloyou"))
+    #expect(try await read(cache, again) == (.miss, "helloyou"))
+    #expect(transport.seen.withLockedValue { $0.count } == 4)
+  }
+
+  @Test(
+    arguments: [
+      ["Pragma": "no-cache"], ["Cache-Control": "no-cache"], ["Cache-Control": "max-age=0"],
+      ["Cache-Control": "min-fresh=90000"], ["Cache-Control": "no-cache; x"],
+    ] as [HeaderFields])
+  func `a request that asks for a confirmation gets one, for the same copy`(
+    headers: HeaderFields
+  ) async throws {
+    let transport = ScriptedTransport { number in
+      let fields: HeaderFields = [
+        "Content-Length": "1", "Cache-Control": "max-age=86400, immutable", "ETag": "\"1\"",
+      ]
+      return number == 1 ? (200, fields, ["1"]) : (304, ["ETag": "\"1\""], [])
+    }
+    let cache = try cache(transport)
+    #expect(try await read(cache) == (.miss, "1"))
+    #expect(try await read(cache, headers) == (.revalidated, "1"))
+    #expect(try await read(cache) == (.hit, "1"))
+    #expect(transport.seen.withLockedValue { $0.count } == 2)
+  }
+
+  @Test func `a request with no-store stores nothing`() async throws {
+    let cache = try cache(
+      ScriptedTransport { number in
+        (200, ["Content-Length": "1", "Cache-Control": "max-age=86400"], ["\(number)"])
+      })
+    #expect(try await read(cache, ["Cache-Control": "no-store"]) == (.miss, "1"))
+    #expect(try await read(cache) == (.miss, "2"))
+    #expect(try await read(cache) == (.hit, "2"))
   }
 }

@@ -3,6 +3,12 @@ import HaulCache
 import HaulCore
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 @Suite struct DiskStoreTests {
   static func blob(_ resource: String, _ size: Int = 100, representation: UInt64 = 1) -> Blob {
     let head = BlobHead(
@@ -160,5 +166,97 @@ import Testing
       #expect(bytes.range(of: Data("secret".utf8)) == nil)
     }
     #expect(files >= 2)
+  }
+
+  @Test func `every file is for its user alone, also one of an earlier version`() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/index.sqlite"
+    #expect(FileManager.default.createFile(atPath: path, contents: Data()))
+    try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)
+    try store(directory).store(Self.blob("a"), at: 5)
+    let names = try FileManager.default.subpathsOfDirectory(atPath: directory.path)
+    #expect(names.contains { $0.hasPrefix("index.sqlite-") })
+    for name in names where name != "blobs" {
+      let attributes = try FileManager.default.attributesOfItem(atPath: directory.path + "/" + name)
+      #expect(attributes[.posixPermissions] as? Int == 0o600, "\(name)")
+    }
+  }
+
+  @Test(arguments: ["index.sqlite", "index.sqlite-journal", "blobs/x.blob", "blobs/tmp-x"])
+  func `a pipe in the directory makes nobody wait, and is removed`(name: String) throws {
+    let directory = try TemporaryDirectory()
+    try store(directory).store(Self.blob("a"), at: 5)
+    let path = directory.path + "/" + name
+    _ = unlink(path)
+    try #require(mkfifo(path, 0o600) == 0)
+    let second = store(directory)
+    #expect(try find(second, "a") == Self.blob("a"))
+    let attributes = try? FileManager.default.attributesOfItem(atPath: path)
+    let type = attributes?[.type] as? FileAttributeType
+    #expect(type == nil || type == .typeRegular)
+  }
+
+  @Test func `links, directories and files of a wrong length are no blobs`() throws {
+    let directory = try TemporaryDirectory()
+    let first = store(directory)
+    for name in ["a", "b", "c", "d"] { try first.store(Self.blob(name), at: 5) }
+    let rows = try first.rows(at: 6)
+    func path(_ resource: String) throws -> String {
+      first.directory.filePath(try #require(rows.first { $0.resource == resource }).name)
+    }
+    for resource in ["a", "b"] { try FileManager.default.removeItem(atPath: path(resource)) }
+    try FileManager.default.createSymbolicLink(
+      atPath: path("a"), withDestinationPath: path("c"))
+    try FileManager.default.createDirectory(
+      atPath: path("b"), withIntermediateDirectories: false)
+    #expect(truncate(try path("d"), 1 << 40) == 0)
+    for resource in ["a", "b", "d"] {
+      #expect(try find(first, resource) == nil)
+      try first.store(Self.blob(resource), at: 7)
+      #expect(try find(first, resource) == Self.blob(resource))
+    }
+    #expect(try find(first, "c") == Self.blob("c"))
+    #expect(try store(directory).rows(at: 8).count == 4)
+  }
+
+  @Test(arguments: ["lock", "index.sqlite", "blobs"])
+  func `a directory, a link or a pipe in place of a file that must be there is an error`(
+    name: String
+  ) throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path + "/" + name
+    if name == "blobs" {
+      try #require(mkfifo(path, 0o600) == 0)
+    } else {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    }
+    let error = #expect(throws: TransferError.self) { try store(directory).open(at: 5) }
+    #expect(error?.code == .io || error?.code == .notARegularFile, "\(error?.message ?? "")")
+  }
+
+  @Test(arguments: [false, true])
+  func `a directory that another process holds is in use, after a bounded wait`(isIndex: Bool)
+    throws
+  {
+    let directory = try TemporaryDirectory()
+    try store(directory).store(Self.blob("a"), at: 5)
+    let waiting = DiskStore(
+      directory: directory.path, limit: 1 << 20, maximumAge: 1000, patience: .milliseconds(50))
+    func check() {
+      let error = #expect(throws: TransferError.self) { try waiting.open(at: 6) }
+      #expect(error?.code == .inUse)
+      #expect(error?.message.contains("another process is using the cache") == true)
+    }
+    if isIndex {
+      let index = try #require(
+        try BlobIndex.open(directory.path + "/index.sqlite", patience: .seconds(1)))
+      try index.write { _ in check() }
+    } else {
+      let file = open(directory.path + "/lock", O_RDWR | O_CLOEXEC)
+      defer { close(file) }
+      try #require(flock(file, LOCK_EX | LOCK_NB) == 0)
+      check()
+    }
+    #expect(try find(waiting, "a") == Self.blob("a"))
   }
 }

@@ -19,10 +19,10 @@ private func date(_ offset: Int64) -> String {
   @Test func `reads directives, quoted values and several fields`() {
     let control = CacheControl([
       "Cache-Control": "Max-Age=\"10\" , no-cache=\"Set-Cookie, X\", unknown=1, , stale-if-error=5",
-      "cache-control": "IMMUTABLE,must-revalidate;x, stale-while-revalidate = 7",
+      "cache-control": "PRIVATE,must-revalidate, ext=\"no-store, x\", stale-while-revalidate=7",
     ])
     #expect(control.maxAge == 10)
-    #expect(control.noCache && control.isImmutable && control.mustRevalidate)
+    #expect(control.noCache && control.mustRevalidate)
     #expect(control.staleIfError == 5)
     #expect(control.staleWhileRevalidate == 7)
     #expect(!control.noStore)
@@ -30,11 +30,42 @@ private func date(_ offset: Int64) -> String {
 
   @Test(
     arguments: [
-      ("max-age=abc", 0), ("max-age", 0), ("max-age=-5", 0), ("max-age=10, max-age=5", 5),
-      ("max-age=99999999999999999999", 1 << 31), ("max-age=1.5", 0),
+      ("max-age=abc", 0), ("max-age", 0), ("max-age=-5", 0), ("max-age=10, max-age=5", 0),
+      ("max-age=10, max-age=10", 10), ("max-age=99999999999999999999", 1 << 31),
+      ("max-age=1.5", 0), ("max-age=10 public", 0), ("max-age=10; public", 0),
+      ("max-age=\"10", 0), ("max-age = 10", 0), ("max-age=10, =5", 0), ("max-age=10, \"x\"", 0),
+      ("max-age==10", 0), ("public; x", 0),
     ] as [(String, Int64)])
-  func `what cannot be read counts as stale`(text: String, seconds: Int64) {
+  func `what cannot be read, or contradicts itself, counts as stale`(text: String, seconds: Int64) {
     #expect(CacheControl(["Cache-Control": text]).maxAge == seconds)
+  }
+
+  @Test(
+    arguments: [
+      "max-age=60 no-store", "max-age=60; no-store", "\"no-store\"", "max-age=\"60, no-store",
+      "no-store;", "=no-store", "max-age=60; x=\"a, No-Store\"", "no-store=1", "@no-store",
+    ])
+  func `no-store is obeyed wherever it is in a malformed field`(text: String) {
+    #expect(CacheControl(["Cache-Control": text]).noStore)
+    let other = text.replacing("no-store", with: "no-cache").replacing("No-Store", with: "NO-CACHE")
+    #expect(CacheControl(["Cache-Control": other]).noCache)
+    #expect(CacheControl(["Cache-Control": "max-age=5", "cache-control": text]).maxAge ?? 0 <= 5)
+  }
+
+  @Test func `a malformed field gives no time to a stale response; a part of a word is none`() {
+    let control = CacheControl([
+      "Cache-Control": "stale-while-revalidate=9, stale-if-error=9",
+      "cache-control": "max-stale=9; xno-store no-storex",
+    ])
+    #expect(control.staleWhileRevalidate ?? 0 == 0 && control.staleIfError ?? 0 == 0)
+    #expect(control.maxStale ?? 0 == 0 && !control.noStore && control.maxAge == 0)
+  }
+
+  @Test func `Pragma counts only without Cache-Control`() {
+    #expect(CacheControl(["Pragma": "No-Cache"]).noCache)
+    #expect(CacheControl(["Pragma": "x, no-cache"]).noCache)
+    #expect(!CacheControl(["Pragma": "no-cache", "Cache-Control": "max-age=5"]).noCache)
+    #expect(!CacheControl(["Pragma": "x"]).noCache)
   }
 }
 
@@ -55,6 +86,10 @@ private func date(_ offset: Int64) -> String {
     #expect(lifetime(["Date": date(0), "Last-Modified": date(-1000)]) == 100)
     #expect(lifetime(["Date": date(0), "Last-Modified": date(-100_000_000)]) == 86_400)
     #expect(lifetime([:]) == 300)
+    #expect(lifetime(["ETag": "\"1\""]) == 300)
+    #expect(lifetime(["Date": date(0), "Last-Modified": "yesterday"]) == 0)
+    #expect(lifetime(["Date": date(0), "Last-Modified": date(5)]) == 0)
+    #expect(lifetime(["Pragma": "no-cache", "Last-Modified": date(-1000)]) == 0)
   }
 
   @Test func `the age counts the time at caches, on the way, and here`() {
@@ -107,9 +142,10 @@ private func date(_ offset: Int64) -> String {
     #expect(use("max-age=60, must-revalidate", after: 90, request: "max-stale") == .afterValidation)
   }
 
-  @Test func `an immutable response is not validated while it is fresh`() {
-    #expect(use("max-age=60, immutable", after: 10, request: "no-cache") == .fresh)
-    #expect(use("max-age=60, immutable", after: 60, request: "no-cache") == .afterValidation)
+  @Test func `immutable does not stop a confirmation that is asked for`() {
+    #expect(use("max-age=60, immutable", after: 10) == .fresh)
+    #expect(use("max-age=60, immutable", after: 10, request: "no-cache") == .afterValidation)
+    #expect(use("max-age=60, immutable", after: 10, request: "max-age=0") == .afterValidation)
   }
 
   @Test func `a failure allows stale values for as long as the server says`() {
@@ -202,9 +238,25 @@ private func date(_ offset: Int64) -> String {
     #expect(key(["Authorization": "a"], url) != key(["authorization": "b"], url))
     #expect(key(["X-Api-Key": "a"], url) != key([:], url))
     #expect(key(["Cookie": "a"], url).digest != key(["Cookie": "b"], url).digest)
+    #expect(key(["Pragma": "no-cache"], url) == key([:], url))
     let other = try ResourceURL("http://u:p@example.com/a")
     #expect(key([:], other) != key([:], url))
     #expect(key([:], other).digest != key([:], url).digest)
     #expect(!key([:], other).digest.contains("u:p"))
+  }
+
+  @Test func `the case of the host, a default port and an empty path do not count`() throws {
+    func key(_ text: String) throws -> ResourceKey {
+      ResourceKey(ResourceRequest(try ResourceURL(text)))
+    }
+    for text in ["HTTP://LocalHost/", "http://localhost:80", "http://LOCALHOST:80/"] {
+      #expect(try key(text) == key("http://localhost/"))
+      #expect(try key(text).digest == key("http://localhost/").digest)
+    }
+    #expect(try key("http://LOCALHOST:8080/A?B=c") == key("http://localhost:8080/A?B=c"))
+    #expect(try key("http://localhost/A") != key("http://localhost/a"))
+    #expect(try key("http://localhost:443/") != key("https://localhost/"))
+    #expect(try key("http://u:P@LOCALHOST/") == key("http://u:P@localhost/"))
+    #expect(try key("http://u:P@LOCALHOST/") != key("http://u:p@localhost/"))
   }
 }

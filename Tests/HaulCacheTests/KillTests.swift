@@ -44,7 +44,8 @@ import Testing
 
   /// Reads everything: each body must be the one that its head says.
   private func check(_ directory: TemporaryDirectory) throws -> Int {
-    let store = DiskStore(directory: directory.path, limit: Self.limit, maximumAge: 1e9)
+    let store = DiskStore(
+      directory: directory.path, limit: Self.limit, maximumAge: 1e9, patience: .seconds(30))
     let rows = try store.rows(at: 1e6)
     var whole = 0
     for row in rows {

@@ -138,6 +138,33 @@ import Testing
     #expect(fixture.cache.metrics.diskHits > 0)
   }
 
+  @Test func `flush returns when what was delivered is on disk`() async throws {
+    let directory = try TemporaryDirectory()
+    let fixture = Fixture(directory: directory.path)
+    let urls = try (0..<20).map { try fixture.url("/\($0)") }
+    await withTaskGroup(of: Void.self) { group in
+      for url in urls { group.addTask { _ = try? await fixture.cache.value(for: url) } }
+    }
+    await fixture.cache.flush()
+    let store = DiskStore(directory: directory.path, limit: .max, maximumAge: 1e9)
+    #expect(try store.rows(at: Fixture.start).count == 20)
+  }
+
+  @Test func `flush does not wait for a load that has delivered nothing, nor without a directory`()
+    async throws
+  {
+    let directory = try TemporaryDirectory()
+    let fixture = Fixture(directory: directory.path)
+    let url = try fixture.url()
+    fixture.fetcher.hold()
+    let load = Task { try await fixture.cache.value(for: url) }
+    await fixture.fetcher.waitForRequests(1)
+    await fixture.cache.flush()
+    fixture.fetcher.release()
+    _ = try await load.value
+    await Fixture().cache.flush()
+  }
+
   @Test func `a second start is served from disk, also without a network`() async throws {
     let directory = try TemporaryDirectory()
     let fixture = Fixture(directory: directory.path)

@@ -7,7 +7,8 @@ struct CacheCommand: ParsableCommand {
     abstract: "Shows or empties the cache of 'get --cache', or reads a file through it.",
     discussion: """
       The cache is the directory haul in $XDG_CACHE_HOME, or in ~/.cache. It keeps at most 512 \
-      MiB, and files of at most 32 MiB, as long as HTTP allows (RFC 9111).
+      MiB, and files of at most 32 MiB, as long as HTTP allows (RFC 9111). 'get --cache' \
+      downloads without it if it cannot be used.
 
       Examples:
         haul cache get https://example.org/y.iso > y.iso
@@ -43,8 +44,8 @@ struct CachePurgeCommand: ParsableCommand {
     commandName: "purge",
     abstract: "Removes files from the cache: all, or those that are selected.",
     discussion: """
-      A URL selects every copy of that address, also those that were fetched with credentials. \
-      Values that 'haul cache list' shows as *** are not compared.
+      A URL selects every copy of exactly that address, also those that were fetched with \
+      credentials.
       """)
 
   @Argument(help: ArgumentHelp("Only the copies of these addresses.", valueName: "URL"))

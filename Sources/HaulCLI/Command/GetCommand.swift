@@ -51,8 +51,9 @@ struct GetCommand: ParsableCommand {
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help: """
-      Use the cache ('haul cache'): no request for a file that it has and that is fresh; a stale \
-      one is fetched only if the server has another version. Files of at most 32 MiB are kept.
+      Use the cache ('haul cache'): no request for a file that it has and that is fresh, unless \
+      it would replace another version; a stale one is fetched only if the server has another \
+      version. Files of at most 32 MiB are kept.
       """)
   var cache: Bool?
 

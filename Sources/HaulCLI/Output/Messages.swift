@@ -92,7 +92,7 @@ enum Messages {
     switch result.cacheUse {
     case .hit: return ", from the cache"
     case .revalidated: return ", from the cache: the server has no other version"
-    case .miss, nil:
+    case .miss, .unavailable, nil:
       let seconds = Units.seconds(result.duration)
       return seconds > 0 ? ", \(Units.rate(Double(result.fetched) / seconds))" : ""
     }

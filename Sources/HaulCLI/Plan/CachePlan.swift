@@ -16,8 +16,8 @@ extension CachePlan {
     switch (command.urls.isEmpty, command.unusedFor, command.downTo) {
     case (true, nil, nil): selection = .all
     case (false, nil, nil):
-      var addresses: Set<String> = []
-      for text in command.urls { addresses.insert(try AddressArgument.url(text).redacted) }
+      var addresses: Set<ResourceURL> = []
+      for text in command.urls { addresses.insert(try AddressArgument.url(text)) }
       selection = .addresses(addresses)
     case (true, let time?, nil): selection = .unused(since: wallSeconds - Units.seconds(time))
     case (true, nil, let bytes?): selection = .allBut(bytes: bytes)
@@ -29,14 +29,20 @@ extension CachePlan {
 
 /// The cache of this user.
 enum UserCache {
-  static let configuration = ResourceCacheConfiguration()
+  /// What says nothing of its freshness is confirmed before each use: a published file is right.
+  static let configuration = {
+    var configuration = ResourceCacheConfiguration()
+    configuration.lifetimeWithoutHeaders = .zero
+    return configuration
+  }()
 
   /// `haul` in `XDG_CACHE_HOME`, or in `~/.cache`. As in the XDG specification, a relative path is
   /// ignored.
   static func directory(_ environment: [String: String]) throws(TransferError) -> String {
     if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
     guard let home = environment["HOME"], home.hasPrefix("/") else {
-      throw TransferError(.io, "neither XDG_CACHE_HOME nor HOME is set; set one of them")
+      throw TransferError(
+        .io, "neither XDG_CACHE_HOME nor HOME is an absolute path; set one of them")
     }
     return "\(home)/.cache/haul"
   }

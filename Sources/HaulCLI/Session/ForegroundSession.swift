@@ -38,12 +38,15 @@ struct ForegroundSession {
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
     let cache: CachingTransport?
+    var notes = notes
     do {
       var configuration = try managerOptions.configuration(
         logger: output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
         environment: context.environment)
       configuration.uploadDirectory = try uploadDirectory()
-      cache = try await cachingTransport(configuration)
+      var problem: TransferError?
+      (cache, problem) = try await cachingTransport(configuration)
+      if let problem { notes.append("the cache is not used: \(problem.message)") }
       manager = try TransferManager(configuration, transport: cache)
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
@@ -107,24 +110,26 @@ struct ForegroundSession {
     }
   }
 
-  /// The user's cache before the network; nil if it is not used.
+  /// The user's cache before the network, and why it passes everything on; nil if it is not used.
+  /// - Throws: `permission-denied` if others may use its directory, and errors of the options.
   private func cachingTransport(
     _ configuration: TransferManager.Configuration
-  ) async throws(TransferError) -> CachingTransport? {
-    guard usesCache else { return nil }
+  ) async throws(TransferError) -> (CachingTransport?, TransferError?) {
+    guard usesCache else { return (nil, nil) }
     let directory = try UserCache.directory(context.environment)
-    try PrivateDirectory.prepare(directory, "cache", variable: "XDG_CACHE_HOME")
+    var problem: TransferError?
+    do throws(TransferError) {
+      try PrivateDirectory.prepare(directory, "cache", variable: "XDG_CACHE_HOME")
+    } catch {
+      if error.code == .permissionDenied { throw error }
+      problem = error
+    }
     let digests = requests.compactMap(\.download).map { ($0.url, $0.checksums) }
     let transport = try CachingTransport(
       UserCache.configuration, at: directory, configuration,
       for: Dictionary(digests, uniquingKeysWith: +))
-    do throws(TransferError) {
-      try await transport.open()
-    } catch {
-      await transport.shutdown()
-      throw error
-    }
-    return transport
+    if problem == nil { problem = await transport.open() } else { transport.bypassCache() }
+    return (transport, problem)
   }
 
   /// How long to wait for transfers to stop: a disk or a name server may block for minutes.

@@ -1,12 +1,16 @@
 package import FoundationEssentials
+package import HaulCore
+import HaulFiles
 
 /// What a blob file says of its body. It holds no secret: addresses are redacted, and keys are
 /// digests.
 package struct BlobHead: Hashable, Sendable, Codable {
-  /// The digest of the address and the credentials.
+  /// The digest of the address, the credentials and the route.
   package var resource: String
-  /// The address, redacted, for people.
+  /// The address for people, without values of its query.
   package var address: String
+  /// The digest of the address alone; nil in files of earlier versions.
+  package var addressDigest: String?
   /// The request fields that `Vary` names.
   package var vary: [String]
   /// The digest of their values.
@@ -16,11 +20,12 @@ package struct BlobHead: Hashable, Sendable, Codable {
   package var response: StoredResponse
 
   package init(
-    resource: String, address: String, vary: [String], selection: String, representation: UInt64,
-    response: StoredResponse
+    resource: String, address: String, addressDigest: String? = nil, vary: [String],
+    selection: String, representation: UInt64, response: StoredResponse
   ) {
     self.resource = resource
     self.address = address
+    self.addressDigest = addressDigest
     self.vary = vary
     self.selection = selection
     self.representation = representation
@@ -36,5 +41,17 @@ package struct Blob: Hashable, Sendable {
   package init(head: BlobHead, body: Data) {
     self.head = head
     self.body = body
+  }
+
+  /// Whether the body has the digests that its head states (RFC 9530).
+  package var hasStatedDigests: Bool {
+    let stated = ReprDigest.checksums(ofWhole: head.response.headers)
+    return stated.isEmpty || has(stated)
+  }
+
+  package func has(_ checksums: [Checksum]) -> Bool {
+    var hash = IncrementalDigest(checksums.map(\.algorithm))
+    body.withUnsafeBytes { hash.update($0) }
+    return hash.checksums == checksums
   }
 }

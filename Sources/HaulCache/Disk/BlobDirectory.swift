@@ -38,10 +38,14 @@ package struct BlobDirectory: Sendable {
 
   package func filePath(_ name: String) -> String { "\(path)/\(name)" }
 
-  /// Removes a file, if it is there.
+  /// Removes a file, if it is there. A directory is none of ours, and stays.
   package func remove(_ name: String) throws(TransferError) {
-    try check(
-      unlink(filePath(name)) == 0 || errno == ENOENT, "unlink", "remove a file of the cache")
+    guard unlink(filePath(name)) != 0 else { return }
+    let error = errno
+    var status = stat()
+    if lstat(filePath(name), &status) == 0, status.st_mode & S_IFMT == S_IFDIR { return }
+    errno = error
+    try check(error == ENOENT, "unlink", "remove a file of the cache")
   }
 
   /// The length of a file and its head; nil if it is not there or not a blob.
@@ -132,14 +136,17 @@ extension BlobDirectory {
     return true
   }
 
-  /// The first bytes of a file, all by default; nil if it is not there.
+  /// The first bytes of a file, all by default; nil if there is none that can be read.
   package func read(_ name: String, upTo limit: Int = .max) throws(TransferError) -> Data? {
-    let file = open(filePath(name), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    let file = open(filePath(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
-      try check(errno == ENOENT, "open", "read a file of the cache")
+      // A link, a socket, or a file that somebody has locked away.
+      let isNoFile = [ENOENT, ELOOP, ENXIO, EACCES].contains(errno)
+      try check(isNoFile, "open", "read a file of the cache")
       return nil
     }
     defer { close(file) }
+    guard RegularFile.isOpen(file) else { return nil }
     var status = stat()
     try check(fstat(file, &status) == 0, "fstat", "read a file of the cache")
     var bytes = Data(count: min(limit, Int(status.st_size)))
@@ -168,8 +175,11 @@ extension BlobDirectory {
   /// Removes unfinished files whose writers have ended.
   package func removeAbandoned(_ names: [String]) throws(TransferError) {
     for name in names {
-      let file = open(filePath(name), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-      guard file >= 0 else { continue }
+      let file = open(filePath(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+      guard file >= 0 else {
+        if errno == ELOOP || errno == ENXIO { try remove(name) }
+        continue
+      }
       defer { close(file) }
       if flock(file, LOCK_EX | LOCK_NB) == 0 { try remove(name) }
     }

@@ -38,10 +38,13 @@ package final class BlobIndex: Sendable {
   private init(_ queue: DatabaseQueue) { self.queue = queue }
 
   /// Opens the index, or creates it; nil if it is damaged, or of another version.
-  package static func open(_ path: String) throws(TransferError) -> BlobIndex? {
+  /// - Parameter patience: how long a call waits for other processes.
+  package static func open(
+    _ path: String, patience: Duration
+  ) throws(TransferError) -> BlobIndex? {
     var configuration = Configuration()
     configuration.label = "haul.cache"
-    configuration.busyMode = .timeout(10)
+    configuration.busyMode = .timeout(patience / .seconds(1))
     configuration.prepareDatabase { db in
       try db.execute(sql: "PRAGMA trusted_schema = OFF")
       _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = TRUNCATE")
@@ -126,6 +129,7 @@ package final class BlobIndex: Sendable {
 
   private static func failure(_ error: any Error) -> TransferError {
     if let error = error as? TransferError { return error }
+    if (error as? DatabaseError)?.resultCode == .SQLITE_BUSY { return DirectoryLock.heldByAnother }
     let reason = (error as? DatabaseError)?.message ?? "\(error)"
     return TransferError(.io, "cannot use the index of the cache: \(reason)")
   }

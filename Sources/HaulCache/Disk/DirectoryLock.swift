@@ -10,16 +10,56 @@ import HaulCore
 final class DirectoryLock: Sendable {
   private let file: Int32
 
-  /// Waits for other processes.
-  init(_ path: String) throws(TransferError) {
-    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
+  /// Waits for other processes, so long at most.
+  /// - Throws: `in-use` if another process holds it for longer.
+  init(_ path: String, patience: Duration) throws(TransferError) {
+    file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     try check(file >= 0, "open", "lock the cache directory")
-    var result = flock(file, LOCK_EX)
-    while result != 0 && errno == EINTR { result = flock(file, LOCK_EX) }
-    try check(result == 0, "flock", "lock the cache directory")
+    guard RegularFile.isOpen(file) else {
+      throw TransferError(.io, "cannot lock the cache directory: \(path) is not a file; remove it")
+    }
+    let end = ContinuousClock.now + patience
+    while flock(file, LOCK_EX | LOCK_NB) != 0 {
+      try check(errno == EWOULDBLOCK || errno == EINTR, "flock", "lock the cache directory")
+      guard ContinuousClock.now < end else { throw Self.heldByAnother }
+      _ = usleep(10_000)
+    }
+  }
+
+  static var heldByAnother: TransferError {
+    TransferError(.inUse, "another process is using the cache directory; try again later")
   }
 
   deinit { _ = close(file) }
+}
+
+/// A pipe would make its reader wait, and a link may lead anywhere: neither is a file of a cache.
+enum RegularFile {
+  static func isOpen(_ file: Int32) -> Bool {
+    var status = stat()
+    return fstat(file, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Leaves under this name only a file for this user alone, or nothing.
+  static func require(_ path: String) throws(TransferError) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else { return }
+    if status.st_mode & S_IFMT == S_IFREG {
+      guard status.st_mode & 0o077 != 0 else { return }
+      try check(chmod(path, 0o600) == 0, "chmod", "protect the index of the cache")
+    } else if unlink(path) != 0 {
+      throw TransferError(
+        .io, "cannot use the index of the cache: \(path) is not a file; remove it")
+    }
+  }
+
+  /// Creates an empty one for this user alone. An existing file is not opened: to close it would
+  /// release the locks that SQLite holds on it in this process.
+  static func create(_ path: String) throws(TransferError) {
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    try check(file >= 0 || errno == EEXIST, "open", "create the index of the cache")
+    if file >= 0 { _ = close(file) }
+  }
 }
 
 /// Tells one file from another that later has the same name.

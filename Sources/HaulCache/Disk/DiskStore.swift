@@ -25,13 +25,18 @@ package final class DiskStore: Sendable {
   package let limit: Int64
   /// Seconds without use after which a blob is removed.
   package let maximumAge: Double
+  /// How long a call waits for other processes.
+  private let patience: Duration
   private let root: String
   private let opened = NIOLockedValueBox<Opened?>(nil)
   /// Uses that the index does not have yet.
   private let uses = NIOLockedValueBox<[String: Double]>([:])
 
-  package init(directory: String, limit: Int64, maximumAge: Double) {
+  package init(
+    directory: String, limit: Int64, maximumAge: Double, patience: Duration = .seconds(1)
+  ) {
     root = directory
+    self.patience = patience
     self.directory = BlobDirectory(path: directory + "/blobs")
     (self.limit, self.maximumAge) = (max(limit, 0), maximumAge)
   }
@@ -59,7 +64,7 @@ package final class DiskStore: Sendable {
       return opened.index
     }
     try directory.create()
-    let lock = try DirectoryLock(root + "/lock")
+    let lock = try DirectoryLock(root + "/lock", patience: patience)
     let isDamaged = opened.map { $0.index.isDamaged && $0.file == FileIdentity(indexPath) }
     opened = nil
     let index = try openIndex(replacing: isDamaged == true)
@@ -70,9 +75,13 @@ package final class DiskStore: Sendable {
 
   /// A damaged index is replaced by an empty one, which recovery fills.
   private func openIndex(replacing isDamaged: Bool) throws(TransferError) -> BlobIndex {
-    if !isDamaged, let index = try BlobIndex.open(indexPath) { return index }
-    for suffix in ["-journal", ""] { _ = unlink(indexPath + suffix) }
-    guard let index = try BlobIndex.open(indexPath) else {
+    let suffixes = ["-journal", "-wal", "-shm", ""]
+    for suffix in suffixes { try RegularFile.require(indexPath + suffix) }
+    try RegularFile.create(indexPath)
+    if !isDamaged, let index = try BlobIndex.open(indexPath, patience: patience) { return index }
+    for suffix in suffixes { _ = unlink(indexPath + suffix) }
+    try RegularFile.create(indexPath)
+    guard let index = try BlobIndex.open(indexPath, patience: patience) else {
       throw TransferError(.io, "cannot make a new index of the cache")
     }
     return index
@@ -101,8 +110,9 @@ package final class DiskStore: Sendable {
 
 extension DiskStore {
   /// Stores a blob, in place of one of the same resource and selection. One that is larger than the
-  /// limit is not kept.
-  package func store(_ blob: Blob, at now: Double) throws(TransferError) {
+  /// limit, or lacks a digest that its head states, is not kept; then it returns false.
+  @discardableResult
+  package func store(_ blob: Blob, at now: Double) throws(TransferError) -> Bool {
     let index = try index(at: now)
     let start: Data
     do {
@@ -111,7 +121,8 @@ extension DiskStore {
       throw TransferError(.internal, "cannot encode the head of a cached resource")
     }
     let size = Int64(start.count + blob.body.count)
-    let temporary = size <= limit ? try directory.write(start, blob.body) : nil
+    let isKept = size <= limit && blob.hasStatedDigests
+    let temporary = isKept ? try directory.write(start, blob.body) : nil
     try index.write { table in
       try flushUses(to: table)
       for row in try table.rows(of: blob.head.resource) where row.isReplaced(by: blob.head) {
@@ -123,6 +134,7 @@ extension DiskStore {
       try table.insert(BlobRow(name: name, head: blob.head, size: size, usedAt: now))
       try temporary.publish(as: name, in: directory)
     }
+    return isKept
   }
 
   /// The blob of a resource whose row and head satisfy `fits`. A damaged one is removed, never
@@ -136,9 +148,10 @@ extension DiskStore {
     for _ in 0..<3 {
       let rows = try index.read { try $0.rows(of: resource) }
       guard let row = rows.first(where: { fits($0.vary, $0.selection) }) else { return nil }
-      if let file = try directory.read(row.name) {
+      // A byte more than there should be shows that it is another file.
+      if let file = try directory.read(row.name, upTo: Int(row.size) + 1) {
         if let blob = BlobFormat.blob(file), blob.head.resource == resource,
-          fits(blob.head.vary, blob.head.selection)
+          fits(blob.head.vary, blob.head.selection), blob.hasStatedDigests
         {
           noteUse(of: row, at: now)
           return blob
@@ -169,7 +182,7 @@ extension DiskStore {
 
   /// Removes the blobs whose rows satisfy `isRemoved`, and returns these rows.
   package func removeAll(
-    at now: Double, where isRemoved: (BlobRow) -> Bool
+    at now: Double, where isRemoved: (BlobRow) throws(TransferError) -> Bool
   ) throws(TransferError) -> [BlobRow] {
     try index(at: now).write { table in
       try flushUses(to: table)

@@ -9,7 +9,7 @@ package struct ResourceKey: Hashable, Sendable {
   package let selection: [HeaderFields.Field]
 
   package init(url: ResourceURL, selection: [HeaderFields.Field]) {
-    self.url = url
+    self.url = url.normalized
     self.selection = selection
   }
 
@@ -34,13 +34,24 @@ package struct ResourceKey: Hashable, Sendable {
   }
 
   private static let harmless: Set<String> = [
-    "accept", "accept-language", "user-agent", "cache-control",
+    "accept", "accept-language", "user-agent", "cache-control", "pragma",
   ]
 }
 
 extension ResourceKey {
   /// A digest for file names: it holds no secret in the clear.
-  package var digest: String { Self.digest(of: [("", url.text)] + pairs) }
+  package var digest: String { digest(over: "") }
+
+  /// That of what came over a route: see `ResponseRoute`.
+  package func digest(over route: String) -> String {
+    // No field has a name with a space.
+    Self.digest(of: [("", url.text)] + pairs + (route.isEmpty ? [] : [(" route", route)]))
+  }
+
+  /// A digest of an address, whatever the credentials.
+  package static func digest(of address: ResourceURL) -> String {
+    ResourceKey(url: address.taking(nil), selection: []).digest
+  }
 
   private var pairs: [(String, String)] { selection.map { ($0.name, $0.value) } }
 

@@ -18,7 +18,7 @@ public struct ResourceRequest: Hashable, Sendable {
   public var url: ResourceURL
   /// Fields to send. Two requests share a value only if they agree in every field, except in
   /// `Accept`, `Accept-Language` and `User-Agent`: these count if the response names them in
-  /// `Vary`.
+  /// `Vary`; and in `Cache-Control` and `Pragma`, which the cache obeys.
   public var headers: HeaderFields
   /// What may be answered from the cache.
   public var policy: CachePolicy

@@ -1,9 +1,10 @@
 package import HaulCore
 
-/// `Cache-Control` of a request or a response (RFC 9111, section 5.2; RFC 5861; RFC 8246).
+/// `Cache-Control` of a request or a response (RFC 9111, section 5.2; RFC 5861); without it,
+/// `Pragma` (section 5.4).
 ///
-/// When in doubt, a response counts as stale: a time that cannot be read is 0, and of several times
-/// the shortest is used (section 4.2.1). Directives for shared caches are ignored.
+/// When in doubt, a response counts as stale: a time that cannot be read, and times that differ,
+/// are 0 (section 4.2.1). Directives for shared caches are ignored, and so is `immutable`.
 package struct CacheControl: Hashable, Sendable {
   /// Seconds.
   package var maxAge: Int64?
@@ -11,7 +12,6 @@ package struct CacheControl: Hashable, Sendable {
   /// Also with field names: the whole response must be validated.
   package var noCache = false
   package var mustRevalidate = false
-  package var isImmutable = false
   /// Seconds.
   package var staleWhileRevalidate: Int64?
   /// Seconds.
@@ -27,37 +27,75 @@ package struct CacheControl: Hashable, Sendable {
 
   /// Reads all `Cache-Control` fields of a message.
   package init(_ headers: HeaderFields) {
-    var scanner = FieldScanner(headers.values(of: "Cache-Control").joined(separator: ","))
+    let values = headers.values(of: "Cache-Control")
+    guard !values.isEmpty else {
+      noCache = headers.values(of: "Pragma").contains { Self.words($0).contains("no-cache") }
+      return
+    }
+    let text = values.joined(separator: ",")
+    var scanner = FieldScanner(text)
     while true {
       scanner.skipWhitespace()
       if scanner.take(",") { continue }
       guard !scanner.isAtEnd else { return }
-      if let name = scanner.token() { add(name.lowercased(), argument: scanner.argument()) }
-      // What follows a directive, or is none, is skipped.
-      _ = scanner.takeRun { $0 != UInt8(ascii: ",") }
+      guard addDirective(&scanner) else {
+        addMalformed(text)
+        return
+      }
+    }
+  }
+
+  /// Takes a directive and what ends it; false if it is malformed.
+  private mutating func addDirective(_ scanner: inout FieldScanner) -> Bool {
+    guard let name = scanner.token() else { return false }
+    var argument: String?
+    if scanner.take("=") {
+      argument = scanner.token() ?? scanner.quotedString()
+      if argument == nil { return false }
+    }
+    add(name.lowercased(), argument: argument)
+    scanner.skipWhitespace()
+    return scanner.isAtEnd || scanner.take(",")
+  }
+
+  /// Nobody knows where the directives of a malformed field end. What forbids a use is obeyed
+  /// wherever it is, and what allows one is not.
+  private mutating func addMalformed(_ text: String) {
+    for word in Self.words(text) where Self.forbidding.contains(word) { add(word, argument: nil) }
+    (maxAge, maxStale, mustRevalidate) = (0, nil, true)
+    (staleWhileRevalidate, staleIfError) = (nil, nil)
+  }
+
+  private static let forbidding: Set<String> = ["no-store", "no-cache", "only-if-cached"]
+
+  /// Its tokens, in lower case, also those in quotes.
+  private static func words(_ text: String) -> [String] {
+    text.lowercased().utf8.split { !FieldScanner.isTokenCharacter($0) }.map {
+      String(decoding: $0, as: UTF8.self)
     }
   }
 
   private mutating func add(_ name: String, argument: String?) {
     switch name {
-    case "max-age": maxAge = Self.shorter(maxAge, argument)
+    case "max-age": maxAge = Self.agreed(maxAge, argument)
     case "no-store": noStore = true
     case "no-cache": noCache = true
     case "must-revalidate": mustRevalidate = true
-    case "immutable": isImmutable = true
     case "stale-while-revalidate":
-      staleWhileRevalidate = Self.shorter(staleWhileRevalidate, argument)
-    case "stale-if-error": staleIfError = Self.shorter(staleIfError, argument)
+      staleWhileRevalidate = Self.agreed(staleWhileRevalidate, argument)
+    case "stale-if-error": staleIfError = Self.agreed(staleIfError, argument)
     case "min-fresh": minFresh = max(minFresh ?? 0, DeltaSeconds.read(argument) ?? .max)
     case "max-stale":
-      maxStale = argument == nil ? maxStale ?? .max : Self.shorter(maxStale, argument)
+      maxStale = argument == nil ? maxStale ?? .max : Self.agreed(maxStale, argument)
     case "only-if-cached": onlyIfCached = true
     default: break
     }
   }
 
-  private static func shorter(_ known: Int64?, _ argument: String?) -> Int64 {
-    min(known ?? .max, DeltaSeconds.read(argument) ?? 0)
+  /// The number of seconds; 0 if it cannot be read, or differs from one before.
+  private static func agreed(_ known: Int64?, _ argument: String?) -> Int64 {
+    let seconds = DeltaSeconds.read(argument) ?? 0
+    return known ?? seconds == seconds ? seconds : 0
   }
 }
 
@@ -70,15 +108,5 @@ package enum DeltaSeconds {
   package static func read(_ text: String?) -> Int64? {
     guard let text, !text.isEmpty, text.utf8.allSatisfy(FieldScanner.isDigit) else { return nil }
     return min(FieldScanner.decimal(Array(text.utf8)) ?? maximum, maximum)
-  }
-}
-
-extension FieldScanner {
-  /// Takes `=` and a token or a quoted string; nil without an argument, empty for a malformed one.
-  fileprivate mutating func argument() -> String? {
-    skipWhitespace()
-    guard take("=") else { return nil }
-    skipWhitespace()
-    return token() ?? quotedString() ?? ""
   }
 }

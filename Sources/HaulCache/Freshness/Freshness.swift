@@ -26,8 +26,6 @@ package struct Freshness: Hashable, Sendable {
   package let staleIfError: Double?
   /// Whether it may never be used stale (sections 5.2.2.2 and 5.2.2.4).
   package let mustRevalidate: Bool
-  /// Whether it does not change while it is fresh (RFC 8246).
-  package let isImmutable: Bool
 
   package init(_ response: StoredResponse, defaults: Defaults) {
     let control = CacheControl(response.headers)
@@ -37,7 +35,6 @@ package struct Freshness: Hashable, Sendable {
     mustRevalidate = control.noCache || control.mustRevalidate
     staleWhileRevalidate = mustRevalidate ? 0 : Double(control.staleWhileRevalidate ?? 0)
     staleIfError = control.staleIfError.map(Double.init)
-    isImmutable = control.isImmutable
   }
 
   /// The present age; nil if the clock was set back, so that nobody knows.
@@ -71,8 +68,9 @@ extension Freshness {
       guard let expires = seconds(response.headers.single("Expires"), response) else { return 0 }
       return max(0, expires - sent)
     }
+    guard response.headers["Last-Modified"] != nil else { return defaults.lifetime }
     guard let modified = seconds(response.headers.single("Last-Modified"), response) else {
-      return defaults.lifetime
+      return 0
     }
     return min(max(0, sent - modified) * defaults.fraction, defaults.maximum)
   }

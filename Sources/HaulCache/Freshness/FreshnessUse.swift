@@ -16,12 +16,11 @@ extension Freshness {
     guard let staleness = staleness(at: now), let age = age(at: now) else {
       return .afterValidation
     }
-    let isFresh = staleness < 0
     if request.noCache || request.maxAge.map({ age > Double($0) }) == true {
-      return isFresh && isImmutable ? .fresh : .afterValidation
+      return .afterValidation
     }
     if let minFresh = request.minFresh, -staleness < Double(minFresh) { return .afterValidation }
-    if isFresh { return .fresh }
+    if staleness < 0 { return .fresh }
     if let maxStale = request.maxStale, !mustRevalidate, staleness <= Double(maxStale) {
       return .fresh
     }

@@ -84,6 +84,6 @@ extension StoredResponse {
 
   /// A 304 does not change these, because they describe the stored bytes.
   private static let ofBody: Set<String> = [
-    "content-length", "content-encoding", "content-range", "content-type",
+    "content-length", "content-encoding", "content-range", "content-type", "content-digest",
   ]
 }

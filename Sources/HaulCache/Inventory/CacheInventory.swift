@@ -5,7 +5,7 @@ import HaulKit
 package struct CacheInventory: Sendable {
   /// One copy.
   package struct Entry: Hashable, Sendable {
-    /// Redacted.
+    /// Without values of its query.
     package let address: String
     /// Bytes on disk.
     package let size: Int64
@@ -28,8 +28,7 @@ package struct CacheInventory: Sendable {
   /// Which copies to remove.
   package enum Selection: Hashable, Sendable {
     case all
-    /// Those of these addresses, redacted.
-    case addresses(Set<String>)
+    case addresses(Set<ResourceURL>)
     /// Those that were not used since then.
     case unused(since: Double)
     /// Those that were not used for longest, until the others have at most so many bytes.
@@ -59,8 +58,9 @@ package struct CacheInventory: Sendable {
         let staleness = Freshness(head.response, defaults: defaults).staleness(at: now)
         entries.append(
           Entry(
-            address: head.address, size: row.size, storedAt: head.response.answeredAt,
-            usedAt: row.usedAt, freshUntil: staleness.map { now - $0 }))
+            address: ResourceURL.withoutQueryValues(head.address), size: row.size,
+            storedAt: head.response.answeredAt, usedAt: row.usedAt,
+            freshUntil: staleness.map { now - $0 }))
       }
       return entries
     }
@@ -81,10 +81,24 @@ package struct CacheInventory: Sendable {
       switch selection {
       case .all: Self.total(try disk.removeAll(at: now) { _ in true })
       case .addresses(let addresses):
-        Self.total(try disk.removeAll(at: now) { addresses.contains($0.address) })
+        Self.total(try removeAll(of: addresses, at: now))
       case .unused(let time): Self.total(try disk.removeAll(at: now) { $0.usedAt < time })
       case .allBut(let bytes): Self.total(try disk.trim(to: bytes, at: now))
       }
+    }
+  }
+
+  /// Files of earlier versions have no digest of the address: there all addresses count that look
+  /// alike in the list.
+  private func removeAll(
+    of addresses: Set<ResourceURL>, at now: Double
+  ) throws(TransferError) -> [BlobRow] {
+    let digests = Set(addresses.map { ResourceKey.digest(of: $0) })
+    let texts = Set(addresses.map(\.withoutQueryValues))
+    return try disk.removeAll(at: now) { row throws(TransferError) in
+      guard texts.contains(ResourceURL.withoutQueryValues(row.address)) else { return false }
+      let head = try disk.directory.head(row.name)?.head
+      return head?.addressDigest.map(digests.contains) ?? true
     }
   }
 

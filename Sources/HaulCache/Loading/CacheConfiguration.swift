@@ -13,7 +13,8 @@ public struct ResourceCacheConfiguration: Sendable {
   public var maximumDiskAge: Duration = .seconds(30 * 86_400)
   /// The most bytes of one resource; a larger one fails with `too-large`.
   public var maximumSize: Int64 = 32 << 20
-  /// How long a response is fresh that has neither a lifetime nor `Last-Modified`.
+  /// How long a response is fresh that has neither a lifetime nor `Last-Modified`. RFC 9111 leaves
+  /// that to the cache; 0 asks the server each time.
   public var lifetimeWithoutHeaders: Duration = .seconds(300)
   /// How long a response may be used after it became stale when there is no connection, unless the
   /// server forbids that (RFC 9111, section 4.2.4).

@@ -26,7 +26,7 @@ extension ResourceCache {
   /// The blob on disk that answers a request.
   func storedBlob(for request: ResourceRequest) async -> Blob? {
     guard let disk else { return nil }
-    let (resource, now) = (ResourceKey(request).digest, clock.wallSeconds)
+    let (resource, now) = (diskKey(of: request), clock.wallSeconds)
     return await onDisk { () throws(TransferError) in
       let blob = try disk.find(resource, at: now) { names, selection in
         let fields = VaryNames.names(names).selection(of: request.headers)
@@ -43,12 +43,12 @@ extension ResourceCache {
     let now = clock.wallSeconds
     unwritten.wrappingAdd(write.bytes, ordering: .relaxed)
     defer { unwritten.wrappingSubtract(write.bytes, ordering: .relaxed) }
-    _ = await onDisk { () throws(TransferError) in
+    await onDisk { () throws(TransferError) in
       switch write {
       case .remove(let resource): try disk.remove(resource, at: now)
       case .store(let blob):
         guard self.stores(flight) else { return }
-        try disk.store(blob, at: now)
+        guard try disk.store(blob, at: now) else { return }
         self.counters.update { $0.bytesWritten += blob.body.count }
         if !self.stores(flight) { try disk.remove(blob.head.resource, at: now) }
       }
@@ -60,7 +60,8 @@ extension ResourceCache {
     state.withLockedValue { $0.flights[flight]?.isStored ?? false }
   }
 
-  private func onDisk<Result: Sendable>(
+  @discardableResult
+  func onDisk<Result: Sendable>(
     _ body: @escaping @Sendable () throws(TransferError) -> Result
   ) async -> Result? {
     do throws(TransferError) {

@@ -10,6 +10,7 @@ extension ResourceCache {
   ///   - configuration: the bounds of the cache.
   ///   - transfers: the limits of its requests, and what connections need. It waits for neither
   ///     network nor disk: a failed load is repeated as `configuration` says.
+  ///     What came through a proxy, or with certificates of your own, is not used without them.
   ///   - transport: sends the requests in place of Haul's own: a mock, or a session of the system.
   ///   - cost: the cost of a value in memory.
   ///   - decode: makes a value of a complete response.
@@ -22,7 +23,8 @@ extension ResourceCache {
     decode: @escaping Decoder
   ) throws(TransferError) {
     self.init(
-      configuration, fetcher: try EngineFetcher(transfers, transport: transport), cost: cost,
+      configuration, fetcher: try EngineFetcher(transfers, transport: transport),
+      clock: SystemClock(), io: BlockingIO(), route: ResponseRoute(transfers), cost: cost,
       decode: decode)
   }
 }

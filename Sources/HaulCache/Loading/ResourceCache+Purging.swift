@@ -12,7 +12,8 @@ extension ResourceCache {
 
   /// Removes everything, from memory and disk, and all known failures. Loads under way deliver
   /// their values, but do not store them.
-  /// - Throws: `io`, `permission-denied`, when the disk cannot be changed; memory is empty then.
+  /// - Throws: `io`, `permission-denied`, `in-use`, when the disk cannot be changed; memory is
+  ///   empty then.
   public func removeAll() async throws(TransferError) {
     state.withLockedValue { state in
       for id in state.flights.keys { state.flights[id]?.isStored = false }
@@ -37,7 +38,7 @@ extension ResourceCache {
       return key
     }
     memory.removeValue(for: key)
-    let digest = primary.digest
+    let digest = diskKey(of: request)
     try await changeDisk { disk, now throws(TransferError) in try disk.remove(digest, at: now) }
   }
 
@@ -49,7 +50,8 @@ extension ResourceCache {
   }
 
   /// Opens the directory, which otherwise happens with the first request, to see its errors.
-  /// - Throws: `io`, `permission-denied` or `disk-full`, when the directory cannot be used.
+  /// - Throws: `io`, `permission-denied` or `disk-full`, when the directory cannot be used;
+  ///   `in-use`, when another process holds it for a second.
   public func open() async throws(TransferError) {
     try await changeDisk { disk, now throws(TransferError) in try disk.open(at: now) }
   }
@@ -60,6 +62,21 @@ extension ResourceCache {
     guard let disk else { return 0 }
     let now = clock.wallSeconds
     return try await io.run { () throws(TransferError) in try disk.size(at: now) }
+  }
+
+  /// Returns when what the cache has delivered so far is on disk. Call it before the program ends,
+  /// which would end the writes under way.
+  ///
+  /// It does not wait for loads that have delivered nothing. A failure of the disk is logged and
+  /// counted, as always.
+  public func flush() async {
+    guard let disk else { return }
+    let writing = state.withLockedValue { state in
+      state.flights.values.filter { $0.outcome != nil }.compactMap(\.task)
+    }
+    for task in writing { await task.value }
+    let now = clock.wallSeconds
+    await onDisk { () throws(TransferError) in try disk.noteUses(at: now) }
   }
 
   private func changeDisk(

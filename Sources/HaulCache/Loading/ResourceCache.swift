@@ -21,6 +21,7 @@ public final class ResourceCache<Value: Sendable>: Sendable {
   let cost: Cost
   let memory: MemoryCache<ResourceKey, CachedResource>
   let disk: DiskStore?
+  let route: ResponseRoute
   let io: BlockingIO
   let clock: any TransferClock
   let counters = CacheCounters()
@@ -43,10 +44,12 @@ public final class ResourceCache<Value: Sendable>: Sendable {
 
   package init(
     _ configuration: ResourceCacheConfiguration, fetcher: any ResourceFetcher,
-    clock: any TransferClock, io: BlockingIO, cost: @escaping Cost = { $1.data.count },
-    decode: @escaping Decoder
+    clock: any TransferClock, io: BlockingIO,
+    route: ResponseRoute = ResponseRoute(TransferManager.Configuration()),
+    cost: @escaping Cost = { $1.data.count }, decode: @escaping Decoder
   ) {
     self.configuration = configuration
+    self.route = route
     self.fetcher = fetcher
     (decoder, self.cost, self.clock, self.io) = (decode, cost, clock, io)
     memory = MemoryCache(costLimit: configuration.memoryLimit)
@@ -64,6 +67,11 @@ public final class ResourceCache<Value: Sendable>: Sendable {
   public var metrics: ResourceCacheMetrics { counters.metrics }
   /// What the values in memory cost.
   public var memoryCost: Int { memory.cost }
+
+  /// What a resource is stored under on disk.
+  func diskKey(of request: ResourceRequest) -> String {
+    ResourceKey(request).digest(over: route.text(to: request.url.origin))
+  }
 }
 
 extension ResourceCache {

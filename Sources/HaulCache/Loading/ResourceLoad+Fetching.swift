@@ -83,7 +83,7 @@ extension ResourceLoad {
     cache.state.withLockedValue { $0.negative.remove(key) }
     guard resource.response.isStorable(to: directives) else {
       forgetOlder()
-      return Loaded(resource: resource, write: .remove(ResourceKey(request).digest))
+      return Loaded(resource: resource, write: .remove(cache.diskKey(of: request)))
     }
     remember(resource)
     let write = body.map { PendingWrite.store(blob(resource, $0)) }
@@ -101,7 +101,8 @@ extension ResourceLoad {
     if case .names(let found) = resource.vary { names = found }
     return Blob(
       head: BlobHead(
-        resource: ResourceKey(request).digest, address: request.url.redacted, vary: names,
+        resource: cache.diskKey(of: request), address: request.url.withoutQueryValues,
+        addressDigest: ResourceKey.digest(of: request.url), vary: names,
         selection: ResourceKey.digest(of: resource.selection),
         representation: resource.representation, response: resource.response),
       body: body)

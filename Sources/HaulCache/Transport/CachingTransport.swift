@@ -39,15 +39,27 @@ package final class CachingTransport: Transport {
       let own = try HTTPTransport(HTTPTransport.Settings(transfers))
       (base, client) = (own, own)
     }
-    copies = StoredCopies(configuration, at: directory, logger: transfers.logger)
+    copies = StoredCopies(
+      configuration, at: directory, over: ResponseRoute(transfers), logger: transfers.logger)
     self.resources = resources
     userAgent = transfers.userAgent
     logger = transfers.logger
   }
 
-  /// Opens the directory, to see its errors.
-  /// - Throws: `io`, `permission-denied` or `disk-full`, when it cannot be used.
-  package func open() async throws(TransferError) { try await copies.open(at: clock.wallSeconds) }
+  /// Opens the directory. If that fails, everything is fetched from the server.
+  /// - Returns: why it cannot be used.
+  package func open() async -> TransferError? {
+    do throws(TransferError) {
+      try await copies.open(at: clock.wallSeconds)
+      return nil
+    } catch {
+      bypassCache()
+      return error
+    }
+  }
+
+  /// From now on everything is fetched from the server.
+  package func bypassCache() { copies.giveUp() }
 
   /// Notes which copies were used, and closes the connections of Haul's own transport.
   package func shutdown() async {
@@ -59,10 +71,12 @@ package final class CachingTransport: Transport {
     // Other addresses are targets of redirects, and other ranges belong to large files.
     guard let checksums = resources[request.url], !request.isAdditional,
       request.decodingLimit == nil
-    else { return try await base.fetch(request).noting(.miss) }
+    else { return try await base.fetch(request).noting(use) }
     let resource = resource(request)
     let copy = await copies.find(resource, with: checksums, at: clock.wallSeconds)
-    if let copy, copies.isFresh(copy, for: resource, at: clock.wallSeconds) {
+    if let copy, !request.needsConfirmation,
+      copies.isFresh(copy, for: resource, at: clock.wallSeconds)
+    {
       return copy.response(to: request, .hit)
     }
     guard !resource.directives.onlyIfCached else {
@@ -71,10 +85,14 @@ package final class CachingTransport: Transport {
     }
     guard request.firstByte ?? 0 == 0 else {
       log("not stored: it resumes an earlier part", request)
-      return try await base.fetch(request).noting(.miss)
+      return try await base.fetch(request).noting(use)
     }
+    guard copies.isAvailable else { return try await base.fetch(request).noting(use) }
     return try await fetch(request, of: resource, replacing: copy)
   }
+
+  /// That of an answer of the server.
+  private var use: CacheUse { copies.isAvailable ? .miss : .unavailable }
 
   /// The request as a cache sees it, with the field that the HTTP client would add.
   private func resource(_ request: FetchRequest) -> ResourceRequest {
@@ -103,6 +121,9 @@ package final class CachingTransport: Transport {
     var confirmed = copy
     confirmed.head.response = copy.head.response.refreshed(
       by: answer.head.headers, requestedAt: requestedAt, answeredAt: answer.answeredAt)
+    guard confirmed.hasStatedDigests else {
+      return try await fetch(request, of: resource, replacing: nil)
+    }
     await copies.keep(confirmed, of: resource, at: clock.wallSeconds)
     return confirmed.response(to: request, .revalidated)
   }
@@ -113,7 +134,8 @@ package final class CachingTransport: Transport {
     guard answer.isNew else { return passed }
     let head: BlobHead
     do throws(NotStored) {
-      head = try answer.head(atMost: copies.maximumSize)
+      head = try answer.head(
+        as: copies.key(of: answer.resource), atMost: copies.maximumSize)
     } catch {
       log("not stored: \(error.reason)", answer.request)
       // What was stored before is outdated.

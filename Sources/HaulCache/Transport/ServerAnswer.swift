@@ -28,7 +28,7 @@ struct ServerAnswer: Sendable {
 
   /// What to store it under.
   /// - Throws: why it may not be stored (RFC 9111, section 3).
-  func head(atMost limit: Int64) throws(NotStored) -> BlobHead {
+  func head(as key: String, atMost limit: Int64) throws(NotStored) -> BlobHead {
     if head.wasRedirected { throw NotStored(reason: "it comes from the target of a redirect") }
     let length = length
     if head.status == 206 {
@@ -46,7 +46,8 @@ struct ServerAnswer: Sendable {
     guard stored.isStorable(to: resource.directives), case .names(let names) = VaryNames(headers)
     else { throw NotStored(reason: "the server or the request forbids it") }
     return BlobHead(
-      resource: ResourceKey(resource).digest, address: request.url.redacted, vary: names,
+      resource: key, address: request.url.withoutQueryValues,
+      addressDigest: ResourceKey.digest(of: request.url), vary: names,
       selection: ResourceKey.digest(of: VaryNames(headers).selection(of: resource.headers)),
       representation: UInt64.random(in: .min ... .max), response: stored)
   }

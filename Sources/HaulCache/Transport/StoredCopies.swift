@@ -1,48 +1,63 @@
 import FoundationEssentials
 import HaulCore
-import HaulFiles
 import HaulKit
 import Logging
+import Synchronization
 
-/// The disk cache of a transport. After it was opened, its failures are logged and cost only the
-/// copy: the bytes then come from the server.
-struct StoredCopies: Sendable {
+/// The disk cache of a transport. Its failures are logged and cost only the copy: the bytes then
+/// come from the server. If another process holds the directory, it is not asked again.
+final class StoredCopies: Sendable {
   private let disk: DiskStore
+  private let route: ResponseRoute
+  private let isInUse = Atomic(false)
   private let defaults: Freshness.Defaults
   private let logger: Logger
   private let io = BlockingIO()
   /// The most bytes of one resource.
   let maximumSize: Int64
 
-  init(_ configuration: ResourceCacheConfiguration, at directory: String, logger: Logger) {
+  init(
+    _ configuration: ResourceCacheConfiguration, at directory: String, over route: ResponseRoute,
+    logger: Logger
+  ) {
     disk = DiskStore(configuration, at: directory)
+    self.route = route
     defaults = configuration.freshnessDefaults
     maximumSize = min(configuration.maximumSize, configuration.diskLimit)
     self.logger = logger
   }
 
+  /// Whether the directory may be asked.
+  var isAvailable: Bool { !isInUse.load(ordering: .relaxed) }
+
+  /// From now on the directory is not asked.
+  func giveUp() { isInUse.store(true, ordering: .relaxed) }
+
   func open(at now: Double) async throws(TransferError) {
-    try await io.run { () throws(TransferError) in try disk.open(at: now) }
+    try await io.run { [disk] () throws(TransferError) in try disk.open(at: now) }
+  }
+
+  /// What copies of a resource are stored under.
+  func key(of resource: ResourceRequest) -> String {
+    ResourceKey(resource).digest(over: route.text(to: resource.url.origin))
   }
 
   /// Writes down which copies were used.
   func close(at now: Double) async {
-    await onDisk { () throws(TransferError) in try disk.noteUses(at: now) }
+    await onDisk { disk throws(TransferError) in try disk.noteUses(at: now) }
   }
 
   /// The copy that answers a request; nil if there is none, or if it lacks one of the digests.
   func find(_ resource: ResourceRequest, with checksums: [Checksum], at now: Double) async -> Blob?
   {
-    let digest = ResourceKey(resource).digest
-    let found = await onDisk { () throws(TransferError) in
-      try disk.find(digest, at: now) { names, selection in
+    let key = key(of: resource)
+    let found = await onDisk { disk throws(TransferError) in
+      try disk.find(key, at: now) { names, selection in
         ResourceKey.digest(of: VaryNames.names(names).selection(of: resource.headers)) == selection
       }
     }
     guard let copy = found ?? nil else { return nil }
-    var hash = IncrementalDigest(checksums.map(\.algorithm))
-    copy.body.withUnsafeBytes { hash.update($0) }
-    guard hash.checksums == checksums else {
+    guard copy.has(checksums) else {
       logger.debug("cache: the copy lacks the digest: \(resource.url.redacted)")
       return nil
     }
@@ -59,23 +74,29 @@ struct StoredCopies: Sendable {
     guard copy.head.response.isStorable(to: resource.directives) else {
       return await remove(resource, at: now)
     }
-    let stored: Void? = await onDisk { () throws(TransferError) in try disk.store(copy, at: now) }
-    guard stored != nil else { return }
-    logger.debug("cache: stored \(copy.body.count) bytes: \(resource.url.redacted)")
+    let isStored = await onDisk { disk throws(TransferError) in try disk.store(copy, at: now) }
+    guard let isStored else { return }
+    let outcome =
+      isStored
+      ? "stored \(copy.body.count) bytes"
+      : "not stored: it is too large, or lacks a digest that the server states"
+    logger.debug("cache: \(outcome): \(resource.url.redacted)")
   }
 
   func remove(_ resource: ResourceRequest, at now: Double) async {
-    let digest = ResourceKey(resource).digest
-    await onDisk { () throws(TransferError) in try disk.remove(digest, at: now) }
+    let key = key(of: resource)
+    await onDisk { disk throws(TransferError) in try disk.remove(key, at: now) }
   }
 
   @discardableResult
   private func onDisk<Value: Sendable>(
-    _ body: @escaping @Sendable () throws(TransferError) -> Value
+    _ body: @escaping @Sendable (DiskStore) throws(TransferError) -> Value
   ) async -> Value? {
+    guard isAvailable else { return nil }
     do throws(TransferError) {
-      return try await io.run(body)
+      return try await io.run { [disk] () throws(TransferError) in try body(disk) }
     } catch {
+      if error.code == .inUse { giveUp() }
       logger.warning("cache: \(error.message)", metadata: ["code": "\(error.code.rawValue)"])
       return nil
     }

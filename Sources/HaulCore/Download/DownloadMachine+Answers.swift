@@ -35,7 +35,8 @@ extension DownloadMachine {
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
       coding: head.headers["Content-Encoding"].flatMap {
         ["identity", ""].contains($0.lowercased()) ? nil : $0
-      })
+      },
+      isUnconfirmedCopy: head.cacheUse == .hit)
     switch verdict {
     case .failure: return []
     case .range(let body): return answered(id, with: body, isWhole: false, answer, plan: &plan)
@@ -58,6 +59,8 @@ extension DownloadMachine {
     let digest: Checksum?
     /// The content coding of its body.
     let coding: String?
+    /// Whether it comes from a cache that did not ask the server.
+    let isUnconfirmedCopy: Bool
   }
 
   private mutating func handleUnsatisfiable(
@@ -170,6 +173,11 @@ extension DownloadMachine {
     let version = Version(
       validator: body.validator, length: body.total, announced: answer.digest,
       location: answer.location, coding: answer.coding)
+    if answer.isUnconfirmedCopy, !needsConfirmation, isUnlikeExisting(version) {
+      // The existing file may be newer than the copy, which would replace it.
+      needsConfirmation = true
+      return [.drop(id), open(id, plan)]
+    }
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     if asksForExisting, !isWhole {
       hasComparedExisting = true
@@ -182,6 +190,11 @@ extension DownloadMachine {
     maximumConnections = !isWhole && version.length != nil && mayResume ? rules.connections : 1
     framing = body.framing
     return receive(id, body)
+  }
+
+  private func isUnlikeExisting(_ version: Version) -> Bool {
+    !rules.existing.isEmpty
+      && !rules.existing.contains { $0.isCopy(of: version, wallSeconds: wallSeconds) }
   }
 
   func refusal(of version: Version) -> End? {

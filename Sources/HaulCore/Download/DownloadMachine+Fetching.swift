@@ -80,6 +80,7 @@ extension DownloadMachine {
       url: rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
     request.trustedHosts = rules.trustedHosts
     request.isAdditional = !fetches.isEmpty
+    request.needsConfirmation = needsConfirmation
     if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
     if let resolved { request = request.redirected(to: resolved) }
     var purpose = Purpose.receive

@@ -85,7 +85,7 @@ package struct FieldScanner {
 
   static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(lowercased(byte)) }
 
-  static func isTokenCharacter(_ byte: UInt8) -> Bool {
+  package static func isTokenCharacter(_ byte: UInt8) -> Bool {
     isDigit(byte) || isLetter(byte) || tokenSymbols.contains(byte)
   }
 

@@ -3,8 +3,8 @@ import StructuredFieldValues
 
 /// Digests of the whole representation, as the server states them: strongest first.
 ///
-/// `Content-Digest` is ignored on purpose: on a 206 it covers only the part. MD5, SHA-1 and CRC32C
-/// are read, but do not protect against intentional changes; the caller decides about trust.
+/// `Content-Digest` counts only for a whole body: on a 206 it covers the part. MD5, SHA-1 and
+/// CRC32C are read, but do not protect against intentional changes; the caller decides about trust.
 package enum ReprDigest {
   /// The digests of a response: `Repr-Digest`, or the older `Digest` when there is none.
   package static func checksums(_ headers: HeaderFields) -> [Checksum] {
@@ -12,6 +12,13 @@ package enum ReprDigest {
     if !current.isEmpty { return checksums(reprDigest: current.joined(separator: ", ")) }
     let older = headers.values(of: "Digest")
     return older.isEmpty ? [] : checksums(digest: older.joined(separator: ","))
+  }
+
+  /// The digests that a body must have which is the whole representation.
+  package static func checksums(ofWhole headers: HeaderFields) -> [Checksum] {
+    let content = headers.values(of: "Content-Digest")
+    return checksums(headers)
+      + (content.isEmpty ? [] : checksums(reprDigest: content.joined(separator: ", ")))
   }
 
   /// Reads `Repr-Digest` (RFC 9530, section 3), a dictionary of byte sequences (RFC 9651, section

@@ -6,7 +6,9 @@ package enum CacheUse: String, Sendable, Hashable, Codable {
   case revalidated
   /// From the server.
   case miss
+  /// From the server, because the cache could not be used.
+  case unavailable
 
   /// Whether no body came over the network.
-  package var isFromCache: Bool { self != .miss }
+  package var isFromCache: Bool { self == .hit || self == .revalidated }
 }

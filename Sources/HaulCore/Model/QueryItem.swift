@@ -21,10 +21,16 @@ struct QueryItem {
   /// The form that may be shown. An item without a name may itself be a secret, unless it is short
   /// like a flag.
   var redacted: String {
-    guard let value else { return text.utf8.count > Self.maximumFlag ? "***" : String(text) }
-    let isHidden = isSecret || value.utf8.count > Self.maximumShown
-    return isHidden ? "\(text.prefix { $0 != "=" })=***" : String(text)
+    guard let value else { return withoutValue }
+    return isSecret || value.utf8.count > Self.maximumShown ? hidden : String(text)
   }
+
+  /// The form without any value.
+  fileprivate var withoutValue: String {
+    value == nil && text.utf8.count <= Self.maximumFlag ? String(text) : hidden
+  }
+
+  private var hidden: String { value == nil ? "***" : "\(text.prefix { $0 != "=" })=***" }
 
   /// The longest value, and the longest item without one, that are shown, in bytes.
   private static let maximumShown = 32
@@ -95,6 +101,24 @@ extension ResourceURL {
     guard let query else { return absoluteString }
     return withQuery(QueryItem.all(of: query).map(\.redacted))
   }
+
+  /// An address, redacted or not, without user information, in the form for what is kept for long:
+  /// no value of the query is shown, whatever its name and whether `&` or `;` separates it.
+  package static func withoutQueryValues(_ text: String) -> String {
+    guard let mark = text.firstIndex(of: "?") else { return text }
+    var shown = String(text[...mark])
+    var rest = text[text.index(after: mark)...]
+    while true {
+      let item = rest.prefix { $0 != "&" && $0 != ";" }
+      shown += QueryItem(item).withoutValue
+      rest = rest.dropFirst(item.count)
+      guard let separator = rest.popFirst() else { return shown }
+      shown.append(separator)
+    }
+  }
+
+  /// The address in that form, normalized.
+  package var withoutQueryValues: String { Self.withoutQueryValues(normalized.absoluteString) }
 
   /// A text that is the same for every link to a resource: the address without values of known
   /// signing parameters. It may hold secrets.

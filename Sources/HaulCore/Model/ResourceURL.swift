@@ -211,6 +211,18 @@ public struct ResourceURL: Hashable, Sendable {
         query: query))
   }
 
+  /// The same address with its host in lower case, and without the default port of its scheme
+  /// (RFC 9110, section 4.2.3).
+  package var normalized: ResourceURL {
+    let authority = absoluteString.utf8.dropFirst(origin.scheme.utf8.count + 3)
+      .prefix { $0 != UInt8(ascii: "/") }
+    if authority.elementsEqual(origin.authority.utf8) { return self }
+    return ResourceURL(
+      Parts(
+        "\(origin.scheme)://\(origin.authority)\(pathAndQuery)", origin, credentials, path: path,
+        query: query))
+  }
+
   private init(_ parts: Parts) { self.parts = parts }
 
   /// The path and query of a request line.

@@ -19,6 +19,8 @@ public struct FetchRequest: Sendable, Hashable {
   /// Whether the same transfer has another fetch in progress; this one then gets its own
   /// connection.
   package var isAdditional = false
+  /// Whether a cache must ask the server before it answers.
+  package var needsConfirmation = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
   /// Hosts that may get secrets after a redirect over https.

@@ -5,6 +5,16 @@ import HaulCore
 import HaulTesting
 import Testing
 
+extension CommandFixture {
+  /// Runs `body` while another process seems to use the cache.
+  func holdingCache(_ body: () async throws -> Void) async throws {
+    let file = open(path(".cache/haul/lock"), O_RDWR | O_CLOEXEC)
+    try #require(file >= 0 && flock(file, LOCK_EX | LOCK_NB) == 0)
+    defer { close(file) }
+    try await body()
+  }
+}
+
 @Suite("haul cache", .serialized, .timeLimit(.minutes(5))) struct CacheCommandRuns {
   private static let control = "Cache-Control: max-age=3600"
 
@@ -99,6 +109,62 @@ import Testing
       #expect(try await size(fixture)["entries"] == .integer(0))
       let two = try await fixture.haul(["cache", "purge", "--down-to", "1K", "--unused-for", "1h"])
       #expect(two.status == 2)
+    }
+  }
+
+  @Test("list shows no value of a query, and purge removes exactly the address that is given")
+  func values() async throws {
+    try await CommandFixture.with(Self.files("/a.png")) { fixture in
+      let paths = ["/a.png?pw9=s3cret-1;x=s3cret-2", "/a.png?id=1", "/a.png?id=2"]
+      for path in paths {
+        let got = try await fixture.haul(
+          ["get", "--cache", "-o", "-", fixture.server.url(path)])
+        #expect(got.status == 0, "\(got.errors)")
+      }
+      let table = try await fixture.haul(["cache", "list"])
+      let objects = try await listed(fixture)
+      #expect(!table.output.contains("s3cret") && table.output.contains("?pw9=***;x=***"))
+      let ids = objects.compactMap { $0["url"]?.string }.filter { $0.hasSuffix("?id=***") }
+      #expect(objects.count == 3 && ids.count == 2)
+      let upper = fixture.server.url("/a.png?id=2").replacing("http", with: "HTTP")
+      let purge = try await fixture.haul(["cache", "purge", upper])
+      #expect(purge.errors.contains("removed 1 file from"), "\(purge.errors)")
+      let only = try await fixture.haul([
+        "get", "--cache", "-o", "-", "-H", "Cache-Control: only-if-cached",
+        fixture.server.url("/a.png?id=1"),
+      ])
+      #expect(only.status == 0, "\(only.errors)")
+    }
+  }
+
+  @Test("A relative XDG_CACHE_HOME is ignored; without HOME the message says what to set")
+  func relative() async throws {
+    try await CommandFixture.with { fixture in
+      let size = try await fixture.haul(
+        ["cache", "size"], environment: ["XDG_CACHE_HOME": "rel"])
+      #expect(size.output.hasSuffix(" in \(fixture.path(".cache/haul"))\n"), "\(size.output)")
+      let none = try await fixture.haul(
+        ["cache", "size"], environment: ["XDG_CACHE_HOME": "rel", "HOME": ""])
+      #expect(none.status == 1)
+      #expect(
+        none.errors
+          == "haul: neither XDG_CACHE_HOME nor HOME is an absolute path; set one of them\n")
+    }
+  }
+
+  @Test("A cache that another process holds is an error of list, size and purge")
+  func held() async throws {
+    try await CommandFixture.with(Self.files("/a.png")) { fixture in
+      try await fill(fixture, "/a.png")
+      try await fixture.holdingCache {
+        for arguments in [["list"], ["size", "--json"], ["purge"]] {
+          let result = try await fixture.haul(["cache"] + arguments)
+          #expect(result.status == 1 && result.output.isEmpty)
+          let message = "another process is using the cache directory; try again later"
+          #expect(result.errors == "haul: \(message)\n")
+        }
+      }
+      #expect(try await size(fixture)["entries"] == .integer(1))
     }
   }
 

@@ -182,7 +182,109 @@ import Testing
       let refused = try await fixture.haul(["get", "--json", "--cache", url, "-o", "own.bin"])
       try refused.expectFailed(.nameConflict)
       #expect(try fixture.contents("own.bin") == [1])
-      #expect(fixture.server.snapshot.requests.count == 1)
+      // The server is asked whether it has that file.
+      #expect(fixture.server.snapshot.requests.map(\.status) == [200, 304])
+    }
+  }
+
+  @Test("A fresh copy does not replace a newer file: the server is asked, and decides")
+  func newerFile() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      _ = try await get(fixture, "-o", "other.bin")
+      fixture.server.update("/file.bin") {
+        $0.seed = 9
+        $0.entityTag = FaultScript.Resource.strongTag(seed: 9)
+        $0.lastModified = FaultScript.Resource.oldDate + 1000
+      }
+      #expect(try await fixture.get().status == 0)
+      try fixture.expectWhole(seed: 9)
+      let again = try await get(fixture)
+      #expect(again["cache"]?.string == "miss")
+      #expect(again["reused"] == .integer(CommandFixture.length))
+      try fixture.expectWhole(seed: 9)
+      // The copy is that of the server again.
+      fixture.server.update("/file.bin") {
+        $0.seed = CommandFixture.seed
+        $0.entityTag = FaultScript.Resource.strongTag(seed: CommandFixture.seed)
+        $0.lastModified = FaultScript.Resource.oldDate
+      }
+      let back = try await get(fixture)
+      #expect(back["cache"]?.string == "revalidated")
+      try fixture.expectWhole()
+    }
+  }
+
+  @Test("A body without the digest that the server states fails, and is not stored")
+  func wrongDigest() async throws {
+    let wrong = FaultScript.Resource("/file.bin", seed: CommandFixture.seed, length: 1000).with {
+      let digest = Data(SeededContent.sha256(seed: 9, length: 1000)).base64EncodedString()
+      $0.headers = ["Cache-Control: max-age=3600", "Repr-Digest: sha-256=:\(digest):"]
+    }
+    try await CommandFixture.with(wrong) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let failed = try await fixture.haul(["get", "--json", "--cache", "--retries", "0", url])
+      try failed.expectFailed(.checksumMismatch)
+      fixture.server.update("/file.bin") { $0.headers = ["Cache-Control: max-age=3600"] }
+      #expect(try await get(fixture)["cache"]?.string == "miss")
+      try fixture.expectWhole(length: 1000)
+      #expect(try await get(fixture, "-o", "2")["cache"]?.string == "hit")
+    }
+  }
+
+  @Test("Without a lifetime and a date, a copy is confirmed before each use")
+  func withoutLifetime() async throws {
+    let file = CommandFixture.file(length: 1000).with { $0.lastModified = nil }
+    try await CommandFixture.with(file) { fixture in
+      _ = try await get(fixture)
+      #expect(try await get(fixture, "-o", "2")["cache"]?.string == "revalidated")
+      fixture.server.update("/file.bin") {
+        $0.entityTag = nil
+        $0.seed = 9
+      }
+      #expect(try await get(fixture, "-o", "3")["cache"]?.string == "miss")
+      #expect(try await get(fixture, "-o", "4")["cache"]?.string == "miss")
+      try fixture.expectWhole("4", length: 1000, seed: 9)
+    }
+  }
+
+  @Test("What came through a proxy is not used without it")
+  func proxied() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600", length: 1000)) { fixture in
+      let proxy = fixture.server.url("")
+      let first = try await get(fixture, "--proxy", proxy, "-o", "1")
+      #expect(first["cache"]?.string == "miss")
+      #expect(try await get(fixture, "-o", "2")["cache"]?.string == "miss")
+      #expect(try await get(fixture, "--proxy", proxy, "-o", "3")["cache"]?.string == "hit")
+      #expect(try await get(fixture, "-o", "4")["cache"]?.string == "hit")
+      #expect(try await count(fixture) == .integer(2))
+    }
+  }
+
+  @Test("If the cache cannot be used, the file is downloaded without it, and a line says so")
+  func unavailable() async throws {
+    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
+      _ = try await get(fixture)
+      let url = fixture.server.url("/file.bin")
+      try await fixture.holdingCache {
+        let result = try await fixture.haul(["get", "--json", "--cache", url, "-o", "2"])
+        #expect(result.status == 0, "\(result.errors)")
+        let end = try #require(try result.events().finished.first)
+        #expect(end["cache"]?.string == "unavailable")
+        #expect(end["fetched"] == .integer(CommandFixture.length))
+        let note = "haul: the cache is not used: another process is using the cache directory"
+        #expect(result.errors.contains(note), "\(result.errors)")
+        let cached = ["-H", "Cache-Control: only-if-cached"]
+        let refused = try await fixture.haul(["get", "--cache", url, "-o", "3"] + cached)
+        #expect(refused.status == 1)
+      }
+      #expect(fixture.server.snapshot.requests.count == 2)
+      try fixture.expectWhole("2")
+      try Data().write(to: URL(filePath: fixture.path("file")))
+      let none = try await fixture.haul(
+        ["get", "--cache", url, "-o", "4"],
+        environment: ["XDG_CACHE_HOME": fixture.path("file")])
+      #expect(none.status == 0, "\(none.errors)")
+      #expect(none.errors.contains("haul: the cache is not used: "), "\(none.errors)")
     }
   }
 

@@ -142,6 +142,41 @@ struct DownloadMachineTests {
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
   }
 
+  @Test("An unconfirmed copy of a cache replaces no existing file: the server is asked, once")
+  func unconfirmedCopy() throws {
+    func answer(
+      _ script: inout MachineScript, _ size: Int, _ use: CacheUse
+    ) throws -> (commands: [String], asksServer: Bool?) {
+      var head = ResponseHead(
+        status: 200,
+        headers: [
+          "Content-Length": "\(size)", "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT",
+        ], url: try ResourceURL(MachineScript.address))
+      head.cacheUse = use
+      let commands = script.send(
+        .responded(SegmentID(number: 0), head, isFromOtherAddress: false, wallSeconds: 0))
+      return (commands, script.machine.needsConfirmation)
+    }
+    for (size, use, asks) in [
+      (99, CacheUse.hit, false), (100, .hit, true), (100, .revalidated, false), (100, .miss, false),
+    ] {
+      var script = try MachineScript {
+        $0.existing = [.init(path: "f", size: 99, modified: 784_111_777)]
+      }
+      _ = script.start()
+      let first = try answer(&script, size, use)
+      #expect(first.asksServer == asks, "\(size) \(use)")
+      #expect(first.commands.contains { $0.hasPrefix("open") } == asks, "\(first.commands)")
+      if asks {
+        let second = try answer(&script, size, .revalidated)
+        #expect(second.commands.contains { $0.hasPrefix("receive") }, "\(second.commands)")
+      }
+    }
+    var none = try MachineScript()
+    _ = none.start()
+    #expect(try answer(&none, 100, .hit).asksServer == false)
+  }
+
   @Test("An existing empty file is accepted, even without a date")
   func existingEmpty() throws {
     for (size, wanted) in [(Int64(0), "already there"), (1, "failed name-conflict")] {

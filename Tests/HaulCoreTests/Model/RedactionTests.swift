@@ -59,4 +59,19 @@ struct RedactionTests {
   private func url(_ rest: String) throws -> ResourceURL {
     try ResourceURL("https://h.example/" + rest)
   }
+
+  @Test(
+    "For lists of what is kept, no value of a query is shown, whatever separates it",
+    arguments: [
+      ("http://h/a", "/a"), ("http://h/a?", "/a?"), ("http://h/a?x=1&y=", "/a?x=***&y=***"),
+      ("http://h/a?flag;custom=s3cret;b=1&c", "/a?flag;custom=***;b=***&c"),
+      ("http://h/a?s3cret-without-a-name", "/a?***"),
+      ("http://h/a?x=1;s3cret-without-a-name&y=a=b?c", "/a?x=***;***&y=***"),
+      ("http://u:p@H:80/a?x=1", "/a?x=***"),
+    ])
+  func withoutValues(address: String, shown: String) throws {
+    let url = try ResourceURL(address)
+    #expect(url.withoutQueryValues == "http://h" + shown)
+    #expect(ResourceURL.withoutQueryValues(url.withoutQueryValues) == "http://h" + shown)
+  }
 }
