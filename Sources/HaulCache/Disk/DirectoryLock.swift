@@ -46,7 +46,8 @@ enum RegularFile {
     guard lstat(path, &status) == 0 else { return }
     if status.st_mode & S_IFMT == S_IFREG {
       guard status.st_mode & 0o077 != 0 else { return }
-      try check(chmod(path, 0o600) == 0, "chmod", "protect the index of the cache")
+      let isDone = chmod(path, 0o600) == 0 || errno == ENOENT
+      try check(isDone, "chmod", "protect the index of the cache")
     } else if unlink(path) != 0 {
       throw TransferError(
         .io, "cannot use the index of the cache: \(path) is not a file; remove it")
