@@ -176,12 +176,12 @@ extension DownloadMachine {
     if answer.isUnconfirmedCopy, !needsConfirmation, isUnlikeExisting(version) {
       // The existing file may be newer than the copy, which would replace it.
       needsConfirmation = true
-      return [.drop(id), open(id, plan)]
+      return requestAgain(id, plan)
     }
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     if asksForExisting, !isWhole {
       hasComparedExisting = true
-      return [.drop(id), open(id, plan)]
+      return requestAgain(id, plan)
     }
     self.version = version
     if let length = version.length { plan.learn(length: length) }
@@ -190,6 +190,12 @@ extension DownloadMachine {
     maximumConnections = !isWhole && version.length != nil && mayResume ? rules.connections : 1
     framing = body.framing
     return receive(id, body)
+  }
+
+  /// Requests the segment anew. If it is the transfer's only fetch, a cache may answer it.
+  private mutating func requestAgain(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
+    _ = close(id)
+    return [.drop(id), open(id, plan)]
   }
 
   private func isUnlikeExisting(_ version: Version) -> Bool {
@@ -278,7 +284,7 @@ extension DownloadMachine {
     sendsRange = false
     maximumConnections = 1
     guard fetches.count == 1 else { return closeSurplus(id, &plan) }
-    return [.drop(id), open(id, plan)]
+    return requestAgain(id, plan)
   }
 }
 

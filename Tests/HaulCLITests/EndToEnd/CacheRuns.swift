@@ -183,7 +183,7 @@ import Testing
       try refused.expectFailed(.nameConflict)
       #expect(try fixture.contents("own.bin") == [1])
       // The server is asked whether it has that file.
-      #expect(fixture.server.snapshot.requests.map(\.status) == [200, 304])
+      #expect(fixture.server.snapshot.requests.map(\.status) == [206, 304])
     }
   }
 

@@ -154,7 +154,7 @@ struct DownloadMachineTests {
         ], url: try ResourceURL(MachineScript.address))
       head.cacheUse = use
       let commands = script.send(
-        .responded(SegmentID(number: 0), head, isFromOtherAddress: false, wallSeconds: 0))
+        .responded(SegmentID(number: 1), head, isFromOtherAddress: false, wallSeconds: 0))
       return (commands, script.machine.needsConfirmation)
     }
     for (size, use, asks) in [
