@@ -1,6 +1,7 @@
 import Foundation
 import HaulCache
 import HaulCore
+import HaulTesting
 import Testing
 
 #if canImport(Glibc)
@@ -10,12 +11,15 @@ import Testing
 #endif
 
 @Suite struct DiskStoreTests {
-  static func blob(_ resource: String, _ size: Int = 100, representation: UInt64 = 1) -> Blob {
+  static func blob(
+    _ resource: String, _ size: Int = 100, representation: UInt64 = 1,
+    headers: HeaderFields = ["ETag": "\"1\""]
+  ) -> Blob {
     let head = BlobHead(
       resource: resource, address: "http://example.com/\(resource)", vary: [], selection: "",
       representation: representation,
       response: StoredResponse(
-        status: 200, headers: ["ETag": "\"1\""], requestedAt: 1, answeredAt: 2))
+        status: 200, headers: headers, requestedAt: 1, answeredAt: 2))
     let body = Data(repeating: UInt8(representation % 251), count: size)
     return Blob(head: head, body: body)
   }
@@ -39,6 +43,18 @@ import Testing
     #expect(try find(first, "a")?.head.representation == 2)
     #expect(try first.rows(at: 7).count == 1)
     #expect(try first.directory.names().blobs.count == 1)
+  }
+
+  @Test func `a body without the digest that its head states replaces a copy with none`() throws {
+    let directory = try TemporaryDirectory()
+    let store = store(directory)
+    try store.store(Self.blob("a"), at: 5)
+    let digest = Data(SeededContent.sha256(seed: 1, length: 100)).base64EncodedString()
+    let wrong = Self.blob(
+      "a", representation: 2, headers: ["Repr-Digest": "sha-256=:\(digest):"])
+    #expect(try store.store(wrong, at: 6) == false)
+    #expect(try store.directory.names().blobs.isEmpty)
+    #expect(try find(store, "a") == nil)
   }
 
   @Test func `uses reach the index when they are written down, for the next process`() throws {

@@ -1,9 +1,10 @@
-"""Our own server of the IETF's resumable uploads, as there is no other of interop version 8."""
+"""Servers of the IETF's resumable uploads: our own, as there is no other of interop version 8, and SwiftNIO's, of 6."""
 
 import contextlib
 import functools
 import json
 import pathlib
+import subprocess
 import sys
 import urllib.request
 
@@ -13,6 +14,8 @@ from interop import programs, relay, uploads
 from interop.ietf_server import INTEROP
 
 SERVER = pathlib.Path(__file__).with_name("ietf_server.py")
+NIO = pathlib.Path(__file__).with_name("nio-upload")
+SCRATCH = pathlib.Path(__file__).parents[3] / ".build" / "nio-upload"
 
 
 def told(port, what):
@@ -41,5 +44,20 @@ def server(directory, version, most=None):
                      repeats_unanswered=True)
 
 
-ALL = {"ietf-8": functools.partial(server, version=8),
+@contextlib.contextmanager
+def swift_nio(directory):
+    """It has no way to read a file back, so its directory is read."""
+    home, port = directory / "swift-nio", harness.free_port()
+    subprocess.run(["swift", "build", "--package-path", NIO, "--scratch-path", SCRATCH], check=True,
+                   stdout=subprocess.DEVNULL)
+    (home / "files").mkdir(parents=True)
+    command = [SCRATCH / "debug" / "nio-upload", home / "files", port]
+    with programs.running(command, home, port), relay.before(port) as wire:
+        yield uploads.Server(port, wire, scheme="", path="/", fields={INTEROP: "6"},
+                             stored=lambda name, _: (home / "files" / name).as_uri(),
+                             names_file=True, streams=True, forgets_ended=True)
+
+
+ALL = {"swift-nio": swift_nio,
+       "ietf-8": functools.partial(server, version=8),
        "ietf-6": functools.partial(server, version=6, most=16 * MIB)}
