@@ -132,6 +132,17 @@ import Testing
     #expect(conditions == [nil, "\"1\"", nil])
   }
 
+  @Test func `a 304 to a request without a condition is no answer`() async throws {
+    let transport = ScriptedTransport { number in
+      number == 1
+        ? (200, ["Content-Length": "1", "Cache-Control": "max-age=0"], ["1"]) : (304, [:], [])
+    }
+    let cache = try cache(transport)
+    #expect(try await read(cache) == (.miss, "1"))
+    let response = try await cache.fetch(FetchRequest(url: url, firstByte: 0))
+    #expect((response.head.status, response.head.cacheUse) == (304, .miss))
+  }
+
   @Test func `with only-if-cached, a missing or stale copy is an error without a request`()
     async throws
   {

@@ -219,6 +219,8 @@ private func date(_ offset: Int64) -> String {
     #expect(stored.isConfirmed(by: [:]))
     #expect(!stored.isConfirmed(by: ["ETag": "\"b\""]))
     #expect(!stored.isConfirmed(by: ["Last-Modified": date(-4)]))
+    // Nothing was asked, so nothing is confirmed.
+    #expect(!response(["Cache-Control": "max-age=0"]).isConfirmed(by: [:]))
   }
 
   @Test func `Vary selects by the values of the request`() {

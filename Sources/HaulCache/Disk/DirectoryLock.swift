@@ -14,10 +14,11 @@ final class DirectoryLock: Sendable {
   /// - Throws: `in-use` if another process holds it for longer.
   init(_ path: String, patience: Duration) throws(TransferError) {
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
-    try check(file >= 0, "open", "lock the cache directory")
-    guard RegularFile.isOpen(file) else {
+    let isOther = file < 0 ? [EISDIR, ELOOP].contains(errno) : !RegularFile.isOpen(file)
+    guard !isOther else {
       throw TransferError(.io, "cannot lock the cache directory: \(path) is not a file; remove it")
     }
+    try check(file >= 0, "open", "lock the cache directory")
     let end = ContinuousClock.now + patience
     while flock(file, LOCK_EX | LOCK_NB) != 0 {
       try check(errno == EWOULDBLOCK || errno == EINTR, "flock", "lock the cache directory")

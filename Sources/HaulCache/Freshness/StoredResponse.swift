@@ -37,8 +37,9 @@ package struct StoredResponse: Hashable, Sendable, Codable {
   }
 
   /// Whether a 304 speaks of this response (section 4.3.4): an entity tag must be equal, otherwise
-  /// the date. A 304 without either confirms what was asked.
+  /// the date. A 304 without either confirms what was asked, and nothing if that was nothing.
   package func isConfirmed(by headers: HeaderFields) -> Bool {
+    guard !conditions.isEmpty else { return false }
     let (ours, theirs) = (self.headers, headers)
     if let their = theirs["ETag"] {
       guard let their = EntityTag(their), let our = ours["ETag"].flatMap({ EntityTag($0) }) else {
