@@ -88,7 +88,8 @@ struct CacheGetCommand: ParsableCommand {
   var checksums: [String] = []
 
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-  @OptionGroup(title: "Network") var network: NetworkOptions
+  @OptionGroup(title: "Network") var requests: RequestOptions
+  @OptionGroup(title: "Network") var connections: ConnectionOptions
   @OptionGroup(title: "Output") var printed: OutputArguments
 }
 
@@ -103,6 +104,7 @@ extension GetCommand {
     urls = [command.url]
     destination.output = command.output ?? "-"
     content.checksums = command.checksums
-    (credentials, network, output) = (command.credentials, command.network, command.printed)
+    (credentials, output) = (command.credentials, command.printed)
+    (requests, connections) = (command.requests, command.connections)
   }
 }

@@ -43,9 +43,11 @@ struct GetCommand: ParsableCommand {
   @OptionGroup(title: "Destination") var destination: DestinationOptions
   @OptionGroup(title: "Content") var content: ContentOptions
   @OptionGroup(title: "S3") var s3: S3Options
-  @OptionGroup(title: "Speed") var speed: SpeedOptions
+  @OptionGroup(title: "Speed") var limits: LimitOptions
+  @OptionGroup(title: "Speed") var ranges: RangeOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-  @OptionGroup(title: "Network") var network: NetworkOptions
+  @OptionGroup(title: "Network") var requests: RequestOptions
+  @OptionGroup(title: "Network") var connections: ConnectionOptions
   @OptionGroup(title: "Output") var output: OutputArguments
 
   @Flag(

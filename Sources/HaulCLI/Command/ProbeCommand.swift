@@ -22,8 +22,10 @@ struct ProbeCommand: ParsableCommand {
   var url: String
 
   @OptionGroup(title: "Plan") var plan: ProbeOptions
+  @OptionGroup(title: "Plan") var ranges: RangeOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-  @OptionGroup(title: "Network") var network: NetworkOptions
+  @OptionGroup(title: "Network") var requests: RequestOptions
+  @OptionGroup(title: "Network") var connections: ConnectionOptions
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,

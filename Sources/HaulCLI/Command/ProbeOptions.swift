@@ -13,11 +13,8 @@ struct ProbeOptions: ParsableArguments {
     help: "Show what 'get --allow-unverified' would do.")
   var allowUnverified: Bool?
 
-  @OptionGroup var ranges: RangeOptions
-
   func apply(to request: inout DownloadRequest) {
     request.usesSuggestedName = remoteName ?? false
     request.allowUnverified = allowUnverified ?? false
-    ranges.apply(to: &request)
   }
 }

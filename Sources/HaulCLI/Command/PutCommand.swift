@@ -66,6 +66,7 @@ struct PutCommand: ParsableCommand {
   @OptionGroup(title: "S3") var s3: S3Options
   @OptionGroup(title: "Speed") var limits: LimitOptions
   @OptionGroup(title: "Credentials") var credentials: CredentialOptions
-  @OptionGroup(title: "Network") var network: NetworkOptions
+  @OptionGroup(title: "Network") var requests: RequestOptions
+  @OptionGroup(title: "Network") var connections: ConnectionOptions
   @OptionGroup(title: "Output") var output: OutputArguments
 }

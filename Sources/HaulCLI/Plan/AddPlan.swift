@@ -102,7 +102,7 @@ extension PutCommand {
       throw UsageError("--if-exists: for an upload, use overwrite or fail")
     }
     credentials = command.credentials
-    network.requests = command.requests
+    requests = command.requests
   }
 }
 
@@ -118,8 +118,8 @@ extension GetCommand {
     (destination, content, credentials) = (
       command.destination, command.content, command.credentials
     )
-    speed.ranges = command.ranges
+    ranges = command.ranges
     s3 = command.s3
-    network.requests = command.requests
+    requests = command.requests
   }
 }

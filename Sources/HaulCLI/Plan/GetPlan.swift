@@ -22,7 +22,7 @@ extension GetPlan {
     try Self.checkUse(of: command, count: items.count)
     let checksums = try Self.checksums(command.content.checksums)
     var headers: [HeaderArgument.Field] = []
-    for text in command.network.requests.headers {
+    for text in command.requests.headers {
       headers += try HeaderArgument.fields(text, sources)
     }
     let cookies = try CookieField(command.credentials, headers: headers, sources)
@@ -34,8 +34,8 @@ extension GetPlan {
     var common = DownloadRequest(url: items[0].url, to: .stream)
     destination.apply(to: &common)
     command.content.apply(to: &common)
-    command.speed.apply(to: &common)
-    command.network.requests.apply(to: &common)
+    command.ranges.apply(to: &common)
+    command.requests.apply(to: &common)
     usesCache = command.cache ?? false
     // What the cache keeps must come over one connection.
     if usesCache { common.minimumSplit = UserCache.configuration.maximumSize }
@@ -64,9 +64,9 @@ extension GetPlan {
       indices.append(number + 1)
     }
     managerOptions = try ManagerOptions(
-      command.speed.limits, connections: command.speed.ranges.connections,
-      command.network.connections)
-    if let hint = Self.hint(onHostsOf: requests, command.speed, managerOptions) {
+      command.limits, connections: command.ranges.connections,
+      command.connections)
+    if let hint = Self.hint(onHostsOf: requests, command.limits, managerOptions) {
       notes.append(hint)
     }
     output = command.output.values
@@ -76,11 +76,11 @@ extension GetPlan {
 
   /// Explains that fewer files run at once than requested, because of the limit of one host.
   private static func hint(
-    onHostsOf requests: [DownloadRequest], _ speed: SpeedOptions, _ managerOptions: ManagerOptions
+    onHostsOf requests: [DownloadRequest], _ limits: LimitOptions, _ managerOptions: ManagerOptions
   ) -> String? {
     let most = managerOptions.maximumActivePerHost
-    guard let wanted = speed.limits.maximumActive, wanted > most,
-      speed.limits.maximumPerHost == nil
+    guard let wanted = limits.maximumActive, wanted > most,
+      limits.maximumPerHost == nil
     else {
       return nil
     }
@@ -128,17 +128,16 @@ extension GetPlan {
 
   /// An option that the cache cannot obey, or whose files it could not tell from others later.
   static func cacheConflict(_ command: GetCommand) -> (option: String, reason: String)? {
-    let network = command.network
     if command.content.decode == true {
       return ("--decode", "the cache keeps files as the server sends them")
     }
-    if command.speed.ranges.minimumSplit != nil {
+    if command.ranges.minimumSplit != nil {
       return ("--min-split", "a file that the cache keeps comes over one connection")
     }
     let options = [
-      ("--insecure", network.requests.insecure == true),
-      ("--resolve", !network.connections.resolve.isEmpty),
-      ("--cert", network.connections.certificate != nil),
+      ("--insecure", command.requests.insecure == true),
+      ("--resolve", !command.connections.resolve.isEmpty),
+      ("--cert", command.connections.certificate != nil),
     ]
     return options.first { $0.1 }
       .map { ($0.0, "a later run without \($0.0) would get the same file") }

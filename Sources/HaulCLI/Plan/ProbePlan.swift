@@ -15,7 +15,7 @@ extension ProbePlan {
     let url = try AddressArgument.url(command.url)
     request = DownloadRequest(url: url, to: .directory("."))
     var headers: [HeaderArgument.Field] = []
-    for text in command.network.requests.headers {
+    for text in command.requests.headers {
       headers += try HeaderArgument.fields(text, sources)
     }
     request.headers = headers
@@ -24,10 +24,11 @@ extension ProbePlan {
     try CookieField(command.credentials, headers: headers, sources).apply(to: &request)
     // A probe retries little, unless the user's options say otherwise.
     request.retry.retries = 2
-    command.network.requests.apply(to: &request)
+    command.requests.apply(to: &request)
     command.plan.apply(to: &request)
+    command.ranges.apply(to: &request)
     managerOptions = ManagerOptions()
-    try command.network.connections.apply(to: &managerOptions)
+    try command.connections.apply(to: &managerOptions)
     json = command.json ?? false
     verbose = command.verbose ?? false
   }

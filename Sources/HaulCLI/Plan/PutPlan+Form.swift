@@ -42,7 +42,7 @@ extension PutPlan {
     return PutPlan(
       requests: [upload],
       managerOptions: try ManagerOptions(
-        command.limits, connections: 1, command.network.connections),
+        command.limits, connections: 1, command.connections),
       output: output)
   }
 

@@ -26,7 +26,7 @@ extension PutPlan {
     upload.retry = source.retry
     requests = [upload]
     managerOptions = try ManagerOptions(
-      command.speed.limits, connections: upload.method == .s3 ? 4 : 1, command.network.connections)
+      command.limits, connections: upload.method == .s3 ? 4 : 1, command.connections)
     output = command.output.values
     output.resumes = upload.method == .s3
   }
@@ -60,7 +60,7 @@ extension PutPlan {
       ("--start-over", destination.startOver == true),
       ("--allow-unverified", content.allowUnverified == true),
       ("--decode", content.decode == true),
-      ("--min-split", command.speed.ranges.minimumSplit != nil),
+      ("--min-split", command.ranges.minimumSplit != nil),
       ("--cache", command.cache == true),
     ]
     if let (option, _) = refused.first(where: \.1) {

@@ -51,7 +51,7 @@ extension PutPlan {
     return PutPlan(
       requests: requests,
       managerOptions: try ManagerOptions(
-        command.limits, connections: 4, command.network.connections),
+        command.limits, connections: 4, command.connections),
       output: output)
   }
 

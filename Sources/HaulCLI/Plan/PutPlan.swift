@@ -51,7 +51,7 @@ extension PutPlan {
       throw UsageError("two files have the same name; upload them to different addresses")
     }
     managerOptions = try ManagerOptions(
-      command.limits, connections: 1, command.network.connections)
+      command.limits, connections: 1, command.connections)
     output = command.output.values
     output.resumes = method == .tus
     output.sendsInput = sendsInput
@@ -117,12 +117,12 @@ extension PutPlan {
     _ command: PutCommand, _ url: ResourceURL, _ sources: CommandSources
   ) throws(UsageError) -> DownloadRequest {
     var headers: [HeaderArgument.Field] = []
-    for text in command.network.requests.headers {
+    for text in command.requests.headers {
       headers += try HeaderArgument.fields(text, sources)
     }
     var common = DownloadRequest(url: url, to: .stream)
     common.headers = headers.map { ($0.name, $0.value) }
-    command.network.requests.apply(to: &common)
+    command.requests.apply(to: &common)
     var authorization = try Authorization(command.credentials, headers: headers, sources)
     try authorization.apply(to: &common)
     try CookieField(command.credentials, headers: headers, sources).apply(to: &common)

@@ -1,6 +1,6 @@
 extension GetCommand: ConfiguredCommand {
   var overridden: Set<String> {
-    var keys = Settings.overridden(by: credentials, network)
+    var keys = Settings.overridden(by: credentials, requests, connections)
     if GetPlan.cacheConflict(self) != nil { keys.insert("cache") }
     if cache == true { keys.formUnion(["decode", "min-split"]) }
     keys.formUnion(Settings.overridden(by: destination))
@@ -15,7 +15,7 @@ extension GetCommand: ConfiguredCommand {
 
 extension CacheGetCommand: ConfiguredCommand {
   var overridden: Set<String> {
-    var keys = Settings.overridden(by: credentials, network)
+    var keys = Settings.overridden(by: credentials, requests, connections)
     if output == nil || output == "-" { keys.insert("json") }
     if printed.quiet == true { keys.formUnion(["verbose", "progress"]) }
     if printed.verbose == true { keys.insert("quiet") }
@@ -26,12 +26,12 @@ extension CacheGetCommand: ConfiguredCommand {
 extension PutCommand: ConfiguredCommand {
   /// What `if-exists` says in the configuration is about files of this machine.
   var overridden: Set<String> {
-    Settings.overridden(by: credentials, network).union(["if-exists"])
+    Settings.overridden(by: credentials, requests, connections).union(["if-exists"])
   }
 }
 
 extension ProbeCommand: ConfiguredCommand {
-  var overridden: Set<String> { Settings.overridden(by: credentials, network) }
+  var overridden: Set<String> { Settings.overridden(by: credentials, requests, connections) }
 }
 
 extension VerifyCommand: ConfiguredCommand {
@@ -62,10 +62,10 @@ extension Settings {
   }
 
   fileprivate static func overridden(
-    by credentials: CredentialOptions, _ network: NetworkOptions
+    by credentials: CredentialOptions, _ requests: RequestOptions,
+    _ connections: ConnectionOptions
   ) -> Set<String> {
-    overridden(by: credentials, network.requests)
-      .union(overridden(by: network.connections))
+    overridden(by: credentials, requests).union(overridden(by: connections))
   }
 
   fileprivate static func overridden(by network: ConnectionOptions) -> Set<String> {

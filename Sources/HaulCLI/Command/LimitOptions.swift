@@ -1,14 +1,6 @@
 import ArgumentParser
 import HaulCore
 
-/// Limits of concurrency and speed.
-struct SpeedOptions: ParsableArguments {
-  @OptionGroup var limits: LimitOptions
-  @OptionGroup var ranges: RangeOptions
-
-  func apply(to request: inout DownloadRequest) { ranges.apply(to: &request) }
-}
-
 /// Limits of all transfers together.
 struct LimitOptions: ParsableArguments {
   @Option(

@@ -1,7 +1,0 @@
-import ArgumentParser
-
-/// How to talk to servers.
-struct NetworkOptions: ParsableArguments {
-  @OptionGroup var requests: RequestOptions
-  @OptionGroup var connections: ConnectionOptions
-}
