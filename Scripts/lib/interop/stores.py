@@ -47,9 +47,6 @@ else:
     elif call == "delete":
         store.delete_object(Bucket=bucket, Key=names[0])
         answer = None
-    elif call == "address":
-        answer = store.generate_presigned_url(
-            "get_object", Params={"Bucket": bucket, "Key": names[0]})
     elif call == "uploads":
         answer = [item["Key"]
                   for item in store.list_multipart_uploads(Bucket=bucket).get("Uploads", [])]
@@ -127,8 +124,9 @@ ALL = {"moto": moto, "rclone-s3": rclone,
        "rclone-s3-tls": functools.partial(rclone, tls=True)}
 
 
-def cases(checks, store, directory, huge=False):
-    files = directory / "uploads"
+def cases(checks, store, origin, huge=False):
+    """`origin` serves the files of the samples' directory."""
+    files = checks.samples.directory / "uploads"
     files.mkdir(exist_ok=True)
     store.ask("make")
     for size in SIZES:
@@ -143,7 +141,7 @@ def cases(checks, store, directory, huge=False):
     _refusals(checks, store, files)
     largest = files / f"{SIZES[-1]}.bin"
     for size in SIZES:
-        _remote(checks, store, files / f"{size}.bin", f"whole/{size}.bin", f"remote/{size}.bin")
+        _remote(checks, store, origin, files / f"{size}.bin", f"remote/{size}.bin")
     _interrupted(checks, store, largest)
     with checks.case(f"{KILLS} times SIGKILL, then whole") as problems:
         killed(checks, problems, store, largest, KILLS)
@@ -184,13 +182,12 @@ def _input(checks, store, file, key):
         _equal(problems, store, file, key, outcome)
 
 
-def _remote(checks, store, file, source, key):
-    """From the store to the store, as from any server: the address of the source is signed."""
+def _remote(checks, store, origin, file, key):
     with checks.case(f"get -o s3, {key}") as problems:
         checks.haul.fresh()
         outcome = checks.haul.get(
             *store.options, "--checksum", f"sha-256={harness.sha256_of(file)}",
-            "-o", f"s3://{BUCKET}/{key}", store.ask("address", source),
+            "-o", f"s3://{BUCKET}/{key}", origin.address(f"uploads/{file.name}"),
             environment=store.variables)
         problems.of(outcome, status=0)
         _equal(problems, store, file, key, outcome)

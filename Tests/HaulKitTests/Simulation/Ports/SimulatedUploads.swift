@@ -41,6 +41,8 @@ struct SimulatedUploads: Sendable {
     all.append(
       Upload(
         name: name, length: length, discards: discards, version: versions[name]?.count ?? 0))
+    // An empty file is whole at once.
+    finish(all.count - 1)
     return all.count - 1
   }
 
