@@ -50,7 +50,9 @@ extension Ledger {
   /// A returned command to start a member that only it has changed since holds from now on.
   private mutating func acknowledged(_ order: Order, of id: TransferID) {
     guard [.force, .start].contains(order.command), members[id]?.state == .queued,
-      states(of: id, since: order.sent).allSatisfy({ $0 == .queued || $0 == .paused }),
+      // A pause after it takes it back.
+      states(of: id, since: order.sent).drop(while: { $0 == .paused })
+        .allSatisfy({ $0 == .queued }),
       !orders.values.contains(where: { $0.covers(id, in: self) })
     else { return }
     members[id]?.goesFirst = true

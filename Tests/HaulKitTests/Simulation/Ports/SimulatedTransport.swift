@@ -83,9 +83,13 @@ final class SimulatedTransport: Transport {
     return try await answer(request, on: connection)
   }
 
-  /// From now on the manager knows that the host answers.
+  /// From now on the manager knows that the host answers. Of an answer and a loss at the same
+  /// instant, it may learn of the loss last.
   func reportAnswer(of url: ResourceURL) {
-    ledger.withLockedValue { $0.silentSince[url.origin.host] = nil }
+    let (host, now) = (url.origin.host, clock.now)
+    ledger.withLockedValue { ledger in
+      if ledger.silentSince[host] != now { ledger.silentSince[host] = nil }
+    }
   }
 
   func begin(
