@@ -90,9 +90,9 @@ function close() {
 }
 
 function fill() {
-  const list = kept === null ? own.map((end) => ({ ...end, title: end.name })) : [...kept].sort((a, b) => b.number - a.number);
+  const list = kept === null ? own.map((end) => ({ ...end, title: `${end.name}: ${end.state}` })) : [...kept].sort((a, b) => b.number - a.number);
   const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state}` },
-    el("strong", {}, title(notice)), el("span", {}, [notice.state, notice.text].filter(Boolean).join(": ")),
+    el("strong", {}, title(notice)), el("span", {}, notice.text),
     el("small", {}, format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000))));
   $("notice-list").replaceChildren(items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));
 }
