@@ -48,8 +48,9 @@ def server(directory, version, most=None):
 def swift_nio(directory):
     """It has no way to read a file back, so its directory is read."""
     home, port = directory / "swift-nio", harness.free_port()
-    subprocess.run(["swift", "build", "--package-path", NIO, "--scratch-path", SCRATCH], check=True,
-                   stdout=subprocess.DEVNULL)
+    build = ["swift", "build", "--package-path", NIO, "--scratch-path", SCRATCH]
+    if (result := subprocess.run(build, capture_output=True, text=True)).returncode != 0:
+        raise RuntimeError(f"nio-upload: {result.stdout}{result.stderr}")
     (home / "files").mkdir(parents=True)
     command = [SCRATCH / "debug" / "nio-upload", home / "files", port]
     with programs.running(command, home, port), relay.before(port) as wire:
