@@ -143,6 +143,51 @@ import Testing
     #expect((response.head.status, response.head.cacheUse) == (304, .miss))
   }
 
+  @Test func `a 304 says by what the response varies`() async throws {
+    let transport = ScriptedTransport { number in
+      switch number {
+      case 1: (200, ["Content-Length": "2", "Cache-Control": "no-cache", "ETag": "\"de\""], ["de"])
+      case 2:
+        (304, ["ETag": "\"de\"", "Cache-Control": "max-age=9999", "Vary": "Accept-Language"], [])
+      default: (200, ["Content-Length": "2", "Vary": "Accept-Language"], ["en"])
+      }
+    }
+    let cache = try cache(transport)
+    #expect(try await read(cache, ["Accept-Language": "de"]) == (.miss, "de"))
+    #expect(try await read(cache, ["Accept-Language": "de"]) == (.revalidated, "de"))
+    #expect(try await read(cache, ["Accept-Language": "en"]) == (.miss, "en"))
+    #expect(try await read(cache, ["Accept-Language": "de"]) == (.hit, "de"))
+  }
+
+  @Test(
+    arguments: [
+      (200, ["Content-Length": "0"]), (200, ["Content-Length": "5", "ETag": "\"2\""]), (404, [:]),
+      (410, [:]),
+    ] as [(Int, HeaderFields)])
+  func `a newer answer that is not stored outdates the copy`(
+    status: Int, headers: HeaderFields
+  ) async throws {
+    let fresh: HeaderFields = ["Content-Length": "1", "Cache-Control": "max-age=9999"]
+    let transport = ScriptedTransport { number in
+      number == 2 ? (status, headers, []) : (200, fresh, ["\(number)"])
+    }
+    let cache = try cache(transport)
+    #expect(try await read(cache) == (.miss, "1"))
+    // Its body is not read.
+    _ = try await cache.fetch(
+      FetchRequest(url: url, headers: ["Cache-Control": "no-cache"], firstByte: 0))
+    #expect(try await read(cache) == (.miss, "3"))
+  }
+
+  @Test func `max-stale allows no stale copy`() async throws {
+    let cache = try cache(
+      ScriptedTransport { number in
+        (200, ["Content-Length": "1", "Cache-Control": "max-age=0"], ["\(number)"])
+      })
+    #expect(try await read(cache) == (.miss, "1"))
+    #expect(try await read(cache, ["Cache-Control": "max-stale"]) == (.miss, "2"))
+  }
+
   @Test func `with only-if-cached, a missing or stale copy is an error without a request`()
     async throws
   {

@@ -57,6 +57,24 @@ import Testing
     #expect(try find(store, "a") == nil)
   }
 
+  @Test func `the copy that was selected by most fields is used; one selected by fewer is outdated`()
+    throws
+  {
+    func blob(_ vary: [String], _ number: UInt64) -> Blob {
+      var blob = Self.blob("a", representation: number)
+      (blob.head.vary, blob.head.selection) = (vary, vary.joined())
+      return blob
+    }
+    let directory = try TemporaryDirectory()
+    let store = store(directory)
+    try store.store(blob(["accept"], 1), at: 5)
+    try store.store(blob([], 2), at: 6)
+    #expect(try find(store, "a")?.head.representation == 1)
+    #expect(try store.rows(at: 7).count == 2)
+    try store.store(blob(["accept", "accept-language"], 3), at: 8)
+    #expect(try store.rows(at: 9).map(\.vary) == [["accept", "accept-language"]])
+  }
+
   @Test func `uses reach the index when they are written down, for the next process`() throws {
     let directory = try TemporaryDirectory()
     let first = store(directory)

@@ -33,6 +33,20 @@ package struct BlobHead: Hashable, Sendable, Codable {
   }
 }
 
+extension BlobHead {
+  /// The head of the same body in another response, which may vary by other fields.
+  func confirmed(by response: StoredResponse, to request: ResourceRequest) -> BlobHead {
+    var head = self
+    head.response = response
+    // What varies by everything is not storable.
+    guard case .names(let names) = VaryNames(response.headers) else { return head }
+    head.vary = names
+    head.selection = ResourceKey.digest(
+      of: VaryNames.names(names).selection(of: request.headers))
+    return head
+  }
+}
+
 /// A stored response with its body.
 package struct Blob: Hashable, Sendable {
   package var head: BlobHead

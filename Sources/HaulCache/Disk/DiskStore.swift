@@ -147,7 +147,9 @@ extension DiskStore {
     // A file may disappear between reading the row and the file, when it is replaced.
     for _ in 0..<3 {
       let rows = try index.read { try $0.rows(of: resource) }
-      guard let row = rows.first(where: { fits($0.vary, $0.selection) }) else { return nil }
+      // Of several, the one that was selected by most fields (RFC 9111, section 4.1).
+      let fitting = rows.filter { fits($0.vary, $0.selection) }
+      guard let row = fitting.max(by: { $0.vary.count < $1.vary.count }) else { return nil }
       // A byte more than there should be shows that it is another file.
       if let file = try directory.read(row.name, upTo: Int(row.size) + 1) {
         if let blob = BlobFormat.blob(file), blob.head.resource == resource,
@@ -255,7 +257,9 @@ extension DiskStore {
 }
 
 extension BlobRow {
+  /// A response that varies by more fields shows that these would also have selected this one.
   fileprivate func isReplaced(by head: BlobHead) -> Bool {
-    vary == head.vary && selection == head.selection
+    vary == head.vary
+      ? selection == head.selection : Set(vary).isStrictSubset(of: head.vary)
   }
 }

@@ -113,15 +113,22 @@ package final class CachingTransport: Transport {
     let answer = ServerAnswer(
       request: request, resource: resource, head: response.head, requestedAt: requestedAt,
       answeredAt: clock.wallSeconds)
-    guard let copy, answer.head.status == 304 else { return await storing(response, answer) }
-    // A 304 of another address, or of another version, confirms nothing (section 4.3.4).
-    guard !answer.head.wasRedirected, copy.head.response.isConfirmed(by: answer.head.headers) else {
-      return try await fetch(request, of: resource, replacing: nil)
+    guard let copy, answer.head.status == 304 else {
+      if copy != nil, answer.outdatesCopies {
+        await copies.remove(resource, at: clock.wallSeconds)
+      }
+      return await storing(response, answer)
     }
-    var confirmed = copy
-    confirmed.head.response = copy.head.response.refreshed(
-      by: answer.head.headers, requestedAt: requestedAt, answeredAt: answer.answeredAt)
-    guard confirmed.hasStatedDigests else {
+    let confirmed = Blob(
+      head: copy.head.confirmed(
+        by: copy.head.response.refreshed(
+          by: answer.head.headers, requestedAt: requestedAt, answeredAt: answer.answeredAt),
+        to: resource), body: copy.body)
+    // A 304 of another address, or of another version, confirms nothing (section 4.3.4).
+    guard !answer.head.wasRedirected, copy.head.response.isConfirmed(by: answer.head.headers),
+      confirmed.hasStatedDigests
+    else {
+      await copies.remove(resource, at: clock.wallSeconds)
       return try await fetch(request, of: resource, replacing: nil)
     }
     await copies.keep(confirmed, of: resource, at: clock.wallSeconds)

@@ -17,6 +17,9 @@ struct ServerAnswer: Sendable {
   /// Whether it answers a request for the whole resource with bytes.
   var isNew: Bool { request.lastByte == nil && (head.status == 200 || head.status == 206) }
 
+  /// Whether copies of the resource are older than what the server has now, if anything.
+  var outdatesCopies: Bool { isNew || [404, 410].contains(head.status) }
+
   /// The length of the whole resource; nil if its end shows it.
   var length: Int64? {
     if head.status == 206 { return ContentRange(head.headers)?.total }
@@ -43,13 +46,14 @@ struct ServerAnswer: Sendable {
     headers.remove("Content-Range")
     let stored = StoredResponse(
       status: 200, headers: headers, requestedAt: requestedAt, answeredAt: answeredAt)
-    guard stored.isStorable(to: resource.directives), case .names(let names) = VaryNames(headers)
-    else { throw NotStored(reason: "the server or the request forbids it") }
+    guard stored.isStorable(to: resource.directives) else {
+      throw NotStored(reason: "the server or the request forbids it")
+    }
     return BlobHead(
       resource: key, address: request.url.withoutQueryValues,
-      addressDigest: ResourceKey.digest(of: request.url), vary: names,
-      selection: ResourceKey.digest(of: VaryNames(headers).selection(of: resource.headers)),
-      representation: UInt64.random(in: .min ... .max), response: stored)
+      addressDigest: ResourceKey.digest(of: request.url), vary: [], selection: "",
+      representation: UInt64.random(in: .min ... .max), response: stored
+    ).confirmed(by: stored, to: resource)
   }
 
   /// Whether a body without a length has an end that the protocol marks: the end of a connection

@@ -65,8 +65,10 @@ final class StoredCopies: Sendable {
   }
 
   func isFresh(_ copy: Blob, for resource: ResourceRequest, at now: Double) -> Bool {
-    Freshness(copy.head.response, defaults: defaults).use(at: now, for: resource.directives)
-      == .fresh
+    var directives = resource.directives
+    // A file that is published should be right.
+    directives.maxStale = nil
+    return Freshness(copy.head.response, defaults: defaults).use(at: now, for: directives) == .fresh
   }
 
   /// Stores a copy in place of an older one; removes both if it may not be stored.

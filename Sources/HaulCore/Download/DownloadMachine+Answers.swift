@@ -173,15 +173,15 @@ extension DownloadMachine {
     let version = Version(
       validator: body.validator, length: body.total, announced: answer.digest,
       location: answer.location, coding: answer.coding)
-    if answer.isUnconfirmedCopy, !needsConfirmation, isUnlikeExisting(version) {
+    if answer.isUnconfirmedCopy {
       // The existing file may be newer than the copy, which would replace it.
-      needsConfirmation = true
-      return requestAgain(id, plan)
+      if !rules.existing.isEmpty, existing(like: version) == nil { needsConfirmation = true }
+      if needsConfirmation { return [.drop(id), open(id, plan)] }
     }
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     if asksForExisting, !isWhole {
       hasComparedExisting = true
-      return requestAgain(id, plan)
+      return [.drop(id), open(id, plan)]
     }
     self.version = version
     if let length = version.length { plan.learn(length: length) }
@@ -192,22 +192,12 @@ extension DownloadMachine {
     return receive(id, body)
   }
 
-  /// Requests the segment anew. If it is the transfer's only fetch, a cache may answer it.
-  private mutating func requestAgain(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
-    _ = close(id)
-    return [.drop(id), open(id, plan)]
-  }
-
-  private func isUnlikeExisting(_ version: Version) -> Bool {
-    !rules.existing.isEmpty
-      && !rules.existing.contains { $0.isCopy(of: version, wallSeconds: wallSeconds) }
+  private func existing(like version: Version) -> ExistingFile? {
+    rules.existing.first { $0.isCopy(of: version, wallSeconds: wallSeconds) }
   }
 
   func refusal(of version: Version) -> End? {
-    if let same = rules.existing.first(where: { $0.isCopy(of: version, wallSeconds: wallSeconds) })
-    {
-      return .alreadyExists(same)
-    }
+    if let same = existing(like: version) { return .alreadyExists(same) }
     if rules.needsExisting {
       return .failed(
         TransferError(
@@ -284,7 +274,7 @@ extension DownloadMachine {
     sendsRange = false
     maximumConnections = 1
     guard fetches.count == 1 else { return closeSurplus(id, &plan) }
-    return requestAgain(id, plan)
+    return [.drop(id), open(id, plan)]
   }
 }
 
@@ -293,6 +283,8 @@ extension DownloadMachine {
   /// A change counts only after two more requests, a second apart, confirm it: server nodes may
   /// differ.
   mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
+    // A copy may be older than what is on disk, or than what the server has.
+    needsConfirmation = true
     // A difference was expected: do not ask again.
     if pending == .otherAddress { return startOverWithNewResource(id, plan: &plan) }
     guard restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }

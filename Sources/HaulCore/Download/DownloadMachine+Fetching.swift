@@ -79,7 +79,8 @@ extension DownloadMachine {
     var request = FetchRequest(
       url: rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
     request.trustedHosts = rules.trustedHosts
-    request.isAdditional = !fetches.isEmpty
+    // A fetch that this one replaces does not count.
+    request.isAdditional = fetches.contains { $0.key != id }
     request.needsConfirmation = needsConfirmation
     if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
     if let resolved { request = request.redirected(to: resolved) }

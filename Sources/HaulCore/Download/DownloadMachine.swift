@@ -278,8 +278,9 @@ package struct DownloadMachine: Sendable {
   /// Whether only a digest can prove that all bytes are of one version.
   var mayMixVersions = false
   var hasComparedExisting = false
-  /// Whether a cache must ask the server before it answers.
-  package internal(set) var needsConfirmation = false
+  /// Whether a cache must ask the server before it answers. Set before `start` or `bound` if an
+  /// existing file will be replaced that is not in `existing`.
+  package var needsConfirmation = false
   /// The answer with the name, until the disk was checked.
   var naming: (id: SegmentID, head: ResponseHead)?
   /// Whether the part file holds bytes of `version`, and of no other.

@@ -214,13 +214,22 @@ public struct ResourceURL: Hashable, Sendable {
   /// The same address with its host in lower case, and without the default port of its scheme
   /// (RFC 9110, section 4.2.3).
   package var normalized: ResourceURL {
-    let authority = absoluteString.utf8.dropFirst(origin.scheme.utf8.count + 3)
-      .prefix { $0 != UInt8(ascii: "/") }
-    if authority.elementsEqual(origin.authority.utf8) { return self }
+    if hasNormalizedOrigin { return self }
     return ResourceURL(
       Parts(
         "\(origin.scheme)://\(origin.authority)\(pathAndQuery)", origin, credentials, path: path,
         query: query))
+  }
+
+  /// In contiguous memory, because each hit of a cache asks.
+  private var hasNormalizedOrigin: Bool {
+    absoluteString.utf8.withContiguousStorageIfAvailable { text in
+      origin.authority.utf8.withContiguousStorageIfAvailable { authority in
+        let rest = text.dropFirst(origin.scheme.utf8.count + 3)
+        return rest.starts(with: authority)
+          && rest.dropFirst(authority.count).first == UInt8(ascii: "/")
+      } ?? false
+    } ?? false
   }
 
   private init(_ parts: Parts) { self.parts = parts }

@@ -52,6 +52,8 @@ extension DownloadRun {
       clock: engine.clock)
     self.target = target
     (machine.rules.existing, machine.rules.needsExisting) = (claim.existing, claim.needsExisting)
+    machine.needsConfirmation =
+      claim.replacement != .none && claim.existing.isEmpty && request.checksums.isEmpty
     if target.recovery.published {
       await alreadyPublished(target)
       return nil

@@ -18,6 +18,13 @@ import Testing
     _ fixture: CommandFixture, _ options: String...,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> JSONValue {
+    try await get(fixture, options, sourceLocation: sourceLocation)
+  }
+
+  private func get(
+    _ fixture: CommandFixture, _ options: [String],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) async throws -> JSONValue {
     let arguments = ["get", "--json", "--cache", fixture.server.url("/file.bin")] + options
     let result = try await fixture.haul(arguments)
     #expect(result.status == 0, "\(result.errors)", sourceLocation: sourceLocation)
@@ -211,6 +218,23 @@ import Testing
       let back = try await get(fixture)
       #expect(back["cache"]?.string == "revalidated")
       try fixture.expectWhole()
+    }
+  }
+
+  @Test(
+    "A newer file is not replaced by an older copy, although it may be replaced",
+    arguments: [["--if-exists", "overwrite"], ["--start-over"]])
+  func replacedNewerFile(options: [String]) async throws {
+    try await CommandFixture.with(Self.file("max-age=3600", length: 1000)) { fixture in
+      _ = try await get(fixture, "-o", "other.bin")
+      fixture.server.update("/file.bin") {
+        $0.seed = 9
+        $0.entityTag = FaultScript.Resource.strongTag(seed: 9)
+        $0.lastModified = FaultScript.Resource.oldDate + 1000
+      }
+      #expect(try await fixture.get().status == 0)
+      #expect(try await get(fixture, options)["cache"]?.string == "miss")
+      try fixture.expectWhole(length: 1000, seed: 9)
     }
   }
 

@@ -175,6 +175,20 @@ struct DownloadMachineTests {
     var none = try MachineScript()
     _ = none.start()
     #expect(try answer(&none, 100, .hit).asksServer == false)
+    // A file that was not compared will be replaced.
+    var replacing = try MachineScript()
+    replacing.machine.needsConfirmation = true
+    _ = replacing.start()
+    #expect(try answer(&replacing, 100, .hit).commands.contains { $0.hasPrefix("open") })
+  }
+
+  @Test("Once the file has changed, a cache must ask the server before it answers")
+  func changedBesideCopy() throws {
+    var script = try MachineScript(received: [0..<50], length: 100)
+    #expect(!script.machine.needsConfirmation)
+    _ = script.resume(tag: "\"v1\"", length: 100)
+    _ = try script.range(1, 50, 99, tag: "\"v2\"")
+    #expect(script.machine.needsConfirmation)
   }
 
   @Test("An existing empty file is accepted, even without a date")
