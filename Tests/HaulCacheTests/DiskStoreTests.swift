@@ -57,9 +57,7 @@ import Testing
     #expect(try find(store, "a") == nil)
   }
 
-  @Test func `the copy that was selected by most fields is used; one selected by fewer is outdated`()
-    throws
-  {
+  @Test func `the copy that was selected by most fields is used, and outdates the others`() throws {
     func blob(_ vary: [String], _ number: UInt64) -> Blob {
       var blob = Self.blob("a", representation: number)
       (blob.head.vary, blob.head.selection) = (vary, vary.joined())
