@@ -86,8 +86,8 @@ class Server:
         """What a server says of its client."""
 
 
-def cases(checks, server, directory, huge=False):
-    files = directory / "uploads"
+def cases(checks, server, huge=False):
+    files = checks.samples.directory / "uploads"
     files.mkdir(exist_ok=True)
     for size in SIZES:
         path = files / f"{size}.bin"
