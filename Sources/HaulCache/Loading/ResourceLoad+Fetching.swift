@@ -83,11 +83,13 @@ extension ResourceLoad {
     cache.state.withLockedValue { $0.negative.remove(key) }
     guard resource.response.isStorable(to: directives) else {
       forgetOlder()
-      return Loaded(resource: resource, write: .remove(cache.diskKey(of: request)))
+      let write = cache.disk == nil ? nil : PendingWrite.remove(cache.diskKey(of: request))
+      return Loaded(resource: resource, write: write)
     }
     remember(resource)
-    let write = body.map { PendingWrite.store(blob(resource, $0)) }
-    return Loaded(resource: resource, write: write)
+    // Without a disk, no digests are computed.
+    guard cache.disk != nil, let body else { return Loaded(resource: resource, write: nil) }
+    return Loaded(resource: resource, write: .store(blob(resource, body)))
   }
 
   private func forgetOlder() {
