@@ -96,6 +96,21 @@ import Testing
     #expect(body.contains("ChecksumCRC32C") == isListed)
   }
 
+  @Test func `The store checks the MD5 of each part, because a listed one is not read again`()
+    throws
+  {
+    var machine = try Self.machine(3 * Self.part)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(200, body: S3MachineTests.created))
+    _ = machine.handle(.stored(nil))
+    for part in 1...3 {
+      let sent = try message(machine.handle(S3MachineTests.digest(part)))
+      #expect(sent.fields["Content-MD5"] != nil)
+      let tag = [("ETag", S3MachineTests.hex(part))]
+      _ = machine.handle(try answer(200, tag, sent: Self.part, part: part))
+    }
+  }
+
   @Test func `An upload of another version is deleted first`() throws {
     let length = 3 * Self.part
     var machine = try Self.machine(length)

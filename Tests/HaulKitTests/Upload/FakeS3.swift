@@ -14,7 +14,7 @@ final class FakeS3: Transport {
     let names: [String]
     let part: Int?
     let headers: HeaderFields
-    let body: [UInt8]
+    var body: [UInt8]
   }
 
   enum Fault: Sendable {
@@ -23,6 +23,8 @@ final class FakeS3: Transport {
     /// It has its effect, but the answer is lost.
     case answerLost
     case answer(Int, String)
+    /// A byte of the body arrives changed.
+    case damaged
     /// The answer comes only when the request is cancelled.
     case held
   }
@@ -35,6 +37,7 @@ final class FakeS3: Transport {
   }
 
   struct State: Sendable {
+    var knowsChecksums = true
     var objects: [String: (bytes: [UInt8], metadata: HeaderFields)] = [:]
     var uploads: [String: Upload] = [:]
     var requests: [Request] = []
@@ -84,6 +87,10 @@ final class FakeS3: Transport {
     case .answerLost:
       _ = perform(request, message)
       throw lost
+    case .damaged:
+      var damaged = request
+      damaged.body[0] ^= 1
+      return perform(damaged, message)
     case nil: return perform(request, message)
     }
   }
@@ -158,7 +165,7 @@ extension FakeS3.State {
     case ("POST", ["uploads"]):
       uploadCount += 1
       let agreed = ["x-amz-checksum-algorithm", "x-amz-checksum-type"].compactMap { name in
-        request.headers[name].map { (name, $0) }
+        knowsChecksums ? request.headers[name].map { (name, $0) } : nil
       }
       uploads["u\(uploadCount)"] = FakeS3.Upload(
         path: request.path, metadata: Self.metadata(request), hasChecksum: agreed.count == 2)

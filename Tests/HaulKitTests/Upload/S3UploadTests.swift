@@ -143,6 +143,22 @@ import Testing
     #expect(store.snapshot.objects[Self.path]?.bytes == Self.content(48 << 20))
   }
 
+  @Test(arguments: [false, true])
+  func `A part that arrives damaged is sent again, with its MD5`(knowsChecksums: Bool)
+    async throws
+  {
+    let store = FakeS3 { request, state in
+      request.part == 6 && !state.requests.contains { $0.part == 6 } ? .damaged : nil
+    }
+    store.change { $0.knowsChecksums = knowsChecksums }
+    let result = try await upload(100 << 20, to: store)
+    #expect(result.state == .completed)
+    #expect(Self.parts(store) == [1, 2, 3, 4, 5, 6, 6, 7])
+    #expect(store.snapshot.objects[Self.path]?.bytes == Self.content(100 << 20))
+    let sent = store.snapshot.requests.filter { $0.part == 6 }
+    #expect(sent.map { $0.headers["Content-MD5"] != nil } == [false, !knowsChecksums])
+  }
+
   @Test func `A success with an error in its body does not complete the upload`() async throws {
     let store = FakeS3 { request, _ in
       request.method == "POST" && request.names == ["uploadId"]

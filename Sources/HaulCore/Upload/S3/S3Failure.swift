@@ -47,6 +47,12 @@ struct S3Failure {
     ].contains(code)
   }
 
+  /// Whether it may refuse a part because that came without its MD5: where objects are locked, some
+  /// stores want one.
+  var mayMissMD5: Bool {
+    ["InvalidDigest", "InvalidRequest", "MissingContentMD5"].contains(code)
+  }
+
   /// The error to report.
   func error(_ request: UploadRequest) -> TransferError {
     switch code {

@@ -137,13 +137,26 @@ extension S3Machine {
     {
       guard found == checksum.base64 else {
         // A wrong part is replaced; a wrong object is there.
-        let wrong = TransferError.otherChecksum(isRetryable: !isSingle)
+        let wrong = TransferError.otherChecksum("CRC32C", isRetryable: !isSingle)
         return partFailed(answer.part, wrong, at: now, using: &rng)
       }
       if isSingle { verified = [.reportVerified(checksum)] }
     }
+    guard isSingle || isProved(answer.part, by: tag) else {
+      return partFailed(
+        answer.part, .otherChecksum("MD5", isRetryable: true), at: now, using: &rng)
+    }
     parts.finish(answer.part, tag: tag)
     return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart(at: now, using: &rng)
+  }
+
+  /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them.
+  private mutating func isProved(_ part: Int, by tag: String) -> Bool {
+    guard let (digest, isChecked) = sentParts[part] else { return false }
+    let isTagMD5 = digest.matches(tag)
+    if !isTagMD5, !isChecked { needsMD5 = true }
+    messages.sendsMD5 = needsMD5 || !isTagMD5
+    return isTagMD5 || isChecked
   }
 
   private mutating func partRefused(
@@ -155,6 +168,11 @@ extension S3Machine {
     if isSingle, dropChecksums(after: answer) {
       parts.close(answer.part)
       return fill()
+    }
+    if sentParts[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
+      (needsMD5, messages.sendsMD5) = (true, true)
+      parts.close(answer.part)
+      return afterPart(at: now, using: &rng)
     }
     let error = error(of: answer)
     return S3Failure(answer).isUploadGone
@@ -172,7 +190,9 @@ extension S3Machine {
     }
     let failure = S3Failure(answer)
     if failure.isUploadGone { return confirm(nil) }
-    if failure.isDigestWrong { return abort(then: .failed(.otherChecksum(isRetryable: false))) }
+    if failure.isDigestWrong {
+      return abort(then: .failed(.otherChecksum("CRC32C", isRetryable: false)))
+    }
     if messages.checksums == .ofWhole, failure.mayRefuseChecksums {
       messages.checksums = .ofParts
       return complete()
@@ -205,7 +225,7 @@ extension S3Machine {
       let found = object["ChecksumCRC32C"], let checksum = parts.checksum
     else { return finish(.completed) }
     guard found == checksum.base64 else {
-      return finish(.failed(.otherChecksum(isRetryable: false)))
+      return finish(.failed(.otherChecksum("CRC32C", isRetryable: false)))
     }
     return [.reportVerified(checksum)] + finish(.completed)
   }
@@ -253,9 +273,9 @@ extension S3Machine {
 }
 
 extension TransferError {
-  fileprivate static func otherChecksum(isRetryable: Bool) -> TransferError {
+  fileprivate static func otherChecksum(_ name: String, isRetryable: Bool) -> TransferError {
     TransferError(
-      .checksumMismatch, "the server has other bytes than the file: their CRC32C differs",
+      .checksumMismatch, "the server has other bytes than the file: their \(name) differs",
       isRetryable: isRetryable)
   }
 }

@@ -21,6 +21,8 @@ package struct S3Machine: UploadMachine {
   /// The upload on the store; nil before it is created, and for one object.
   var record: UploadRecord?
   var parts: S3Parts
+  /// The digests of the parts that are being sent, and whether the store checks their MD5.
+  var sentParts: [Int: (digest: S3Digest, isChecked: Bool)] = [:]
   /// A random text in the object's metadata, by which this upload knows its object.
   var mark = ""
   /// The parts that the store listed, before they are compared with the file.
@@ -36,6 +38,10 @@ package struct S3Machine: UploadMachine {
   /// Whether an upload that the store no longer had was replaced by a new one.
   private var hasStartedOver = false
   private var hasSetClock = false
+  /// Whether the store has to check the MD5 of each part. After a crash, the parts of a remote
+  /// source are taken as they are listed. And a part without its MD5 may have been refused, or have
+  /// got another entity tag.
+  var needsMD5: Bool
   /// Whether the store has refused a request with checksums.
   private var refusesChecksums = false
   /// Whether an attempt without an answer may have succeeded.
@@ -53,6 +59,7 @@ package struct S3Machine: UploadMachine {
   ) {
     messages = S3Messages(request: request)
     self.source = source
+    needsMD5 = source.remote != nil
     if let extent, !extent.isWhole {
       (parts, isSingle) = (S3Parts(stream: extent), false)
     } else {
@@ -203,6 +210,7 @@ package struct S3Machine: UploadMachine {
       return concludeParts(at: now, using: &rng)
     }
     parts.note(digest.crc32c, of: part)
+    sentParts[part] = (digest, messages.sendsMD5)
     let range = parts.range(of: part)
     guard let record, let upload = S3Messages.upload(of: record) else {
       return [.send(messages.put(range, digest, mark: mark))]

@@ -7,6 +7,9 @@ struct S3Messages: Sendable {
   var clockOffset = 0.0
   /// Which checksums are sent; nil for none.
   var checksums: S3Checksums?
+  /// Whether bodies are sent with their MD5, for the store to check. It computes that one beside
+  /// the entity tag, so once a tag was the MD5 of its part, the tags are compared instead.
+  var sendsMD5 = true
 
   init(request: UploadRequest) {
     self.request = request
@@ -142,7 +145,7 @@ struct S3Messages: Sendable {
     var message = message
     (message.range, message.part) = (range, part)
     message.fields.remove("Content-MD5")
-    message.fields.append("Content-MD5", digest.contentMD5)
+    if sendsMD5 { message.fields.append("Content-MD5", digest.contentMD5) }
     if checksums != nil, let checksum = digest.crc32c {
       message.fields.append(Self.checksumField, checksum.base64)
     }
