@@ -155,6 +155,22 @@ import Testing
     }
   }
 
+  @Test func `an index with other tables or triggers is made again`() throws {
+    let directory = try TemporaryDirectory()
+    let first = store(directory)
+    for number in 0..<5 { try first.store(Self.blob("\(number)"), at: 5) }
+    let size = try first.size(at: 5)
+    let path = URL(filePath: directory.path + "/index.sqlite")
+    var bytes = try Data(contentsOf: path)
+    let place = try #require(bytes.range(of: Data("bytes + new.size".utf8)))
+    bytes.replaceSubrange(place, with: Data("bytes - new.size".utf8))
+    try bytes.write(to: path)
+    let second = store(directory)
+    #expect(try second.size(at: 6) == size)
+    try second.store(Self.blob("5"), at: 7)
+    #expect(try second.size(at: 7) > size)
+  }
+
   @Test func `files without a row, rows without a file and unfinished files are put right`() throws
   {
     let directory = try TemporaryDirectory()

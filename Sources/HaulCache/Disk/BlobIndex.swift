@@ -64,9 +64,14 @@ package final class BlobIndex: Sendable {
     try queue.writeWithoutTransaction { db in
       try db.inTransaction(.immediate) {
         let found = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-        guard found != version else { return .commit }
+        if found == version {
+          let stored = try String.fetchAll(db, sql: "SELECT sql FROM sqlite_master")
+          guard Set(stored) == Set(schema) else { throw DatabaseError(resultCode: .SQLITE_CORRUPT) }
+          return .commit
+        }
         guard found == 0 else { throw DatabaseError(resultCode: .SQLITE_NOTADB) }
-        try db.execute(sql: schema)
+        for statement in schema { try db.execute(sql: statement) }
+        try db.execute(sql: "INSERT INTO total VALUES (0)")
         try db.execute(sql: "PRAGMA user_version = \(version)")
         return .commit
       }
@@ -75,20 +80,26 @@ package final class BlobIndex: Sendable {
     }
   }
 
-  private static let schema = """
+  /// The texts that SQLite keeps: an index with others was changed by something else.
+  private static let schema = [
+    """
     CREATE TABLE blob (
       name TEXT PRIMARY KEY, resource TEXT NOT NULL, selection TEXT NOT NULL, vary TEXT NOT NULL,
       address TEXT NOT NULL, size INTEGER NOT NULL, usedAt REAL NOT NULL
-    ) WITHOUT ROWID;
-    CREATE INDEX blob_resource ON blob (resource);
-    CREATE INDEX blob_usedAt ON blob (usedAt);
-    CREATE TABLE total (bytes INTEGER NOT NULL);
-    INSERT INTO total VALUES (0);
-    CREATE TRIGGER blob_added AFTER INSERT ON blob
-      BEGIN UPDATE total SET bytes = bytes + new.size; END;
-    CREATE TRIGGER blob_removed AFTER DELETE ON blob
-      BEGIN UPDATE total SET bytes = bytes - old.size; END;
+    ) WITHOUT ROWID
+    """,
+    "CREATE INDEX blob_resource ON blob (resource)",
+    "CREATE INDEX blob_usedAt ON blob (usedAt)",
+    "CREATE TABLE total (bytes INTEGER NOT NULL)",
     """
+    CREATE TRIGGER blob_added AFTER INSERT ON blob
+      BEGIN UPDATE total SET bytes = bytes + new.size; END
+    """,
+    """
+    CREATE TRIGGER blob_removed AFTER DELETE ON blob
+      BEGIN UPDATE total SET bytes = bytes - old.size; END
+    """,
+  ]
 
   /// Runs `body` while no other process writes: it has effect as a whole or not at all.
   package func write<Value>(
