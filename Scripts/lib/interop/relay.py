@@ -11,10 +11,12 @@ import harness
 
 LOCATION = re.compile(rb"\r\nlocation: *([^\r\n]+)\r\n", re.IGNORECASE)
 STEP = 1 << 18
+FAR = 0.06  # seconds: to a server that is near, haul sends no parts at once
 
 
 class Relay:
-    def __init__(self, port):
+    def __init__(self, port, is_far=False):
+        self._is_far = is_far
         self._server = ("127.0.0.1", port)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._lock = threading.Lock()
@@ -68,6 +70,8 @@ class Relay:
     def _pump(self, source, target, note):
         with contextlib.suppress(OSError):
             while data := source.recv(STEP):
+                if self._is_far and data.startswith(b"OPTIONS "):
+                    time.sleep(FAR)
                 target.sendall(data)
                 note(data)
         with contextlib.suppress(OSError):
@@ -98,8 +102,8 @@ class Relay:
 
 
 @contextlib.contextmanager
-def before(port):
-    relay = Relay(port)
+def before(port, is_far=False):
+    relay = Relay(port, is_far)
     try:
         yield relay
     finally:

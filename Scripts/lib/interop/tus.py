@@ -32,7 +32,7 @@ def resumable_upload(directory):
     command = [environment() / "resumable-upload", "serve", "--host", "127.0.0.1", "--port", port,
                "--upload-dir", home / "files", "--db-path", home / "files.db",
                "--enable-downloads", "--log-level", "WARNING"]
-    with programs.running(command, home, port), relay.before(port) as wire:
+    with programs.running(command, home, port), relay.before(port, is_far=True) as wire:
         yield uploads.Server(port, wire, scheme="tus+", path="/files", fields=FIELDS,
                              stored=lambda _, location: location)
 
@@ -42,7 +42,7 @@ def tuspyserver(directory):
     home, port = directory / "tuspyserver", harness.free_port()
     (home / "files").mkdir(parents=True)
     command = [environment() / "python", "-c", TUSPYSERVER, home / "files", port]
-    with programs.running(command, home, port), relay.before(port) as wire:
+    with programs.running(command, home, port), relay.before(port, is_far=True) as wire:
         yield uploads.Server(port, wire, scheme="tus+", path="/files/", fields=FIELDS,
                              stored=lambda _, location: location.replace("/files/", "/stored/"),
                              streams=True)

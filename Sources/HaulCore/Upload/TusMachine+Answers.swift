@@ -6,7 +6,7 @@ extension TusMachine {
     let (head, judge) = (answer.head, UploadJudge(wallSeconds: answer.wallSeconds))
     let isSuccess = (200..<300).contains(head.status)
     switch state {
-    case .discovering where isSuccess: return discovered(head)
+    case .discovering where isSuccess: return discovered(head, at: now)
     // A server without OPTIONS may still speak the protocol.
     case .discovering where [404, 405, 501].contains(head.status) && record == nil:
       offer = TusOffer()
@@ -46,9 +46,9 @@ extension TusMachine {
     }
   }
 
-  private mutating func discovered(_ head: ResponseHead) -> [UploadCommand] {
+  private mutating func discovered(_ head: ResponseHead, at now: Instant) -> [UploadCommand] {
     let offer = TusOffer(head.headers)
-    self.offer = offer
+    note(offer, at: now)
     guard record == nil else { return proceed() }
     guard offer.speaksTus else {
       return fail(.httpStatus, "the server does not speak tus 1.0.0 there; check the address")

@@ -1,6 +1,6 @@
 /// Decides everything about one upload by the tus protocol, version 1.0.0. The server says how many
 /// bytes it has, and the upload continues there: after a lost connection, a pause or a crash. A
-/// large file is sent in parts at once, if the server can join them.
+/// large file is sent in parts at once, if the server can join them and is not near.
 package struct TusMachine: UploadMachine {
   enum State: Sendable {
     case waiting, discovering, connecting, creating, storing, asking, sending, reading, checking
@@ -20,6 +20,9 @@ package struct TusMachine: UploadMachine {
   var state = State.waiting
   /// What the server offers; nil until it was asked.
   var offer: TusOffer?
+  private var askedAt: Instant
+  /// Whether it answered so soon that one connection is as fast as several.
+  private var isNear = false
   /// The upload on the server; nil before it is created.
   var record: UploadRecord?
   var parts: TusParts
@@ -43,6 +46,7 @@ package struct TusMachine: UploadMachine {
     isAttended: Bool, now: Instant
   ) {
     messages = TusMessages(request: request)
+    askedAt = now
     self.source = source
     self.extent = extent ?? UploadExtent(end: source.size)
     parts = TusParts(length: self.extent.end)
@@ -63,7 +67,7 @@ package struct TusMachine: UploadMachine {
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     switch (state, event) {
-    case (.waiting, .start(let stored, _)): return start(stored)
+    case (.waiting, .start(let stored, _)): return start(stored, at: now)
     case (.connecting, .connected(let count)): return connected(count)
     case (.storing, .stored(nil)): return stored()
     case (.storing, .stored(let error?)): return finish(.failed(error))
@@ -89,7 +93,7 @@ package struct TusMachine: UploadMachine {
 
   /// Continues an upload of the same version of the file; any other is left to the server, which
   /// deletes it some day.
-  private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
+  private mutating func start(_ stored: UploadRecord?, at now: Instant) -> [UploadCommand] {
     if record == nil, let stored, stored.source == source,
       let known = TusParts(stored, length: source.size, request)
     {
@@ -103,13 +107,18 @@ package struct TusMachine: UploadMachine {
     switch record?.tus?.stage {
     case .joining: return join()
     case .joined: return confirm()
-    case .sending, nil: return record == nil || offer == nil ? discover() : proceed()
+    case .sending, nil: return record == nil || offer == nil ? discover(at: now) : proceed()
     }
   }
 
-  private mutating func discover() -> [UploadCommand] {
-    state = .discovering
+  private mutating func discover(at now: Instant) -> [UploadCommand] {
+    (state, askedAt) = (.discovering, now)
     return [.send(messages.discover)]
+  }
+
+  /// The server has said what it offers.
+  mutating func note(_ offer: TusOffer, at now: Instant) {
+    (self.offer, isNear) = (offer, now - askedAt < TusParts.near)
   }
 
   /// Continues the upload that the server has.
@@ -131,7 +140,8 @@ package struct TusMachine: UploadMachine {
 
   /// Begins with nothing on the server.
   mutating func begin() -> [UploadCommand] {
-    guard offer?.joins ?? false, !refusesParts, extent.isWhole, extent.end >= TusParts.smallest
+    guard offer?.joins ?? false, !isNear, !refusesParts, extent.isWhole,
+      extent.end >= TusParts.smallest
     else { return create() }
     return connect(TusParts.most)
   }
@@ -272,7 +282,7 @@ package struct TusMachine: UploadMachine {
       return failed(error, at: now, using: &rng)
     }
     (hasStartedOver, record, parts) = (true, nil, TusParts(length: extent.end))
-    return [.deleteRecord, .reportAcknowledged(0)] + discover()
+    return [.deleteRecord, .reportAcknowledged(0)] + discover(at: now)
   }
 
   // MARK: The end

@@ -50,6 +50,9 @@ struct TusParts: Hashable, Sendable {
   /// A file of this length is sent in parts, if the server can join them.
   static let smallest: Int64 = 64 << 20
   static let most = 4
+  /// A server that answers sooner is near: there, joining the parts takes it longer than they save.
+  /// The time has two round trips in it, or three with TLS.
+  static let near = Duration.milliseconds(50)
   /// The most bytes of a request that is not for all the rest. A server that checks them may keep
   /// none if the request is interrupted; and a part that failed is tried again once the others
   /// have ended their requests.

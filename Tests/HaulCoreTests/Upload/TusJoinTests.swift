@@ -9,6 +9,8 @@ import Testing
   private static let length = 4 * part
   private static let lost = TransferError(.connectionLost, "lost", isRetryable: true)
   private static let source = identity(length)
+  /// When a server that is far away answers: the machine asks after one second.
+  private static let later = Duration.milliseconds(1050)
 
   private static func identity(_ length: Int64) -> SourceIdentity {
     SourceIdentity(
@@ -54,7 +56,7 @@ import Testing
   private func created(_ count: Int = 4) throws -> (TusMachine, [UploadCommand]) {
     var machine = try machine()
     _ = machine.handle(.start(nil))
-    _ = machine.handle(try Self.offered())
+    _ = machine.handle(try Self.offered(), at: Self.later)
     _ = machine.handle(.connected(count))
     for number in 0..<count { _ = machine.handle(try answer(201, [("Location", "u\(number)")])) }
     let commands = machine.handle(.stored(nil))
@@ -78,7 +80,7 @@ import Testing
   @Test func `Parts are created and stored before a byte goes out, and sent at once`() throws {
     var machine = try machine()
     _ = machine.handle(.start(nil))
-    #expect(machine.handle(try Self.offered()) == [.connect(4)])
+    #expect(machine.handle(try Self.offered(), at: Self.later) == [.connect(4)])
     let create = try message(machine.handle(.connected(4)))
     #expect(create.fields["Upload-Concat"] == "partial")
     #expect(create.fields["Upload-Length"] == "\(Self.part)")
@@ -110,9 +112,23 @@ import Testing
   ) throws {
     var machine = try machine(length)
     _ = machine.handle(.start(nil))
-    let create = try message(machine.handle(try Self.offered(extensions)))
+    let create = try message(machine.handle(try Self.offered(extensions), at: Self.later))
     #expect(create.fields["Upload-Concat"] == nil)
     #expect(create.fields["Upload-Length"] == "\(length)")
+  }
+
+  @Test func `A server that is near gets one upload, also after a far one has lost it`() throws {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    let create = try message(machine.handle(try Self.offered(), at: .milliseconds(1049)))
+    #expect(create.fields["Upload-Concat"] == nil)
+    #expect(create.fields["Upload-Length"] == "\(Self.length)")
+
+    var (other, _) = try created()
+    _ = other.handle(try answer(404, part: 0), at: .seconds(9))
+    for number in 1..<4 { _ = other.handle(try taken(number), at: .seconds(9)) }
+    let again = try message(other.handle(try Self.offered(), at: .milliseconds(9049)))
+    #expect(again.fields["Upload-Concat"] == nil)
   }
 
   @Test(arguments: [400, 403, 501])
@@ -120,7 +136,7 @@ import Testing
     for before in [0, 1] {
       var machine = try machine()
       _ = machine.handle(.start(nil))
-      _ = machine.handle(try Self.offered())
+      _ = machine.handle(try Self.offered(), at: Self.later)
       _ = machine.handle(.connected(4))
       for number in 0..<before {
         _ = machine.handle(try answer(201, [("Location", "u\(number)")]))
@@ -198,7 +214,7 @@ import Testing
   @Test func `The parts of an earlier run continue, each where the server says`() throws {
     var machine = try machine()
     #expect(try message(machine.handle(.start(Self.record()))).method == "OPTIONS")
-    #expect(machine.handle(try Self.offered()) == [.connect(4)])
+    #expect(machine.handle(try Self.offered(), at: Self.later) == [.connect(4)])
     var commands = machine.handle(.connected(2))
     for (number, offset) in [5, Self.part, 0, 7].enumerated() {
       let ask = try message(commands)
@@ -218,7 +234,7 @@ import Testing
     ] {
       var machine = try machine()
       _ = machine.handle(.start(Self.record()))
-      _ = machine.handle(try Self.offered())
+      _ = machine.handle(try Self.offered(), at: Self.later)
       _ = machine.handle(.connected(4))
       #expect(failure(of: machine.handle(try answer(200, fields)))?.code == .protocolViolation)
     }
@@ -282,7 +298,7 @@ import Testing
 
     var next = try self.machine()
     _ = next.handle(.start(Self.record()))
-    _ = next.handle(try Self.offered())
+    _ = next.handle(try Self.offered(), at: Self.later)
     var asked = next.handle(.connected(4))
     for _ in 0..<4 {
       #expect(try message(asked).method == "HEAD")
@@ -368,7 +384,7 @@ import Testing
     var machine = try machine()
     _ = machine.handle(.start(record))
     // A new upload begins.
-    #expect(machine.handle(try Self.offered()) == [.connect(4)])
+    #expect(machine.handle(try Self.offered(), at: Self.later) == [.connect(4)])
     #expect(try message(machine.handle(.connected(4))).method == "POST")
   }
 }

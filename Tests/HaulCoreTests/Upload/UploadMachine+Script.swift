@@ -2,9 +2,11 @@ import HaulCore
 import Testing
 
 extension UploadMachine {
-  mutating func handle(_ event: UploadEvent) -> [UploadCommand] {
+  mutating func handle(
+    _ event: UploadEvent, at time: Duration = .seconds(1)
+  ) -> [UploadCommand] {
     var random = SplitMix64(seed: 1)
-    return handle(event, at: Instant(.seconds(1)), using: &random)
+    return handle(event, at: Instant(time), using: &random)
   }
 }
 

@@ -27,7 +27,9 @@ import Testing
   ) throws -> TransferManager {
     var configuration = TransferManager.Configuration()
     configuration.uploadDirectory = "/u"
-    return try TransferManager(testing: configuration, transport: server, disk: disk)
+    var ports = PortOverrides(transport: server)
+    (ports.disk, ports.clock, ports.network) = (disk, server, UnknownNetwork())
+    return try TransferManager(configuration, replacing: ports)
   }
 
   /// Runs one upload to its end.
