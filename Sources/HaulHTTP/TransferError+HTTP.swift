@@ -31,6 +31,9 @@ extension TransferError {
       self = TransferError(
         .connectionLost, "the server violated HTTP/2; HTTP/1.1 may work", isRetryable: true
       ).remedied(by: .olderHTTP)
+    case is ReusedConnectionEnded:
+      self.init(
+        .connectionLost, "the server closed the connection without an answer", isRetryable: true)
     case is ChannelError:
       self.init(.connectionLost, "the connection was closed", isRetryable: true)
     case let error as IOError: self.init(io: error, from: origin)

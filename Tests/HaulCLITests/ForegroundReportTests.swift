@@ -172,6 +172,16 @@ import Testing
     #expect(run.messages == ["/d/x: complete, 10 B already there"])
   }
 
+  @Test("an upload that an earlier run has sent is reported as such")
+  func sentBefore() throws {
+    var run = Run()
+    let result = TransferResult(state: .completed, bytes: 10, reused: 10, verified: .length)
+    let identity = TransferIdentity(
+      url: try ResourceURL("https://h/x"), identifier: nil, group: nil, kind: .upload)
+    try run.handle(try EventMaker()(.finished(result)).identified(identity))
+    #expect(run.messages == ["x: complete, 10 B sent in an earlier run"])
+  }
+
   @Test("an existing file with the digest is reported as verified")
   func alreadyThereVerified() throws {
     var run = Run()

@@ -72,13 +72,16 @@ enum Messages {
     return shown("\(name): \(line)")
   }
 
-  static func completed(_ name: String, _ result: TransferResult) -> String {
+  static func completed(_ name: String, _ result: TransferResult, isUpload: Bool) -> String {
     let path = result.path ?? name
     guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {
+      let size = Units.bytes(result.bytes)
       let there =
-        result.verified == nil
-        ? "skipped, a file of that name exists (\(Units.bytes(result.bytes)), not checked)"
-        : "complete, \(Units.bytes(result.bytes)) already there"
+        switch (isUpload, result.verified) {
+        case (true, _): "complete, \(size) sent in an earlier run"
+        case (false, nil): "skipped, a file of that name exists (\(size), not checked)"
+        case (false, _?): "complete, \(size) already there"
+        }
       return shown("\(path): \(there)\(verificationText(result.verified))")
     }
     let reused = result.reused > 0 ? ", \(Units.bytes(result.reused)) from an earlier run" : ""

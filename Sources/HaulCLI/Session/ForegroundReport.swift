@@ -190,7 +190,8 @@ extension ForegroundReport {
       return Messages.paused(url, by: origin)
     case .finished(let result):
       return result.state == .cancelled
-        ? Messages.cancelled(url) : Messages.completed(file.name, result)
+        ? Messages.cancelled(url)
+        : Messages.completed(file.name, result, isUpload: event.identity?.kind == .upload)
     case .added, .target, .phase, .waiting, .progress, .resumed, .limited, .connections, .moved,
       .removed, .snapshot:
       return nil

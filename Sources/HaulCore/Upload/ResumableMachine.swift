@@ -246,9 +246,8 @@ package struct ResumableMachine: UploadMachine {
     _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
-      (0...min(extent.end, mostSent)).contains(position)
-    else {
+    guard let position = head.uploadOffset else { return finish(.failed(.unknownOffset)) }
+    guard position <= min(extent.end, mostSent) else {
       return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
     }
     if let length = head.headers.single("Upload-Length"), Int64(length) != extent.length {
@@ -283,7 +282,7 @@ package struct ResumableMachine: UploadMachine {
       }
       return complete()
     }
-    guard let position = head.headers.single("Upload-Offset").flatMap({ Int64($0) }) else {
+    guard let position = head.uploadOffset else {
       // HEAD says what the server has.
       isAccepted = offset + sent == extent.length && isComplete(head) == nil
       offsetBefore = offset

@@ -14,14 +14,20 @@ extension TusMachine {
     case .creating where head.status == 201: return created(head)
     case .asking where isSuccess: return found(head)
     case .asking where [403, 404, 410].contains(head.status):
-      return startOver(judge.failure(of: head, to: request), at: now, using: &rng)
+      return startOver(gone(head, judge), at: now, using: &rng)
     case .sending: return sent(answer, judge, at: now, using: &rng)
     case .joining where isSuccess: return joined(head)
     case .joining where head.status == 404 || head.status == 410:
-      return startOver(judge.failure(of: head, to: request), at: now, using: &rng)
+      return startOver(gone(head, judge), at: now, using: &rng)
     case .confirming where isSuccess: return confirmed(head, judge, at: now, using: &rng)
     default: return refused(refusal(head, judge), at: now, using: &rng)
     }
+  }
+
+  private func gone(_ head: ResponseHead, _ judge: UploadJudge) -> TransferError {
+    head.status == 403
+      ? judge.failure(of: head, to: request)
+      : judge.error(.notFound, head, "it no longer has the parts of the file")
   }
 
   private func refusal(_ head: ResponseHead, _ judge: UploadJudge) -> TransferError {
@@ -81,9 +87,8 @@ extension TusMachine {
   private mutating func found(_ head: ResponseHead) -> [UploadCommand] {
     let (number, part) = (asked, parts[asked])
     let most = min(part.range.upperBound, part.mostSent) - part.range.lowerBound
-    guard let count = head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
-      (0...most).contains(count)
-    else {
+    guard let count = head.uploadOffset else { return finish(.failed(.unknownOffset)) }
+    guard count <= most else {
       return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
     }
     if let length = head.headers.single("Upload-Length") {
@@ -128,11 +133,12 @@ extension TusMachine {
   ) -> [UploadCommand] {
     let part = parts[answer.part]
     let before = part.offset - part.range.lowerBound
-    guard let count = answer.head.headers.single("Upload-Offset").flatMap({ Int64($0) }),
-      (before...(before + answer.sent)).contains(count)
+    guard let count = answer.head.uploadOffset, (before...(before + answer.sent)).contains(count)
     else {
-      let wrong = TransferError(
-        .protocolViolation, "the server reports another number of bytes than sent")
+      let wrong =
+        answer.head.uploadOffset == nil
+        ? TransferError.unknownOffset
+        : TransferError(.protocolViolation, "the server reports another number of bytes than sent")
       return partFailed(answer.part, wrong, sent: answer.sent, at: now, using: &rng)
     }
     isLengthSent = isLengthSent || extent.isWhole
@@ -160,7 +166,7 @@ extension TusMachine {
       return [.deleteRecord]
         + fail(.protocolViolation, "the server has joined the parts to \(length) bytes")
     }
-    guard head.headers.single("Upload-Offset").flatMap({ Int64($0) }) == source.size else {
+    guard head.uploadOffset == source.size else {
       let early = judge.error(
         .httpStatus, head, "it has not yet joined the parts", isRetryable: true)
       return failed(early, at: now, using: &rng)

@@ -85,7 +85,18 @@ package struct UploadJudge: Sendable {
   }
 }
 
+extension ResponseHead {
+  /// How many bytes the server has (tus 1.0, and draft-ietf-httpbis-resumable-upload, section
+  /// 4.1.1); nil if it does not say so.
+  var uploadOffset: Int64? {
+    headers.single("Upload-Offset").flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }
+  }
+}
+
 extension TransferError {
+  static let unknownOffset = TransferError(
+    .protocolViolation, "the server does not say how many bytes it has (Upload-Offset)")
+
   /// Whether the host did not answer.
   var isHostUnresponsive: Bool {
     [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost].contains(code)

@@ -65,6 +65,36 @@ import Testing
     #expect(try message(commands).url.absoluteString == Script.address + "?uploads")
   }
 
+  @Test(arguments: [(403, "AccessDenied"), (405, "MethodNotAllowed"), (501, "NotImplemented")])
+  func `Parts that may not be listed are deleted, and a new upload begins`(
+    status: Int, code: String
+  ) throws {
+    var machine = try listing()
+    let refusal = try answer(status, body: Script.refusal(code))
+    let abort = try message(machine.handle(refusal))
+    #expect((abort.method, abort.url.absoluteString) == ("DELETE", Script.address + "?uploadId=u1"))
+    var other = machine
+    let commands = machine.handle(try answer(204))
+    #expect(commands.first == .deleteRecord)
+    #expect(try message(commands).url.absoluteString == Script.address + "?uploads")
+    // What may not be deleted stays there. Its record is replaced once there is a new upload.
+    let create = other.handle(refusal)
+    #expect(create.count == 1)
+    #expect(try message(create).url.absoluteString == Script.address + "?uploads")
+    guard case .storeRecord? = other.handle(try answer(200, body: Script.created)).first else {
+      Issue.record("no record of the new upload")
+      return
+    }
+  }
+
+  @Test(arguments: ["InvalidAccessKeyId", "SignatureDoesNotMatch"])
+  func `A wrong key deletes nothing, and the upload stays on record`(code: String) throws {
+    var machine = try listing()
+    let commands = machine.handle(try answer(403, body: Script.refusal(code)))
+    #expect(commands.count == 1)
+    #expect(failure(of: commands)?.code == .unauthorized)
+  }
+
   @Test(arguments: [Int64(1), 4 << 20, 6 << 30])
   func `A stored size of parts that cannot be is not used`(partSize: Int64) throws {
     var machine = try Script.machine(Self.size)

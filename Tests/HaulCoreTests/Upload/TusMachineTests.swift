@@ -128,6 +128,7 @@ import Testing
     _ = machine.handle(.start(nil))
     let error = failure(of: machine.handle(try answer(200, [("Upload-Offset", offset)])))
     #expect(error?.code == .protocolViolation)
+    #expect(error?.message.contains("does not say") == ["-1", "x", ""].contains(offset))
   }
 
   @Test func `An upload of another length is an error`() throws {

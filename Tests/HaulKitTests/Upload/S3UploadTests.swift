@@ -159,6 +159,24 @@ import Testing
     #expect(sent.map { $0.headers["Content-MD5"] != nil } == [false, !knowsChecksums])
   }
 
+  @Test func `A key that may not list or delete parts sends the file again`() async throws {
+    let isDown = NIOLockedValueBox(true)
+    let store = FakeS3 { request, _ in
+      if request.part == 2, isDown.withLockedValue({ $0 }) { return .lost }
+      return ["GET", "DELETE"].contains(request.method)
+        ? .answer(403, FakeS3.error("AccessDenied")) : nil
+    }
+    let disk = Self.disk(33 << 20)
+    _ = try await failure(33 << 20, to: store, from: disk) { $0.retry.retries = 0 }
+    isDown.withLockedValue { $0 = false }
+    let result = try await upload(33 << 20, to: store, from: disk)
+    #expect(result.state == .completed)
+    #expect(store.snapshot.objects[Self.path]?.bytes == Self.content(33 << 20))
+    // The parts of the first upload stay: nobody but the owner of the store can delete them.
+    #expect((store.snapshot.uploadCount, store.snapshot.uploads.count) == (2, 1))
+    #expect(disk.names(in: "/u").isEmpty)
+  }
+
   @Test func `A success with an error in its body does not complete the upload`() async throws {
     let store = FakeS3 { request, _ in
       request.method == "POST" && request.names == ["uploadId"]

@@ -35,6 +35,13 @@ struct S3Failure {
   /// Whether the store lacks parts that it had.
   var arePartsGone: Bool { code == "InvalidPart" || code == "InvalidPartOrder" }
 
+  /// Whether the key may not make such a request, or the store does not know it.
+  var isForbidden: Bool {
+    [403, 405, 501].contains(head.status)
+      && [nil, "AccessDenied", "AllAccessDisabled", "MethodNotAllowed", "NotImplemented"]
+        .contains(code)
+  }
+
   /// Whether the store says that the bytes that it has are others than those that were sent.
   var isDigestWrong: Bool {
     ["BadDigest", "XAmzContentChecksumMismatch"].contains(code)

@@ -17,6 +17,8 @@ extension S3Machine {
     case .creating: return creationRefused(answer, at: now, using: &rng)
     case .listing where isSuccess: return found(answer)
     case .listing where S3Failure(answer).isUploadGone: return confirm(nil)
+    // Which parts the store has stays unknown, in every other run too.
+    case .listing where S3Failure(answer).isForbidden: return abort(then: nil)
     case .sending: return sent(answer, isSuccess: isSuccess, at: now, using: &rng)
     case .completing: return completed(answer, at: now, using: &rng)
     case .confirming(let other): return confirmed(answer, other, at: now, using: &rng)
@@ -215,7 +217,8 @@ extension S3Machine {
       return refused(answer, at: now, using: &rng)
     }
     let cutOff = TransferError(
-      .connectionLost, "the server's answer is cut off", status: 200, isRetryable: true)
+      .connectionLost, "the server's answer is cut off, or not that of an S3 store", status: 200,
+      isRetryable: true)
     return failed(cutOff, at: now, using: &rng)
   }
 
@@ -265,7 +268,11 @@ extension S3Machine {
     let isGone = (200..<300).contains(answer.head.status) || answer.head.status == 404
     guard isGone else {
       // It stays on the store, and its record here: a later run deletes it.
-      return end.map { finish($0) } ?? refused(answer, at: now, using: &rng)
+      if let end { return finish(end) }
+      guard S3Failure(answer).isForbidden else { return refused(answer, at: now, using: &rng) }
+      // It stays there in any case. The record of the new upload replaces this one.
+      record = nil
+      return begin(using: &rng)
     }
     record = nil
     return [.deleteRecord] + (end.map { finish($0) } ?? begin(using: &rng))
