@@ -15,7 +15,42 @@ import Testing
     #expect(Self.isRetried(machine.handle(try answer(200, body: Script.refusal(code)))))
     #expect(machine.handle(.start(nil)) == [.checkSource])
     #expect(try message(machine.handle(.sourceChecked(nil))).method == "POST")
-    #expect(machine.handle(try answer(200, body: Script.completed)).last == .finish(.completed))
+    let head = try message(machine.handle(try answer(200, body: Script.completed)))
+    #expect(head.method == "HEAD")
+    #expect(machine.handle(try answer(403)) == [.deleteRecord, .finish(.completed)])
+  }
+
+  /// The object, as HEAD describes it after the completion.
+  private static func described(_ length: Int64, mark: String) throws -> [UploadCommand] {
+    var machine = try Script.completing()
+    var other = try Script.machine(33 << 20)
+    // The mark is random, but the generator of the tests is not.
+    let ours = try message(other.handle(.start(nil))).fields["x-amz-meta-haul-upload"]
+    _ = machine.handle(try answer(200, body: Script.completed))
+    return machine.handle(
+      try answer(
+        200,
+        [
+          ("Content-Length", "\(length)"),
+          ("x-amz-meta-haul-upload", mark.isEmpty ? try #require(ours) : mark),
+        ]))
+  }
+
+  @Test func `An object that lacks a part is an error`() throws {
+    let commands = try Self.described(17 << 20, mark: "")
+    #expect(commands.first == .deleteRecord)
+    #expect(failure(of: commands)?.code == .checksumMismatch)
+    let done: [UploadCommand] = [.deleteRecord, .finish(.completed)]
+    #expect(try Self.described(33 << 20, mark: "") == done)
+    // Another upload has replaced it in the meantime.
+    #expect(try Self.described(17 << 20, mark: "another") == done)
+  }
+
+  @Test func `Without an answer about the object, its completion counts`() throws {
+    var machine = try Script.completing()
+    _ = machine.handle(try answer(200, body: Script.completed))
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    #expect(machine.handle(.failed(lost, sent: 0)) == [.deleteRecord, .finish(.completed)])
   }
 
   @Test(arguments: ["AccessDenied", "EntityTooSmall", "Odd-Code"])

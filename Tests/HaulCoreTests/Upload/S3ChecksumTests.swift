@@ -116,7 +116,7 @@ import Testing
   @Test func `A checksum of another type says nothing`() throws {
     var (machine, _) = try Self.completing()
     let commands = machine.handle(try Self.made(Self.partBase64, type: "COMPOSITE"))
-    #expect(commands == [.deleteRecord, .finish(.completed)])
+    #expect(try message(commands).method == "HEAD")
   }
 
   @Test func `A store that computes another checksum makes no object, and loses the parts`() throws

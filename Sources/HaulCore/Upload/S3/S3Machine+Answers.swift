@@ -21,6 +21,7 @@ extension S3Machine {
     case .listing where S3Failure(answer).isForbidden: return abort(then: nil)
     case .sending: return sent(answer, isSuccess: isSuccess, at: now, using: &rng)
     case .completing: return completed(answer, at: now, using: &rng)
+    case .measuring: return measured(answer.head)
     case .confirming(let other): return confirmed(answer, other, at: now, using: &rng)
     case .aborting(let end): return aborted(answer, end, at: now, using: &rng)
     default: return refused(answer, at: now, using: &rng)
@@ -188,7 +189,7 @@ extension S3Machine {
   ) -> [UploadCommand] {
     let root = XMLElement(document: answer.body)
     if answer.head.status == 200, let root, root.isAnswer("CompleteMultipartUpload") {
-      return [.deleteRecord] + made(root)
+      return made(root)
     }
     let failure = S3Failure(answer)
     if failure.isUploadGone { return confirm(nil) }
@@ -222,15 +223,28 @@ extension S3Machine {
     return failed(cutOff, at: now, using: &rng)
   }
 
-  /// The object is made. The store may say what its checksum is.
+  /// The object is made. The store says what its checksum is, or it is asked for the length.
   private mutating func made(_ object: XMLElement) -> [UploadCommand] {
     guard object["ChecksumType"] == S3Messages.wholeObject,
       let found = object["ChecksumCRC32C"], let checksum = parts.checksum
-    else { return finish(.completed) }
-    guard found == checksum.base64 else {
-      return finish(.failed(.otherChecksum("CRC32C", isRetryable: false)))
+    else {
+      state = .measuring
+      return [.send(messages.head)]
     }
-    return [.reportVerified(checksum)] + finish(.completed)
+    guard found == checksum.base64 else {
+      return [.deleteRecord] + finish(.failed(.otherChecksum("CRC32C", isRetryable: false)))
+    }
+    return [.deleteRecord, .reportVerified(checksum)] + finish(.completed)
+  }
+
+  /// The key need not be allowed to look, and another upload may have replaced the object.
+  private mutating func measured(_ head: ResponseHead) -> [UploadCommand] {
+    guard (200..<300).contains(head.status), head.headers[S3Messages.markField] == mark,
+      case .bytes(let length) = ContentLength(head.headers), length != parts.length
+    else { return [.deleteRecord] + finish(.completed) }
+    let wrong = TransferError(
+      .checksumMismatch, "the server made an object of \(length) bytes, not \(parts.length)")
+    return [.deleteRecord] + finish(.failed(wrong))
   }
 
   /// Asks whether the object is the one of this upload: the answer that said so may be lost.
@@ -242,7 +256,7 @@ extension S3Machine {
   /// Whether the object that HEAD found was made by this upload.
   private func isOwn(_ head: ResponseHead) -> Bool {
     head.headers[S3Messages.markField] == mark
-      && head.headers.single("Content-Length").flatMap { Int64($0) } == parts.length
+      && ContentLength(head.headers) == .bytes(parts.length)
   }
 
   private mutating func confirmed(

@@ -6,6 +6,8 @@ package struct S3Machine: UploadMachine {
     case waiting, asking, creating, storing, listing, comparing, sending, checking, completing
     /// The upload is gone: whether the object is there. With the error if it is not ours.
     case confirming(TransferError?)
+    /// The object is made, without a checksum: whether it is as long as the file.
+    case measuring
     /// An upload is being deleted. Then the run ends, or nil: a new upload begins.
     case aborting(UploadEnd?)
     case done
@@ -114,6 +116,8 @@ package struct S3Machine: UploadMachine {
       return partFailed(part, error, at: now, using: &rng)
     // It stays on the store, and its record here: a later run deletes it.
     case (.aborting(let end?), .failed): return finish(end)
+    // The store has said that it made the object.
+    case (.measuring, .failed): return [.deleteRecord] + finish(.completed)
     case (.completing, .failed(let error, _, _)):
       mayHaveArrived = true
       return failed(error, at: now, using: &rng)
