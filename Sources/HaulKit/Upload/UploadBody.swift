@@ -15,12 +15,23 @@ struct UploadBody: AsyncSequence, Sendable {
 
   /// Memory of one upload: this much is read, and about as much waits in the connection.
   static let chunkSize = 256 << 10
+  /// A chunk costs some changes of thread: a connection that is fast for longer than its buffers
+  /// explain gets larger ones. A slow one must take each within the idle timeout.
+  private static let maximumChunkSize = 1 << 20
+  /// A chunk is so much of what was taken without a pause.
+  private static let chunkShare = 64
+  /// A longer time between two chunks is a pause.
+  private static let pause: Duration = .milliseconds(2)
 
   struct AsyncIterator: AsyncIteratorProtocol {
     let body: UploadBody
     private var piece = 0
     /// In the piece.
     private var offset: Int64 = 0
+    /// How many bytes the connection has taken without a pause.
+    private var taken = 0
+    /// When it was given the last chunk.
+    private var given: Instant?
 
     init(_ body: UploadBody) { self.body = body }
 
@@ -31,12 +42,19 @@ struct UploadBody: AsyncSequence, Sendable {
       guard piece < body.pieces.count else { return nil }
       let rest = body.pieces[piece].length - offset
       body.progress.beginRead(body.part)
-      let most = Int(Swift.min(rest, Int64(UploadBody.chunkSize)))
+      let most = Int(Swift.min(rest, Int64(chunkSize())))
       let count = try await body.context.takeRate(upTo: most)
       let bytes = try await body.read(count, of: body.pieces[piece], at: offset)
       offset += Int64(count)
       body.progress.take(count, of: body.part)
+      (taken, given) = (taken + count, body.context.engine.clock.now)
       return bytes
+    }
+
+    private mutating func chunkSize() -> Int {
+      if let given, body.context.engine.clock.now - given > UploadBody.pause { taken = 0 }
+      let share = Swift.max(UploadBody.chunkSize, taken / UploadBody.chunkShare)
+      return Swift.min(share, UploadBody.maximumChunkSize)
     }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
