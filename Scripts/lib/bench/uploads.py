@@ -1,6 +1,7 @@
 """One large file uploaded: by PUT to nginx, in parts to rclone's S3 store, by tus."""
 
 import contextlib
+import os
 
 import harness
 from bench.rounds import Sample, bound, fastest_peer, group, median, ratio
@@ -102,6 +103,8 @@ def _compare(bench, title, commands, digest, stored, variables=None, after=None)
     """{name: samples}; `stored` gives the file that the server has, `after` deletes it."""
     def once(name, _):
         bench.fresh()
+        # Or this run waits while the file of the one before is written to the disk.
+        os.sync()
         run, _ = bench.measure(commands[name], environment=bench.environment | (variables or {}))
         is_right = False
         with contextlib.suppress(OSError, ValueError):
