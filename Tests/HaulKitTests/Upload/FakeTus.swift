@@ -2,12 +2,13 @@ import Foundation
 import HaulCore
 import HaulFiles
 import HaulKit
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// A tus server in memory, as a transport, that fails when told to. It compares the checksum of
 /// each body, drops a body that differs, and joins parts. By its clock, OPTIONS takes 50 ms, as if
 /// it were far away.
-final class FakeTus: Transport, TransferClock {
+final class FakeTus: Transport {
   struct Request: Sendable {
     let method: String
     /// With the number of the upload as its last part.
@@ -46,7 +47,6 @@ final class FakeTus: Transport, TransferClock {
     /// Requests with bytes that are open at once, and the most so far.
     var open = 0
     var mostOpen = 0
-    var delay = Duration.zero
 
     /// The whole files that are no parts.
     var files: [[UInt8]] {
@@ -54,7 +54,7 @@ final class FakeTus: Transport, TransferClock {
     }
   }
 
-  private let clock = SystemClock()
+  let clock = ManualClock()
   private let extensions: String
   private let state = NIOLockedValueBox(State())
   private let fault: @Sendable (Request, State) -> Fault?
@@ -69,20 +69,12 @@ final class FakeTus: Transport, TransferClock {
 
   var snapshot: State { state.withLockedValue { $0 } }
 
-  var now: Instant { clock.now + snapshot.delay }
-  var wallSeconds: Double { clock.wallSeconds }
-  func sleep(until instant: Instant) async throws {
-    try await clock.sleep(until: clock.now + (instant - now))
-  }
-
   func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     throw TransferError(.notYetSupported, "this server only takes uploads")
   }
 
   func send(_ message: SendRequest) async throws -> SendResponse {
-    if message.method == "OPTIONS" {
-      state.withLockedValue { $0.delay = $0.delay + .milliseconds(50) }
-    }
+    if message.method == "OPTIONS" { clock.advance(by: .milliseconds(50)) }
     let hasBytes = message.method == "PATCH"
     if hasBytes {
       state.withLockedValue {

@@ -28,16 +28,30 @@ import Testing
     var configuration = TransferManager.Configuration()
     configuration.uploadDirectory = "/u"
     var ports = PortOverrides(transport: server)
-    (ports.disk, ports.clock, ports.network) = (disk, server, UnknownNetwork())
+    (ports.disk, ports.clock, ports.network) = (disk, server.clock, UnknownNetwork())
     return try TransferManager(configuration, replacing: ports)
   }
 
   /// Runs one upload to its end.
   private func upload(to server: FakeTus, from disk: SimulatedDisk) async throws -> TransferResult {
     let manager = try Self.manager(server, disk)
-    let result = try await manager.add(try Self.request()).result
+    let transfer = try await Self.run(manager, server)
+    let result = try await transfer.result
     await manager.shutdown()
     return result
+  }
+
+  /// Adds the upload; returns when it has ended. Each retry is due at once.
+  private static func run(
+    _ manager: TransferManager, _ server: FakeTus
+  ) async throws -> Transfer {
+    let events = manager.events()
+    let transfer = try await manager.add(try request())
+    for await event in events {
+      if case .attempt(_, _, let delay) = event.kind { server.clock.advance(by: delay) }
+      if case .finished = event.kind { break }
+    }
+    return transfer
   }
 
   /// Runs one upload that fails.
@@ -45,7 +59,7 @@ import Testing
     to server: FakeTus, from disk: SimulatedDisk
   ) async throws -> TransferError {
     let manager = try Self.manager(server, disk)
-    let transfer = try await manager.add(try Self.request())
+    let transfer = try await Self.run(manager, server)
     let error = await #expect(throws: TransferError.self) { try await transfer.result }
     await manager.shutdown()
     return try #require(error)
