@@ -93,7 +93,7 @@ let package = Package(
     .target(name: "CHaulCoding", linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CHaulPage", exclude: ["page"]),
     .target(
-      name: "HaulCore", dependencies: [.collections, .structuredHeaders],
+      name: "HaulCore", dependencies: [.collections, .crypto, .structuredHeaders],
       swiftSettings: parsers),
     .target(
       name: "HaulHTTP",

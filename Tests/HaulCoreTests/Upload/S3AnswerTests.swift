@@ -46,6 +46,23 @@ import Testing
     #expect(try Self.described(17 << 20, mark: "another") == done)
   }
 
+  /// The MD5 of those of the parts.
+  private static let joined = "ef2c5f0e74f5f9224fa8cec6c947d732"
+
+  @Test(arguments: [joined, joined.uppercased()])
+  func `An object whose tag is that of its parts is not asked for`(joined: String) throws {
+    var machine = try Script.completing()
+    let made = try answer(200, body: Script.completed(tag: joined + "-3"))
+    #expect(machine.handle(made) == [.deleteRecord, .finish(.completed)])
+  }
+
+  @Test(arguments: [joined, joined + "-2", Script.hex(1) + "-3", ""])
+  func `An object with another tag is asked for its length`(tag: String) throws {
+    var machine = try Script.completing()
+    let made = try answer(200, body: Script.completed(tag: tag))
+    #expect(try message(machine.handle(made)).method == "HEAD")
+  }
+
   @Test func `Without an answer about the object, its completion counts`() throws {
     var machine = try Script.completing()
     _ = machine.handle(try answer(200, body: Script.completed))

@@ -42,9 +42,11 @@ import Testing
   static let created =
     "<?xml version=\"1.0\"?>\n<InitiateMultipartUploadResult xmlns=\"x\"><UploadId>u1</UploadId>"
     + "</InitiateMultipartUploadResult>"
-  static let completed =
-    "\n\n  <CompleteMultipartUploadResult><ETag>&quot;e-2&quot;</ETag>"
-    + "</CompleteMultipartUploadResult>"
+  static let completed = completed(tag: "e-2")
+  static func completed(tag: String) -> String {
+    "\n\n  <CompleteMultipartUploadResult><ETag>&quot;\(tag)&quot;</ETag>"
+      + "</CompleteMultipartUploadResult>"
+  }
 
   static func refusal(_ code: String) -> String { "<Error><Code>\(code)</Code></Error>" }
 

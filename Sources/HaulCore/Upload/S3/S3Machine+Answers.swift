@@ -223,11 +223,13 @@ extension S3Machine {
     return failed(cutOff, at: now, using: &rng)
   }
 
-  /// The object is made. The store says what its checksum is, or it is asked for the length.
+  /// The object is made. The store says what its checksum is, or that it is made of these parts. If
+  /// it says neither, it is asked for the length; for that, some stores read the whole object.
   private mutating func made(_ object: XMLElement) -> [UploadCommand] {
     guard object["ChecksumType"] == S3Messages.wholeObject,
       let found = object["ChecksumCRC32C"], let checksum = parts.checksum
     else {
+      if let tag = object["ETag"], parts.make(tag) { return [.deleteRecord] + finish(.completed) }
       state = .measuring
       return [.send(messages.head)]
     }

@@ -187,7 +187,8 @@ struct S3Digest: Hashable, Sendable {
   }
 
   /// Whether the entity tag is that of the same bytes.
-  func matches(_ tag: String) -> Bool {
-    tag.lowercased().filter { $0 != "\"" } == md5
-  }
+  func matches(_ tag: String) -> Bool { Self.bare(tag) == md5 }
+
+  /// An entity tag without its quotes, in lower case.
+  static func bare(_ tag: String) -> String { tag.lowercased().filter { $0 != "\"" } }
 }

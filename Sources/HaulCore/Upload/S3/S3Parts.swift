@@ -1,3 +1,5 @@
+import Crypto
+
 /// The parts of one upload: which the store has, and which are being sent.
 struct S3Parts: Hashable, Sendable {
   /// Of the file, or of what was read of a stream; in bytes.
@@ -133,6 +135,21 @@ struct S3Parts: Hashable, Sendable {
       whole = joined
     }
     return whole
+  }
+
+  /// Whether an object with this entity tag is made of these parts, in their order: the tags of most
+  /// stores are the MD5 of those of the parts, and their number. Takes time linear in `count`.
+  func make(_ tag: String) -> Bool {
+    var md5 = Insecure.MD5()
+    for number in 1...count {
+      guard let part = tags[number].flatMap({ Checksum("md5=\(S3Digest.bare($0))") }) else {
+        return false
+      }
+      md5.update(data: part.bytes)
+    }
+    return Checksum(.md5, bytes: Array(md5.finalize())).map {
+      S3Digest.bare(tag) == "\($0.hex)-\(count)"
+    } ?? false
   }
 
   /// The store has this part.

@@ -65,7 +65,8 @@ struct S3Server: UploadServer {
       files[upload.path] = upload.parts.sorted { $0.key < $1.key }.flatMap(\.value)
       metadata[upload.path] = upload.metadata
       uploads[id] = nil
-      return Self.document("CompleteMultipartUploadResult", "")
+      return Self.document(
+        "CompleteMultipartUploadResult", "<ETag>\(Self.tag(ofObject: upload))</ETag>")
     default:
       uploads[id] = nil
       return ServiceAnswer(status: 204)
@@ -81,6 +82,14 @@ struct S3Server: UploadServer {
 
   private static func metadata(of request: RequestRecord) -> [String] {
     request.headerLines.filter { $0.lowercased().hasPrefix("x-amz-meta-") }
+  }
+
+  /// As most stores make it: the MD5 of those of the parts, and their number.
+  private static func tag(ofObject upload: Upload) -> String {
+    let parts = upload.parts.sorted { $0.key < $1.key }.flatMap {
+      Array(Insecure.MD5.hash(data: $0.value))
+    }
+    return "\(hex(parts))-\(upload.parts.count)"
   }
 
   private static func hex(_ bytes: [UInt8]) -> String {
