@@ -1,4 +1,4 @@
-// What Swift's Glibc module does not show, and CRC32C by instruction.
+// What Swift's Glibc module does not show, CRC32C by instruction, and MD5 of several messages.
 // Every call returns as the system call does: -1 with errno set when it fails.
 #pragma once
 
@@ -13,6 +13,11 @@ uint32_t haul_crc32c(uint32_t crc, const void *bytes, size_t length);
 uint32_t haul_crc32c_portable(uint32_t crc, const void *bytes, size_t length);
 /// Whether `haul_crc32c` uses an instruction here.
 int haul_crc32c_is_accelerated(void);
+
+#define HAUL_MD5_LANES 8
+/// MD5 of so many messages at once, continuing from `registers`: the first register of every
+/// message, then the second of every one, to the fourth. Takes `blocks` times 64 bytes of each.
+void haul_md5_lanes(uint32_t *registers, const uint8_t *const *messages, size_t blocks);
 
 #if defined(__linux__)
 /// `openat` (variadic in C, so not importable); always with O_NOFOLLOW, O_CLOEXEC and O_NONBLOCK.

@@ -60,27 +60,63 @@ package final class UploadSource: Sendable {
   /// The bytes at this offset: as many as asked for, because the file is known to have them.
   /// - Throws: `source-changed` if it has become shorter, `source-unreadable`.
   package func read(_ count: Int, at offset: Int64) throws(TransferError) -> [UInt8] {
-    guard let file else { throw TransferError(.internal, "a directory has no bytes") }
     do {
       return try [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
-        while initialized < count {
-          let rest = UnsafeMutableRawBufferPointer(
-            rebasing: UnsafeMutableRawBufferPointer(buffer)[
-              initialized...])
-          let read = try file.read(into: rest, at: offset + Int64(initialized))
-          guard read > 0 else {
-            throw TransferError(
-              .sourceChanged, "\(Printable.text(path)) became shorter while it was uploaded")
-          }
-          initialized += read
-        }
+        try fill(UnsafeMutableRawBufferPointer(buffer), at: offset)
+        initialized = count
       }
-    } catch let error as DiskError {
-      throw Self.unreadable(path, error)
     } catch let error as TransferError {
       throw error
     } catch {
       throw TransferError(.internal, "\(type(of: error))")
+    }
+  }
+
+  /// Adds so many bytes to each message of the digest, from these offsets; a multiple of
+  /// `ParallelDigest.block`.
+  /// - Throws: `source-changed` if the file has become shorter, `source-unreadable`.
+  package func add(
+    _ count: Int, at offsets: [Int64], to digest: inout ParallelDigest
+  ) throws(TransferError) {
+    // All that is read at once stays in the processor's cache.
+    let most = min(count, 32 << 10)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(
+      byteCount: most * offsets.count, alignment: 16)
+    defer { buffer.deallocate() }
+    var added = 0
+    while added < count {
+      let length = min(most, count - added)
+      let messages = offsets.indices.map { index in
+        UnsafeMutableRawBufferPointer(rebasing: buffer[(index * most)...].prefix(length))
+      }
+      for (message, offset) in zip(messages, offsets) {
+        try fill(message, at: offset + Int64(added))
+      }
+      digest.update(messages.map { UnsafeRawBufferPointer($0) })
+      added += length
+    }
+  }
+
+  /// Reads as many bytes as the buffer takes.
+  private func fill(
+    _ buffer: UnsafeMutableRawBufferPointer, at offset: Int64
+  ) throws(TransferError) {
+    guard let file else { throw TransferError(.internal, "a directory has no bytes") }
+    var filled = 0
+    while filled < buffer.count {
+      let read: Int
+      do throws(DiskError) {
+        read = try file.read(
+          into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]),
+          at: offset + Int64(filled))
+      } catch {
+        throw Self.unreadable(path, error)
+      }
+      guard read > 0 else {
+        throw TransferError(
+          .sourceChanged, "\(Printable.text(path)) became shorter while it was uploaded")
+      }
+      filled += read
     }
   }
 

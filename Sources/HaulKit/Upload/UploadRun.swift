@@ -22,6 +22,8 @@ struct UploadRun: ~Copyable {
   private var length: Int64?
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
+  /// Nil if there is no file, or the protocol needs no digests of its parts.
+  private let partDigests: PartDigests?
   let context: RunContext
   private let started: Instant
   /// Nil until the first bytes of a stream were read, or the server of a remote source was asked.
@@ -75,6 +77,7 @@ struct UploadRun: ~Copyable {
     started = context.engine.clock.now
     asking = UploadAttempts(
       driver.request, isAttended: context.engine.isAttended, now: started)
+    partDigests = driver.request.method == .s3 ? PartDigests(of: input) : nil
     if case .files(let sources) = input {
       let form = driver.form(of: sources, context.engine)
       let source = sources[0].identity
@@ -169,6 +172,7 @@ struct UploadRun: ~Copyable {
   private mutating func stop(_ order: RunOrder) {
     stopOrder = order
     for stop in stops.values { stop.stop() }
+    partDigests?.stop()
   }
 
   private mutating func endStopped() {
@@ -334,12 +338,17 @@ struct UploadRun: ~Copyable {
     guard stopOrder == nil else { return }
     let stop = StopSignal()
     stops[part] = stop
-    helpers.append { [engine, inbox, input] in
+    helpers.append { [engine, inbox, input, partDigests] in
       do throws(TransferError) {
-        let checksums = try await input.digest(
-          of: range, part: part, algorithms, unless: stop, engine)
+        var checksums = try await partDigests?.take(range, algorithms, engine)
+        if checksums == nil {
+          checksums = try await input.digest(
+            of: range, part: part, algorithms, unless: stop, engine)
+        }
         inbox.yield(
           .ended(part: part, checksums.map { .digested(part: part, .success($0)) }))
+        // A part that cannot be read says so when it is asked for.
+        try? await partDigests?.prepare(engine)
       } catch {
         inbox.yield(.ended(part: part, .digested(part: part, .failure(error))))
       }
