@@ -21,6 +21,23 @@ extension IPAddress {
     }
     return !Self.restricted.contains { hasPrefix($0.0, bits: $0.bits) }
   }
+
+  private static let loopback: [(IPAddress, bits: Int)] = [
+    ("127.0.0.0", 8), ("::1", 128),
+  ].compactMap { text, bits in IPAddress(text).map { ($0, bits) } }
+
+  /// Whether it is this machine itself (RFC 6890).
+  fileprivate var isLoopback: Bool {
+    Self.loopback.contains { hasPrefix($0.0, bits: $0.bits) }
+  }
+}
+
+extension ProxyRules {
+  /// Whether requests to this origin stay on this machine. A name is not enough: it may get another
+  /// address.
+  package func keepLocal(_ origin: ResourceURL.Origin) -> Bool {
+    proxy(for: origin) == nil && IPAddress(origin.host)?.isLoopback == true
+  }
 }
 
 extension ResourceURL.Origin {

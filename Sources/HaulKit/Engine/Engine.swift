@@ -32,6 +32,7 @@ package final class Engine: Sendable {
   /// The most bytes of a stream that are buffered for its reader.
   let streamWindow: Int64
   let httpVersion: TransferManager.Configuration.HTTPVersion
+  let proxies: ProxyRules
   /// Returns header fields to send with each request; nil for none.
   let prepare: RequestPreparation?
   let hub: EventHub
@@ -71,6 +72,7 @@ package final class Engine: Sendable {
     throttle = Throttle(rate: configuration.rateLimit, clock: clock)
     idleTimeout = configuration.idleTimeout
     httpVersion = configuration.httpVersion
+    proxies = configuration.proxies
     prepare = configuration.prepare
     streamWindow = configuration.streamWindow
     uploadDirectory = configuration.uploadDirectory

@@ -90,7 +90,10 @@ struct UploadDriver: TransferDriver {
     case .tus:
       TusMachine(request, source: source, extent: extent, isAttended: engine.isAttended, now: now)
     case .s3:
-      S3Machine(request, source: source, extent: extent, isAttended: engine.isAttended, now: now)
+      S3Machine(
+        request, source: source, extent: extent,
+        staysLocal: engine.proxies.keepLocal(request.url.origin), isAttended: engine.isAttended,
+        now: now)
     case .webDAV:
       DAVMachine(
         request, source: source, isStream: !extent.isWhole, isAttended: engine.isAttended,

@@ -28,4 +28,23 @@ struct AddressScopeTests {
   func open(text: String) throws {
     #expect(try #require(IPAddress(text)).isPublic)
   }
+
+  @Test(arguments: [
+    ("http://127.0.0.1:9000", true), ("http://127.255.0.1", true), ("http://[::1]/", true),
+    ("http://128.0.0.1", false), ("http://126.255.255.255", false), ("http://[::2]", false),
+    ("http://localhost", false), ("http://0.0.0.0", false), ("http://10.0.0.1", false),
+  ])
+  func `A loopback address is this machine; a name may be another`(
+    text: String, isLocal: Bool
+  ) throws {
+    let origin = try ResourceURL(text).origin
+    #expect(ProxyRules().keepLocal(origin) == isLocal)
+  }
+
+  @Test func `Through a proxy a loopback address may be another machine`() throws {
+    let proxy = try ProxyRules.Proxy("http://proxy.example:3128")
+    let origin = try ResourceURL("http://127.0.0.1").origin
+    #expect(!ProxyRules(proxy).keepLocal(origin))
+    #expect(ProxyRules(proxy, exceptions: "127.0.0.0/8").keepLocal(origin))
+  }
 }

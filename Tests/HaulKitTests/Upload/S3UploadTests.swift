@@ -1,4 +1,5 @@
 import HaulCore
+import HaulFiles
 import HaulKit
 import HaulTesting
 import NIOConcurrencyHelpers
@@ -14,10 +15,9 @@ import Testing
   }
 
   private static func request(
-    _ change: (inout UploadRequest) -> Void = { _ in }
+    at endpoint: String = "http://h.example", _ change: (inout UploadRequest) -> Void = { _ in }
   ) throws -> TransferRequest {
-    let object = try S3Object(
-      bucket: "b", key: "k", endpoint: try ResourceURL("http://h.example"))
+    let object = try S3Object(bucket: "b", key: "k", endpoint: try ResourceURL(endpoint))
     var upload = UploadRequest(
       "/d/f", to: object,
       credentials: S3Credentials(accessKeyID: "id", secretAccessKey: "secret", sessionToken: "t"))
@@ -34,10 +34,11 @@ import Testing
   }
 
   private static func manager(
-    _ store: FakeS3, _ disk: SimulatedDisk
+    _ store: FakeS3, _ disk: SimulatedDisk, proxies: ProxyRules = ProxyRules()
   ) throws -> TransferManager {
     var configuration = TransferManager.Configuration()
     configuration.uploadDirectory = "/u"
+    configuration.proxies = proxies
     return try TransferManager(testing: configuration, transport: store, disk: disk)
   }
 
@@ -83,6 +84,30 @@ import Testing
     #expect(store.snapshot.objects[Self.path]?.bytes == Self.content(length))
     #expect(store.snapshot.uploads.isEmpty)
     #expect(disk.names(in: "/u").isEmpty)
+  }
+
+  @Test(arguments: [
+    ("http://h.example", nil, true), ("http://127.0.0.1", nil, false),
+    ("http://127.0.0.1", "http://p.example:1", true), ("https://h.example", nil, false),
+  ])
+  func `The bytes are signed where somebody on the way may change them`(
+    endpoint: String, proxy: String?, isSigned: Bool
+  ) async throws {
+    let store = FakeS3()
+    let manager = try Self.manager(
+      store, Self.disk(5), proxies: ProxyRules(try proxy.map { try ProxyRules.Proxy($0) }))
+    let result = try await manager.add(try Self.request(at: endpoint)).result
+    await manager.shutdown()
+    #expect(result.state == .completed)
+    let signed = store.snapshot.requests.last?.headers["X-Amz-Content-SHA256"]
+    #expect(
+      signed == (isSigned ? Self.sha256(Self.content(5)) : "UNSIGNED-PAYLOAD"))
+  }
+
+  private static func sha256(_ bytes: [UInt8]) -> String {
+    var digest = IncrementalDigest([.sha256])
+    bytes.withUnsafeBytes { digest.update($0) }
+    return digest.checksums[0].hex
   }
 
   @Test func `Parts are sent at once, four at most`() async throws {

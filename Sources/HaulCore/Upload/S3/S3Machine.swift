@@ -54,12 +54,14 @@ package struct S3Machine: UploadMachine {
   /// Whether the first part of a stream is no longer held, so that no new upload can begin.
   private var isStreamGone: Bool { parts.isStream && parts.count > 1 }
 
-  /// - Parameter extent: of a stream, what was read of it; nil for a file.
+  /// - Parameters:
+  ///   - extent: of a stream, what was read of it; nil for a file.
+  ///   - staysLocal: whether the requests stay on this machine.
   package init(
     _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
-    isAttended: Bool, now: Instant
+    staysLocal: Bool = false, isAttended: Bool, now: Instant
   ) {
-    messages = S3Messages(request: request)
+    messages = S3Messages(request: request, staysLocal: staysLocal)
     self.source = source
     needsMD5 = source.remote != nil
     if let extent, !extent.isWhole {

@@ -10,9 +10,14 @@ struct S3Messages: Sendable {
   /// Whether bodies are sent with their MD5, for the store to check. It computes that one beside
   /// the entity tag, so once a tag was the MD5 of its part, the tags are compared instead.
   var sendsMD5 = true
+  /// Whether the signature covers the bytes of the file, because somebody on the way may change
+  /// them. Over TLS, and on this machine, nobody does.
+  private let signsBytes: Bool
 
-  init(request: UploadRequest) {
+  /// - Parameter staysLocal: whether the requests stay on this machine.
+  init(request: UploadRequest, staysLocal: Bool = false) {
     self.request = request
+    signsBytes = request.url.origin.scheme != "https" && !staysLocal
     checksums = request.hasOwnChecksums ? nil : .ofWhole
   }
 
@@ -98,11 +103,8 @@ struct S3Messages: Sendable {
     return String(query.dropFirst("uploadId=".count))
   }
 
-  /// What to compute of a part before it is sent. Over TLS nobody changes the bytes on the way, so
-  /// they need no signature.
-  var digests: [Checksum.Algorithm] {
-    digestsOfStored + (request.url.origin.scheme == "https" ? [] : [.sha256])
-  }
+  /// What to compute of a part before it is sent.
+  var digests: [Checksum.Algorithm] { digestsOfStored + (signsBytes ? [.sha256] : []) }
   /// What to compute of a part that the store has.
   var digestsOfStored: [Checksum.Algorithm] { checksums == nil ? [.md5] : [.md5, .crc32c] }
 
