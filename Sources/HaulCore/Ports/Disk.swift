@@ -89,6 +89,8 @@ package protocol DiskDirectory: AnyObject, Sendable {
 /// An open file. Positional calls may come from several threads at once.
 package protocol DiskFile: AnyObject, Sendable {
   func status() throws(DiskError) -> FileStatus
+  /// Starts to read a range into the system's cache without waiting; a hint that cannot fail.
+  func startReading(_ range: ByteRange)
   /// Writes some of the bytes; returns how many.
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int
   /// Reads some bytes; 0 at the end.

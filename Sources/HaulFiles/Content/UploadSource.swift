@@ -78,6 +78,9 @@ package final class UploadSource: Sendable {
   package func add(
     _ count: Int, at offsets: [Int64], to digest: inout ParallelDigest
   ) throws(TransferError) {
+    // Without it, the pieces below are as small as the system's read-ahead, and between two of them
+    // a disk moves its head.
+    for offset in offsets { file?.startReading(offset..<offset + Int64(count)) }
     // All that is read at once stays in the processor's cache.
     let most = min(count, 32 << 10)
     let buffer = UnsafeMutableRawBufferPointer.allocate(

@@ -24,6 +24,14 @@ final class POSIXFile: DiskFile {
     return FileStatus(status)
   }
 
+  func startReading(_ range: ByteRange) {
+    // Only a hint; a closed file needs none.
+    _ = try? descriptor.call("posix_fadvise") { number in
+      PlatformCalls.startReading(number, range)
+      return 0
+    }
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     guard bytes.count >= Self.lockThreshold else { return try put(bytes, at: offset) }
     writeLock.lock()

@@ -15,6 +15,13 @@
 
     static func allocate(_ file: Int32, _ size: Int64) -> Int32 { haul_fallocate(file, size) }
 
+    static func startReading(_ file: Int32, _ range: Range<Int64>) {
+      // Only a hint: a read reads the rest, and reports what is wrong.
+      _ = posix_fadvise(
+        file, off_t(range.lowerBound), off_t(range.upperBound - range.lowerBound),
+        POSIX_FADV_WILLNEED)
+    }
+
     static func startWriteback(_ file: Int32, _ range: Range<Int64>) {
       // Only a hint: the next sync writes and reports the rest.
       _ = haul_start_writeback(file, range.lowerBound, range.upperBound - range.lowerBound)

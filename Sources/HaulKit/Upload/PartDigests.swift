@@ -17,8 +17,8 @@ final class PartDigests: Sendable {
 
   /// The most bytes that are read before the first of these parts is sent.
   private static let mostRead: Int64 = 128 << 20
-  /// Bytes of each part that are read before it can be stopped.
-  private static let step: Int64 = 256 << 10
+  /// Bytes of each part that are read before it can be stopped; a disk reads them at once.
+  private static let step: Int64 = 1 << 20
 
   private let source: UploadSource
   private let state = NIOLockedValueBox(State())

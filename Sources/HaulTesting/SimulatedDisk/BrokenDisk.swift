@@ -127,6 +127,7 @@ final class BrokenFile: DiskFile {
 
   func truncate(to size: Int64) throws(DiskError) { try base.truncate(to: size) }
   func allocate(_ size: Int64) throws(DiskError) { try base.allocate(size) }
+  func startReading(_ range: ByteRange) { base.startReading(range) }
   func startWriteback(_ range: ByteRange) { base.startWriteback(range) }
 
   func syncData() throws(DiskError) {

@@ -120,6 +120,7 @@ final class CountingFile: DiskFile {
   }
   func truncate(to size: Int64) throws(DiskError) { try called().truncate(to: size) }
   func allocate(_ size: Int64) throws(DiskError) { try called().allocate(size) }
+  func startReading(_ range: ByteRange) { called().startReading(range) }
   func startWriteback(_ range: ByteRange) { called().startWriteback(range) }
   func syncData() throws(DiskError) { try called().syncData() }
   func sync() throws(DiskError) { try called().sync() }

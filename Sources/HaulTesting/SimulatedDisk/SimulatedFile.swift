@@ -84,6 +84,7 @@ final class SimulatedFile: DiskFile {
     }
   }
 
+  func startReading(_ range: ByteRange) {}
   func startWriteback(_ range: ByteRange) {}
 
   func syncData() throws(DiskError) { try sync() }
