@@ -63,6 +63,39 @@ import Testing
     #expect(!machine.handle(try Self.taken(3, tag: "t")).contains(.reportAcknowledged(48 << 20)))
   }
 
+  /// A machine that has sent two of three parts, each with its MD5.
+  private static func sendingTwo() throws -> S3Machine {
+    var machine = try Script.machine(48 << 20)
+    _ = machine.handle(.start(nil, connections: 2))
+    _ = machine.handle(try answer(200, body: Script.created))
+    _ = machine.handle(.stored(nil))
+    for part in 1...2 { #expect(try sent(part, &machine).fields[field] != nil) }
+    return machine
+  }
+
+  @Test func `Where tags turn out to be MD5, a part with another MD5 is sent again`() throws {
+    var machine = try Self.sendingTwo()
+    let wrong = try Self.taken(1, tag: Script.hex(9))
+    // The tags of this store may be something else.
+    #expect(machine.handle(wrong).first == .reportAcknowledged(Self.size))
+    let commands = machine.handle(try Self.taken(2, tag: Script.hex(2)))
+    #expect(
+      commands == [.reportAcknowledged(Self.size), .digest(0..<Self.size, part: 1, [.md5])])
+    #expect(try Self.sent(1, &machine).fields[Self.field] != nil)
+    _ = machine.handle(Script.digest(3))
+    _ = machine.handle(try Self.taken(3, tag: Script.hex(3)))
+    #expect(Self.retried(machine.handle(wrong))?.code == .checksumMismatch)
+  }
+
+  @Test func `Where tags are MD5, a part with another one is wrong`() throws {
+    var machine = try Self.sendingTwo()
+    _ = machine.handle(try Self.taken(2, tag: Script.hex(2)))
+    _ = machine.handle(try Self.taken(1, tag: Script.hex(9)))
+    #expect(Self.retried(machine.handle(Script.digest(3)))?.code == .checksumMismatch)
+    #expect(machine.handle(.start(nil)) == [.digest(0..<Self.size, part: 1, [.md5])])
+    #expect(try Self.sent(1, &machine).fields[Self.field] != nil)
+  }
+
   @Test func `A store whose tags are no MD5 checks the MD5 of each part`() throws {
     var machine = try Script.sending()
     for part in 1...3 {

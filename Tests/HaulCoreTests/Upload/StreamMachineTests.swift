@@ -210,14 +210,14 @@ import Testing
   }
 
   /// A machine whose first part is on the store.
-  private func s3WithPart() throws -> S3Machine {
+  private func s3WithPart(tag: String = "\"e1\"") throws -> S3Machine {
     var machine = try s3()
     _ = machine.handle(.start(nil))
     _ = machine.handle(try answer(200, body: S3MachineTests.created))
     #expect(
       machine.handle(.stored(nil)) == [.digest(0..<Self.window, part: 1, [.md5])])
     #expect(try message(machine.handle(S3MachineTests.digest(1))).range == 0..<Self.window)
-    let done = machine.handle(try answer(200, [("ETag", "\"e1\"")], sent: Self.window, part: 1))
+    let done = machine.handle(try answer(200, [("ETag", tag)], sent: Self.window, part: 1))
     #expect(done == [.reportAcknowledged(Self.window), .read(UploadExtent.window)])
     return machine
   }
@@ -246,6 +246,16 @@ import Testing
       try answer(404, body: S3MachineTests.refusal("NoSuchUpload"), sent: 5, part: 2))
     #expect(gone.first == .deleteRecord)
     #expect(failure(of: gone)?.message.contains("is gone") == true)
+  }
+
+  @Test func `A wrong part of a stream is gone, so the upload is deleted`() throws {
+    var machine = try s3WithPart(tag: S3MachineTests.hex(9))
+    _ = machine.handle(.read(Self.last))
+    _ = machine.handle(S3MachineTests.digest(2))
+    let deleted = machine.handle(
+      try answer(200, [("ETag", S3MachineTests.hex(2))], sent: 5, part: 2))
+    #expect(try message(deleted).method == "DELETE")
+    #expect(failure(of: machine.handle(try answer(204)))?.code == .checksumMismatch)
   }
 
   @Test func `The parts of a stream grow, and there are at most 10,000`() throws {

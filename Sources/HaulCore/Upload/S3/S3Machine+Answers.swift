@@ -110,6 +110,7 @@ extension S3Machine {
   mutating func compared(_ checksums: [Checksum]) -> [UploadCommand] {
     guard let part = listed.popLast() else { return [] }
     if let digest = S3Digest(checksums), digest.matches(part.tag) {
+      hasMD5Tags = true
       parts.note(digest.crc32c, of: part.number)
       parts.finish(part.number, tag: part.tag)
     }
@@ -149,17 +150,29 @@ extension S3Machine {
       return partFailed(
         answer.part, .otherChecksum("MD5", isRetryable: true), at: now, using: &rng)
     }
-    parts.finish(answer.part, tag: tag)
+    let isDoubtful = !isSingle && sentParts[answer.part]?.digest.contradicts(tag) ?? false
+    parts.finish(answer.part, tag: tag, isDoubtful: isDoubtful)
+    if hasMD5Tags, !parts.doubtful.isEmpty {
+      // Not every store that gets an MD5 compares it.
+      guard !parts.isStream else {
+        return abort(then: .failed(.otherChecksum("MD5", isRetryable: false)))
+      }
+      parts.loseDoubtful()
+      (needsMD5, messages.sendsMD5) = (true, true)
+    }
     return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart(at: now, using: &rng)
   }
 
-  /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them.
+  /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them
+  /// and no tag says otherwise.
   private mutating func isProved(_ part: Int, by tag: String) -> Bool {
     guard let (digest, isChecked) = sentParts[part] else { return false }
     let isTagMD5 = digest.matches(tag)
-    if !isTagMD5, !isChecked { needsMD5 = true }
+    hasMD5Tags = hasMD5Tags || isTagMD5
+    let isProved = isTagMD5 || isChecked && !(hasMD5Tags && digest.contradicts(tag))
+    if !isProved { needsMD5 = true }
     messages.sendsMD5 = needsMD5 || !isTagMD5
-    return isTagMD5 || isChecked
+    return isProved
   }
 
   private mutating func partRefused(

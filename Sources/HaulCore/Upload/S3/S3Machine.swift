@@ -44,6 +44,8 @@ package struct S3Machine: UploadMachine {
   /// source are taken as they are listed. And a part without its MD5 may have been refused, or have
   /// got another entity tag.
   var needsMD5: Bool
+  /// Whether a part's entity tag was its MD5. Then another MD5 is that of other bytes.
+  var hasMD5Tags = false
   /// Whether the store has refused a request with checksums.
   private var refusesChecksums = false
   /// Whether an attempt without an answer may have succeeded.

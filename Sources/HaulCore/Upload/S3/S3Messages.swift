@@ -191,6 +191,11 @@ struct S3Digest: Hashable, Sendable {
   /// Whether the entity tag is that of the same bytes.
   func matches(_ tag: String) -> Bool { Self.bare(tag) == md5 }
 
+  /// Whether the entity tag is the MD5 of other bytes, if it is an MD5.
+  func contradicts(_ tag: String) -> Bool {
+    !matches(tag) && Checksum("md5=\(Self.bare(tag))") != nil
+  }
+
   /// An entity tag without its quotes, in lower case.
   static func bare(_ tag: String) -> String { tag.lowercased().filter { $0 != "\"" } }
 }

@@ -14,6 +14,8 @@ struct S3Parts: Hashable, Sendable {
   private(set) var count: Int
   /// The entity tags of the parts that the store has.
   private(set) var tags: [Int: String] = [:]
+  /// The parts that the store has, with an entity tag that may be the MD5 of other bytes.
+  private(set) var doubtful: Set<Int> = []
   /// The CRC32C values of the parts of the file that were read.
   private var checksums: [Int: Checksum] = [:]
   /// The parts that are being read or sent.
@@ -153,10 +155,20 @@ struct S3Parts: Hashable, Sendable {
   }
 
   /// The store has this part.
-  mutating func finish(_ number: Int, tag: String) {
+  mutating func finish(_ number: Int, tag: String, isDoubtful: Bool = false) {
     open.remove(number)
+    if isDoubtful { doubtful.insert(number) }
     guard tags.updateValue(tag, forKey: number) == nil else { return }
     acknowledged += range(of: number).length
+  }
+
+  /// The store has other bytes than those of the doubtful parts.
+  mutating func loseDoubtful() {
+    for number in doubtful where tags.removeValue(forKey: number) != nil {
+      acknowledged -= range(of: number).length
+      next = min(next, number)
+    }
+    doubtful = []
   }
 
   /// This part is no longer being sent, and the store may lack it.
@@ -166,7 +178,9 @@ struct S3Parts: Hashable, Sendable {
   }
 
   /// The store may lack every part.
-  mutating func reset() { (tags, open, acknowledged, next) = ([:], [], 0, 1) }
+  mutating func reset() {
+    (tags, doubtful, open, acknowledged, next) = ([:], [], [], 0, 1)
+  }
 
   /// What completes the upload (CompleteMultipartUpload).
   func completion(hasChecksums: Bool) -> [UInt8] {
