@@ -22,8 +22,12 @@ extension PutPlan {
     let sendsInput = try isInput(files, needsName: isCollection)
     let settings = try S3Settings(command.s3, sources)
     var requests: [UploadRequest] = []
-    for file in files {
-      let whole = isCollection ? key + (try name(of: file)) : key
+    let all =
+      sendsInput
+      ? [UploadSources.Source(path: inputName, names: [])]
+      : try UploadSources(files, sources).all(by: .s3, isCollection: isCollection)
+    for source in all {
+      let whole = isCollection ? key + (try source.key()) : key
       let object: S3Object
       do throws(TransferError) {
         object = try S3Object(
@@ -34,7 +38,7 @@ extension PutPlan {
       var upload =
         sendsInput
         ? UploadRequest(to: object, credentials: settings.credentials)
-        : UploadRequest(file, to: object, credentials: settings.credentials)
+        : UploadRequest(source.path, to: object, credentials: settings.credentials)
       let common = try common(command, object.url, sources)
       guard common.fields["Authorization"] == nil else {
         throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
@@ -53,14 +57,6 @@ extension PutPlan {
       managerOptions: try ManagerOptions(
         command.limits, connections: 4, command.connections),
       output: output)
-  }
-
-  private static func name(of file: String) throws(UsageError) -> String {
-    let name = file.split(separator: "/").last.map(String.init) ?? ""
-    guard !name.isEmpty, name != ".", name != ".." else {
-      throw UsageError("\(file): that names no file")
-    }
-    return name
   }
 
   private static func checkS3Use(of command: PutCommand) throws(UsageError) {

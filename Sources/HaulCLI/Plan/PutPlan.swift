@@ -37,7 +37,10 @@ extension PutPlan {
     let common = try Self.common(command, url, sources)
     let sendsInput = try Self.isInput(files, needsName: isCollection && method.namesFile)
     requests = sendsInput ? [UploadRequest(to: common.url)] : []
-    for source in sendsInput ? [] : try UploadSources(files, sources).all(by: method, in: url) {
+    let all =
+      sendsInput
+      ? [] : try UploadSources(files, sources).all(by: method, isCollection: isCollection)
+    for source in all {
       var upload = UploadRequest(source.path, to: common.url)
       if isCollection, method.namesFile { upload.url = try source.address(in: url) }
       requests.append(upload)

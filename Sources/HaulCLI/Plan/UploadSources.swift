@@ -18,9 +18,10 @@ struct UploadSources {
     self.sources = sources
   }
 
+  /// - Parameter isCollection: whether each file keeps its name below the address.
   /// - Throws: for a directory that cannot be sent that way, or not as a whole.
   func all(
-    by method: UploadRequest.Method, in url: ResourceURL
+    by method: UploadRequest.Method, isCollection: Bool
   ) throws(UsageError) -> [Source] {
     var all: [Source] = []
     for argument in arguments {
@@ -28,9 +29,10 @@ struct UploadSources {
         all.append(Source(path: argument, names: [Self.name(of: argument)]))
         continue
       }
-      guard method.namesFile, url.path.hasSuffix("/") else {
+      guard method.namesFile, isCollection else {
         throw UsageError(
-          "\(argument) is a directory: it needs an address that ends with '/', and PUT or WebDAV")
+          "\(argument) is a directory: it needs an address that ends with '/', and PUT, WebDAV or S3"
+        )
       }
       let files = files(of: tree, below: argument).filter { !$0.isDirectory || method == .webDAV }
       guard !files.isEmpty else { throw UsageError("\(argument): there is no file in it") }
@@ -59,11 +61,21 @@ struct UploadSources {
 }
 
 extension UploadSources.Source {
-  /// The address of a source in a collection, each name percent-encoded; the query stays.
-  func address(in url: ResourceURL) throws(UsageError) -> ResourceURL {
+  /// Its names, with slashes between them.
+  func key() throws(UsageError) -> String {
+    try checkName()
+    return names.joined(separator: "/")
+  }
+
+  private func checkName() throws(UsageError) {
     guard let first = names.first, !["", ".", ".."].contains(first) else {
       throw UsageError("\(path): that names no file")
     }
+  }
+
+  /// The address of a source in a collection, each name percent-encoded; the query stays.
+  func address(in url: ResourceURL) throws(UsageError) -> ResourceURL {
+    try checkName()
     let encoded = names.map(PercentCoding.component)
     let query = url.pathAndQuery.drop { $0 != "?" }
     do {

@@ -8,10 +8,12 @@ import Testing
 
   /// The requests of a command line with this environment and these files.
   private func requests(
-    _ arguments: String..., environment: [String: String] = keys, files: [String: String] = [:]
+    _ arguments: String..., environment: [String: String] = keys, files: [String: String] = [:],
+    tree: UploadTree? = nil
   ) throws -> [UploadRequest] {
     let sources = CommandSources(
-      environment: environment, read: { (path, _) throws(UsageError) in files[path] })
+      environment: environment, read: { (path, _) throws(UsageError) in files[path] },
+      tree: { (path) throws(UsageError) in path.hasPrefix("d") ? tree : nil })
     guard case .put(let plan) = try Invocation(["put"] + arguments, from: sources) else {
       throw UsageError("that is not a put")
     }
@@ -28,6 +30,26 @@ import Testing
       return nil
     } catch {
       return error.message
+    }
+  }
+
+  @Test("a directory is uploaded with all files below it, and no empty directory")
+  func directories() throws {
+    let tree = UploadTree([
+      .init(["a b"]), .init(["e"], isDirectory: true), .init(["x", "q?#"]),
+    ])
+    let endpoint = ["--s3-endpoint", "https://h"]
+    let named = try requests("d", "f", "s3://b-1/k/", endpoint[0], endpoint[1], tree: tree)
+    #expect(named.map(\.source) == ["d/a b", "d/x/q?#", "f"])
+    #expect(
+      named.map(\.url.absoluteString) == [
+        "https://h/b-1/k/d/a%20b", "https://h/b-1/k/d/x/q%3F%23", "https://h/b-1/k/f",
+      ])
+    let content = try requests("d/", "s3://b-1", endpoint[0], endpoint[1], tree: tree)
+    #expect(content.first?.url.absoluteString == "https://h/b-1/a%20b")
+    #expect(throws: UsageError.self) { try requests("d", "s3://b-1/k", tree: tree) }
+    #expect(throws: UsageError.self) {
+      try requests("d", "s3://b-1/", tree: UploadTree([.init(["e"], isDirectory: true)]))
     }
   }
 
