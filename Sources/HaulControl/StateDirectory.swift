@@ -29,7 +29,9 @@ package enum PrivateDirectory {
       created += "/\(part)"
       guard mkdir(created, 0o700) == 0 || errno == EEXIST || errno == EISDIR else {
         throw TransferError(
-          .io, "cannot create the directory \(created): \(SystemError.text(errno))")
+          .io,
+          "cannot create the directory \(created): \(SystemError.text(errno)); "
+            + "set \(variable) to another one")
       }
     }
     var status = stat()

@@ -3,6 +3,12 @@ import HaulFiles
 import HaulTesting
 import Testing
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The file that an upload reads, and the one that keeps what its next run needs.
 @Suite struct UploadFilesTests {
   private static let directory = "/uploads"
@@ -45,6 +51,38 @@ import Testing
     #expect(try source.read(1000, at: 0) == content)
     let error = #expect(throws: TransferError.self) { try source.check() }
     #expect(error?.code == .sourceChanged)
+  }
+
+  @Test func `A source that was written to has changed, though it got its old date back`() throws {
+    let scratch = try Scratch()
+    try scratch.put(sampleBytes(1000), as: "f")
+    let source = try UploadSource("\(scratch.path)/f", on: scratch.disk)
+    defer { source.close() }
+    try source.check()
+    let before = try #require(try scratch.directory.status(of: "f"))
+    var status = stat()
+    #expect(stat("\(scratch.path)/f", &status) == 0)
+    let file = open("\(scratch.path)/f", O_WRONLY)
+    defer { close(file) }
+    // The clock of some file systems is slow: until it has advanced, nothing is seen.
+    repeat {
+      #expect(pwrite(file, "x", 1, 500) == 1)
+      #expect(futimens(file, [status.st_atim, status.st_mtim]) == 0)
+    } while try scratch.directory.status(of: "f")?.changed == before.changed
+    #expect(try scratch.directory.status(of: "f")?.modified == before.modified)
+    let error = #expect(throws: TransferError.self) { try source.check() }
+    #expect(error?.code == .sourceChanged)
+  }
+
+  @Test func `A source with another mode or another link has not changed`() throws {
+    let scratch = try Scratch()
+    try scratch.put(sampleBytes(1000), as: "f")
+    let source = try UploadSource("\(scratch.path)/f", on: scratch.disk)
+    defer { source.close() }
+    #expect(chmod("\(scratch.path)/f", 0o640) == 0)
+    try source.check()
+    #expect(link("\(scratch.path)/f", "\(scratch.path)/g") == 0)
+    try source.check()
   }
 
   @Test func `The next run of the same upload finds its record, and another upload does not`()

@@ -25,6 +25,8 @@ extension TransferError.Remedy {
     case .maximumSize: " (--max-filesize)"
     case .noDecoding: " (leave out --decode)"
     case .olderHTTP: " (--http1.1)"
+    case .region: " (--s3-region)"
+    case .endpoint: " (--s3-endpoint)"
     case .addressFamily: " (-4, -6, --interface)"
     case .localAddress: " (--interface)"
     }

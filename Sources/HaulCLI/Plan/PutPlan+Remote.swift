@@ -5,7 +5,7 @@ extension PutPlan {
   /// Whether what `-o` names is on another server.
   static func isRemote(_ output: String?) -> Bool {
     guard let output else { return false }
-    return ["http://", "https://", s3Prefix].contains { output.hasPrefix($0) }
+    return isS3(output) || ["http://", "https://"].contains { output.hasPrefix($0) }
       || UploadScheme(of: output) != nil
   }
 
@@ -15,7 +15,7 @@ extension PutPlan {
     try Self.checkRemoteUse(of: command, to: address)
     let source = try Self.source(command, sources)
     var upload =
-      address.hasPrefix(Self.s3Prefix)
+      Self.isS3(address)
       ? try Self.upload(source, toObject: address, command.s3, sources)
       : try Self.upload(source, to: address)
     upload.precondition = command.destination.ifExists == .fail ? .absent : .none
@@ -66,7 +66,7 @@ extension PutPlan {
     if let (option, _) = refused.first(where: \.1) {
       throw UsageError("\(option) is for files of this machine; -o names a place on another server")
     }
-    guard address.hasPrefix(s3Prefix) || command.s3.isEmpty else { throw S3Options.misused }
+    guard isS3(address) || command.s3.isEmpty else { throw S3Options.misused }
   }
 
   private static func upload(

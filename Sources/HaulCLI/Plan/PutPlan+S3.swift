@@ -5,6 +5,10 @@ extension PutPlan {
   /// Before the bucket and the key.
   static let s3Prefix = "s3://"
 
+  static func isS3(_ address: String) -> Bool {
+    address.prefix(s3Prefix.count).lowercased() == s3Prefix
+  }
+
   /// - Parameter address: the key is taken as it is, without decoding.
   static func s3(
     _ command: PutCommand, _ address: String, _ sources: CommandSources

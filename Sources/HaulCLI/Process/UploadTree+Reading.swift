@@ -32,7 +32,10 @@ extension UploadTree {
       let below = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
       var status = stat()
       guard lstat(below, &status) == 0 else {
-        throw UsageError("cannot read \(below): \(SystemError.text(errno))")
+        let reason = SystemError.text(errno)
+        let isOtherText = name.contains("\u{FFFD}")
+        throw UsageError(
+          "cannot read \(below): \(isOtherText ? "its name is not UTF-8; rename it" : reason)")
       }
       switch status.st_mode & S_IFMT {
       case S_IFREG: entries.append(Entry(names + [name]))

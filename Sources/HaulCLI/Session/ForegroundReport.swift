@@ -160,7 +160,8 @@ extension ForegroundReport {
     var name = ""
     if case .added(.some) = event.kind {
     } else {
-      name = Self.lastComponent(event.url?.redacted ?? "")
+      let address = event.url?.redacted ?? ""
+      name = Self.lastComponent(address.split(separator: "?").first.map(String.init) ?? address)
     }
     let fileIndex = model.append(FileProgress(name: name))
     fileIndices.set(event.id, to: UInt32(fileIndex))
@@ -216,12 +217,10 @@ extension ForegroundReport {
       file.name, url, total: total, isUpload: event.identity?.kind == .upload)
   }
 
-  /// The last component of a path or an address; all of it if there is none.
+  /// The last component of a path or an address without a query; all of it if there is none.
   fileprivate static func lastComponent(_ text: String) -> String {
-    let path = Array(text.utf8).prefix { $0 != UInt8(ascii: "?") }
-    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else {
-      return path.isEmpty ? text : String(decoding: path, as: UTF8.self)
-    }
+    let path = Array(text.utf8)
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return text }
     let name = path[(slash + 1)...]
     return name.isEmpty ? text : String(decoding: name, as: UTF8.self)
   }

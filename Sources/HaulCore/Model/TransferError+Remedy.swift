@@ -7,6 +7,7 @@ extension TransferError {
     case existingFile, overwriting, newAddress, directory, streaming
     case maximumSize, noDecoding
     case olderHTTP, addressFamily, localAddress
+    case region, endpoint
   }
 
   package var remedy: Remedy? { parts.remedy }

@@ -14,7 +14,7 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
   package struct Remote: Sendable, Hashable, Codable {
     /// A digest of its address, which may be a secret.
     package let address: String
-    /// Its strong entity tag, or its date if that is strong.
+    /// Its strong entity tag, or its date if that is strong, with its weak entity tag.
     package let validator: String
   }
 

@@ -29,6 +29,16 @@ package final class UploadRecordFile: Sendable {
   /// Stores the record; it survives a power cut once this returns.
   /// - Throws: `disk-full`, `io`.
   package func store(_ record: UploadRecord) throws(TransferError) {
+    do throws(TransferError) {
+      try write(record)
+    } catch {
+      guard error.code == .diskFull else { throw error }
+      throw TransferError(
+        .diskFull, "no room to store the upload's address; free some space and upload it again")
+    }
+  }
+
+  private func write(_ record: UploadRecord) throws(TransferError) {
     let bytes: [UInt8]
     do {
       bytes = Array(try JSONEncoder().encode(record))

@@ -10,6 +10,7 @@ package import HaulCore
 package final class UploadSource: Sendable {
   /// What it was when it was opened.
   package let identity: SourceIdentity
+  private let opened: FileStatus
   /// Nil for a directory, which has no bytes to read.
   private let file: (any DiskFile)?
   private let directory: any DiskDirectory
@@ -32,9 +33,8 @@ package final class UploadSource: Sendable {
       }
       var status = found.status
       status.size = 0
-      (directory, name, file, identity) = (
-        found.directory, found.name, nil, SourceIdentity(status)
-      )
+      (directory, name, file) = (found.directory, found.name, nil)
+      (opened, identity) = (status, SourceIdentity(status))
       return
     }
     guard found.status.kind == .regular else {
@@ -47,7 +47,8 @@ package final class UploadSource: Sendable {
     }
     self.file = file
     do throws(DiskError) {
-      identity = SourceIdentity(try file.status())
+      opened = try file.status()
+      identity = SourceIdentity(opened)
     } catch {
       file.close()
       throw Self.unreadable(path, error)
@@ -133,10 +134,18 @@ package final class UploadSource: Sendable {
     let difference =
       identity.difference(from: SourceIdentity(open))
       ?? (named.map { identity.difference(from: SourceIdentity($0)) } ?? "it was removed")
+      ?? (mayBeRewritten(open) ? "it may have been written to, and got its old date back" : nil)
     guard let difference else { return }
     throw TransferError(
       .sourceChanged,
       "\(Printable.text(path)) changed while it was uploaded: \(difference); upload it again")
+  }
+
+  /// Whether something changed that is not seen, which may be its bytes: nobody can set this time
+  /// back. A new mode, owner or link is seen, and sets it too.
+  private func mayBeRewritten(_ now: FileStatus) -> Bool {
+    now.changed != opened.changed
+      && (now.mode, now.owner, now.links) == (opened.mode, opened.owner, opened.links)
   }
 
   private static func find(

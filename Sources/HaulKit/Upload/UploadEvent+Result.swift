@@ -13,16 +13,16 @@ extension UploadEvent {
         UploadAnswer(
           response.head, body: response.body, sent: sent, part: part,
           wallSeconds: engine.clock.wallSeconds))
-    case .failure where progress.hasStalled(part):
-      self = .failed(engine.idleTimeoutError, sent: sent, part: part)
-    case .failure where stop.isStopped: return nil
-    case .failure(let error as TransferError):
-      self = .failed(error, sent: sent, part: part)
     case .failure(let error):
-      self = .failed(
-        TransferError(
-          .connectionLost, "the request failed (\(type(of: error)))", isRetryable: true),
-        sent: sent, part: part)
+      if let stall = progress.stall(of: part) {
+        self = .failed(stall, sent: sent, part: part)
+      } else if stop.isStopped {
+        return nil
+      } else {
+        let lost = TransferError(
+          .connectionLost, "the request failed (\(type(of: error)))", isRetryable: true)
+        self = .failed(error as? TransferError ?? lost, sent: sent, part: part)
+      }
     }
   }
 }

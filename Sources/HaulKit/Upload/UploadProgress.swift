@@ -14,8 +14,8 @@ final class UploadProgress: HeartbeatReceiver {
     var idleSince: Instant?
     /// Nil once it has ended.
     var stop: StopSignal?
-    /// Whether it was stopped because the connection took nothing.
-    var hasStalled = false
+    /// Why it was stopped, if the connection took nothing for too long.
+    var stall: TransferError?
   }
 
   private struct State {
@@ -50,9 +50,9 @@ final class UploadProgress: HeartbeatReceiver {
 
   /// The bytes of the body of this part's request that the connection has taken.
   func sent(of part: Int) -> Int64 { state.withLockedValue { $0.requests[part]?.sent ?? 0 } }
-  /// Whether its connection took nothing for too long.
-  func hasStalled(_ part: Int) -> Bool {
-    state.withLockedValue { $0.requests[part]?.hasStalled ?? false }
+  /// Why its request was stopped, if its connection took nothing for too long.
+  func stall(of part: Int) -> TransferError? {
+    state.withLockedValue { $0.requests[part]?.stall }
   }
   /// The bytes of all attempts.
   var sentInAll: Int64 { state.withLockedValue { $0.sentInAll } }
@@ -120,11 +120,12 @@ final class UploadProgress: HeartbeatReceiver {
         connections: state.connections)
       var stalled: [StopSignal] = []
       for (part, request) in state.requests {
-        let isWorking = request.takesLong && request.sent == request.count
-        let limit = isWorking ? max(engine.idleTimeout, Self.patience) : engine.idleTimeout
+        let isWhole = request.sent == request.count
+        let limit =
+          isWhole && request.takesLong ? max(engine.idleTimeout, Self.patience) : engine.idleTimeout
         guard let stop = request.stop, let since = request.idleSince, now - since >= limit
         else { continue }
-        state.requests[part]?.hasStalled = true
+        state.requests[part]?.stall = Self.stall(isWhole: isWhole, after: limit)
         stalled.append(stop)
       }
       return (progress, stalled, !state.isClosed)
@@ -138,6 +139,14 @@ final class UploadProgress: HeartbeatReceiver {
 
   /// How long a server may take to answer once it has the whole file: it may check or copy it.
   private static let patience: Duration = .seconds(300)
+
+  private static func stall(isWhole: Bool, after limit: Duration) -> TransferError {
+    let silence =
+      isWhole
+      ? "the server has everything, and did not answer for \(limit)"
+      : "the server took no bytes for \(limit)"
+    return TransferError(.stalled, "\(silence); try again later", isRetryable: true)
+  }
 
   /// No more ticks are wanted.
   func close() { state.withLockedValue { $0.isClosed = true } }

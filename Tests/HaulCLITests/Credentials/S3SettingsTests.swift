@@ -67,6 +67,7 @@ import Testing
       ])
     #expect(try requests("d/f", "s3://b-1")[0].url.path == "/f")
     #expect(try requests("d/f", "s3://b-1/")[0].url.path == "/f")
+    #expect(try requests("d/f", "S3://b-1/K")[0].url.path == "/K")
   }
 
   @Test("an option comes before the variables, and these before the files")

@@ -166,6 +166,22 @@ import Testing
     }
   }
 
+  @Test("a name with '?' is shown whole; one that is not UTF-8 is refused, and the reason is said")
+  func oddNames() async throws {
+    let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
+    try await CommandFixture.with([collection]) { fixture in
+      let put = "\"$haul\" put d/ dav+\(fixture.server.url("/dav/"))"
+      let shown = try await script("mkdir d && printf x > 'd/q?x' && \(put)", in: fixture).end()
+      #expect(shown.status == 0 && shown.errors.contains("q?x: complete"), "\(shown.errors)")
+      #expect(fixture.server.files(below: "/dav/") == ["/dav/q%3Fx": Array("x".utf8)])
+      let refused = try await script(
+        "printf x > \"d/$(printf 'a\\377')\" && \(put)", in: fixture
+      ).end()
+      #expect(refused.status == 2)
+      #expect(refused.errors.contains("its name is not UTF-8; rename it"), "\(refused.errors)")
+    }
+  }
+
   /// Runs a script of the shell, in which `$haul` is the program.
   private func script(_ text: String, in fixture: CommandFixture) async throws -> CommandRun {
     try await CommandRun(

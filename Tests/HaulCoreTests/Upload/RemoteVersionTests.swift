@@ -56,6 +56,23 @@ import Testing
     #expect(try Self.version(("Last-Modified", Self.date), ("Date", Self.now)).length == 100)
   }
 
+  @Test func `Parts of an earlier run count only with the same tag, also a weak one`() throws {
+    func identity(_ tag: String?) throws -> SourceIdentity {
+      let tags = tag.map { [("ETag", $0)] } ?? []
+      let fields = [("Last-Modified", Self.date), ("Date", Self.now)] + tags
+      let head = ResponseHead(
+        status: 206, headers: HeaderFields([Self.first] + fields),
+        url: try ResourceURL("https://h.example/f"))
+      guard case .ranges(let version) = try Self.reading(head) else {
+        throw TransferError(.internal, "no ranges")
+      }
+      return SourceIdentity(version, address: "a")
+    }
+    #expect(try identity("W/\"1\"") == identity("W/\"1\""))
+    #expect(try identity("W/\"1\"") != identity("W/\"2\""))
+    #expect(try identity("W/\"1\"") != identity(nil))
+  }
+
   @Test func `Without one of them the source is a stream`() throws {
     let heads = [
       try Self.head(200, Self.tag, ("Content-Length", "100")),

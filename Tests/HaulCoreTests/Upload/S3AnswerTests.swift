@@ -96,6 +96,49 @@ import Testing
     #expect(error?.code == .protocolViolation)
   }
 
+  /// Sends a file as one object, which the store answers with these fields.
+  private static func single(_ fields: [(String, String)]) throws -> [UploadCommand] {
+    var machine = try Script.machine(5)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(Script.digest(1))
+    return machine.handle(try answer(200, fields, sent: 5, part: 1))
+  }
+
+  @Test func `An object without an entity tag is not done: something else answered`() throws {
+    let error = failure(of: try Self.single([("Content-Type", "text/html")]))
+    #expect(error?.code == .protocolViolation)
+  }
+
+  @Test func `An object whose entity tag is the MD5 of other bytes is an error`() throws {
+    let error = failure(of: try Self.single([("ETag", "\"\(Script.hex(2))\"")]))
+    #expect(error?.code == .checksumMismatch && error?.isRetryable == false)
+  }
+
+  @Test(arguments: [
+    [("ETag", "\"\(Script.hex(1))\"")], [("ETag", "\"8DD0F5A\"")],
+    [("ETag", Script.hex(2)), ("x-amz-server-side-encryption", "aws:kms")],
+    [("ETag", Script.hex(2)), ("X-Amz-Server-Side-Encryption-Customer-Algorithm", "AES256")],
+    [("ETag", Script.hex(2)), ("x-goog-encryption-kms-key-name", "k")],
+  ])
+  func `A tag that is no MD5 of the bytes says nothing`(fields: [(String, String)]) throws {
+    #expect(try Self.single(fields) == [.reportAcknowledged(5), .checkSource])
+  }
+
+  @Test(arguments: [
+    ("PermanentRedirect", 301, TransferError.Remedy.region),
+    ("AuthorizationHeaderMalformed", 400, .region), ("TemporaryRedirect", 307, .endpoint),
+  ])
+  func `A bucket that is elsewhere is an error with a remedy`(
+    code: String, status: Int, remedy: TransferError.Remedy
+  ) throws {
+    var machine = try Script.machine(5)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(Script.digest(1))
+    let error = failure(
+      of: machine.handle(try answer(status, body: Script.refusal(code), sent: 5, part: 1)))
+    #expect(error?.code == .redirectRefused && error?.remedy == remedy)
+  }
+
   @Test func `A part that is answered before all its bytes is not done`() throws {
     var machine = try Script.sending()
     _ = machine.handle(Script.digest(1))
@@ -175,6 +218,56 @@ import Testing
     #expect(try message(machine.handle(try answer(412, part: 1))).method == "HEAD")
     let own = try answer(200, [("Content-Length", "1"), ("x-amz-meta-haul-upload", mark)])
     #expect(machine.handle(own).last == .finish(.completed))
+  }
+
+  /// A small file that is sent in place of the object with a tag, and its mark.
+  private static func replacing() throws -> (S3Machine, mark: String) {
+    var machine = try Script.machine(1) { $0.precondition = .entityTag("\"a\"") }
+    _ = machine.handle(.start(nil))
+    let put = try message(machine.handle(Script.digest(1)))
+    return (machine, try #require(put.fields["x-amz-meta-haul-upload"]))
+  }
+
+  @Test func `After a lost answer, a condition that no longer holds may be met by our object`()
+    throws
+  {
+    var (machine, mark) = try Self.replacing()
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    #expect(Self.isRetried(machine.handle(.failed(lost, sent: 1, part: 1))))
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(Script.digest(1))
+    #expect(try message(machine.handle(try answer(412, part: 1))).method == "HEAD")
+    let own = try answer(200, [("Content-Length", "1"), ("x-amz-meta-haul-upload", mark)])
+    #expect(machine.handle(own).last == .finish(.completed))
+  }
+
+  @Test func `Without a lost answer, a condition that does not hold is an error at once`() throws {
+    var (machine, _) = try Self.replacing()
+    let error = failure(of: machine.handle(try answer(412, part: 1)))
+    #expect(error?.code == .changedOnServer)
+  }
+
+  @Test func `A conflict with another request deletes the upload, and begins anew, once`() throws {
+    var machine = try Script.completing()
+    let conflict = try answer(409, body: Script.refusal("ConditionalRequestConflict"))
+    let commands = machine.handle(conflict)
+    #expect(commands.first == .reportAcknowledged(0))
+    #expect(try message(commands).method == "DELETE")
+    let anew = machine.handle(try answer(204))
+    #expect(anew.first == .deleteRecord)
+    #expect(try message(anew).method == "POST")
+    _ = machine.handle(try answer(200, body: Script.created))
+    _ = machine.handle(.stored(nil))
+    for part in 1...3 { _ = try Script.take(part, &machine) }
+    _ = machine.handle(.sourceChecked(nil))
+    #expect(try message(machine.handle(conflict)).method == "DELETE")
+    #expect(failure(of: machine.handle(try answer(204)))?.code == .httpStatus)
+  }
+
+  @Test func `A small object is sent again after a conflict with another request`() throws {
+    var (machine, _) = try Self.replacing()
+    let conflict = try answer(409, body: Script.refusal("ConditionalRequestConflict"), part: 1)
+    #expect(Self.isRetried(machine.handle(conflict)))
   }
 
   @Test func `A completion that finds another object deletes the parts and fails`() throws {

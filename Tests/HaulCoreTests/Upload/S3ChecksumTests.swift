@@ -150,7 +150,8 @@ import Testing
             .success(
               [Checksum("md5=\(Script.hex(1))"), Self.crc(Self.last)].compactMap(\.self)))))
       #expect(put.fields[Self.field] == Self.lastBase64)
-      let commands = machine.handle(try answer(200, [(Self.field, found)], sent: 1 << 20, part: 1))
+      let commands = machine.handle(
+        try answer(200, [("ETag", "t"), (Self.field, found)], sent: 1 << 20, part: 1))
       if isRight {
         #expect(commands.contains(.reportVerified(try #require(Self.crc(Self.last)))))
         #expect(machine.handle(.sourceChecked(nil)) == [.finish(.completed)])

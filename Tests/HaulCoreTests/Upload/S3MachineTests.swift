@@ -98,7 +98,7 @@ import Testing
     #expect(put.fields["Content-Type"] == "text/plain")
     #expect(put.signing?.payload == nil)
     #expect(
-      machine.handle(try answer(200, sent: size, part: 1)) == [
+      machine.handle(try answer(200, [("ETag", Self.hex(1))], sent: size, part: 1)) == [
         .reportAcknowledged(size), .checkSource,
       ])
     #expect(machine.handle(.sourceChecked(nil)) == [.finish(.completed)])

@@ -30,6 +30,8 @@ struct S3Failure {
 
   /// Whether the store no longer has the upload: it was completed or aborted.
   var isUploadGone: Bool { code == "NoSuchUpload" }
+  /// Whether another request for the object was under way.
+  var isConflict: Bool { code == "ConditionalRequestConflict" }
   /// Whether the store's clock and this machine's differ too much.
   var isClockWrong: Bool { code == "RequestTimeTooSkewed" }
   /// Whether the store lacks parts that it had.
@@ -74,9 +76,11 @@ struct S3Failure {
     case "RequestTimeTooSkewed": return error(.unauthorized, "this machine's clock is wrong")
     case "AccessDenied", "AllAccessDisabled":
       return error(.forbidden, "the access key does not allow that")
-    case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException",
-      "TemporaryRedirect":
+    case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
       return elsewhere
+    case "TemporaryRedirect": return atOtherAddress
+    case "ConditionalRequestConflict":
+      return error(.httpStatus, "another program writes the object too", isRetryable: true)
     case "EntityTooLarge": return error(.tooLarge, "the file is too large for it")
     case "SlowDown", "TooManyRequests", "RequestLimitExceeded":
       return error(.rateLimited, "too many requests", isRetryable: true)
@@ -91,10 +95,15 @@ struct S3Failure {
 
   /// The bucket is not where it was asked for.
   private var elsewhere: TransferError {
-    guard let region else {
-      return error(.redirectRefused, "the bucket is in another region; say which")
-    }
-    return error(.redirectRefused, "the bucket is in the region \(region); say that")
+    let text = region.map { "the bucket is in the region \($0); give that" }
+    return error(.redirectRefused, text ?? "the bucket is in another region; give that")
+      .remedied(by: .region)
+  }
+
+  /// The store is asked at another address, as for the first hours of a bucket.
+  private var atOtherAddress: TransferError {
+    error(.redirectRefused, "the bucket is at another address for now; give that of its region")
+      .remedied(by: .endpoint)
   }
 
   private func other(_ request: UploadRequest) -> TransferError {

@@ -15,7 +15,7 @@ extension S3Machine {
       }
     case .creating where isSuccess: return created(answer)
     case .creating: return creationRefused(answer, at: now, using: &rng)
-    case .listing where isSuccess: return found(answer)
+    case .listing where isSuccess: return found(answer, at: now, using: &rng)
     case .listing where S3Failure(answer).isUploadGone: return confirm(nil)
     // Which parts the store has stays unknown, in every other run too.
     case .listing where S3Failure(answer).isForbidden: return abort(then: nil)
@@ -70,10 +70,13 @@ extension S3Machine {
   }
 
   /// Gathers the pages, and compares what can be a part of the file with it.
-  private mutating func found(_ answer: UploadAnswer) -> [UploadCommand] {
+  private mutating func found(
+    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
     guard let page = S3PartList(answer.body), page.nextMarker ?? .max > listMarker else {
-      return finish(
-        .failed(TransferError(.protocolViolation, "the server's list of parts is unreadable")))
+      let unreadable = TransferError(
+        .protocolViolation, "the server's list of parts is unreadable", isRetryable: true)
+      return failed(unreadable, at: now, using: &rng)
     }
     listed += page.parts.filter { part in
       (1...parts.count).contains(part.number)
@@ -129,9 +132,9 @@ extension S3Machine {
       return partFailed(answer.part, early, at: now, using: &rng)
     }
     let tag = answer.head.headers["ETag"] ?? ""
-    guard isSingle || !tag.isEmpty else {
+    guard !tag.isEmpty else {
       let untagged = TransferError(
-        .protocolViolation, "the server took a part without an entity tag",
+        .protocolViolation, "the answer has no entity tag, so it is not that of an S3 store",
         status: answer.head.status)
       return partFailed(answer.part, untagged, at: now, using: &rng)
     }
@@ -146,9 +149,9 @@ extension S3Machine {
       }
       if isSingle { verified = [.reportVerified(checksum)] }
     }
-    guard isSingle || isProved(answer.part, by: tag) else {
-      return partFailed(
-        answer.part, .otherChecksum("MD5", isRetryable: true), at: now, using: &rng)
+    guard isSingle ? mayBeObject(answer, tag) : isProved(answer.part, by: tag) else {
+      let wrong = TransferError.otherChecksum("MD5", isRetryable: !isSingle)
+      return partFailed(answer.part, wrong, at: now, using: &rng)
     }
     let isDoubtful = !isSingle && sentParts[answer.part]?.digest.contradicts(tag) ?? false
     parts.finish(answer.part, tag: tag, isDoubtful: isDoubtful)
@@ -161,6 +164,13 @@ extension S3Machine {
       (needsMD5, messages.sendsMD5) = (true, true)
     }
     return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart(at: now, using: &rng)
+  }
+
+  /// Whether the object may have the bytes of the file: its tag is not the MD5 of others. Not every
+  /// store that gets an MD5 compares it. The tag of an encrypted object may be anything.
+  private func mayBeObject(_ answer: UploadAnswer, _ tag: String) -> Bool {
+    answer.head.headers.tellOfEncryption
+      || !(sentParts[answer.part]?.digest.contradicts(tag) ?? false)
   }
 
   /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them
@@ -178,8 +188,9 @@ extension S3Machine {
   private mutating func partRefused(
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    if isSingle, answer.head.status == 412, request.precondition == .absent {
-      return confirm(conflict)
+    if isSingle, answer.head.status == 412, mayHaveArrived || request.precondition == .absent {
+      let isAbsent = request.precondition == .absent
+      return confirm(isAbsent ? conflict : S3Failure(answer).error(request))
     }
     if isSingle, dropChecksums(after: answer) {
       parts.close(answer.part)
@@ -224,9 +235,7 @@ extension S3Machine {
       guard !parts.isStream else { return abort(then: .failed(lost.spent)) }
       return failed(lost, at: now, using: &rng)
     }
-    if failure.code == "ConditionalRequestConflict" {
-      return startOver(failure.error(request), at: now, using: &rng)
-    }
+    if failure.isConflict { return replace(failure.error(request)) }
     guard answer.head.status == 200, failure.code == nil else {
       return refused(answer, at: now, using: &rng)
     }
@@ -305,6 +314,16 @@ extension S3Machine {
     }
     record = nil
     return [.deleteRecord] + (end.map { finish($0) } ?? begin(using: &rng))
+  }
+}
+
+extension HeaderFields {
+  /// Whether the store says that it encrypts the object.
+  fileprivate var tellOfEncryption: Bool {
+    fields.contains { field in
+      let name = field.name.lowercased()
+      return name.hasPrefix("x-amz-server-side-encryption") || name.hasPrefix("x-goog-encryption")
+    }
   }
 }
 

@@ -49,7 +49,7 @@ package struct S3Machine: UploadMachine {
   /// Whether the store has refused a request with checksums.
   private var refusesChecksums = false
   /// Whether an attempt without an answer may have succeeded.
-  private var mayHaveArrived = false
+  private(set) var mayHaveArrived = false
   package var attempts: UploadAttempts
 
   var request: UploadRequest { messages.request }
@@ -302,6 +302,18 @@ package struct S3Machine: UploadMachine {
     (hasStartedOver, record) = (true, nil)
     attempts.forgetProgress()
     return [.deleteRecord, .reportAcknowledged(0)] + begin(using: &rng)
+  }
+
+  /// The upload cannot be completed, because another request for the object is under way: a new one
+  /// begins, once in a run.
+  mutating func replace(_ error: TransferError) -> [UploadCommand] {
+    guard !isStreamGone, !hasStartedOver else {
+      return abort(then: .failed(isStreamGone ? error.spent : error))
+    }
+    hasStartedOver = true
+    parts.reset()
+    attempts.forgetProgress()
+    return [.reportAcknowledged(0)] + abort(then: nil)
   }
 
   /// Sets the clock by the store's, once.

@@ -35,7 +35,7 @@ struct S3Messages: Sendable {
   /// The whole file as one object (PutObject). It has a mark only where it is looked for.
   func put(_ range: ByteRange, _ digest: S3Digest, mark: String) -> UploadMessage {
     var fields = request.fields
-    if request.precondition == .absent { fields.append(Self.markField, mark) }
+    if request.precondition != .none { fields.append(Self.markField, mark) }
     for (name, value) in condition { fields.append(name, value) }
     return body(message("PUT", request.url, fields: fields), range, digest, part: 1)
   }

@@ -40,6 +40,8 @@ struct CompliantResponse {
     }
     if request.method == "PUT" {
       draft.replace(status: 201)
+      // As of a server that stores it (RFC 9110, section 9.3.4); an S3 store always sends one.
+      if let tag = view.entityTag { draft.set("ETag", tag) }
       return draft
     }
     addFields(to: &draft)
