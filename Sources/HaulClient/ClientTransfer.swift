@@ -59,7 +59,8 @@ public struct ClientTransfer: Sendable, Identifiable {
     }
   }
 
-  /// Waits for its end, also through pauses. A cancelled task stops waiting; the transfer continues.
+  /// Waits for its end, also through pauses. A cancelled task stops waiting; the transfer
+  /// continues.
   /// - Throws: as `Transfer.result`; `interrupted` also when the daemon was stopped; `connect` when
   ///   it is not running.
   /// - Complexity: O(transfers of the daemon) while it has not ended.
@@ -110,7 +111,8 @@ public struct ClientTransfer: Sendable, Identifiable {
 }
 
 extension TransferDocument {
-  /// - Throws: why it failed; `dependency-failed` if it waits for a transfer that will not complete.
+  /// - Throws: why it failed; `dependency-failed` if it waits for a transfer that will not
+  ///   complete.
   fileprivate var ownResult: TransferResult? {
     get throws(TransferError) {
       if waiting?.isBlocked == true {

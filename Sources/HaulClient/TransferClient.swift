@@ -31,15 +31,16 @@ public final class TransferClient: Sendable {
     control = ControlClient(location)
   }
 
-  /// Closes the connections to the daemon and shuts the manager down. Background transfers continue.
+  /// Closes the connections to the daemon and shuts the manager down. Background transfers
+  /// continue.
   public func shutdown() async {
     await control.close()
     await manager.shutdown()
   }
 
   /// Adds a transfer where its `isBackground` says. It is stored when this returns.
-  /// - Throws: as `TransferManager.add`; `not-yet-supported` for a background transfer to a stream or
-  ///   of a closure; `connect` when the daemon is not running.
+  /// - Throws: as `TransferManager.add`; `not-yet-supported` for a background transfer to a stream
+  ///   or of a closure; `connect` when the daemon is not running.
   @discardableResult
   public func add(
     _ request: TransferRequest, ifKnown: TransferRequest.IfKnown = .keep
@@ -47,8 +48,8 @@ public final class TransferClient: Sendable {
     try await add([request], ifKnown: ifKnown)[0]
   }
 
-  /// Adds transfers where their `isBackground` says, in order: first those of the background, all or
-  /// none, and then those of the foreground, all or none. A dependency must be on the same side.
+  /// Adds transfers where their `isBackground` says, in order: first those of the background, all
+  /// or none, and then those of the foreground, all or none. A dependency must be on the same side.
   /// The daemon accepts 10,000 at once.
   /// - Parameter key: your name for this call. The same call again adds nothing, and returns the
   ///   same transfers.

@@ -104,8 +104,8 @@ package struct RemoteVersion: Sendable, Hashable {
 }
 
 extension Validator {
-  /// What identifies the version: the strong entity tag, otherwise the strong date. A weak tag beside
-  /// it proves nothing by itself, but another one is of another version.
+  /// What identifies the version: the strong entity tag, otherwise the strong date. A weak tag
+  /// beside it proves nothing by itself, but another one is of another version.
   var strongText: String? {
     if let entityTag, EntityTag(entityTag)?.isWeak == false { return entityTag }
     guard lastModifiedIsStrong, let lastModified else { return nil }

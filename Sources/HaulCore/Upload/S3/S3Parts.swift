@@ -139,8 +139,8 @@ struct S3Parts: Hashable, Sendable {
     return whole
   }
 
-  /// Whether an object with this entity tag is made of these parts, in their order: the tags of most
-  /// stores are the MD5 of those of the parts, and their number. Takes time linear in `count`.
+  /// Whether an object with this entity tag is made of these parts, in their order: the tags of
+  /// most stores are the MD5 of those of the parts, and their number. Takes time linear in `count`.
   func make(_ tag: String) -> Bool {
     var md5 = Insecure.MD5()
     for number in 1...count {

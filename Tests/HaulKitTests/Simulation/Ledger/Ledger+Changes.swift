@@ -255,7 +255,8 @@ extension Ledger {
     }
   }
 
-  /// Checks that no member whose start was acknowledged, perhaps before a crash, waits for the same.
+  /// Checks that no member whose start was acknowledged, perhaps before a crash, waits for the
+  /// same.
   private mutating func checkStartedBeforeCalled(_ id: TransferID, _ starting: Set<TransferID>) {
     guard let late = members[id], late.state == .queued, !late.isStartRequested, !hasRefused else {
       return
