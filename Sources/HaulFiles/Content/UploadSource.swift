@@ -141,8 +141,8 @@ package final class UploadSource: Sendable {
       "\(Printable.text(path)) changed while it was uploaded: \(difference); upload it again")
   }
 
-  /// Whether something changed that is not seen, which may be its bytes: nobody can set this time
-  /// back. A new mode, owner or link is seen, and sets it too.
+  /// Whether something changed that is not seen, which may be its bytes: nobody can set the time of
+  /// change back. A new mode, owner or link is seen, and sets it too.
   private func mayBeRewritten(_ now: FileStatus) -> Bool {
     now.changed != opened.changed
       && (now.mode, now.owner, now.links) == (opened.mode, opened.owner, opened.links)

@@ -5,14 +5,10 @@ import Testing
 @Suite struct S3AnswerTests {
   private typealias Script = S3MachineTests
 
-  private static func isRetried(_ commands: [UploadCommand]) -> Bool {
-    if case .retry? = commands.last { true } else { false }
-  }
-
   @Test(arguments: ["InternalError", "SlowDown"])
   func `A success with an error in its body is an error`(code: String) throws {
     var machine = try Script.completing()
-    #expect(Self.isRetried(machine.handle(try answer(200, body: Script.refusal(code)))))
+    #expect(retried(machine.handle(try answer(200, body: Script.refusal(code)))) != nil)
     #expect(machine.handle(.start(nil)) == [.checkSource])
     #expect(try message(machine.handle(.sourceChecked(nil))).method == "POST")
     let head = try message(machine.handle(try answer(200, body: Script.completed)))
@@ -80,12 +76,12 @@ import Testing
   @Test(arguments: ["", "  \n", "<CompleteMultipartUploadResult><ETag>", "<Html></Html>"])
   func `An answer to the completion that is cut off is asked for again`(body: String) throws {
     var machine = try Script.completing()
-    #expect(Self.isRetried(machine.handle(try answer(200, body: body))))
+    #expect(retried(machine.handle(try answer(200, body: body))) != nil)
   }
 
   @Test func `Parts that the store lost are listed again`() throws {
     var machine = try Script.completing()
-    #expect(Self.isRetried(machine.handle(try answer(400, body: Script.refusal("InvalidPart")))))
+    #expect(retried(machine.handle(try answer(400, body: Script.refusal("InvalidPart")))) != nil)
     #expect(try message(machine.handle(.start(nil))).method == "GET")
   }
 
@@ -168,7 +164,7 @@ import Testing
     var machine = try Script.sending()
     _ = machine.handle(Script.digest(1))
     let refused = try answer(400, body: Script.refusal(code), part: 1)
-    #expect(Self.isRetried(machine.handle(refused)))
+    #expect(retried(machine.handle(refused)) != nil)
     #expect(machine.handle(.start(nil)) == [.digest(0..<(16 << 20), part: 1, [.md5])])
   }
 
@@ -190,7 +186,7 @@ import Testing
     let skewed = try answer(
       403, [("Date", "Tue, 14 Nov 2023 23:13:20 GMT")],
       body: Script.refusal("RequestTimeTooSkewed"))
-    #expect(Self.isRetried(machine.handle(skewed)))
+    #expect(retried(machine.handle(skewed)) != nil)
     let create = try message(machine.handle(.start(nil)))
     #expect(create.signing?.clockOffset == 3600)
     #expect(failure(of: machine.handle(skewed))?.message.contains("clock") == true)
@@ -233,7 +229,7 @@ import Testing
   {
     var (machine, mark) = try Self.replacing()
     let lost = TransferError(.connectionLost, "lost", isRetryable: true)
-    #expect(Self.isRetried(machine.handle(.failed(lost, sent: 1, part: 1))))
+    #expect(retried(machine.handle(.failed(lost, sent: 1, part: 1))) != nil)
     _ = machine.handle(.start(nil))
     _ = machine.handle(Script.digest(1))
     #expect(try message(machine.handle(try answer(412, part: 1))).method == "HEAD")
@@ -267,7 +263,7 @@ import Testing
   @Test func `A small object is sent again after a conflict with another request`() throws {
     var (machine, _) = try Self.replacing()
     let conflict = try answer(409, body: Script.refusal("ConditionalRequestConflict"), part: 1)
-    #expect(Self.isRetried(machine.handle(conflict)))
+    #expect(retried(machine.handle(conflict)) != nil)
   }
 
   @Test func `A completion that finds another object deletes the parts and fails`() throws {

@@ -25,10 +25,6 @@ import Testing
     return machine
   }
 
-  private static func retried(_ commands: [UploadCommand]) -> TransferError? {
-    if case .retry(after: _, attempt: _, let error)? = commands.last { error } else { nil }
-  }
-
   @Test func `Where a tag was the MD5 of its part, the next tags are compared with it`() throws {
     var machine = try Self.trusting()
     let commands = machine.handle(try Self.taken(2, tag: Script.hex(2).uppercased()))
@@ -38,7 +34,7 @@ import Testing
   @Test(arguments: [Script.hex(3), "t", ""])
   func `A part with another tag is sent again, with its MD5`(tag: String) throws {
     var machine = try Self.trusting()
-    let error = Self.retried(machine.handle(try Self.taken(2, tag: "\"\(tag)\"")))
+    let error = retried(machine.handle(try Self.taken(2, tag: "\"\(tag)\"")))
     #expect(error?.code == .checksumMismatch)
     #expect(machine.handle(.start(nil)) == [.digest(Self.size..<(2 * Self.size), part: 2, [.md5])])
     #expect(try Self.sent(2, &machine).fields[Self.field] != nil)
@@ -84,14 +80,14 @@ import Testing
     #expect(try Self.sent(1, &machine).fields[Self.field] != nil)
     _ = machine.handle(Script.digest(3))
     _ = machine.handle(try Self.taken(3, tag: Script.hex(3)))
-    #expect(Self.retried(machine.handle(wrong))?.code == .checksumMismatch)
+    #expect(retried(machine.handle(wrong))?.code == .checksumMismatch)
   }
 
   @Test func `Where tags are MD5, a part with another one is wrong`() throws {
     var machine = try Self.sendingTwo()
     _ = machine.handle(try Self.taken(2, tag: Script.hex(2)))
     _ = machine.handle(try Self.taken(1, tag: Script.hex(9)))
-    #expect(Self.retried(machine.handle(Script.digest(3)))?.code == .checksumMismatch)
+    #expect(retried(machine.handle(Script.digest(3)))?.code == .checksumMismatch)
     #expect(machine.handle(.start(nil)) == [.digest(0..<Self.size, part: 1, [.md5])])
     #expect(try Self.sent(1, &machine).fields[Self.field] != nil)
   }

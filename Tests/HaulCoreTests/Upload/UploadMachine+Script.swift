@@ -27,6 +27,11 @@ func failure(of commands: [UploadCommand]) -> TransferError? {
   if case .finish(.failed(let error))? = commands.last { error } else { nil }
 }
 
+/// Why it is tried again; nil if it is not.
+func retried(_ commands: [UploadCommand]) -> TransferError? {
+  if case .retry(after: _, attempt: _, let error)? = commands.last { error } else { nil }
+}
+
 /// The request that is sent.
 func message(_ commands: [UploadCommand]) throws -> UploadMessage {
   guard case .send(let message)? = commands.last else {

@@ -78,7 +78,11 @@ struct S3Failure {
       return error(.forbidden, "the access key does not allow that")
     case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
       return elsewhere
-    case "TemporaryRedirect": return atOtherAddress
+    case "TemporaryRedirect":
+      // As in the first hours of a bucket.
+      return error(
+        .redirectRefused, "the bucket is at another address for now; give that of its region"
+      ).remedied(by: .endpoint)
     case "ConditionalRequestConflict":
       return error(.httpStatus, "another program writes the object too", isRetryable: true)
     case "EntityTooLarge": return error(.tooLarge, "the file is too large for it")
@@ -98,12 +102,6 @@ struct S3Failure {
     let text = region.map { "the bucket is in the region \($0); give that" }
     return error(.redirectRefused, text ?? "the bucket is in another region; give that")
       .remedied(by: .region)
-  }
-
-  /// The store is asked at another address, as for the first hours of a bucket.
-  private var atOtherAddress: TransferError {
-    error(.redirectRefused, "the bucket is at another address for now; give that of its region")
-      .remedied(by: .endpoint)
   }
 
   private func other(_ request: UploadRequest) -> TransferError {

@@ -149,14 +149,17 @@ extension S3Machine {
       }
       if isSingle { verified = [.reportVerified(checksum)] }
     }
-    guard isSingle ? mayBeObject(answer, tag) : isProved(answer.part, by: tag) else {
+    let isOtherMD5 = sentParts[answer.part]?.digest.contradicts(tag) ?? false
+    // Not every store that gets an MD5 compares it. The tag of an encrypted object may be anything.
+    let isRight =
+      isSingle
+      ? !isOtherMD5 || answer.head.headers.tellOfEncryption : isProved(answer.part, by: tag)
+    guard isRight else {
       let wrong = TransferError.otherChecksum("MD5", isRetryable: !isSingle)
       return partFailed(answer.part, wrong, at: now, using: &rng)
     }
-    let isDoubtful = !isSingle && sentParts[answer.part]?.digest.contradicts(tag) ?? false
-    parts.finish(answer.part, tag: tag, isDoubtful: isDoubtful)
+    parts.finish(answer.part, tag: tag, isDoubtful: isOtherMD5)
     if hasMD5Tags, !parts.doubtful.isEmpty {
-      // Not every store that gets an MD5 compares it.
       guard !parts.isStream else {
         return abort(then: .failed(.otherChecksum("MD5", isRetryable: false)))
       }
@@ -164,13 +167,6 @@ extension S3Machine {
       (needsMD5, messages.sendsMD5) = (true, true)
     }
     return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart(at: now, using: &rng)
-  }
-
-  /// Whether the object may have the bytes of the file: its tag is not the MD5 of others. Not every
-  /// store that gets an MD5 compares it. The tag of an encrypted object may be anything.
-  private func mayBeObject(_ answer: UploadAnswer, _ tag: String) -> Bool {
-    answer.head.headers.tellOfEncryption
-      || !(sentParts[answer.part]?.digest.contradicts(tag) ?? false)
   }
 
   /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them
@@ -189,8 +185,7 @@ extension S3Machine {
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     if isSingle, answer.head.status == 412, mayHaveArrived || request.precondition == .absent {
-      let isAbsent = request.precondition == .absent
-      return confirm(isAbsent ? conflict : S3Failure(answer).error(request))
+      return confirmUnmet(S3Failure(answer))
     }
     if isSingle, dropChecksums(after: answer) {
       parts.close(answer.part)
@@ -225,7 +220,7 @@ extension S3Machine {
       return complete()
     }
     if answer.head.status == 412 || failure.code == "PreconditionFailed" {
-      return confirm(request.precondition == .absent ? conflict : failure.error(request))
+      return confirmUnmet(failure)
     }
     if failure.arePartsGone {
       (hasListed, state) = (false, .waiting)
@@ -235,7 +230,7 @@ extension S3Machine {
       guard !parts.isStream else { return abort(then: .failed(lost.spent)) }
       return failed(lost, at: now, using: &rng)
     }
-    if failure.isConflict { return replace(failure.error(request)) }
+    if failure.isConflict { return replaceUpload(failure.error(request)) }
     guard answer.head.status == 200, failure.code == nil else {
       return refused(answer, at: now, using: &rng)
     }
@@ -275,6 +270,11 @@ extension S3Machine {
   private mutating func confirm(_ other: TransferError?) -> [UploadCommand] {
     state = .confirming(other)
     return [.send(messages.head)]
+  }
+
+  /// The condition does not hold: perhaps because of the object of this upload.
+  private mutating func confirmUnmet(_ failure: S3Failure) -> [UploadCommand] {
+    confirm(request.precondition == .absent ? conflict : failure.error(request))
   }
 
   /// Whether the object that HEAD found was made by this upload.

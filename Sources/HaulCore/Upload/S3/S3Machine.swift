@@ -306,7 +306,7 @@ package struct S3Machine: UploadMachine {
 
   /// The upload cannot be completed, because another request for the object is under way: a new one
   /// begins, once in a run.
-  mutating func replace(_ error: TransferError) -> [UploadCommand] {
+  mutating func replaceUpload(_ error: TransferError) -> [UploadCommand] {
     guard !isStreamGone, !hasStartedOver else {
       return abort(then: .failed(isStreamGone ? error.spent : error))
     }
