@@ -17,7 +17,7 @@ let headerTargets = [
     guard case .bytes(let length) = ContentLength(fields) else { return }
     expect(length >= 0, "a negative length")
     for part in parts {
-      for value in part.split(separator: ",", omittingEmptySubsequences: false) {
+      for value in part.byteSplit(separator: ",", omittingEmptySubsequences: false) {
         expect(ContentLength.length(String(value)) == length, "one of several that differ")
       }
     }

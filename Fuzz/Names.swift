@@ -10,13 +10,15 @@ let nameTargets = [
       expectSafe(name.numbered(1).text)
       expect(FileName(user: name.text)?.text == name.text, "a safe name is made safe otherwise")
     }
-    if let suggested { expect(!suggested.text.hasPrefix("."), "a server's leading dot is kept") }
+    if let suggested {
+      expect(!suggested.text.hasBytePrefix("."), "a server's leading dot is kept")
+    }
   },
   Target(name: "resource-url") { input in
     guard let url = try? ResourceURL(input.text) else { return }
     expect(["http", "https"].contains(url.origin.scheme), "scheme \(url.origin.scheme)")
     expect(!url.origin.host.isEmpty && (1...65535).contains(url.origin.port), "an odd origin")
-    expect(url.path.hasPrefix("/"), "path \(url.path)")
+    expect(url.path.hasBytePrefix("/"), "path \(url.path)")
     expectSafe(FileName(url).text)
     expectRedacted(url)
     guard let again = try? ResourceURL(url.absoluteString) else {
@@ -69,7 +71,9 @@ func expectSafe(_ name: String) {
     expect(scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value), "a control")
     expect(!isBidi(scalar), "a control of direction")
   }
-  expect(!name.hasPrefix("-") && !name.hasPrefix("~") && !name.hasSuffix(" "), "the name \(name)")
+  expect(
+    !name.hasBytePrefix("-") && !name.hasBytePrefix("~") && !name.hasByteSuffix(" "),
+    "the name \(name)")
   expect(name.unicodeScalars.last != ".", "a dot at the end")
 }
 
@@ -87,7 +91,7 @@ private func expectRedacted(_ url: ResourceURL) {
     expect(!shown.contains(password) || elsewhere.contains(password), "a password is shown")
   }
   let query = url.pathAndQuery.drop { $0 != "?" }.dropFirst()
-  for pair in query.split(separator: "&") {
+  for pair in query.byteSplit(separator: "&") {
     let value = pair.drop { $0 != "=" }.dropFirst()
     guard value.utf8.count > 3, value != "***" else { continue }
     expect(!shown.drop { $0 != "?" }.contains("=\(value)"), "a value of the query is shown")

@@ -63,14 +63,14 @@ let optionTargets = [
     for entry in file.entries {
       expect(entry.line > last, "lines out of order")
       last = entry.line
-      expect(!entry.key.isEmpty && !entry.key.hasPrefix("-"), "no name")
+      expect(!entry.key.isEmpty && !entry.key.hasBytePrefix("-"), "no name")
       expect(entry.key.utf8.allSatisfy { $0 < 0x80 && $0 > 0x20 && $0 != 0x3D }, "an odd name")
       guard let value = entry.value else { continue }
       expect(
         !value.isEmpty && !value.utf8.contains { [0, 0x0A, 0x0D].contains($0) }, "an odd value")
       // As the parser looks for the sign.
       let word = "--\(entry.key)=\(value)"
-      expect(word.firstIndex(of: "=") != nil, "a value that the parser does not find")
+      expect(word.firstByteIndex(of: "=") != nil, "a value that the parser does not find")
     }
   },
 ]

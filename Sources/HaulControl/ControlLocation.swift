@@ -11,7 +11,7 @@ package struct ControlLocation: Sendable, Hashable {
   /// - Throws: `io` when the directory is not an absolute path, or the path of the socket is too
   ///   long for the system.
   package init(directory: String) throws(TransferError) {
-    guard directory.hasPrefix("/"), !directory.utf8.contains(0) else {
+    guard directory.isAbsolutePath, !directory.utf8.contains(0) else {
       throw TransferError(.io, "the state directory \(directory) is not an absolute path")
     }
     self.directory = directory
@@ -26,10 +26,10 @@ package struct ControlLocation: Sendable, Hashable {
   /// `haul` in `XDG_STATE_HOME`, or in `~/.local/state` when that is not set. The XDG specification
   /// says to ignore a relative path.
   package init(environment: [String: String]) throws(TransferError) {
-    if let state = environment["XDG_STATE_HOME"], state.hasPrefix("/") {
-      try self.init(directory: Self.path(state, "haul"))
-    } else if let home = environment["HOME"], home.hasPrefix("/") {
-      try self.init(directory: Self.path(home, ".local/state/haul"))
+    if let state = environment["XDG_STATE_HOME"], state.isAbsolutePath {
+      try self.init(directory: state.appendingPath("haul"))
+    } else if let home = environment["HOME"], home.isAbsolutePath {
+      try self.init(directory: home.appendingPath(".local/state/haul"))
     } else {
       throw TransferError(.io, "neither XDG_STATE_HOME nor HOME is set; set one of them")
     }
@@ -38,7 +38,7 @@ package struct ControlLocation: Sendable, Hashable {
   /// The directory of `haul.conf`. As in the XDG specification, a relative `XDG_CONFIG_HOME` is
   /// ignored.
   package static func configuration(_ environment: [String: String]) -> String? {
-    if let base = environment["XDG_CONFIG_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
+    if let base = environment["XDG_CONFIG_HOME"], base.isAbsolutePath { return "\(base)/haul" }
     guard let home = environment["HOME"], !home.isEmpty else { return nil }
     return "\(home)/.config/haul"
   }
@@ -69,8 +69,4 @@ package struct ControlLocation: Sendable, Hashable {
 
   /// The file to which a daemon in the background logs.
   package var log: String { "\(directory)/daemon.log" }
-
-  private static func path(_ directory: String, _ name: String) -> String {
-    directory.hasSuffix("/") ? directory + name : "\(directory)/\(name)"
-  }
 }

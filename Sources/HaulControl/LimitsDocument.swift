@@ -87,7 +87,7 @@ extension LimitsDocument.Window {
   }
 
   private static func minutes(_ text: String) -> Int? {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
     guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 }),
       let hours = UInt8(parts[0]), let minutes = UInt8(parts[1]), minutes < 60
     else { return nil }

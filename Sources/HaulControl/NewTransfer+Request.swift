@@ -116,7 +116,7 @@ extension NewTransfer {
   }
 
   static func absolute(_ path: String) throws(Problem) -> String {
-    guard path.hasPrefix("/") else { throw wrong("the path '\(path)' is not absolute") }
+    guard path.isAbsolutePath else { throw wrong("the path '\(path)' is not absolute") }
     return path
   }
 

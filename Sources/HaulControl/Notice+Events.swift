@@ -85,7 +85,7 @@ extension Notice {
   }
 
   private static func lastPart(of path: String) -> String? {
-    path.split(separator: "/").last.map(String.init)
+    path.lastPathName
   }
 }
 

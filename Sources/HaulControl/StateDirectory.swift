@@ -24,9 +24,7 @@ package enum PrivateDirectory {
   package static func prepare(
     _ path: String, _ kind: String, variable: String
   ) throws(TransferError) {
-    var created = ""
-    for part in path.split(separator: "/") {
-      created += "/\(part)"
+    for created in path.pathPrefixes {
       guard mkdir(created, 0o700) == 0 || errno == EEXIST || errno == EISDIR else {
         throw TransferError(
           .io,

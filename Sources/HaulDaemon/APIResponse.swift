@@ -40,8 +40,8 @@ extension Request {
   /// Refuses a body that a web page could send without asking: a form, or plain text.
   /// - Throws: `Problem` (415).
   func requireJSON() throws(Problem) {
-    let type = headers[.contentType]?.split(separator: ";").first?.lowercased()
-    guard type?.trimmingCharacters() == "application/json" else {
+    let type = headers[.contentType]?.byteSplit(separator: ";").first?.lowercased()
+    guard type?.trimmingBytes(" \t") == "application/json" else {
       throw Problem(415, "Unsupported Media Type", "send the body as application/json")
     }
   }
@@ -72,14 +72,6 @@ extension Request {
         413, "Content Too Large", "a body may have at most \(ControlAPI.maximumBody) bytes")
     }
     return Data(buffer.readableBytesView)
-  }
-}
-
-extension StringProtocol {
-  fileprivate func trimmingCharacters() -> SubSequence {
-    let start = drop { $0 == " " || $0 == "\t" }
-    guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return start }
-    return start[...last]
   }
 }
 

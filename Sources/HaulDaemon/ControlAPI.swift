@@ -123,12 +123,23 @@ struct ControlAPI: Sendable {
     try ownDirectories.check(body.transfers)
     let requests = try body.transfers.map { (new) throws(Problem) in
       try roots?.check(new)
-      return try new.request()
+      var request = try new.request()
+      // They are looked at again when it opens its files.
+      request.roots = roots?.paths
+      return request
     }
+    if let roots, body.ifKnown == .update { try await checkUpdates(requests, roots) }
     // A key belongs to its body: with another one, it is another call.
     let added = try await manager.add(
       requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)" })
     return AddResponse(ids: added.map(\.id))
+  }
+
+  private func checkUpdates(_ requests: [TransferRequest], _ roots: RootDirectories) async throws {
+    let known = await manager.coordinator.ids(identifiedBy: requests.compactMap(\.identifier))
+    for view in try await manager.coordinator.rows(of: known) {
+      try roots.checkUpdate(of: view.request)
+    }
   }
 
   private static func isKey(_ text: String) -> Bool {
@@ -190,8 +201,10 @@ struct ControlAPI: Sendable {
     try await manager.set(id) { request in
       do throws(Problem) {
         if let url {
-          try roots?.check(request, moving: url)
+          try roots?.checkMove(of: request)
           try request.move(to: url)
+          // It is now what a client over TCP wants.
+          if let roots { request.roots = roots.paths }
         }
         if let rate = change.rateLimit { try request.limitRate(to: rate) }
         if let time = change.startsAt { request.startsAt = try NewTransfer.startTime(time) }
@@ -294,13 +307,18 @@ extension ControlAPI {
 }
 
 extension TransferRequest {
-  /// Gives a download or an upload another address. As after a redirect, another server does not
-  /// get the header fields.
+  /// Gives a download or an upload another address. As after a redirect, what was said of one server
+  /// does not hold for another one: header fields, trusted hosts, an unchecked certificate.
   fileprivate mutating func move(to url: ResourceURL) throws(Problem) {
     guard let old = self.url else {
       throw Problem(409, "Conflict", "a program has no address")
     }
-    if old.origin != url.origin { fields = HeaderFields() }
+    if old.origin != url.origin {
+      fields = HeaderFields()
+      download?.trustedRedirectHosts = []
+      download?.allowInsecure = false
+      upload?.allowInsecure = false
+    }
     download?.url = url
     upload?.url = url
   }

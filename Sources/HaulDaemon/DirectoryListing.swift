@@ -1,4 +1,5 @@
 import HaulControl
+import HaulCore
 import Hummingbird
 
 #if canImport(Glibc)
@@ -17,7 +18,7 @@ struct DirectoryListing {
 
   /// - Throws: `Problem` (403) for a place where no file may be sent from, (404) for no directory.
   func document(of path: String) throws(Problem) -> DirectoryDocument {
-    guard path.hasPrefix("/") else { throw .badRequest("the directory must be an absolute path") }
+    guard path.isAbsolutePath else { throw .badRequest("the directory must be an absolute path") }
     try ownDirectories.check(directory: path)
     let descriptor = try roots.openListed(path)
     guard descriptor >= 0, let stream = fdopendir(descriptor) else {
@@ -27,7 +28,7 @@ struct DirectoryListing {
     defer { closedir(stream) }
     let names = Self.names(in: stream)
     let entries = names.prefix(Self.maximum).compactMap { name in
-      entry(name, in: dirfd(stream), at: path.hasSuffix("/") ? path + name : "\(path)/\(name)")
+      entry(name, in: dirfd(stream), at: path.appendingPath(name))
     }
     return DirectoryDocument(
       directory: path, parent: parent(of: path), entries: entries,
@@ -64,8 +65,10 @@ struct DirectoryListing {
   }
 
   private func parent(of path: String) -> String? {
-    guard !roots.paths.contains(path), let slash = path.lastIndex(of: "/") else { return nil }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+    guard path != "/", !roots.paths.contains(where: { FilePath($0) == FilePath(path) }) else {
+      return nil
+    }
+    return path.pathParts.directory
   }
 }
 
@@ -81,14 +84,6 @@ extension ControlAPI {
     guard let directory else { throw Problem.badRequest("give a 'directory'") }
     let places = roots ?? RootDirectories(paths: ["/"])
     return try DirectoryListing(roots: places, ownDirectories: ownDirectories)
-      .document(of: directory.withoutTrailingSlashes)
-  }
-}
-
-extension String {
-  fileprivate var withoutTrailingSlashes: String {
-    var path = self[...]
-    while path.count > 1, path.last == "/" { path.removeLast() }
-    return String(path)
+      .document(of: directory.withoutLastSlashes)
   }
 }

@@ -39,7 +39,7 @@ struct FinishedFiles {
       guard !kept.contains(id) else { return nil }
       guard let directory = directory(of: path) else { return path }
       defer { close(directory) }
-      let name = String(path[path.index(after: path.lastIndex(of: "/") ?? path.startIndex)...])
+      let name = path.pathParts.name
       var status = stat()
       guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
         return errno == ENOENT ? nil : path
@@ -55,10 +55,9 @@ struct FinishedFiles {
   /// found the file of its user.
   private func isOwn(_ name: String, in directory: Int32, _ path: String) -> Bool {
     let disk = POSIXDisk()
-    let parent = String(path[..<(path.lastIndex(of: "/") ?? path.startIndex)])
     var status = stat()
     guard fstat(directory, &status) == 0,
-      let opened = try? disk.openDirectory(parent.isEmpty ? "/" : parent, creating: false),
+      let opened = try? disk.openDirectory(path.pathParts.directory, creating: false),
       let found = try? opened.status(), found.inode == UInt64(status.st_ino),
       found.device == UInt64(status.st_dev)
     else { return false }
@@ -67,10 +66,9 @@ struct FinishedFiles {
 
   /// The open directory of a file; nil if files may not be deleted there.
   private func directory(of path: String) -> Int32? {
-    let parent = path[..<(path.lastIndex(of: "/") ?? path.startIndex)]
+    let parent = path.pathParts.directory
     let file =
-      roots.map { $0.openDirectory(String(parent)) }
-      ?? open(parent.isEmpty ? "/" : String(parent), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      roots.map { $0.openDirectory(parent) } ?? open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     return file < 0 ? nil : file
   }
 }

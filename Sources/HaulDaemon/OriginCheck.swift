@@ -1,5 +1,6 @@
 import HaulControl
 import HTTPTypes
+import HaulCore
 import Hummingbird
 import NIOConcurrencyHelpers
 
@@ -70,7 +71,7 @@ struct TokenCheck: RouterMiddleware {
   }
 
   private func isAuthorized(_ headers: HTTPFields) -> Bool {
-    let words = headers[.authorization]?.split(separator: " ") ?? []
+    let words = headers[.authorization]?.byteSplit(separator: " ") ?? []
     return words.count == 2 && words[0].lowercased() == "bearer"
       && (token.matches(words[1]) || sessions.isValid(words[1]))
   }

@@ -1,5 +1,6 @@
 import HaulControl
 import HaulCore
+import HaulFiles
 import HaulKit
 
 #if canImport(Glibc)
@@ -16,29 +17,27 @@ struct OwnDirectories: Sendable {
   /// Most transfers of a batch have the same directory: each is looked up once.
   /// - Throws: `Problem` (403).
   func check(_ batch: [NewTransfer]) throws(Problem) {
-    var places: Set<String> = []
+    var places: Set<FilePath> = []
     for new in batch {
-      if let directory = new.directory { places.insert(directory) }
+      if let directory = new.directory { places.insert(FilePath(directory)) }
       for file in new.files {
-        guard let slash = file.lastIndex(of: "/") else { continue }
-        places.insert(String(file[..<slash]))
-        if RootDirectories.isLink(file) { places.insert(file) }
+        places.insert(FilePath(file.pathParts.directory))
+        if RootDirectories.isLink(file) { places.insert(FilePath(file)) }
       }
     }
     try check(places)
   }
 
   /// - Throws: `Problem` (403).
-  func check(directory: String) throws(Problem) { try check([directory]) }
+  func check(directory: String) throws(Problem) { try check([FilePath(directory)]) }
 
-  private func check(_ places: Set<String>) throws(Problem) {
-    let own = paths.compactMap(RootDirectories.resolved)
-    for place in places where place.hasPrefix("/") {
-      guard let target = RootDirectories.resolved(place),
-        own.contains(where: { RootDirectories.isBelow(target, $0) })
-      else { continue }
+  private func check(_ places: Set<FilePath>) throws(Problem) {
+    for place in places where place.text.isAbsolutePath {
+      // Where a path leads up from a directory that does not exist, nobody can say yet.
+      let isUnclear = place.leadsUp && (try? ConfinedDirectory.resolved(place.text)) == nil
+      guard isUnclear || ConfinedDirectory.contains(place.text, below: paths) else { continue }
       throw RootDirectories.forbidden(
-        "\(place) is among Haul's own files; choose another directory")
+        "\(place.text) is among Haul's own files, or may lead there; choose another directory")
     }
   }
 }
@@ -54,27 +53,33 @@ struct RootDirectories: Sendable {
       throw Self.forbidden("programs can only be added over the socket, with 'haul add --run'")
     }
     // A path that is missing or not absolute is refused later.
-    for path in new.files + [new.directory].compactMap(\.self) where path.hasPrefix("/") {
+    for path in new.files + [new.directory].compactMap(\.self) where path.isAbsolutePath {
       try check(path)
     }
     // A root itself is no file.
-    if let file = new.file, file.hasPrefix("/"), let slash = file.lastIndex(of: "/") {
-      try check(String(file[..<slash]))
+    if let file = new.file, file.isAbsolutePath { try check(file.pathParts.directory) }
+  }
+
+  /// A transfer that was added over the socket may write anywhere and carry secrets of its owner:
+  /// over TCP, none of them gets another address.
+  /// - Throws: `Problem` (403).
+  func checkMove(of request: TransferRequest) throws(Problem) {
+    guard request.roots == nil else { return }
+    for path in request.paths { try check(path) }
+    guard !request.hasSecrets else {
+      throw Self.forbidden(
+        "it was added over the socket with header fields, a user name, a form or a source on "
+          + "another server, which are not for every address; change it over the socket: haul set")
     }
   }
 
-  /// A transfer that was added over the socket may write anywhere and carry secrets: neither may
-  /// serve another server that was named over TCP.
+  /// A transfer that was added over the socket is not replaced over TCP: what waits for it, or
+  /// reads its file, would get something else.
   /// - Throws: `Problem` (403).
-  func check(_ request: TransferRequest, moving url: ResourceURL) throws(Problem) {
-    guard let old = request.url else { return }
-    for path in request.paths { try check(path) }
-    let hasSecrets = !request.fields.fields.isEmpty || request.upload?.form.isEmpty == false
-    guard old.origin == url.origin || !hasSecrets else {
-      throw Self.forbidden(
-        "its header fields and its form are for \(old.origin.authority); "
-          + "another server can be named over the socket, with 'haul set'")
-    }
+  func checkUpdate(of request: TransferRequest) throws(Problem) {
+    guard request.roots == nil else { return }
+    throw Self.forbidden(
+      "'\(request.identifier ?? "")' was added over the socket; change it there, with haul set")
   }
 
   /// Whether a command may run a program again, or delete or replace files.
@@ -117,45 +122,29 @@ struct RootDirectories: Sendable {
     }
   }
 
-  /// Opens a directory below one of them without following a link below it.
-  /// - Returns: the file descriptor; -1 for another directory.
+  /// Opens a directory that is one of them or below one, also through links that stay there.
+  /// - Returns: the file descriptor; -1 for another directory, or one that cannot be opened.
   func openDirectory(_ path: String) -> Int32 {
-    let flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC
-    guard let root = paths.first(where: { Self.isBelow(path, $0) }) else { return -1 }
-    var directory = open(root, flags)
-    let below = String(path.utf8.dropFirst(root.utf8.count)) ?? ".."
-    for part in below.split(separator: "/") where directory >= 0 {
-      let next = part == ".." ? -1 : openat(directory, String(part), flags | O_NOFOLLOW)
-      close(directory)
-      directory = next
-    }
-    return directory
+    (try? ConfinedDirectory.open(path, below: paths, creating: false)) ?? -1
   }
 
   /// Opens a directory whose files may be sent; links are followed that stay below the roots.
   /// - Returns: the file descriptor; -1 if there is no such directory.
   /// - Throws: `Problem` (403).
   func openListed(_ path: String) throws(Problem) -> Int32 {
-    guard let target = target(of: path) else {
+    guard allows(path) else {
       throw Self.forbidden(
         paths.isEmpty
           ? "over TCP, files are only listed below the directories of 'haul serve --root'"
           : "over TCP, files are only listed below \(paths.joined(separator: " or ")), "
             + "and not through a link that leads out of it")
     }
-    // What was a directory may have become a link: none is followed now.
-    return RootDirectories(paths: paths.compactMap(Self.resolved)).openDirectory(target)
+    return openDirectory(path)
   }
 
-  /// Whether a path leads below the roots, also as a link.
-  func allows(_ path: String) -> Bool { target(of: path) != nil }
-
-  /// The path without links; nil outside of the roots.
-  private func target(of path: String) -> String? {
-    guard !path.split(separator: "/").contains(".."), let target = Self.resolved(path),
-      paths.compactMap(Self.resolved).contains(where: { Self.isBelow(target, $0) })
-    else { return nil }
-    return target
+  /// Whether a path leads below the roots, also as a link. It must not lead up with `..`.
+  func allows(_ path: String) -> Bool {
+    !FilePath(path).leadsUp && ConfinedDirectory.contains(path, below: paths)
   }
 
   private func check(_ path: String) throws(Problem) {
@@ -166,33 +155,9 @@ struct RootDirectories: Sendable {
     }
   }
 
-  /// The path without symbolic links, as far as it exists; nil if it cannot be found out.
-  fileprivate static func resolved(_ path: String) -> String? {
-    var (existing, missing) = (Substring(path), Substring())
-    while true {
-      let real = realpath(existing.isEmpty ? "/" : String(existing), nil)
-      if let real {
-        defer { free(real) }
-        let parent = String(cString: real)
-        return parent == "/" && !missing.isEmpty ? String(missing) : parent + missing
-      }
-      // A link that leads nowhere is not a missing file.
-      var status = stat()
-      guard errno == ENOENT, lstat(String(existing), &status) != 0, errno == ENOENT,
-        let slash = existing.lastIndex(of: "/")
-      else { return nil }
-      missing = path[slash..<path.endIndex]
-      existing = existing[..<slash]
-    }
-  }
-
   fileprivate static func isLink(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
-  }
-
-  fileprivate static func isBelow(_ path: String, _ root: String) -> Bool {
-    path == root || path.hasPrefix(root == "/" ? root : root + "/")
   }
 
   fileprivate static func forbidden(_ detail: String) -> Problem {
@@ -209,6 +174,14 @@ extension TransferRequest {
     case .upload(let upload): upload.sources
     case .step: []
     }
+  }
+}
+
+extension TransferRequest {
+  /// Whether it carries what may be for its own address only.
+  fileprivate var hasSecrets: Bool {
+    !fields.fields.isEmpty || url?.credentials != nil || upload?.form.isEmpty == false
+      || upload?.download != nil
   }
 }
 

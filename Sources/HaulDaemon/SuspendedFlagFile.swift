@@ -22,7 +22,7 @@ struct SuspendedFlagFile: Sendable {
     } else if unlink(path) != 0, errno != ENOENT {
       throw failure()
     }
-    let directory = open(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]), O_RDONLY)
+    let directory = open(path.pathParts.directory, O_RDONLY)
     guard directory >= 0 else { throw failure() }
     defer { close(directory) }
     guard fsync(directory) == 0 else { throw failure() }

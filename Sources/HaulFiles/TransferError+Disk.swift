@@ -25,6 +25,9 @@ extension TransferError {
     switch error.errno {
     case EACCES, EPERM:
       self.init(.permissionDenied, "\(reason); check who may write there")
+    case EXDEV where error.call == "open" || error.call == "realpath":
+      self.init(
+        .permissionDenied, "cannot \(action): it lies outside of the directories allowed for it")
     case EROFS:
       self.init(.permissionDenied, "\(reason); choose a directory that can be written")
     case ENOSPC, EDQUOT:

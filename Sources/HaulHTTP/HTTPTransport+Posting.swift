@@ -27,10 +27,7 @@ extension HTTPTransport {
       try checkTrust(of: request, over: route)
       if publicOnly { try PrivateHostRegistry.check(origin) }
       let client = try clients.client(
-        for: ClientCache.Key(
-          route: route, speaksHTTP2: false, isUnchecked: false,
-          certifiedHost: certifiedHost(of: request), hasRawTarget: !url.hasTextualPath,
-          isPublicOnly: publicOnly))
+        for: key(for: request, over: route, mustBePublic: publicOnly))
       var message = HTTPClientRequest(url: address(of: url, over: route))
       message.method = .POST
       message.headers = headers(of: request, over: route)

@@ -10,16 +10,12 @@ extension HTTPTransport {
   package func send(_ request: SendRequest) async throws -> SendResponse {
     let origin = request.url.origin
     let route = route(to: origin)
-    let fetch = FetchRequest(
-      url: request.url, headers: request.headers, allowInsecure: request.allowInsecure)
+    let fetch = FetchRequest(request)
+    let mustBePublic = mustBePublic(request.namedBy)
     do {
       try checkTrust(of: fetch, over: route)
-      let client = try clients.client(
-        for: ClientCache.Key(
-          route: route, speaksHTTP2: false,
-          isUnchecked: route.endsTLSItself && request.allowInsecure,
-          certifiedHost: certifiedHost(of: fetch), hasRawTarget: !request.url.hasTextualPath,
-          isPublicOnly: false))
+      if mustBePublic { try PrivateHostRegistry.check(origin) }
+      let client = try clients.client(for: key(for: fetch, over: route, mustBePublic: mustBePublic))
       let answer = try await client.execute(
         message(request, fetch, over: route), deadline: .distantFuture)
       try Self.check(answer.status, over: route)
@@ -46,7 +42,6 @@ extension HTTPTransport {
     // The framing follows from the body.
     message.headers.remove(name: "Content-Length")
     message.headers.remove(name: "Transfer-Encoding")
-    if request.allowInsecure { message.tlsConfiguration = clients.tls.unchecked }
     if let body = request.body {
       message.body = .stream(
         SendBuffers(base: body), length: request.length.map { .known($0) } ?? .unknown)

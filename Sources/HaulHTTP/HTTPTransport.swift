@@ -126,11 +126,24 @@ package final class HTTPTransport: Transport {
     for request: FetchRequest, over route: Route, usesHTTP2: Bool
   ) throws(TransferError) -> HTTPClient {
     try clients.client(
-      for: ClientCache.Key(
-        route: route, speaksHTTP2: usesHTTP2,
-        isUnchecked: route.endsTLSItself && request.allowInsecure,
-        certifiedHost: certifiedHost(of: request), hasRawTarget: !request.url.hasTextualPath,
-        isPublicOnly: mustBePublic(request)))
+      for: key(
+        for: request, over: route, usesHTTP2: usesHTTP2,
+        mustBePublic: mustBePublic(request.redirectingOrigin)))
+  }
+
+  func key(
+    for request: FetchRequest, over route: Route, usesHTTP2: Bool = false, mustBePublic: Bool
+  ) -> ClientCache.Key {
+    let origin = request.url.origin
+    let isSecure = origin.scheme == "https"
+    let tls: TLSSettings.Choice =
+      request.allowInsecure ? .unchecked : request.hasLeftOrigin ? .anonymous : .checked
+    // The TLS handshake checks an IP address. A proxy that forwards requests serves every host.
+    return ClientCache.Key(
+      route: route, speaksHTTP2: usesHTTP2, tls: isSecure ? tls : .checked,
+      host: route == .direct || isSecure ? origin.host : nil,
+      checksName: isSecure && tls != .unchecked && IPAddress(origin.host) == nil,
+      hasRawTarget: !request.url.hasTextualPath, isPublicOnly: mustBePublic)
   }
 
   private func send(
@@ -157,7 +170,7 @@ package final class HTTPTransport: Transport {
     _ completionHandler: @escaping CallbackRequest.Completion
   ) throws(TransferError) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
-    let mustBePublic = mustBePublic(request)
+    let mustBePublic = mustBePublic(request.redirectingOrigin)
     if mustBePublic { try PrivateHostRegistry.check(request.url.origin) }
     if route == .direct, request.url.origin.scheme == "http" {
       sent.setCompletionHandler(completionHandler)
@@ -169,8 +182,7 @@ package final class HTTPTransport: Transport {
     let message: HTTPClient.Request
     do {
       message = try HTTPClient.Request(
-        url: address(of: request.url, over: route), headers: headers(of: request, over: route),
-        tlsConfiguration: request.allowInsecure ? clients.tls.unchecked : nil)
+        url: address(of: request.url, over: route), headers: headers(of: request, over: route))
     } catch {
       throw TransferError(mapping: error, from: request.url.origin, via: route)
     }
@@ -187,11 +199,9 @@ package final class HTTPTransport: Transport {
       message, with: client, on: loop, headTimeout: TimeAmount(settings.headTimeout))
   }
 
-  private func mustBePublic(_ request: FetchRequest) -> Bool {
-    guard settings.refusesPrivateRedirects, let origin = request.redirectingOrigin else {
-      return false
-    }
-    return clients.privateAddresses.isPublic(origin)
+  /// Whether an address that this origin's server chose must be public.
+  func mustBePublic(_ namedBy: ResourceURL.Origin?) -> Bool {
+    settings.refusesPrivateRedirects && namedBy.map(clients.privateAddresses.isPublic) ?? false
   }
 
   static func check(
@@ -235,16 +245,6 @@ package final class HTTPTransport: Transport {
       return nil
     }
     return sent
-  }
-
-  /// The host name that the certificate must have. Nil for an IP address: the TLS handshake checks
-  /// it.
-  func certifiedHost(of request: FetchRequest) -> String? {
-    let origin = request.url.origin
-    guard origin.scheme == "https", !request.allowInsecure, IPAddress(origin.host) == nil else {
-      return nil
-    }
-    return origin.host
   }
 
   /// The address that the client connects to.

@@ -96,9 +96,9 @@ extension TransferError {
         .connectionLost, "the TLS connection ended without close_notify", isRetryable: true)
     case .handshakeFailed(let cause):
       let text = "\(cause)"
-      if text.contains("CERTIFICATE_VERIFY_FAILED") {
+      if text.hasBytes("CERTIFICATE_VERIFY_FAILED") {
         self = .untrusted
-      } else if text.contains("PROTOCOL_VERSION") || text.contains("UNSUPPORTED_PROTOCOL") {
+      } else if text.hasBytes("PROTOCOL_VERSION") || text.hasBytes("UNSUPPORTED_PROTOCOL") {
         self.init(.tls, "the server speaks only older versions of TLS than are allowed")
       } else {
         self.init(.tls, "the TLS handshake failed; is that an https server?")
@@ -118,7 +118,7 @@ extension TransferError {
   private init(alert error: BoringSSLError) {
     let text = "\(error)"
     let isAboutUs = ["CERT", "UNKNOWN_CA", "ACCESS_DENIED"].contains { text.contains($0) }
-    if text.contains("ALERT"), isAboutUs {
+    if text.hasBytes("ALERT"), isAboutUs {
       self = TransferError(.tls, "the server rejected the client certificate, or requires one")
         .remedied(by: .clientCertificate)
     } else {

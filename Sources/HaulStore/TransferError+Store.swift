@@ -24,7 +24,7 @@ extension TransferError {
       self = .fullDisk(action)
     case .SQLITE_IOERR where error.extendedResultCode == .SQLITE_IOERR_SHMSIZE:
       self = .fullDisk(action)
-    case .SQLITE_CONSTRAINT where reason.contains("members.identifier"):
+    case .SQLITE_CONSTRAINT where reason.hasBytes("members.identifier"):
       self.init(
         .io, "cannot \(action): another transfer has this identifier; choose a different one")
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:

@@ -26,7 +26,7 @@ extension TransferManager {
     var configuration = configuration
     if configuration.uploadDirectory == nil {
       configuration.uploadDirectory =
-        directory.hasSuffix("/") ? "\(directory)uploads" : "\(directory)/uploads"
+        directory.appendingPath("uploads")
     }
     var options = SQLiteStore.Options()
     options.ifDamaged = ifDamaged

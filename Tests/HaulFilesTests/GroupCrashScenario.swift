@@ -166,7 +166,9 @@ private struct MaskedDisk: Disk {
 
   func workingDirectory() throws(DiskError) -> String { try base.workingDirectory() }
 
-  func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory {
-    try base.openDirectory(path, creating: creating)
+  func openDirectory(
+    _ path: String, below roots: [String]?, creating: Bool
+  ) throws(DiskError) -> any DiskDirectory {
+    try base.openDirectory(path, below: roots, creating: creating)
   }
 }

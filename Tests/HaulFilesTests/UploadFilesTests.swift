@@ -53,6 +53,24 @@ import Testing
     #expect(error?.code == .sourceChanged)
   }
 
+  @Test func `A file of a listed directory is sent only if it is the one that was listed`() throws {
+    let scratch = try Scratch()
+    for (name, seed) in [("f", UInt64(1)), ("private", 2)] {
+      try scratch.put(sampleBytes(100, seed: seed), as: name)
+    }
+    let path = "\(scratch.path)/f"
+    let listed = FileIdentity(try #require(try scratch.directory.status(of: "f")))
+    try UploadSource(path, expected: listed, on: scratch.disk).close()
+    try scratch.directory.rename("f", to: "kept", replacing: false)
+    try #require(symlink("\(scratch.path)/private", path) == 0)
+    let error = #expect(throws: TransferError.self) {
+      try UploadSource(path, expected: listed, on: scratch.disk)
+    }
+    #expect(error?.code == .sourceChanged)
+    // The control: without a listing, the link is followed.
+    try UploadSource(path, on: scratch.disk).close()
+  }
+
   @Test func `A source that was written to has changed, though it got its old date back`() throws {
     let scratch = try Scratch()
     try scratch.put(sampleBytes(1000), as: "f")

@@ -159,7 +159,7 @@ struct StoreProtectionTests {
     let members = try await store.open().members
     await store.close()
     let targets = added.map { record in members.first { $0.id == record.id }?.target }
-    #expect(targets == [TargetPath("/d/a"), nil, TargetPath("b\0c"), nil])
+    #expect(targets == [FilePath("/d/a"), nil, FilePath("b\0c"), nil])
     try scratch.sql { db in
       for statement in [
         "DROP TABLE places", "ALTER TABLE members DROP COLUMN wait_reason",

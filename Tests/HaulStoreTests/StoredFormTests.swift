@@ -65,6 +65,10 @@ struct StoredFormTests {
     }
     requests.append(
       TransferRequest(.upload(UploadRequest(form: [FormPart("f", .file("/f"))], to: address))))
+    requests.append(
+      .upload("/d/f", to: address) {
+        ($0.roots, $0.listed) = (["/d"], FileIdentity(device: 1, inode: 2))
+      })
     let object = try S3Object(bucket: "b", key: "k", region: "eu-central-1")
     requests.append(TransferRequest(.upload(UploadRequest("/f", to: object, credentials: nil))))
     let actions: [StepRequest.Action] = [

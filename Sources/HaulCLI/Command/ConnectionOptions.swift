@@ -136,7 +136,7 @@ struct ConnectionOptions: ParsableArguments {
   }
 
   private static func path(_ text: String) throws(UsageError) -> String {
-    guard !text.isEmpty, !text.contains("\0") else { throw UsageError("give the name of a file") }
+    guard !text.isEmpty, !text.hasBytes("\0") else { throw UsageError("give the name of a file") }
     return text
   }
 }

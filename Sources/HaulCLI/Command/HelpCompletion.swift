@@ -1,3 +1,5 @@
+import HaulCore
+
 /// Adds the commands after `haul help` to completion scripts.
 enum HelpCompletion {
   private static let names = HaulCommand.names.joined(separator: " ")
@@ -5,7 +7,7 @@ enum HelpCompletion {
   /// The completion script of any shell, with these commands added.
   static func added(to script: String) -> String {
     var script = script
-    if let help = script.firstRange(of: "\n_haul_help() {\n") {
+    if let help = script.firstByteRange(of: "\n_haul_help() {\n") {
       let rest = help.upperBound..<script.endIndex
       let bash = "    __haul_offer_flags_options -1\n"
       let lines = names.replacing(" ", with: "\\n")

@@ -106,7 +106,7 @@ extension Invocation {
   private static func unknown(_ name: String) -> UsageError {
     if let url = try? AddressArgument.url(name) {  // otherwise it is not an address
       let shown = url.redacted
-      let isExact = !shown.contains("*") && !shown.contains("'")
+      let isExact = !shown.hasBytes("*") && !shown.hasBytes("'")
       return UsageError("to download it: haul get \(isExact ? quoted(shown) : "URL")")
     }
     let word = AddressArgument.redacted(name)
@@ -133,7 +133,7 @@ extension Invocation {
       return .print(HelpCompletion.added(to: HaulCommand.fullMessage(for: error)))
     }
     let name = arguments.first ?? ""
-    if !name.hasPrefix("-"), !commandNames.contains(name) { throw unknown(name) }
+    if !name.hasBytePrefix("-"), !commandNames.contains(name) { throw unknown(name) }
     if name == "get", let hint = OtherToolOption.hint(in: arguments, own: GetCommand.letters) {
       throw UsageError(hint)
     }

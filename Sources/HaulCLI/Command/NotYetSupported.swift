@@ -1,3 +1,5 @@
+import HaulCore
+
 /// The only table of documented options that this version, or `get`, lacks.
 enum NotYetSupported {
   /// By command.
@@ -12,7 +14,7 @@ enum NotYetSupported {
   ]
 
   private static func first(of arguments: [String]) -> String? {
-    arguments.first { !$0.hasPrefix("-") }
+    arguments.first { !$0.hasBytePrefix("-") }
   }
 
   /// The message about the first such option; nil if there is none. Only used after parsing has
@@ -22,8 +24,8 @@ enum NotYetSupported {
     guard let command = command ?? first(of: arguments), let missing = longOptions[command] else {
       return nil
     }
-    for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("--") {
-      let name = String(word.dropFirst(2).prefix { $0 != "=" })
+    for word in arguments.prefix(while: { $0 != "--" }) where word.hasBytePrefix("--") {
+      let name = String(word.dropFirst(2).prefix(beforeAnyOf: "="))
       if missing.contains(name) { return "--\(name) is not yet supported" }
       if command == "get", queueOptions.contains(name) {
         return "--\(name) is an option of 'haul add', for the background queue"

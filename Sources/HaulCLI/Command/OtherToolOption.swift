@@ -1,3 +1,5 @@
+import HaulCore
+
 /// Options of curl, wget and aria2, with what to write instead.
 enum OtherToolOption {
   /// Letters and long names, without dashes.
@@ -48,9 +50,9 @@ enum OtherToolOption {
 
   /// A hint for the first such option; only used when parsing has failed.
   static func hint(in arguments: [String], own: Set<Character>) -> String? {
-    for word in arguments.prefix(while: { $0 != "--" }) where word.hasPrefix("-") {
-      if word.hasPrefix("--") {
-        let name = word.dropFirst(2).prefix { $0 != "=" }
+    for word in arguments.prefix(while: { $0 != "--" }) where word.hasBytePrefix("-") {
+      if word.hasBytePrefix("--") {
+        let name = word.dropFirst(2).prefix(beforeAnyOf: "=")
         if let hint = hints[String(name)], name.count > 1 { return "--\(name): \(hint)" }
       } else if let letter = word.dropFirst().first(where: { !own.contains($0) }),
         // Text after a letter that takes a value is the value.

@@ -1,8 +1,10 @@
+import HaulCore
+
 /// Rewrites the parser's errors in haul's style: one line that says what is wrong.
 enum ParserMessage {
   /// - Parameter text: the parser's message, which may have several lines.
   static func line(_ text: String) -> String {
-    rewritten(text.split(separator: "\n").joined(separator: " "))
+    rewritten(text.byteSplit(separator: "\n").joined(separator: " "))
   }
 
   private static func rewritten(_ text: String) -> String {
@@ -24,7 +26,7 @@ enum ParserMessage {
     // The parser may append the option's help.
     if let found = text.firstMatch(of: /^Missing expected argument '(.+?)'/) {
       let word =
-        found.1.hasPrefix("-") ? name(found.1) : found.1.filter { $0 != "<" && $0 != ">" }[...]
+        found.1.hasBytePrefix("-") ? name(found.1) : found.1.filter { $0 != "<" && $0 != ">" }[...]
       return "\(word) is missing"
     }
     if let found = text.wholeMatch(of: /Unexpected argument '(.*)'/) {
@@ -49,7 +51,7 @@ enum ParserMessage {
 
   /// The option without the name of its value.
   private static func name(_ text: Substring) -> Substring {
-    text.prefix { $0 != " " && $0 != "<" }
+    text.prefix(beforeAnyOf: " <")
   }
 
   private static func lowered(_ text: String) -> String {

@@ -90,9 +90,7 @@ struct ControlSession {
       let status = await report(answer, isNamed: body.transfers.ids != nil)
       if body.transfers.ids != nil { try await explain(body.command, answer, client) }
       return status
-    case .change(let name, let change):
-      _ = try await client.change(name, change)
-      return .completed
+    case .change(let name, let change): return try await self.change(name, change, client)
     case .setSuspended(let isSuspended):
       try await client.setSuspended(isSuspended)
       return .completed
@@ -112,6 +110,19 @@ struct ControlSession {
     case .page(let opens): return try await page(opens, client, launcher)
     case .status: return await show(text(try await client.status()))
     }
+  }
+
+  private func change(
+    _ name: String, _ change: ChangeBody, _ client: ControlClient
+  ) async throws -> ExitStatus {
+    let old = change.url == nil ? nil : try await client.transfer(name).origin
+    let new = try await client.change(name, change).origin
+    if let old, new != old {
+      await warn(
+        "\(old) was another server: its header fields, trusted hosts and --insecure no longer apply"
+      )
+    }
+    return .completed
   }
 
   /// The limit that lets nothing start, if it waits for one.
@@ -305,7 +316,7 @@ struct ControlSession {
     guard kill(pid, 0) == 0 || errno == EPERM else { return false }
     // A process stays a zombie if its parent does not wait for it.
     let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-    return status?.split(separator: ")").last?.hasPrefix(" Z") != true
+    return status?.byteSplit(separator: ")").last?.hasBytePrefix(" Z") != true
   }
 
   private func isEmpty(_ group: String) async -> ExitStatus {
@@ -364,4 +375,8 @@ extension CommandRefusal {
     case .isBeingCancelled, .isBeingRemoved, .targetIsTaken, .isUnknown: false
     }
   }
+}
+
+extension TransferDocument {
+  fileprivate var origin: ResourceURL.Origin? { url.flatMap { try? ResourceURL($0) }?.origin }
 }

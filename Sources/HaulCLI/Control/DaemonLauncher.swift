@@ -52,7 +52,9 @@ struct DaemonLauncher {
   /// What its log ends with: mostly why it could not start.
   private var logTail: String {
     let text = try? String(contentsOfFile: location.log, encoding: .utf8)
-    guard let line = text?.split(separator: "\n").last else { return "its log is \(location.log)" }
+    guard let line = text?.byteSplit(separator: "\n").last else {
+      return "its log is \(location.log)"
+    }
     return "its log \(location.log) ends with: \(TerminalText.escaped(String(line)))"
   }
 

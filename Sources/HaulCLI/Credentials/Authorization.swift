@@ -108,7 +108,7 @@ extension Authorization {
       throw UsageError("--password-file needs --user")
     }
     guard let user = options.user else { return }
-    guard !user.contains(":") else {
+    guard !user.hasBytes(":") else {
       throw UsageError(
         "--user takes a name only, without ':'; the password comes from --password-file, "
           + "HAUL_PASSWORD or the netrc file, or is asked for")

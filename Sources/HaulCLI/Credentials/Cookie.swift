@@ -1,3 +1,5 @@
+import HaulCore
+
 /// One line of a cookie file.
 struct Cookie: Hashable, Sendable {
   /// In lower case, without a leading dot.
@@ -13,7 +15,7 @@ struct Cookie: Hashable, Sendable {
   let order: Int
 
   init(_ text: Substring, line: Int, order: Int) throws(CookieFile.ParseError) {
-    let fields = text.split(separator: "\t", omittingEmptySubsequences: false)
+    let fields = text.byteSplit(separator: "\t", omittingEmptySubsequences: false)
     // An empty value may be left out, with its tab.
     guard fields.count == 7 || fields.count == 6 else {
       throw CookieFile.ParseError(
@@ -30,13 +32,13 @@ struct Cookie: Hashable, Sendable {
     }
     let name = String(fields[5])
     let value = fields.count == 7 ? String(fields[6]) : ""
-    guard Self.isSendable(name), Self.isSendable(value), !name.isEmpty, !name.contains("=") else {
+    guard Self.isSendable(name), Self.isSendable(value), !name.isEmpty, !name.hasBytes("=") else {
       throw CookieFile.ParseError(
         line: line, message: "the cookie's name or value has a forbidden character")
     }
-    domain = (fields[0].hasPrefix(".") ? fields[0].dropFirst() : fields[0]).lowercased()
+    domain = (fields[0].dropping(bytePrefix: ".") ?? fields[0]).lowercased()
     self.includesSubdomains = includesSubdomains
-    path = fields[2].hasPrefix("/") ? String(fields[2]) : "/"
+    path = fields[2].hasBytePrefix("/") ? String(fields[2]) : "/"
     self.isSecure = isSecure
     self.expires = expires <= 0 ? nil : expires
     self.name = name
@@ -46,8 +48,8 @@ struct Cookie: Hashable, Sendable {
 
   /// Whether the cookie is for this path (RFC 6265, section 5.1.4).
   func matches(path requested: String) -> Bool {
-    guard requested.hasPrefix(path) else { return false }
-    return path.hasSuffix("/") || requested.utf8.count == path.utf8.count
+    guard requested.hasBytePrefix(path) else { return false }
+    return path.hasByteSuffix("/") || requested.utf8.count == path.utf8.count
       || requested.utf8.dropFirst(path.utf8.count).first == UInt8(ascii: "/")
   }
 

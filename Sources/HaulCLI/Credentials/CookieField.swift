@@ -36,8 +36,8 @@ struct CookieField {
 
   /// The cookies of one `--cookie`, which may have several, as the header field has.
   private static func pairs(_ text: String) throws(UsageError) -> [String] {
-    let pairs = text.split(separator: ";").map { $0.drop { $0 == " " } }.filter { !$0.isEmpty }
-    guard !pairs.isEmpty, pairs.allSatisfy({ $0.contains("=") && !$0.hasPrefix("=") }) else {
+    let pairs = text.byteSplit(separator: ";").map { $0.droppingBytes(" ") }.filter { !$0.isEmpty }
+    guard !pairs.isEmpty, pairs.allSatisfy({ $0.hasBytes("=") && !$0.hasBytePrefix("=") }) else {
       throw UsageError("--cookie is written 'name=value'; --cookie-file takes a file")
     }
     guard pairs.allSatisfy(Cookie.isSendable) else {

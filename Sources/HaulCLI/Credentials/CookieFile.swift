@@ -17,12 +17,12 @@ package struct CookieFile: Hashable, Sendable {
       number += 1
       var content = Substring(line)
       if content.utf8.last == 0x0D { content = Substring(content.utf8.dropLast()) }
-      if content.hasPrefix(Self.httpOnly) {
-        content = content.dropFirst(Self.httpOnly.count)
-      } else if content.hasPrefix("#") {
+      if let cookie = content.dropping(bytePrefix: Self.httpOnly) {
+        content = cookie
+      } else if content.hasBytePrefix("#") {
         continue
       }
-      if content.allSatisfy({ $0 == " " || $0 == "\t" }) { continue }
+      if content.droppingBytes(" \t").isEmpty { continue }
       let cookie = try Cookie(content, line: number, order: number)
       byDomain[cookie.domain, default: []].append(cookie)
     }
@@ -50,13 +50,13 @@ package struct CookieFile: Hashable, Sendable {
 
   /// The host and all its parent domains; an IP address has none (RFC 6265, section 5.1.3).
   private static func domains(of host: String) -> [String] {
-    guard !host.contains(":"), host.contains(where: { $0 != "." && !$0.isNumber }) else {
+    guard !host.hasBytes(":"), IPAddress(host) == nil else {
       return [host]
     }
     var domains = [host]
     var rest = host[...]
-    while let dot = rest.firstIndex(of: ".") {
-      rest = rest[rest.index(after: dot)...]
+    while let dot = rest.firstByteIndex(of: ".") {
+      rest = rest[rest.utf8.index(after: dot)...]
       domains.append(String(rest))
     }
     return domains

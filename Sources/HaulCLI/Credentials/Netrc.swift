@@ -1,3 +1,5 @@
+import HaulCore
+
 /// The names and passwords of a netrc file, in the format of ftp(1), with curl's quoted tokens.
 package struct Netrc: Hashable, Sendable {
   /// A `machine`, or `default` if it has no host.
@@ -37,7 +39,7 @@ package struct Netrc: Hashable, Sendable {
           throw ParseError(line: line, message: "\(word) comes before any machine")
         }
         if word == "login" { current?.login = value }
-        if word.hasPrefix("pass") { current?.password = value }
+        if word.hasBytePrefix("pass") { current?.password = value }
       default:
         throw ParseError(
           line: line, message: "expected machine, default, login, password, account or macdef")

@@ -1,3 +1,5 @@
+import HaulCore
+
 /// A file of the AWS tools: sections of `name = value`. A name without a value begins a group; its
 /// indented members are named `group.member` here.
 struct ProfileFile: Hashable, Sendable {
@@ -18,19 +20,20 @@ struct ProfileFile: Hashable, Sendable {
       let content = Self.trimmed(line)
       guard let first = content.first, first != "#", first != ";" else { continue }
       if first == "[" {
-        guard let end = content.firstIndex(of: "]") else {
+        guard let end = content.firstByteIndex(of: "]") else {
           throw ParseError(line: number + 1, message: "the name of a section has no end")
         }
-        let words = content[content.index(after: content.startIndex)..<end].split(separator: " ")
+        let words = content[content.utf8.index(after: content.startIndex)..<end].byteSplit(
+          separator: " ")
         section = words.joined(separator: " ")
         group = nil
         continue
       }
-      guard let section, let equals = content.firstIndex(of: "=") else {
+      guard let section, let equals = content.firstByteIndex(of: "=") else {
         throw ParseError(line: number + 1, message: "it is not a section, and not name = value")
       }
       let name = Self.trimmed(content[..<equals]).lowercased()
-      let value = Self.trimmed(content[content.index(after: equals)...])
+      let value = Self.trimmed(content[content.utf8.index(after: equals)...])
       let isMember = line.first?.isWhitespace == true
       if !isMember { group = value.isEmpty ? name : nil }
       let prefix = isMember ? group.map { "\($0)." } ?? "" : ""

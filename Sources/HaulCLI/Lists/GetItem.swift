@@ -100,7 +100,7 @@ extension GetItem {
     var options = common
     options.output = out ?? options.output
     options.directory = dir ?? options.directory
-    if out?.hasPrefix("/") == true, dir == nil { options.directory = nil }
+    if out?.isAbsolutePath == true, dir == nil { options.directory = nil }
     return options
   }
 

@@ -16,7 +16,7 @@ struct TargetSet {
 
   private var targets: [Target] = []
   /// The index of the target of each path.
-  private var indices: [TargetPath: Int] = [:]
+  private var indices: [FilePath: Int] = [:]
 
   /// Adds an item. Two addresses with the same file name are two files if a number may be added; a
   /// repeated address is one file.
@@ -26,7 +26,7 @@ struct TargetSet {
     _ request: DownloadRequest, of item: GetItem
   ) throws(UsageError) -> String? {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
-    let key = TargetPath(path)
+    let key = FilePath(path)
     // One lookup, because the lookup of a path is most of the work, and few paths exist already.
     guard let index = indices.updateValue(targets.count, forKey: key) else {
       targets.append(Target(first: item, isExact: isExact, request: request))

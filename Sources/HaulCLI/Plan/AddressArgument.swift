@@ -25,29 +25,30 @@ package enum AddressArgument {
 
   /// The address with a scheme added; nil if it has one.
   private static func probablyMeant(_ text: String) -> String? {
-    if text.hasPrefix("https://") || text.hasPrefix("http://") { return nil }
-    if text.contains("://"), let first = text.first, first.isLetter { return nil }
-    var rest = text[...]
-    for scheme in ["https", "http"] where rest.lowercased().hasPrefix(scheme + ":") {
-      let address = rest.dropFirst(scheme.count + 1).drop { $0 == "/" }
+    if text.hasBytePrefix("https://") || text.hasBytePrefix("http://") { return nil }
+    if text.hasBytes("://"), let first = text.first, first.isLetter { return nil }
+    for scheme in ["https", "http"] where text.lowercased().hasBytePrefix(scheme + ":") {
+      let start = text.utf8.index(text.startIndex, offsetBy: scheme.utf8.count + 1)
+      let address = text[start...].droppingBytes("/")
       return address.isEmpty ? nil : "\(scheme)://\(address)"
     }
-    if !looksLikeHost(rest) { return nil }
-    rest = rest.drop { $0 == "/" || $0 == ":" }
+    if !looksLikeHost(text[...]) { return nil }
+    let rest = text.droppingBytes("/:")
     return rest.isEmpty ? nil : "\(isLoopback(rest) ? "http" : "https")://\(rest)"
   }
 
   /// Distinguishes `host:8080/x` from `mailto:x`.
   private static func looksLikeHost(_ text: Substring) -> Bool {
-    let authority = text.drop { $0 == "/" }.prefix { $0 != "/" && $0 != "?" }
-    guard let colon = authority.firstIndex(of: ":"), !authority.hasPrefix("[") else { return true }
-    return authority[..<colon].contains(".")
-      || authority[authority.index(after: colon)...].first?.isNumber == true
-      || authority.contains("@")
+    let authority = text.droppingBytes("/").prefix(beforeAnyOf: "/?")
+    guard let colon = authority.firstByteIndex(of: ":"), !authority.hasBytePrefix("[") else {
+      return true
+    }
+    return authority[..<colon].hasBytes(".") || authority.hasBytes("@")
+      || authority[authority.utf8.index(after: colon)...].first?.isNumber == true
   }
 
   private static func isLoopback(_ text: Substring) -> Bool {
-    ["localhost", "127.", "[::1]"].contains { text.hasPrefix($0) }
+    ["localhost", "127.", "[::1]"].contains { text.hasBytePrefix($0) }
   }
 
   /// What may be shown of a text that is not a valid address: the text without user information,

@@ -16,7 +16,7 @@ package enum ArgumentValue {
     case "t", "tib": unit = 1 << 40
     default: throw UsageError(sizeHint)
     }
-    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    let parts = digits.byteSplit(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, parts.allSatisfy(isNumber), let number = Double(digits),
       parts.count == 1 || unit > 1
     else { throw UsageError(sizeHint) }
@@ -44,7 +44,7 @@ package enum ArgumentValue {
       default: 1
       }
     let digits = ["s", "m", "h"].contains(text.last) ? text.dropLast() : text[...]
-    let parts = digits.split(separator: ".", omittingEmptySubsequences: false)
+    let parts = digits.byteSplit(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, parts.allSatisfy(isNumber), let number = Double(digits) else {
       throw UsageError("write a time in seconds, or like 90s, 5m or 1h")
     }

@@ -39,8 +39,8 @@ enum UserCache {
   /// `haul` in `XDG_CACHE_HOME`, or in `~/.cache`. As in the XDG specification, a relative path is
   /// ignored.
   static func directory(_ environment: [String: String]) throws(TransferError) -> String {
-    if let base = environment["XDG_CACHE_HOME"], base.hasPrefix("/") { return "\(base)/haul" }
-    guard let home = environment["HOME"], home.hasPrefix("/") else {
+    if let base = environment["XDG_CACHE_HOME"], base.isAbsolutePath { return "\(base)/haul" }
+    guard let home = environment["HOME"], home.isAbsolutePath else {
       throw TransferError(
         .io, "neither XDG_CACHE_HOME nor HOME is an absolute path; set one of them")
     }

@@ -1,3 +1,5 @@
+import HaulCore
+
 /// Input from outside the command line, read before anything starts. Tests replace the real
 /// sources.
 package struct CommandSources {
@@ -68,7 +70,7 @@ extension CommandSources {
   func text(
     of path: String, for purpose: Purpose, named name: String
   ) throws(UsageError) -> String {
-    guard !path.isEmpty, !path.contains("\0") else {
+    guard !path.isEmpty, !path.hasBytes("\0") else {
       throw UsageError("\(name): the file's name is empty or has a NUL")
     }
     let text: String?

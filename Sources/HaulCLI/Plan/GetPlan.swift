@@ -163,15 +163,15 @@ extension GetPlan {
     guard !output.isEmpty, !output.utf8.contains(0) else {
       throw UsageError("-o: the file's name is empty or has a NUL")
     }
-    let name = output.split(separator: "/").last
-    guard !output.hasSuffix("/"), let name, name != ".", name != ".." else {
+    let name = output.lastPathName
+    guard !output.endsWithSlash, let name, name != ".", name != ".." else {
       throw UsageError("-o \(output): that is a directory; use -d")
     }
     guard let directory = options.directory else { return .file(output) }
-    guard !output.hasPrefix("/") else {
+    guard !output.isAbsolutePath else {
       throw UsageError("-o with an absolute path and -d contradict each other")
     }
-    return .file(directory.hasSuffix("/") ? directory + output : "\(directory)/\(output)")
+    return .file(directory.appendingPath(output))
   }
 
   /// The checksums; each algorithm may be given once.
@@ -195,8 +195,8 @@ extension GetPlan {
   private static func checksum(_ text: String, _ option: String) throws(UsageError) -> Checksum {
     if let checksum = Checksum(text) { return checksum }
     let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
-    let name = text.prefix { $0 != "=" }
-    guard text.contains("="), let algorithm = Checksum.Algorithm(name: name) else {
+    let name = text.prefix(beforeAnyOf: "=")
+    guard text.hasBytes("="), let algorithm = Checksum.Algorithm(name: name) else {
       // The output of a program like sha256sum: the digest, and the name of the file.
       let digest = text.prefix { $0.isHexDigit }
       let meant = Checksum.Algorithm.allCases.reversed().first {

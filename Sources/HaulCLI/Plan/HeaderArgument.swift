@@ -8,11 +8,13 @@ package enum HeaderArgument {
   static func fields(
     _ text: String, _ sources: CommandSources
   ) throws(UsageError) -> [Field] {
-    guard text.hasPrefix("@") else { return [try field(text, from: "-H")] }
-    let path = String(text.dropFirst())
+    guard let path = text.dropping(bytePrefix: "@").map(String.init) else {
+      return [try field(text, from: "-H")]
+    }
     let content = try sources.text(of: path, for: .headers, named: "-H @\(path)")
     var fields: [Field] = []
-    for line in content.split(whereSeparator: { $0 == "\n" || $0 == "\r\n" }) {
+    for line in content.byteSplit(separator: "\n").map({ $0.dropping(byteSuffix: "\r") ?? $0 })
+    where !line.isEmpty {
       fields.append(try field(String(line), from: "-H @\(path)"))
     }
     return fields
@@ -20,14 +22,14 @@ package enum HeaderArgument {
 
   /// One field (RFC 9110, section 5); messages never repeat values, which may be secrets.
   package static func field(_ text: String, from option: String) throws(UsageError) -> Field {
-    guard let colon = text.firstIndex(of: ":") else {
+    guard let colon = text.firstByteIndex(of: ":") else {
       throw UsageError("\(option): a header is written 'Name: value'")
     }
     let name = String(text[..<colon])
     guard HeaderFields.isName(name) else {
       throw UsageError("\(option): the header's name is empty or has a forbidden character")
     }
-    let value = trimmed(text[text.index(after: colon)...])
+    let value = String(text[text.utf8.index(after: colon)...].trimmingBytes(" \t"))
     guard HeaderFields.isValue(value) else {
       throw UsageError("\(option): the value of \(name) has a line break or a control character")
     }
@@ -35,11 +37,5 @@ package enum HeaderArgument {
       throw UsageError("\(option): \(name) is set by haul itself and cannot be given")
     }
     return (name, value)
-  }
-
-  private static func trimmed(_ text: Substring) -> String {
-    let start = text.drop { $0 == " " || $0 == "\t" }
-    guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-    return String(start[...last])
   }
 }

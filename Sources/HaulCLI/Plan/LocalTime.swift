@@ -1,4 +1,5 @@
 import HaulControl
+import HaulCore
 
 #if canImport(Glibc)
   import Glibc
@@ -86,7 +87,7 @@ package enum LocalTime {
   /// Seconds east of Greenwich; nil for a zone that cannot be.
   private static func offset(of zone: Substring) -> Int? {
     if zone == "Z" { return 0 }
-    let digits = zone.dropFirst().split(separator: ":").compactMap { Int($0) }
+    let digits = zone.dropFirst().byteSplit(separator: ":").compactMap { Int($0) }
     guard digits.count == 2, digits[0] < 24, digits[1] < 60 else { return nil }
     let seconds = digits[0] * 3600 + digits[1] * 60
     return zone.first == "-" ? -seconds : seconds

@@ -29,22 +29,22 @@ package enum NetworkArgument {
   }
 
   package static func address(_ text: String) throws(UsageError) -> String {
-    guard IPAddress(text) != nil, !text.hasPrefix("[") else {
+    guard IPAddress(text) != nil, !text.hasBytePrefix("[") else {
       throw UsageError("write an address of this machine, like 192.0.2.1 or 2001:db8::1")
     }
     return text
   }
 
   package static func resolution(_ text: String) throws(UsageError) -> Resolution {
-    guard let colon = text.firstIndex(of: ":") else {
+    guard let colon = text.firstByteIndex(of: ":") else {
       throw UsageError("write HOST:ADDRESS, like example.org:192.0.2.1")
     }
     let name = try host(String(text[..<colon]))
-    let given = String(text[text.index(after: colon)...])
+    let given = String(text[text.utf8.index(after: colon)...])
     guard IPAddress(given) != nil else {
       throw UsageError("write HOST:ADDRESS, like example.org:192.0.2.1, without a port")
     }
-    let bare = given.hasPrefix("[") ? String(given.dropFirst().dropLast()) : given
+    let bare = given.hasBytePrefix("[") ? String(given.trimmingBytes("[]")) : given
     return Resolution(host: name, address: bare)
   }
 

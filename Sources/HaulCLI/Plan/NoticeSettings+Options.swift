@@ -48,7 +48,7 @@ extension NoticeSettings {
     _ path: String, _ sources: CommandSources
   ) throws(UsageError) -> NoticeSecret {
     let name = "--webhook-secret-file \(path)"
-    guard path.hasPrefix("/") else {
+    guard path.isAbsolutePath else {
       throw UsageError("\(name): give the absolute path of the file")
     }
     let line = try sources.text(of: path, for: .webhookSecret, named: name)

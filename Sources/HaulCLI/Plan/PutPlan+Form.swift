@@ -26,14 +26,16 @@ extension PutPlan {
     }
     for text in command.form.form {
       let (name, value) = try split(text, "--form name=@FILE")
-      guard value.hasPrefix("@"), value.count > 1, !value.utf8.contains(0) else {
+      guard let path = value.dropping(bytePrefix: "@").map(String.init), !path.isEmpty,
+        !path.hasByte(0)
+      else {
         throw UsageError("--form name=@FILE names a file; for a text, use --field name=value")
       }
-      guard value.dropFirst() != inputName else {
+      guard path != inputName else {
         throw UsageError(
           "--form: a form needs the length of its files; save standard input to a file first")
       }
-      parts.append(FormPart(name, .file(String(value.dropFirst()))))
+      parts.append(FormPart(name, .file(path)))
     }
     var upload = UploadRequest(form: parts, to: common.url)
     apply(common, to: &upload)
@@ -50,9 +52,9 @@ extension PutPlan {
   private static func split(
     _ text: String, _ form: String
   ) throws(UsageError) -> (name: String, value: String) {
-    guard let end = text.firstIndex(of: "="), end > text.startIndex else {
+    guard let end = text.firstByteIndex(of: "="), end > text.startIndex else {
       throw UsageError("\(form): there is no name with a '=' after it")
     }
-    return (String(text[..<end]), String(text[text.index(after: end)...]))
+    return (String(text[..<end]), String(text[text.utf8.index(after: end)...]))
   }
 }

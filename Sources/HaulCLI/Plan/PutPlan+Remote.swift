@@ -5,7 +5,7 @@ extension PutPlan {
   /// Whether what `-o` names is on another server.
   static func isRemote(_ output: String?) -> Bool {
     guard let output else { return false }
-    return isS3(output) || ["http://", "https://"].contains { output.hasPrefix($0) }
+    return isS3(output) || ["http://", "https://"].contains { output.hasBytePrefix($0) }
       || UploadScheme(of: output) != nil
   }
 
@@ -74,12 +74,11 @@ extension PutPlan {
     _ sources: CommandSources
   ) throws(UsageError) -> UploadRequest {
     let settings = try S3Settings(options, sources)
-    let name = address.hasSuffix("/") ? FileName(source.url).text : ""
-    let path = (address + name).dropFirst(s3Prefix.count)
-    let bucket = String(path.prefix { $0 != "/" })
+    let name = address.hasByteSuffix("/") ? FileName(source.url).text : ""
+    let (bucket, key) = s3Parts(address + name)
     do throws(TransferError) {
       let object = try S3Object(
-        bucket: bucket, key: String(path.dropFirst(bucket.count + 1)), region: settings.region,
+        bucket: bucket, key: key, region: settings.region,
         endpoint: settings.endpoint)
       return UploadRequest(from: source, to: object, credentials: settings.credentials)
     } catch {
@@ -93,7 +92,7 @@ extension PutPlan {
     let scheme = UploadScheme(of: address)
     var url = try AddressArgument.url(scheme?.address ?? address)
     let method = scheme?.method ?? .resumable
-    if method.namesFile, url.path.hasSuffix("/") {
+    if method.namesFile, url.path.hasByteSuffix("/") {
       let name = FileName(source.url).text
       url = try UploadSources.Source(path: name, names: [name]).address(in: url)
     }

@@ -6,18 +6,26 @@ extension PutPlan {
   static let s3Prefix = "s3://"
 
   static func isS3(_ address: String) -> Bool {
-    address.prefix(s3Prefix.count).lowercased() == s3Prefix
+    address.utf8.prefix(s3Prefix.utf8.count).elementsEqual(s3Prefix.utf8) {
+      $0 | 0x20 == $1 | 0x20
+    }
+  }
+
+  /// The bucket, and the key as it is written.
+  static func s3Parts(_ address: String) -> (bucket: String, key: String) {
+    let path = address.utf8.dropFirst(s3Prefix.utf8.count)
+    let parts = Substring(path).byteSplit(
+      separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
   }
 
   /// - Parameter address: the key is taken as it is, without decoding.
   static func s3(
     _ command: PutCommand, _ address: String, _ sources: CommandSources
   ) throws(UsageError) -> PutPlan {
-    let path = address.dropFirst(s3Prefix.count)
-    let bucket = String(path.prefix { $0 != "/" })
-    let key = String(path.dropFirst(bucket.count + 1))
+    let (bucket, key) = s3Parts(address)
     let files = command.arguments.dropLast()
-    let isCollection = key.isEmpty || key.hasSuffix("/")
+    let isCollection = key.isEmpty || key.hasByteSuffix("/")
     guard files.count == 1 || isCollection else {
       throw UsageError(
         "several files need an address that ends with '/': there each keeps its name")
@@ -42,7 +50,7 @@ extension PutPlan {
       var upload =
         sendsInput
         ? UploadRequest(to: object, credentials: settings.credentials)
-        : UploadRequest(source.path, to: object, credentials: settings.credentials)
+        : source.upload(UploadRequest("", to: object, credentials: settings.credentials))
       let common = try common(command, object.url, sources)
       guard common.fields["Authorization"] == nil else {
         throw UsageError("-H Authorization: requests to s3:// are signed with the access key")

@@ -28,7 +28,7 @@ extension PutPlan {
     let method =
       scheme?.method ?? command.method ?? (precondition == .none ? .resumable : .put)
     let files = command.arguments.dropLast()
-    let isCollection = url.pathAndQuery.prefix { $0 != "?" }.hasSuffix("/")
+    let isCollection = url.pathAndQuery.prefix(beforeAnyOf: "?").hasByteSuffix("/")
     guard files.count == 1 || isCollection || !method.namesFile else {
       throw UsageError(
         "several files need an address that ends with '/': there each keeps its name")
@@ -41,7 +41,7 @@ extension PutPlan {
       sendsInput
       ? [] : try UploadSources(files, sources).all(by: method, isCollection: isCollection)
     for source in all {
-      var upload = UploadRequest(source.path, to: common.url)
+      var upload = source.upload(UploadRequest("", to: common.url))
       if isCollection, method.namesFile { upload.url = try source.address(in: url) }
       requests.append(upload)
     }

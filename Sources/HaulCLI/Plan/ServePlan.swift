@@ -1,4 +1,5 @@
 package import HaulControl
+import HaulCore
 
 /// What `haul serve` runs with.
 package struct ServePlan: Hashable, Sendable {
@@ -19,7 +20,7 @@ extension ServePlan {
     )
     notices = try NoticeSettings(command.notices, sources)
     let roots = command.root.isEmpty ? try Self.downloads(sources.environment) : command.root
-    guard roots.allSatisfy({ $0.hasPrefix("/") }) else {
+    guard roots.allSatisfy(\.isAbsolutePath) else {
       throw UsageError("--root needs the absolute path of a directory")
     }
     remote =
@@ -30,7 +31,7 @@ extension ServePlan {
   private static func remote(
     _ text: String, _ roots: [String]
   ) throws(UsageError) -> RemoteAccess {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
     let host = parts.dropLast().joined(separator: ":")
     guard let port = parts.last.flatMap({ UInt16($0) }), parts.count > 1,
       ["127.0.0.1", "localhost", "[::1]"].contains(host)
@@ -46,7 +47,7 @@ extension ServePlan {
 
   /// The usual directory of downloads; the user may have chosen another one for programs.
   private static func downloads(_ environment: [String: String]) throws(UsageError) -> [String] {
-    if let chosen = environment["XDG_DOWNLOAD_DIR"], chosen.hasPrefix("/") { return [chosen] }
+    if let chosen = environment["XDG_DOWNLOAD_DIR"], chosen.isAbsolutePath { return [chosen] }
     return (environment["HOME"]).map { ["\($0)/Downloads"] } ?? []
   }
 }

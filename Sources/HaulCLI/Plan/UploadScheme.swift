@@ -14,9 +14,12 @@ struct UploadScheme {
 
   /// Nil for an address of plain HTTP.
   init?(of address: String) {
-    guard let found = Self.known.first(where: { address.hasPrefix($0.prefix) }) else { return nil }
-    method = found.method
-    self.address = found.http + address.dropFirst(found.prefix.count)
+    for (prefix, http, method) in Self.known {
+      guard let rest = address.dropping(bytePrefix: prefix) else { continue }
+      (self.method, self.address) = (method, http + rest)
+      return
+    }
+    return nil
   }
 }
 

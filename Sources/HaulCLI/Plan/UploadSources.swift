@@ -8,6 +8,17 @@ struct UploadSources {
     /// Below the address, its own name last.
     var names: [String]
     var isDirectory = false
+    /// The directory of the arguments that it was found in, and which file it was; nil for an
+    /// argument itself.
+    var listed: (directory: String, identity: FileIdentity?)?
+
+    /// The upload of it.
+    func upload(_ request: UploadRequest) -> UploadRequest {
+      var upload = request
+      upload.source = path
+      if let listed { (upload.roots, upload.listed) = ([listed.directory], listed.identity) }
+      return upload
+    }
   }
 
   private let arguments: ArraySlice<String>
@@ -26,7 +37,7 @@ struct UploadSources {
     var all: [Source] = []
     for argument in arguments {
       guard let tree = try sources.tree(argument) else {
-        all.append(Source(path: argument, names: [Self.name(of: argument)]))
+        all.append(Source(path: argument, names: [argument.lastPathName ?? ""]))
         continue
       }
       guard method.namesFile, isCollection else {
@@ -43,20 +54,16 @@ struct UploadSources {
 
   /// Without a slash at its end, the directory keeps its name; with one, only its content is sent.
   private func files(of tree: UploadTree, below directory: String) -> [Source] {
-    let name = directory.hasSuffix("/") ? "" : Self.name(of: directory)
+    let name = directory.endsWithSlash ? "" : directory.lastPathName ?? ""
     let above = ["", ".", ".."].contains(name) ? [] : [name]
-    let start = directory.hasSuffix("/") ? directory : directory + "/"
     return tree.entries.map { entry in
       // With a slash at its end, as `UploadRequest` wants a directory.
       let end = entry.isDirectory ? [""] : []
       return Source(
-        path: start + (entry.names + end).joined(separator: "/"), names: above + entry.names + end,
-        isDirectory: entry.isDirectory)
+        path: directory.appendingPath((entry.names + end).joined(separator: "/")),
+        names: above + entry.names + end,
+        isDirectory: entry.isDirectory, listed: (directory, entry.identity))
     }
-  }
-
-  private static func name(of path: String) -> String {
-    path.split(separator: "/").last.map(String.init) ?? ""
   }
 }
 
@@ -77,7 +84,7 @@ extension UploadSources.Source {
   func address(in url: ResourceURL) throws(UsageError) -> ResourceURL {
     try checkName()
     let encoded = names.map(PercentCoding.component)
-    let query = url.pathAndQuery.drop { $0 != "?" }
+    let query = url.query.map { "?\($0)" } ?? ""
     do {
       return try url.resolving("./" + encoded.joined(separator: "/") + query)
         .adoptingCredentials(of: url)

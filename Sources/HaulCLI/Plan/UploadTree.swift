@@ -1,3 +1,5 @@
+package import HaulCore
+
 /// What a directory contains, for an upload.
 package struct UploadTree: Hashable, Sendable {
   package struct Entry: Hashable, Sendable {
@@ -5,10 +7,13 @@ package struct UploadTree: Hashable, Sendable {
     package var names: [String]
     /// Otherwise it is a file. Only empty directories are listed.
     package var isDirectory = false
+    /// Which file or directory it was.
+    package var identity: FileIdentity?
 
-    package init(_ names: [String], isDirectory: Bool = false) {
+    package init(_ names: [String], isDirectory: Bool = false, _ identity: FileIdentity? = nil) {
       self.names = names
       self.isDirectory = isDirectory
+      self.identity = identity
     }
   }
 

@@ -15,7 +15,7 @@ package struct VerifyPlan: Hashable, Sendable {
 
 extension VerifyPlan {
   init(_ command: VerifyCommand) throws(UsageError) {
-    guard !command.path.isEmpty, !command.path.contains("\0") else {
+    guard !command.path.isEmpty, !command.path.hasBytes("\0") else {
       throw UsageError("the file's name is empty or has a NUL")
     }
     path = command.path

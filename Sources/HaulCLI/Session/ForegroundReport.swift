@@ -161,7 +161,7 @@ extension ForegroundReport {
     if case .added(.some) = event.kind {
     } else {
       let address = event.url?.redacted ?? ""
-      name = Self.lastComponent(address.split(separator: "?").first.map(String.init) ?? address)
+      name = Self.lastComponent(address.byteSplit(separator: "?").first.map(String.init) ?? address)
     }
     let fileIndex = model.append(FileProgress(name: name))
     fileIndices.set(event.id, to: UInt32(fileIndex))

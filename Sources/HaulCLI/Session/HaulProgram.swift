@@ -110,7 +110,7 @@ package enum HaulProgram {
   }
 
   private static func show(_ text: String) async -> ExitStatus {
-    let line = text.isEmpty || text.hasSuffix("\n") ? text : text + "\n"
+    let line = text.isEmpty || text.hasByteSuffix("\n") ? text : text + "\n"
     signal(SIGPIPE, SIG_IGN)
     return await OutputStream.standardOutput.write(line).status
   }

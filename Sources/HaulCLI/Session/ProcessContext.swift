@@ -51,7 +51,7 @@ package struct ProcessContext: Sendable {
     let charset = (locale ?? "").lowercased()
     return FrameStyle(
       colored: noColor.isEmpty && standardErrorIsTerminal && !isDumb,
-      unicode: charset.contains("utf-8") || charset.contains("utf8"))
+      unicode: charset.hasBytes("utf-8") || charset.hasBytes("utf8"))
   }
 
   /// The size for the bars; nil while another process is in the terminal's foreground.

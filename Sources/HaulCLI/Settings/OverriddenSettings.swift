@@ -1,3 +1,5 @@
+import HaulCore
+
 extension GetCommand: ConfiguredCommand {
   var overridden: Set<String> {
     var keys = Settings.overridden(by: credentials, requests, connections)
@@ -5,7 +7,7 @@ extension GetCommand: ConfiguredCommand {
     if cache == true { keys.formUnion(["decode", "min-split"]) }
     keys.formUnion(Settings.overridden(by: destination))
     if destination.output == "-" { keys.formUnion(["directory", "json"]) }
-    if destination.output?.hasPrefix("/") == true { keys.insert("directory") }
+    if destination.output?.isAbsolutePath == true { keys.insert("directory") }
     if output.quiet == true { keys.formUnion(["verbose", "progress"]) }
     if output.verbose == true { keys.insert("quiet") }
     if output.progress == .bar || output.progress == .plain { keys.insert("quiet") }

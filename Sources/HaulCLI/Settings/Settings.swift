@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulCore
 
 /// A command whose options may have defaults in the configuration file.
 protocol ConfiguredCommand: ParsableCommand {
@@ -95,7 +96,7 @@ extension Settings {
   }
 
   static func subject(ofHeader text: String) -> String {
-    "header \(text.prefix { $0 != ":" }.lowercased())"
+    "header \(text.prefix(beforeAnyOf: ":").lowercased())"
   }
 }
 
@@ -112,7 +113,7 @@ extension SettingsFile.Entry {
     if let message = NotYetSupported.message(about: [word], of: command) {
       throw UsageError(String(message.dropFirst(2)))
     }
-    if problem.hasSuffix("takes no value") { throw UsageError("\(key): write true or false") }
+    if problem.hasByteSuffix("takes no value") { throw UsageError("\(key): write true or false") }
     // Without the value, which the user sees in the line.
     throw UsageError(
       problem.replacing(" '\(value ?? "")'", with: "").replacing("--", with: ""))

@@ -1,4 +1,5 @@
 import HaulControl
+import HaulCore
 
 /// The configuration file: defaults of options, by their long names.
 package struct SettingsFile {
@@ -52,8 +53,8 @@ package struct SettingsFile {
         let option = line.option
         // The value is used as it is, but `~` is expanded here, because no shell does it.
         var value = option?.value
-        if let home, let text = value, text == "~" || text.hasPrefix("~/") {
-          value = home + text.dropFirst()
+        if let home, let text = value, text == "~" || text.hasBytePrefix("~/") {
+          value = home + (text.dropping(bytePrefix: "~") ?? "")
         }
         let entry = Entry(line: line.number, key: option?.key ?? line.text, value: value)
         if let reason = entry.parseError ?? repetition(entry) {
@@ -81,7 +82,7 @@ package struct SettingsFile {
 extension SettingsFile.Entry {
   /// Why the line is invalid. Text that is perhaps not a name is not repeated: it may be a secret.
   fileprivate var parseError: String? {
-    if key.contains("://") {
+    if key.hasBytes("://") {
       return "an address is for the command line, or for a list that -i names"
     }
     let isName = key.utf8.allSatisfy { byte in
@@ -90,11 +91,11 @@ extension SettingsFile.Entry {
       default: "-.".utf8.contains(byte)
       }
     }
-    guard isName, !key.isEmpty, !key.hasPrefix("-"), key.utf8.count <= 24 else {
+    guard isName, !key.isEmpty, !key.hasBytePrefix("-"), key.utf8.count <= 24 else {
       return "write a line like limit-rate = 20M: the long name of an option, without its dashes"
     }
     if Self.commandLineOnly.contains(key) { return "\(key) is for the command line only" }
-    if key.hasPrefix("no-") { return "\(key): write \(key.dropFirst(3)) = false" }
+    if key.hasBytePrefix("no-") { return "\(key): write \(key.dropFirst(3)) = false" }
     guard let value else { return nil }
     if value.isEmpty { return "\(key): a value is missing" }
     // With such a mark the parser does not find the `=`, and its message would repeat the value.

@@ -20,14 +20,9 @@ package struct BlobDirectory: Sendable {
 
   /// Creates it, for this user alone.
   package func create() throws(TransferError) {
-    for (index, byte) in path.utf8.enumerated() where byte == UInt8(ascii: "/") && index > 0 {
-      try make(String(decoding: path.utf8.prefix(index), as: UTF8.self))
+    for path in path.pathPrefixes {
+      try check(mkdir(path, 0o700) == 0 || errno == EEXIST, "mkdir", "create the cache directory")
     }
-    try make(path)
-  }
-
-  private func make(_ path: String) throws(TransferError) {
-    try check(mkdir(path, 0o700) == 0 || errno == EEXIST, "mkdir", "create the cache directory")
   }
 
   /// A new name. It never was another file's.
@@ -77,9 +72,9 @@ package struct BlobDirectory: Sendable {
       let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
         pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      if name.hasPrefix(Self.temporaryPrefix) {
+      if name.hasBytePrefix(Self.temporaryPrefix) {
         temporary.append(name)
-      } else if name.hasSuffix(Self.suffix) {
+      } else if name.hasByteSuffix(Self.suffix) {
         blobs.append(name)
       }
     }

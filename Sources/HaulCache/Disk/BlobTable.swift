@@ -65,7 +65,7 @@ extension BlobRow {
     resource = row["resource"]
     selection = row["selection"]
     let names: String = row["vary"]
-    vary = names.split(separator: ",").map(String.init)
+    vary = names.byteSplit(separator: ",").map(String.init)
     address = row["address"]
     size = row["size"]
     usedAt = row["usedAt"]

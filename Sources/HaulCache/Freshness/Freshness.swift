@@ -51,7 +51,7 @@ extension Freshness {
     let apparent = date(response).map { max(0, response.answeredAt - $0) } ?? 0
     let stated = response.headers["Age"].flatMap { value in
       DeltaSeconds.read(
-        value.split(whereSeparator: { $0 == "," || $0 == " " }).first.map(String.init))
+        value.byteSplit { ", \t".utf8.contains($0) }.first.map(String.init))
     }
     let delay = max(0, response.answeredAt - response.requestedAt)
     return max(apparent, Double(stated ?? 0) + delay)

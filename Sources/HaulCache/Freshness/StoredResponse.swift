@@ -72,7 +72,7 @@ extension StoredResponse {
   /// The fields to keep (section 3.1). Cookies are secrets, and nothing here reads them.
   private static func storable(_ headers: HeaderFields) -> [HeaderFields.Field] {
     let listed = headers.values(of: "Connection").joined(separator: ",").lowercased()
-      .split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }).map(String.init)
+      .byteSplit { ", \t".utf8.contains($0) }.map(String.init)
     let dropped = ofConnection.union(listed)
     return headers.fields.filter { !dropped.contains($0.name.lowercased()) }
   }

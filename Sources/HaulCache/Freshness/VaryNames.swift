@@ -10,7 +10,7 @@ package enum VaryNames: Hashable, Sendable {
   /// `Accept-Encoding` is left out, because every request of Haul has the same.
   package init(_ headers: HeaderFields) {
     let names = headers.values(of: "Vary").joined(separator: ",").lowercased()
-      .split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }).map(String.init)
+      .byteSplit { ", \t".utf8.contains($0) }.map(String.init)
     guard !names.contains("*") else {
       self = .everything
       return
@@ -31,16 +31,9 @@ package enum VaryNames: Hashable, Sendable {
         : names.compactMap { name in
           let values = request.values(of: name)
           guard !values.isEmpty else { return nil }
-          let value = values.map(Self.trimmed).joined(separator: ", ")
+          let value = values.map { $0.trimmingBytes(" \t") }.joined(separator: ", ")
           return HeaderFields.Field(name: name, value: value)
         }
     }
-  }
-
-  private static func trimmed(_ text: String) -> String {
-    let isSpace: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-    var text = text[...].drop(while: isSpace)
-    while let last = text.last, isSpace(last) { text.removeLast() }
-    return String(text)
   }
 }

@@ -8,13 +8,13 @@ package struct MemorySample: Hashable, Sendable {
 
   package init(pressure: String?, events: String?) {
     stalled = pressure.flatMap { text in
-      text.split(separator: "\n").first { $0.hasPrefix("some ") }?
-        .split(separator: " ").first { $0.hasPrefix("total=") }
+      text.byteSplit(separator: "\n").first { $0.hasBytePrefix("some ") }?
+        .byteSplit(separator: " ").first { $0.hasBytePrefix("total=") }
         .flatMap { UInt64($0.dropFirst(6)) }
     }
     limitEvents = events.map { text in
-      text.split(separator: "\n").reduce(0) { sum, line in
-        let words = line.split(separator: " ")
+      text.byteSplit(separator: "\n").reduce(0) { sum, line in
+        let words = line.byteSplit(separator: " ")
         guard words.count == 2, ["high", "max", "oom"].contains(words[0]) else { return sum }
         return sum &+ (UInt64(words[1]) ?? 0)
       }

@@ -38,7 +38,7 @@ enum MemoryPressureMonitor {
 
   /// The events of this process's own memory group (cgroup version 2).
   private static func memoryEventsPath() -> String? {
-    text("/proc/self/cgroup")?.split(separator: "\n").first { $0.hasPrefix("0::") }
+    text("/proc/self/cgroup")?.byteSplit(separator: "\n").first { $0.hasBytePrefix("0::") }
       .map { "/sys/fs/cgroup\($0.dropFirst(3))/memory.events" }
   }
 

@@ -167,7 +167,7 @@ extension DownloadMachine {
   /// of the same version.
   private func streamFailure(_ error: TransferError, _ plan: SegmentPlan) -> TransferError? {
     guard plan.isCommitted, !mayResume else { return nil }
-    let reason = error.message.prefix { $0 != ";" }
+    let reason = error.message.prefix(beforeAnyOf: ";")
     return TransferError(
       error.code,
       "\(reason); the output has a part of the file and cannot be resumed; write to a file",

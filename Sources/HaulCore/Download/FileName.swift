@@ -194,9 +194,9 @@ extension FileName {
   private static func neutralise(_ text: String, keepingDot: Bool) -> String {
     var name = text
     let lowercased = text.lowercased()
-    if activeExtensions.contains(where: { lowercased.hasSuffix($0) }) { name += ".download" }
+    if activeExtensions.contains(where: { lowercased.hasByteSuffix($0) }) { name += ".download" }
     let first = text.unicodeScalars.first
-    let stem = lowercased.prefix { $0 != "." }
+    let stem = lowercased.prefix(beforeAnyOf: ".")
     let isDevice = devices.contains(trim(String(stem)))
     let startsOddly = first == "-" || first == "~" || (first == "." && !keepingDot)
     return isDevice || startsOddly || lowercased == "desktop.ini" ? "_" + name : name

@@ -7,7 +7,7 @@ struct FileNameParts: Hashable {
   /// Splits at the last dot, or before `.tar` of a compressed archive. A suffix that is long, has a
   /// space or follows nothing is not an extension.
   init(_ name: String) {
-    let pieces = name.split(separator: ".", omittingEmptySubsequences: false)
+    let pieces = name.byteSplit(separator: ".", omittingEmptySubsequences: false)
     var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0
     let beforeTwo = pieces.dropLast(2)
     if count == 1, pieces[pieces.count - 2].lowercased() == "tar", beforeTwo != [""],
@@ -57,6 +57,6 @@ struct FileNameParts: Hashable {
   }
 
   private static func isExtension(_ piece: Substring) -> Bool {
-    (1...16).contains(piece.utf8.count) && !piece.contains(" ")
+    (1...16).contains(piece.utf8.count) && !piece.hasBytes(" ")
   }
 }

@@ -78,7 +78,7 @@ package struct ResponseJudge: Sendable {
       return .failure(
         TransferError(.protocolViolation, "the server answered 206 to a request without a range"))
     }
-    if let type = head.headers["Content-Type"]?.lowercased(), type.hasPrefix("multipart/") {
+    if let type = head.headers["Content-Type"]?.lowercased(), type.hasBytePrefix("multipart/") {
       return .unusableRange("a multipart body in answer to one range")
     }
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
@@ -168,7 +168,7 @@ extension ResponseJudge {
     if authorization == nil, request.url.credentials?.password.isEmpty == true {
       return ("no password was sent; give one", .password)
     }
-    return authorization?.lowercased().hasPrefix("bearer ") == true
+    return authorization?.lowercased().hasBytePrefix("bearer ") == true
       ? ("the token is wrong or has expired", nil) : ("wrong user name or password", nil)
   }
 }

@@ -43,7 +43,7 @@ package struct ContentDisposition: Hashable, Sendable {
   /// Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED` (RFC 8187, section 3.2); nil when malformed or in
   /// another charset.
   private static func decodeExtended(_ value: String) -> String? {
-    let parts = value.split(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
+    let parts = value.byteSplit(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let bytes = percentDecoded(parts[2]) else { return nil }
     switch parts[0].lowercased() {
     case "utf-8":

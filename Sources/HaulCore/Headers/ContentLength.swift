@@ -18,7 +18,7 @@ package enum ContentLength: Hashable, Sendable {
       self = .bytes(length)
       return
     }
-    let values = lines.flatMap { $0.split(separator: ",", omittingEmptySubsequences: false) }
+    let values = lines.flatMap { $0.byteSplit(separator: ",", omittingEmptySubsequences: false) }
     guard let first = values.first else {
       self = .absent
       return

@@ -44,11 +44,11 @@ package enum ReprDigest {
   /// void both.
   package static func checksums(digest text: String) -> [Checksum] {
     var found: [Checksum.Algorithm: Set<Checksum>] = [:]
-    for member in text.split(separator: ",") {
-      let parts = member.split(separator: "=", maxSplits: 1)
+    for member in text.byteSplit(separator: ",") {
+      let parts = member.byteSplit(separator: "=", maxSplits: 1)
       guard parts.count == 2,
-        let algorithm = legacyNames[parts[0].lowercased().filter { $0 != " " && $0 != "\t" }],
-        let bytes = Data(base64Encoded: parts[1].filter { $0 != " " && $0 != "\t" }),
+        let algorithm = legacyNames[parts[0].trimmingBytes(" \t").lowercased()],
+        let bytes = Data(base64Encoded: String(parts[1].trimmingBytes(" \t"))),
         let checksum = Checksum(algorithm, bytes: Array(bytes))
       else { continue }
       found[algorithm, default: []].insert(checksum)

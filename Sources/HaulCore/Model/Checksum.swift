@@ -13,7 +13,7 @@ public struct Checksum: Hashable, Sendable {
     /// name.
     package init?(name: some StringProtocol) {
       let name = name.lowercased()
-      let isShort = name.hasPrefix("sha") && !name.hasPrefix("sha-")
+      let isShort = name.hasBytePrefix("sha") && !name.hasBytePrefix("sha-")
       self.init(rawValue: isShort ? "sha-\(name.dropFirst(3))" : name)
     }
 
@@ -49,7 +49,7 @@ public struct Checksum: Hashable, Sendable {
   /// A checksum from `ALG=HEX`, in either case, with `sha256` for `sha-256`; nil if the algorithm
   /// or the length is wrong.
   public init?(_ text: String) {
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = text.byteSplit(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     guard parts.count == 2, let algorithm = Algorithm(name: parts[0]),
       let bytes = Self.decodeHex(parts[1])
     else { return nil }

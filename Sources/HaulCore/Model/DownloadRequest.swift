@@ -86,6 +86,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   public var trustedRedirectHosts: Set<String> = []
   /// The `umask` of the caller, for a file that another process writes; nil for this process's.
   package var creationMask: UInt32?
+  /// The directories that its file must lie below, once links are resolved; nil for anywhere.
+  package var roots: [String]?
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
 

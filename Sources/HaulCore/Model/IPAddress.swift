@@ -7,12 +7,12 @@ package struct IPAddress: Hashable, Sendable {
 
   /// Reads `192.0.2.1`, `2001:db8::1` or `[2001:db8::1]`; nil for anything else.
   package init?(_ text: String) {
-    let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
-    let bare = isBracketed ? text.dropFirst().dropLast() : text[...]
-    guard let bytes = bare.contains(":") ? Self.version6(bare) : Self.version4(bare) else {
+    let inBrackets = text.dropping(bytePrefix: "[")?.dropping(byteSuffix: "]")
+    let bare = inBrackets ?? text[...]
+    guard let bytes = bare.hasBytes(":") ? Self.version6(bare) : Self.version4(bare) else {
       return nil
     }
-    if isBracketed, bytes.count == 4 { return nil }
+    if inBrackets != nil, bytes.count == 4 { return nil }
     self.bytes = bytes
   }
 
@@ -32,12 +32,12 @@ package struct IPAddress: Hashable, Sendable {
   }
 
   private static func version4(_ text: Substring) -> [UInt8]? {
-    let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+    let parts = text.byteSplit(separator: ".", omittingEmptySubsequences: false)
     guard parts.count == 4 else { return nil }
     var bytes: [UInt8] = []
     for part in parts {
       guard (1...3).contains(part.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        part.count == 1 || part.first != "0", let byte = UInt8(part)
+        part.utf8.count == 1 || !part.hasBytePrefix("0"), let byte = UInt8(part)
       else { return nil }
       bytes.append(byte)
     }
@@ -46,22 +46,22 @@ package struct IPAddress: Hashable, Sendable {
 
   /// RFC 4291, section 2.2.
   private static func version6(_ text: Substring) -> [UInt8]? {
-    guard let gap = text.firstRange(of: "::") else {
+    guard let gap = text.firstByteRange(of: "::") else {
       guard let whole = groups(text), whole.count == 16 else { return nil }
       return whole
     }
     let (before, after) = (text[..<gap.lowerBound], text[gap.upperBound...])
-    guard !after.contains("::"), let head = before.isEmpty ? [] : groups(before),
+    guard !after.hasBytes("::"), let head = before.isEmpty ? [] : groups(before),
       let tail = after.isEmpty ? [] : groups(after), head.count + tail.count <= 14
     else { return nil }
     return head + [UInt8](repeating: 0, count: 16 - head.count - tail.count) + tail
   }
 
   private static func groups(_ text: Substring) -> [UInt8]? {
-    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
     var bytes: [UInt8] = []
     for (index, part) in parts.enumerated() {
-      if index == parts.count - 1, part.contains(".") {
+      if index == parts.count - 1, part.hasBytes(".") {
         guard let last = version4(part) else { return nil }
         bytes += last
       } else {

@@ -8,14 +8,14 @@ struct QueryItem {
 
   init(_ text: Substring) {
     self.text = text
-    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = text.byteSplit(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     name = String(decoding: PercentCoding.decoded(parts[0]), as: UTF8.self).lowercased()
     value = parts.count == 2 ? parts[1] : nil
   }
 
   /// The items of a query, in order.
   static func all(of query: String) -> [QueryItem] {
-    query.split(separator: "&", omittingEmptySubsequences: false).map { QueryItem($0) }
+    query.byteSplit(separator: "&", omittingEmptySubsequences: false).map { QueryItem($0) }
   }
 
   /// The form that may be shown. An item without a name may itself be a secret, unless it is short
@@ -30,7 +30,7 @@ struct QueryItem {
     value == nil && text.utf8.count <= Self.maximumFlag ? String(text) : hidden
   }
 
-  private var hidden: String { value == nil ? "***" : "\(text.prefix { $0 != "=" })=***" }
+  private var hidden: String { value == nil ? "***" : "\(text.prefix(beforeAnyOf: "="))=***" }
 
   /// The longest value, and the longest item without one, that are shown, in bytes.
   private static let maximumShown = 32
@@ -39,7 +39,7 @@ struct QueryItem {
   /// Whether the value only grants access for a time, and does not select the resource.
   /// - Parameter isSAS: whether the query has a `sig`, as shared access signatures have.
   func isSigning(inSAS isSAS: Bool) -> Bool {
-    Self.signingPrefixes.contains { name.hasPrefix($0) } || Self.signing.contains(name)
+    Self.signingPrefixes.contains { name.hasBytePrefix($0) } || Self.signing.contains(name)
       || (isSAS && Self.sharedAccess.contains(name))
   }
 
@@ -58,14 +58,14 @@ struct QueryItem {
   }
 
   /// The item without its value.
-  var nameOnly: Substring { value == nil ? text : text.prefix { $0 != "=" } }
+  var nameOnly: Substring { value == nil ? text : text.prefix(beforeAnyOf: "=") }
 
   /// Whether it is the signature of a shared access signature.
   var isSharedAccessSignature: Bool { name == "sig" }
 
   private var isSecret: Bool {
     isSigning(inSAS: true) || Self.secrets.contains(name)
-      || Self.secretParts.contains { name.contains($0) }
+      || Self.secretParts.contains { name.hasBytes($0) }
   }
 
   private static let signingPrefixes = ["x-amz-", "x-goog-", "x-oss-", "q-sign", "q-key-time"]
@@ -105,15 +105,16 @@ extension ResourceURL {
   /// An address, redacted or not, without user information, in the form for what is kept for long:
   /// no value of the query is shown, whatever its name and whether `&` or `;` separates it.
   package static func withoutQueryValues(_ text: String) -> String {
-    guard let mark = text.firstIndex(of: "?") else { return text }
+    guard let mark = text.firstByteIndex(of: "?") else { return text }
     var shown = String(text[...mark])
-    var rest = text[text.index(after: mark)...]
+    var rest = text[text.utf8.index(after: mark)...]
     while true {
-      let item = rest.prefix { $0 != "&" && $0 != ";" }
+      let item = rest.prefix(beforeAnyOf: "&;")
       shown += QueryItem(item).withoutValue
-      rest = rest.dropFirst(item.count)
-      guard let separator = rest.popFirst() else { return shown }
-      shown.append(separator)
+      guard item.endIndex < rest.endIndex else { return shown }
+      let next = rest.utf8.index(after: item.endIndex)
+      shown += rest[item.endIndex..<next]
+      rest = rest[next...]
     }
   }
 
@@ -138,6 +139,6 @@ extension ResourceURL {
   }
 
   private func withQuery(_ items: [String]) -> String {
-    "\(absoluteString.prefix { $0 != "?" })?\(items.joined(separator: "&"))"
+    "\(absoluteString.prefix(beforeAnyOf: "?"))?\(items.joined(separator: "&"))"
   }
 }

@@ -33,7 +33,7 @@ public struct ResourceURL: Hashable, Sendable {
 
     /// `scheme://host:port`.
     public var description: String {
-      "\(scheme)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+      "\(scheme)://\(host.hasBytes(":") ? "[\(host)]" : host):\(port)"
     }
 
     /// The authority contains host and port.
@@ -129,7 +129,7 @@ public struct ResourceURL: Hashable, Sendable {
         .badURL,
         text.isEmpty
           ? "the address is empty"
-          : text.lowercased().hasPrefix("http")
+          : text.lowercased().hasBytePrefix("http")
             ? "the address cannot be read; check its host and port"
             : "not an absolute address; it should begin with https:// or http://")
     }
@@ -166,7 +166,7 @@ public struct ResourceURL: Hashable, Sendable {
   /// Whether it is an IPv6 address, or could be a name, because escapes may decode to anything.
   private static func isHost(_ host: String) -> Bool {
     if host.utf8.contains(UInt8(ascii: ":")) {
-      return IPAddress(String(host.prefix { $0 != "%" })) != nil  // a zone may follow
+      return IPAddress(String(host.prefix(beforeAnyOf: "%"))) != nil  // a zone may follow
     }
     return host.utf8.allSatisfy { byte in
       switch byte {
@@ -182,7 +182,8 @@ public struct ResourceURL: Hashable, Sendable {
       || String(validating: PercentCoding.decoded(path), as: UTF8.self) != nil
   }
 
-  /// The address that a `Location` header means, relative to this one (RFC 9110, section 10.2.2).
+  /// The address that a text of our own means, relative to this one. For the text of a server,
+  /// `named(by:)` is there.
   /// - Throws: as `init(_:)`.
   package func resolving(_ location: String) throws(TransferError) -> ResourceURL {
     guard let base = URL(string: absoluteString),
@@ -190,6 +191,14 @@ public struct ResourceURL: Hashable, Sendable {
       let scheme = url.scheme?.lowercased()
     else { throw TransferError(.badURL, "the redirect's address cannot be read") }
     return try ResourceURL(url, scheme: scheme)
+  }
+
+  /// The same path and query at another origin.
+  func at(_ origin: Origin) -> ResourceURL {
+    ResourceURL(
+      Parts(
+        "\(origin.scheme)://\(origin.authority)\(pathAndQuery)", origin, credentials, path: path,
+        query: query))
   }
 
   /// The same address with the other's user information, if both have the same origin.
@@ -207,18 +216,14 @@ public struct ResourceURL: Hashable, Sendable {
   package func taking(query: String) -> ResourceURL {
     ResourceURL(
       Parts(
-        "\(absoluteString.prefix { $0 != "?" })?\(query)", origin, credentials, path: path,
+        "\(absoluteString.prefix(beforeAnyOf: "?"))?\(query)", origin, credentials, path: path,
         query: query))
   }
 
   /// The same address with its host in lower case, and without the default port of its scheme
   /// (RFC 9110, section 4.2.3).
   package var normalized: ResourceURL {
-    if hasNormalizedOrigin { return self }
-    return ResourceURL(
-      Parts(
-        "\(origin.scheme)://\(origin.authority)\(pathAndQuery)", origin, credentials, path: path,
-        query: query))
+    hasNormalizedOrigin ? self : at(origin)
   }
 
   /// In contiguous memory, because each hit of a cache asks.
@@ -255,8 +260,7 @@ private struct Sent {
     guard let whole = url.host(percentEncoded: false), !whole.isEmpty,
       var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
     else { return nil }
-    let open = whole.trimmingPrefix("[").lowercased()
-    host = open.hasSuffix("]") ? String(open.dropLast()) : open
+    host = whole.trimmingBytes("[]").lowercased()
     let password = parts.password ?? ""
     credentials = parts.user.map { ResourceURL.Credentials(user: $0, password: password) }
     parts.user = nil
@@ -270,7 +274,7 @@ private struct Sent {
   /// Whether its text can be parsed again as the same address. Some international names cannot, in
   /// their DNS form.
   var isReadable: Bool {
-    if host.utf8.allSatisfy({ $0 < 0x80 }), !host.contains("xn--") { return true }
+    if host.utf8.allSatisfy({ $0 < 0x80 }), !host.hasBytes("xn--") { return true }
     guard let text = parts.string, let scheme = parts.scheme, let url = URL(string: text),
       let again = Sent(url, scheme: scheme)
     else { return false }

@@ -27,7 +27,7 @@ public struct S3Object: Hashable, Sendable {
     guard !key.isEmpty, key.utf8.count <= Self.maximumKey else {
       throw TransferError(.badURL, "the key of an object has 1 to \(Self.maximumKey) bytes")
     }
-    let parts = key.split(separator: "/", omittingEmptySubsequences: false)
+    let parts = key.byteSplit(separator: "/", omittingEmptySubsequences: false)
     guard !parts.contains("."), !parts.contains(".."), !key.hasByte(0) else {
       throw TransferError(.badURL, "the key has a part '.' or '..', or a NUL; use another key")
     }
@@ -37,7 +37,7 @@ public struct S3Object: Hashable, Sendable {
     (self.bucket, self.key, self.region) = (bucket, key, region)
     let path = Self.encoded(key)
     guard let endpoint else {
-      let domain = region.hasPrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
+      let domain = region.hasBytePrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
       let host = "s3.\(region).\(domain)"
       url = try ResourceURL(
         Self.isHostLabel(bucket)
@@ -48,7 +48,7 @@ public struct S3Object: Hashable, Sendable {
       throw TransferError(.badURL, "the address of a store has no query and no user name")
     }
     let base = endpoint.absoluteString
-    url = try ResourceURL("\(base)\(base.hasSuffix("/") ? "" : "/")\(bucket)/\(path)")
+    url = try ResourceURL("\(base)\(base.hasByteSuffix("/") ? "" : "/")\(bucket)/\(path)")
   }
 
   private static let maximumKey = 1024
@@ -60,7 +60,7 @@ public struct S3Object: Hashable, Sendable {
   }
 
   private static func isHostLabel(_ name: String) -> Bool {
-    (3...63).contains(name.utf8.count) && !name.hasPrefix("-") && !name.hasSuffix("-")
+    (3...63).contains(name.utf8.count) && !name.hasBytePrefix("-") && !name.hasByteSuffix("-")
       && name.utf8.allSatisfy { byte in
         switch byte {
         case 0x30...0x39, 0x61...0x7A, UInt8(ascii: "-"): true
@@ -70,7 +70,7 @@ public struct S3Object: Hashable, Sendable {
   }
 
   package static func isRegion(_ name: String) -> Bool {
-    (1...63).contains(name.utf8.count) && !name.hasPrefix("-")
+    (1...63).contains(name.utf8.count) && !name.hasBytePrefix("-")
       && name.utf8.allSatisfy { byte in
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"): true
@@ -81,7 +81,7 @@ public struct S3Object: Hashable, Sendable {
 
   /// As signatures want it: every byte except the unreserved ones and `/`.
   private static func encoded(_ key: String) -> String {
-    key.split(separator: "/", omittingEmptySubsequences: false)
+    key.byteSplit(separator: "/", omittingEmptySubsequences: false)
       .map { PercentCoding.component(String($0)) }.joined(separator: "/")
   }
 }

@@ -141,7 +141,7 @@ extension TransferError {
   func after(attempts: Int) -> TransferError {
     guard attempts > 1 else { return self }
     // The advice comes last in a message.
-    let reason = message.prefix { $0 != ";" }
+    let reason = message.prefix(beforeAnyOf: ";")
     return TransferError(
       code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,
       isRetryable: isRetryable,

@@ -3,11 +3,11 @@ extension TransferRequest {
   /// Whether its meaning depends on the working directory.
   package var hasRelativePath: Bool {
     switch work {
-    case .download(let download): download.destination.path.map { !$0.hasPrefix("/") } ?? false
-    case .upload(let upload): !upload.sources.allSatisfy { $0.hasPrefix("/") }
+    case .download(let download): download.destination.path.map { !$0.isAbsolutePath } ?? false
+    case .upload(let upload): !upload.sources.allSatisfy(\.isAbsolutePath)
     case .step(let step):
       if case .program(_, let directory) = step.action {
-        directory?.hasPrefix("/") != true
+        directory?.isAbsolutePath != true
       } else {
         false
       }
@@ -17,8 +17,7 @@ extension TransferRequest {
   /// The same request, with relative paths resolved against this directory.
   package func absolute(in directory: String) -> TransferRequest {
     func absolute(_ path: String) -> String {
-      if path.hasPrefix("/") { return path }
-      return directory.hasSuffix("/") ? directory + path : "\(directory)/\(path)"
+      path.isAbsolutePath ? path : directory.appendingPath(path)
     }
     var request = self
     switch work {
@@ -72,7 +71,7 @@ extension DownloadRequest {
     guard case .file(let path) = destination else { return }
     let (part, journal) = (FileName.partSuffix, FileName.journalSuffix)
     let end = String(decoding: path.utf8.suffix(journal.utf8.count), as: UTF8.self).lowercased()
-    guard !end.hasSuffix(part), end != journal else {
+    guard !end.hasByteSuffix(part), end != journal else {
       throw TransferError(
         .badName,
         "names that end with \(part) or \(journal) are for unfinished files; choose another name")
@@ -91,14 +90,6 @@ extension DownloadRequest.Destination {
 }
 
 extension String {
-  /// The path of its directory, and its name.
-  package var pathParts: (directory: String, name: String) {
-    guard let slash = lastIndex(of: "/") else { return (".", self) }
-    return (
-      slash == startIndex ? "/" : String(self[..<slash]), String(self[index(after: slash)...])
-    )
-  }
-
   /// Whether it contains this byte. `utf8.contains` is slower, because it takes the general path
   /// for each byte.
   package func hasByte(_ byte: UInt8) -> Bool {
@@ -114,6 +105,6 @@ extension String {
   }
 
   private static func quoted(_ path: String) -> String {
-    "'\(path.split(separator: "\0", omittingEmptySubsequences: false).joined(separator: "\\0"))'"
+    "'\(path.replacingBytes("\0", with: "\\0"))'"
   }
 }

@@ -163,6 +163,22 @@ public struct TransferRequest: Sendable, Hashable, Codable {
     }
   }
 
+  /// The directories that its files must lie below; nil for anywhere, and for a step, which has
+  /// none to set. A transfer that was added over TCP has some.
+  package var roots: [String]? {
+    get {
+      switch work {
+      case .download(let download): download.roots
+      case .upload(let upload): upload.roots
+      case .step: nil
+      }
+    }
+    set {
+      download?.roots = newValue
+      upload?.roots = newValue
+    }
+  }
+
   package var kind: Kind {
     switch work {
     case .download: .download

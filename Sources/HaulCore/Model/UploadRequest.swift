@@ -57,6 +57,10 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   public var retry = RetryPolicy()
   /// The region that signatures of an S3 store name; nil for `us-east-1`.
   package var region: String?
+  /// The directories that its files must lie below, once links are resolved; nil for anywhere.
+  package var roots: [String]?
+  /// Which file its path named when its directory was listed; another one there is not sent.
+  package var listed: FileIdentity?
   /// Of an upload without a file: which stream it sends, 0 before it has one.
   package var stream: UInt64?
   /// The remote resource that it sends; nil for a file or a stream. Its header fields and its user
@@ -151,6 +155,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   package func mappingPaths(_ change: (String) -> String) -> UploadRequest {
     var upload = self
     if hasFile { upload.source = change(source) }
+    upload.roots = roots?.map(change)
     upload.parts = parts?.map { part in
       var part = part
       part.path = part.path.map(change)
@@ -178,5 +183,5 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   }
 
   /// Whether it makes a directory, and sends nothing.
-  package var isDirectory: Bool { method == .webDAV && source.hasSuffix("/") }
+  package var isDirectory: Bool { method == .webDAV && source.endsWithSlash }
 }

@@ -45,7 +45,7 @@ extension ResourceURL.Origin {
   /// (RFC 6761, section 6.3).
   package var isPrivateLiteral: Bool {
     let name = host.lowercased()
-    if name == "localhost" || name.hasSuffix(".localhost") { return true }
+    if name == "localhost" || name.hasByteSuffix(".localhost") { return true }
     return IPAddress(host).map { !$0.isPublic } ?? false
   }
 }

@@ -24,7 +24,7 @@ extension ProxyRules {
     public init(_ text: String) throws(TransferError) {
       var rest = text[...]
       var scheme = "http"
-      if let separator = text.firstRange(of: "://") {
+      if let separator = text.firstByteRange(of: "://") {
         scheme = text[..<separator.lowerBound].lowercased()
         rest = text[separator.upperBound...]
       }
@@ -35,11 +35,11 @@ extension ProxyRules {
         throw TransferError(
           .badURL, "a proxy's address begins with http://, socks5:// or socks5h://")
       }
-      if rest.hasSuffix("/") { rest = rest.dropLast() }
+      rest = rest.dropping(byteSuffix: "/") ?? rest
       var user: ResourceURL.Credentials?
-      if let at = rest.lastIndex(of: "@") {
+      if let at = rest.lastByteIndex(of: "@") {
         user = try Self.credentials(rest[..<at], of: kind)
-        rest = rest[rest.index(after: at)...]
+        rest = rest[rest.utf8.index(after: at)...]
       }
       credentials = user
       (host, port) = try Self.endpoint(rest)
@@ -48,7 +48,7 @@ extension ProxyRules {
     private static func credentials(
       _ text: Substring, of kind: Kind
     ) throws(TransferError) -> ResourceURL.Credentials {
-      let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+      let parts = text.byteSplit(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       let user = decoded(parts.first ?? "")
       let password = decoded(parts.count > 1 ? parts[1] : "")
       // SOCKS5 counts them in one byte (RFC 1929).
@@ -56,7 +56,7 @@ extension ProxyRules {
       else {
         throw TransferError(.badURL, "the user name or password is empty or too long for SOCKS5")
       }
-      guard kind != .http || !user.contains(":") else {
+      guard kind != .http || !user.hasBytes(":") else {
         throw TransferError(.badURL, "the user name has a colon")
       }
       return ResourceURL.Credentials(user: user, password: password)
@@ -69,20 +69,20 @@ extension ProxyRules {
     private static func endpoint(_ text: Substring) throws(TransferError) -> (String, Int) {
       var host = text
       var port = 1080
-      let afterBracket = text.lastIndex(of: "]") ?? text.startIndex
-      if let colon = text[afterBracket...].lastIndex(of: ":") {
+      let afterBracket = text.lastByteIndex(of: "]") ?? text.startIndex
+      if let colon = text[afterBracket...].lastByteIndex(of: ":") {
         host = text[..<colon]
-        let digits = text[text.index(after: colon)...]
+        let digits = text[text.utf8.index(after: colon)...]
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = Int(digits),
           (1...65535).contains(number)
         else { throw TransferError(.badURL, "the proxy's port is a number from 1 to 65535") }
         port = number
       }
-      if host.hasPrefix("[") {
+      if host.hasBytePrefix("[") {
         guard let address = IPAddress(String(host)), address.isIPv6 else {
           throw TransferError(.badURL, "the proxy's address in brackets is not an IPv6 address")
         }
-        return (String(host.dropFirst().dropLast()), port)
+        return (String(host.trimmingBytes("[]")), port)
       }
       guard !host.isEmpty, host.utf8.allSatisfy(isHostByte) else {
         throw TransferError(.badURL, "the proxy's address has no host, or one that cannot be read")
@@ -101,5 +101,5 @@ extension ProxyRules {
 
 extension ProxyRules.Proxy: CustomStringConvertible {
   /// `HOST:PORT`, without the credentials.
-  public var description: String { "\(host.contains(":") ? "[\(host)]" : host):\(port)" }
+  public var description: String { "\(host.hasBytes(":") ? "[\(host)]" : host):\(port)" }
 }

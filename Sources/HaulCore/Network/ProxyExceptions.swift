@@ -11,17 +11,21 @@ package struct ProxyExceptions: Hashable, Sendable {
   /// Names (including subdomains), addresses, networks like `10.0.0.0/8`, each with an optional
   /// `:port`, or `*`; separated by commas or spaces.
   package init(_ list: String) {
-    rules = list.split { $0 == "," || $0.isWhitespace }.map { Self.rule(String($0)) }
+    rules = Self.entries(of: list).map(Self.rule)
   }
 
   /// The first entry that is not a host, domain, address or network; nil if there is none.
   package static func unreadable(in list: String) -> String? {
-    list.split { $0 == "," || $0.isWhitespace }.map(String.init).first { !isReadable($0) }
+    entries(of: list).first { !isReadable($0) }
+  }
+
+  private static func entries(of list: String) -> [String] {
+    list.byteSplit { ", \t\r\n".utf8.contains($0) }.map(String.init)
   }
 
   private static func isReadable(_ text: String) -> Bool {
     if text == "*" || IPAddress(text) != nil { return true }
-    let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+    let parts = text.byteSplit(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
     if parts.count == 2 {
       guard parts[1].utf8.allSatisfy({ (0x30...0x39).contains($0) }), let bits = Int(parts[1]),
         let network = IPAddress(String(parts[0]))
@@ -31,8 +35,8 @@ package struct ProxyExceptions: Hashable, Sendable {
     let (host, port) = splitPort(text)
     if let port, !(1...65535).contains(port) { return false }
     if IPAddress(host) != nil { return true }
-    let domain = withoutLastDot(String(host.trimmingPrefix(".")))
-    let labels = domain.split(separator: ".", omittingEmptySubsequences: false)
+    let domain = withoutLastDot(String(host.dropping(bytePrefix: ".") ?? host[...]))
+    let labels = domain.byteSplit(separator: ".", omittingEmptySubsequences: false)
     // A name with a numeric last label would be an address, but this is not a valid one.
     return labels.allSatisfy(isLabel) && labels.last.map { Int($0) == nil } == true
   }
@@ -55,7 +59,7 @@ package struct ProxyExceptions: Hashable, Sendable {
       case .all: true
       case .domain(let domain, let port):
         (port ?? origin.port) == origin.port && address == nil
-          && (host == domain || host.hasSuffix("." + domain))
+          && (host == domain || host.hasByteSuffix("." + domain))
       case .network(let network, let bits, let port):
         (port ?? origin.port) == origin.port && address?.hasPrefix(network, bits: bits) == true
       }
@@ -64,24 +68,26 @@ package struct ProxyExceptions: Hashable, Sendable {
 
   private static func rule(_ text: String) -> Rule {
     if text == "*" { return .all }
-    let parts = text.split(separator: "/", maxSplits: 1)
+    let parts = text.byteSplit(separator: "/", maxSplits: 1)
     if parts.count == 2, let network = IPAddress(String(parts[0])), let bits = Int(parts[1]) {
       return .network(network, bits: bits, port: nil)
     }
     if let address = IPAddress(text) { return .address(address, nil) }
     let (host, port) = splitPort(text)
     if let address = IPAddress(host) { return .address(address, port) }
-    return .domain(withoutLastDot(String(host.trimmingPrefix(".")).lowercased()), port: port)
+    return .domain(
+      withoutLastDot(String(host.dropping(bytePrefix: ".") ?? host[...]).lowercased()), port: port)
   }
 
   private static func splitPort(_ text: String) -> (String, Int?) {
-    guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...])
+    guard let colon = text.lastByteIndex(of: ":"),
+      let port = Int(text[text.utf8.index(after: colon)...])
     else { return (text, nil) }
     return (String(text[..<colon]), port)
   }
 
   private static func withoutLastDot(_ host: String) -> String {
-    host.hasSuffix(".") ? String(host.dropLast()) : host
+    host.dropping(byteSuffix: ".").map(String.init) ?? host
   }
 }
 

@@ -55,7 +55,32 @@ package protocol Disk: Sendable {
   /// The absolute path that relative paths begin with.
   func workingDirectory() throws(DiskError) -> String
   /// Opens a directory; if `creating`, creates it and its parents first.
-  func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
+  /// - Parameter roots: absolute paths. Unless nil, the directory must be one of them or below it,
+  ///   once all links are resolved, or this fails with `EXDEV`; none is followed after that check.
+  func openDirectory(
+    _ path: String, below roots: [String]?, creating: Bool
+  ) throws(DiskError) -> any DiskDirectory
+}
+
+extension Disk {
+  package func openDirectory(
+    _ path: String, creating: Bool
+  ) throws(DiskError) -> any DiskDirectory {
+    try openDirectory(path, below: nil, creating: creating)
+  }
+}
+
+/// Which file it is, whatever its name: within one boot and mount.
+package struct FileIdentity: Hashable, Sendable, Codable {
+  package var device: UInt64
+  package var inode: UInt64
+
+  package init(device: UInt64, inode: UInt64) {
+    self.device = device
+    self.inode = inode
+  }
+
+  package init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
 }
 
 /// An open directory. Names are single components; symlinks are not followed.

@@ -44,6 +44,13 @@ public struct FetchRequest: Sendable, Hashable {
     self.allowInsecure = allowInsecure
   }
 
+  /// The address, the fields and the trust of a request that is sent.
+  package init(_ request: SendRequest) {
+    self.init(
+      url: request.url, headers: request.headers, allowInsecure: request.allowInsecure)
+    (redirectingOrigin, hasLeftOrigin) = (request.namedBy, request.namedBy != nil)
+  }
+
   /// The fields that may be sent to another origin.
   private static let harmlessHeaders: Set = ["user-agent", "accept", "accept-language"]
 

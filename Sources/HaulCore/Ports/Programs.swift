@@ -36,7 +36,7 @@ package struct ProgramCommand: Sendable, Hashable {
 
   package static func name(of arguments: [String]) -> String {
     let path = arguments.first ?? ""
-    return TerminalText.escaped(path.split(separator: "/").last.map(String.init) ?? path)
+    return TerminalText.escaped(path.lastPathName ?? path)
   }
 }
 

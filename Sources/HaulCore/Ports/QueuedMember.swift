@@ -12,7 +12,7 @@ package struct QueuedMember: Sendable, Hashable {
   package var storesStart: Bool
   package var isIdempotent: Bool
   /// The exact path of its file.
-  package var target: TargetPath?
+  package var target: FilePath?
 
   package init(_ record: TransferRecord) {
     id = record.id

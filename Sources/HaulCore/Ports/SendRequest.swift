@@ -18,6 +18,8 @@ public struct SendRequest: Sendable {
   public var length: Int64?
   /// Whether the server's certificate is not checked.
   public var allowInsecure: Bool
+  /// The origin whose server chose the address, if it is another one; nil for the caller's address.
+  package var namedBy: ResourceURL.Origin?
 
   /// A request. Managers create them, and tests of a transport.
   public init(

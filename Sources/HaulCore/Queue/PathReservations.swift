@@ -15,17 +15,17 @@ package struct PathReservations: Sendable {
 
   /// The owner, if it has not ended; nil if the path is free for this transfer.
   package func owner(
-    of target: TargetPath, otherThan id: TransferID?, _ isLive: IsLive
+    of target: FilePath, otherThan id: TransferID?, _ isLive: IsLive
   ) -> TransferID? { owner(of: target.hashValue, otherThan: id, isLive) }
 
   /// Gives a target to a transfer, unless a live one owns it.
-  package mutating func take(_ target: TargetPath, for id: TransferID, _ isLive: IsLive) {
+  package mutating func take(_ target: FilePath, for id: TransferID, _ isLive: IsLive) {
     take(target.hashValue, for: id, isLive)
     if !owners.isDraft { sweep(isLive) }
   }
 
   /// Removes this target from a transfer.
-  package mutating func release(_ target: TargetPath, of id: TransferID) {
+  package mutating func release(_ target: FilePath, of id: TransferID) {
     displaced[id] = nil
     if owners[target.hashValue] == id { owners[target.hashValue] = nil }
   }

@@ -5,7 +5,7 @@ extension QueueMachine {
 
   /// - Throws: `in-use` if two members would have the same file.
   func refuseTakenTargets(_ additions: [Addition]) throws(TransferError) {
-    var new: Set<TargetPath> = []
+    var new: Set<FilePath> = []
     for addition in additions {
       guard let target = addition.request.exactTarget else { continue }
       guard new.insert(target).inserted else {
@@ -25,7 +25,7 @@ extension QueueMachine {
     throw Self.targetTakenError(target, of: request, by: other)
   }
 
-  mutating func take(_ target: TargetPath, for id: TransferID) {
+  mutating func take(_ target: FilePath, for id: TransferID) {
     targets.take(target, for: id, members.isLive)
   }
 
@@ -40,7 +40,7 @@ extension QueueMachine {
   }
 
   private static func targetTakenError(
-    _ target: TargetPath, of request: TransferRequest, by other: TransferID?
+    _ target: FilePath, of request: TransferRequest, by other: TransferID?
   ) -> TransferError {
     let whose = other.map { "in use by \($0), which has not ended" } ?? "requested twice"
     let what = request.download?.url.redacted ?? "it"

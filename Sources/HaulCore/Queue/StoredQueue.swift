@@ -5,7 +5,7 @@ public struct StoredQueue: Sendable {
   /// The dependencies of members that have any.
   var nodes: [DependencyGraph.Node] = []
   /// The exact target paths of members.
-  var targets: [(id: TransferID, target: TargetPath)] = []
+  var targets: [(id: TransferID, target: FilePath)] = []
   /// The number of the newest event; 0 before the first.
   public var lastEvent = 0
   /// The last stored process of each member that was under way.

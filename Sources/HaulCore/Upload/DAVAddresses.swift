@@ -7,7 +7,8 @@ struct DAVAddresses: Sendable {
 
   init(_ target: ResourceURL) {
     self.target = target
-    let segments = target.path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+    let segments = target.path.byteSplit(separator: "/", omittingEmptySubsequences: false)
+      .dropFirst()
     // What follows the last slash is the name of a file; nothing does if it is a directory.
     let names = segments.dropLast()
     directories = names.indices.reversed().compactMap { last in
@@ -17,7 +18,7 @@ struct DAVAddresses: Sendable {
 
   /// The address of a name beside the target.
   func sibling(_ name: String) -> ResourceURL? {
-    let end = target.path.lastIndex(of: "/") ?? target.path.startIndex
+    let end = target.path.lastByteIndex(of: "/") ?? target.path.startIndex
     return target.withPath(target.path[...end] + name)
   }
 

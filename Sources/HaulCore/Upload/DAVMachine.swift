@@ -319,7 +319,7 @@ package struct DAVMachine: UploadMachine {
   /// Deletes the temporary name, with one attempt, and fails.
   private mutating func end(_ error: TransferError) -> [UploadCommand] {
     let isOpen = mayHaveMoved && error.code != .nameConflict
-    let reason = error.message.prefix { $0 != ";" }
+    let reason = error.message.prefix(beforeAnyOf: ";")
     let shown =
       isOpen
       ? TransferError(

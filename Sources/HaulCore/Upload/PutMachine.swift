@@ -153,7 +153,7 @@ package struct PutMachine: UploadMachine {
     let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
     if hadConnection, isFullySent(sent) { mayHaveArrived = true }
     guard !hadConnection || request.isIdempotent || !error.isRetryable else {
-      let reason = error.message.prefix { $0 != ";" }
+      let reason = error.message.prefix(beforeAnyOf: ";")
       return finish(
         .failed(
           TransferError(

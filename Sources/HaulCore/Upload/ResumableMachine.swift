@@ -230,12 +230,17 @@ package struct ResumableMachine: UploadMachine {
   }
 
   private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
-    guard let location = head.headers["Location"], let target = try? request.url.resolving(location)
-    else {
+    guard let location = head.headers["Location"] else {
       return fail(.protocolViolation, "the server does not say where to upload to; look there")
     }
+    let target: ResourceURL
+    do throws(TransferError) {
+      target = try request.url.uploadTarget(named: location)
+    } catch {
+      return finish(.failed(error))
+    }
     limit = UploadLimit(head.headers) ?? limit
-    url = target.adoptingCredentials(of: request.url)
+    url = target
     let record = UploadRecord(address: target.absoluteString, source: source, version: version)
     (self.record, offset, mostSent, state) = (record, 0, 0, .storing)
     return [.storeRecord(record)]

@@ -72,15 +72,15 @@ extension TusMachine {
   private static let lengthNeeded =
     "the server's tus needs the length beforehand; save the source to a file and upload that"
 
-  private func location(_ head: ResponseHead) -> ResourceURL? {
-    head.headers["Location"].flatMap { try? request.url.resolving($0) }
-  }
-
   private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
-    guard let target = location(head) else {
+    guard let location = head.headers["Location"] else {
       return fail(.protocolViolation, "the server does not say where to upload to")
     }
-    return created(at: target)
+    do throws(TransferError) {
+      return created(at: try request.url.uploadTarget(named: location))
+    } catch {
+      return finish(.failed(error))
+    }
   }
 
   /// The offset that the server reports is the truth, if it is possible.
@@ -152,10 +152,14 @@ extension TusMachine {
   }
 
   private mutating func joined(_ head: ResponseHead) -> [UploadCommand] {
-    guard let target = location(head) else {
+    guard let location = head.headers["Location"] else {
       return fail(.protocolViolation, "the server does not say where the file is that it joined")
     }
-    return joined(at: target)
+    do throws(TransferError) {
+      return joined(at: try request.url.uploadTarget(named: location))
+    } catch {
+      return finish(.failed(error))
+    }
   }
 
   private mutating func confirmed(

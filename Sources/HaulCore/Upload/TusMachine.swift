@@ -157,7 +157,7 @@ package struct TusMachine: UploadMachine {
 
   mutating func created(at target: ResourceURL) -> [UploadCommand] {
     guard let number = parts.firstWithoutAddress else { return [] }
-    parts.create(number, at: target.adoptingCredentials(of: request.url))
+    parts.create(number, at: target)
     guard parts.firstWithoutAddress == nil else { return create() }
     let stored = parts.all.map { part in
       UploadRecord.Tus.Part(address: part.url?.absoluteString ?? "", range: part.range)
@@ -302,7 +302,7 @@ package struct TusMachine: UploadMachine {
 
   mutating func joined(at target: ResourceURL) -> [UploadCommand] {
     parts = TusParts(length: source.size)
-    parts.create(0, at: target.adoptingCredentials(of: request.url))
+    parts.create(0, at: target)
     parts.acknowledge(0, to: source.size)
     return store(
       UploadRecord(
@@ -327,7 +327,7 @@ package struct TusMachine: UploadMachine {
     guard hadConnection, !isRefused, error.isRetryable else {
       return failed(error, at: now, using: &rng)
     }
-    return mayBeThere(error.code, "\(error.message.prefix { $0 != ";" })", status: error.status)
+    return mayBeThere(error.code, "\(error.message.prefix(beforeAnyOf: ";"))", status: error.status)
   }
 
   /// Fails, and says that the server may have the file. The next run joins the parts again.

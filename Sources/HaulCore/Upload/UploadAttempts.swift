@@ -52,7 +52,7 @@ package struct UploadAttempts: Sendable {
 extension TransferError {
   /// The same, of an upload whose source cannot be read again.
   var spent: TransferError {
-    let reason = message.prefix { $0 != ";" }
+    let reason = message.prefix(beforeAnyOf: ";")
     return TransferError(
       code, "\(reason); what was read of the source is gone: upload it from its beginning",
       status: status)
@@ -60,11 +60,11 @@ extension TransferError {
 }
 
 extension UploadRequest {
-  /// The address of an unfinished upload; nil if it cannot be read.
+  /// The address of an unfinished upload; nil if it cannot be read, or may not be used.
   func address(of record: UploadRecord) -> ResourceURL? { address(of: record.address) }
 
   /// The same, of what a record has.
   func address(of stored: String) -> ResourceURL? {
-    (try? url.resolving(stored))?.adoptingCredentials(of: url)
+    try? url.uploadTarget(named: stored)
   }
 }

@@ -32,15 +32,21 @@ package struct UploadJudge: Sendable {
   /// A body is sent again only to the same origin, and only with the same method (RFC 9110,
   /// sections 15.4.8 and 15.4.9).
   private func redirect(_ head: ResponseHead, from url: ResourceURL) -> UploadVerdict {
-    guard let location = head.headers["Location"], let target = try? url.resolving(location) else {
+    guard let location = head.headers["Location"] else {
       return .failure(error(.httpStatus, head, "it does not say where to upload to"))
+    }
+    let target: ResourceURL
+    do {
+      target = try url.uploadTarget(named: location)
+    } catch let refusal {
+      return .failure(refusal)
     }
     let shown = target.redacted
     guard head.status == 307 || head.status == 308, target.origin == url.origin else {
       return .failure(
         error(.redirectRefused, head, "if that is right, upload to \(shown)"))
     }
-    return .redirected(target.adoptingCredentials(of: url))
+    return .redirected(target)
   }
 
   func failure(of head: ResponseHead, to request: UploadRequest) -> TransferError {

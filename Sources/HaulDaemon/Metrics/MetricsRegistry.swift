@@ -1,4 +1,5 @@
 import CoreMetrics
+import HaulCore
 import NIOConcurrencyHelpers
 
 /// Collects metrics of swift-metrics, and writes them in the text format of Prometheus (0.0.4).
@@ -68,7 +69,8 @@ extension MetricsRegistry.Series: Comparable {
   }
 
   private static func escaped(_ text: String) -> String {
-    text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing("\n", with: "\\n")
+    text.replacingBytes("\\", with: "\\\\").replacingBytes("\"", with: "\\\"")
+      .replacingBytes("\n", with: "\\n")
   }
 
   fileprivate static func < (left: Self, right: Self) -> Bool {

@@ -142,10 +142,10 @@ package actor DesktopClicks {
 
   /// An absolute path, so that no option begins with it.
   private static func folder(of notice: Notice) -> String? {
-    guard notice.state == .completed, let path = notice.path, path.hasPrefix("/"),
-      let slash = path.lastIndex(of: "/")
-    else { return nil }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
+    guard notice.state == .completed, let path = notice.path, path.isAbsolutePath else {
+      return nil
+    }
+    return path.pathParts.directory
   }
 
   /// Does not wait for `xdg-open`, which may last as long as the window. It is no child of this

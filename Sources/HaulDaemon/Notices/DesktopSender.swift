@@ -44,15 +44,15 @@ struct DesktopSender: NoticeSender {
 
   private static func hasSessionBus(_ environment: [String: String]) -> Bool {
     if let address = environment["DBUS_SESSION_BUS_ADDRESS"], !address.isEmpty { return true }
-    guard let directory = environment["XDG_RUNTIME_DIR"], directory.hasPrefix("/") else {
+    guard let directory = environment["XDG_RUNTIME_DIR"], directory.isAbsolutePath else {
       return false
     }
     return access("\(directory)/bus", F_OK) == 0
   }
 
   private static func path(of program: String, _ environment: [String: String]) -> String? {
-    (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
-      .map { "\($0)/\(program)" }.first { $0.hasPrefix("/") && access($0, X_OK) == 0 }
+    (environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin").byteSplit(separator: ":")
+      .map { "\($0)/\(program)" }.first { $0.isAbsolutePath && access($0, X_OK) == 0 }
   }
 
   func send(_ notice: Notice) async throws(NoticeOutbox.Failure) {
@@ -122,7 +122,7 @@ package struct DesktopMessage: Hashable, Sendable {
 
     package init(_ output: ByteTail) {
       let lines = String(decoding: output.bytes, as: UTF8.self)
-        .split(separator: "\n", omittingEmptySubsequences: false).dropLast()
+        .byteSplit(separator: "\n", omittingEmptySubsequences: false).dropLast()
       // The id of a notice that was refused is 0.
       isShown = lines.first.flatMap { Int($0) }.map { $0 > 0 }
       isClicked = isShown == true && lines.dropFirst().contains(Substring(DesktopMessage.click))
@@ -131,7 +131,8 @@ package struct DesktopMessage: Hashable, Sendable {
 
   /// The body is markup, in which `notify-send` reads backslash sequences first.
   private static func body(_ text: String) -> String {
-    text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
-      .replacing("\\", with: "\\\\")
+    text.replacingBytes("&", with: "&amp;").replacingBytes("<", with: "&lt;")
+      .replacingBytes(">", with: "&gt;")
+      .replacingBytes("\\", with: "\\\\")
   }
 }

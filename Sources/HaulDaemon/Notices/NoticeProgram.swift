@@ -102,6 +102,6 @@ struct CommandSender: NoticeSender {
       "HAUL_ERROR": notice.error?.code.rawValue ?? "",
       "HAUL_ERROR_MESSAGE": notice.error?.message ?? "",
       "HAUL_TITLE": notice.title, "HAUL_TEXT": notice.text,
-    ].mapValues { $0.replacing("\0", with: "") }
+    ].mapValues { $0.replacingBytes("\0", with: "") }
   }
 }

@@ -89,7 +89,7 @@ struct StateFile: Sendable {
   }
 
   private func syncDirectory() throws(TransferError) {
-    let directory = open(String(path[..<(path.lastIndex(of: "/") ?? path.endIndex)]), O_RDONLY)
+    let directory = open(path.pathParts.directory, O_RDONLY)
     guard directory >= 0 else { throw failure("write") }
     defer { close(directory) }
     guard fsync(directory) == 0 else { throw failure("write") }

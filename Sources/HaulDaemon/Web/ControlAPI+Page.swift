@@ -1,5 +1,6 @@
 import HaulControl
 import HTTPTypes
+import HaulCore
 import Hummingbird
 
 /// Access for a browser: `haul ui` requests an address over the socket, and the page at that
@@ -13,7 +14,7 @@ extension ControlAPI {
       throw Problem(403, "Forbidden", "the page's address is only given over the socket: haul ui")
     }
     let port = try await listener.port()
-    let host = access.host.contains(":") ? "[\(access.host)]" : access.host
+    let host = access.host.hasBytes(":") ? "[\(access.host)]" : access.host
     // A fragment is never sent to a server, so that no log and no Referer has the code.
     return WebPageAddress(url: "http://\(host):\(port)/#code=\(sessions.makeCode())")
   }

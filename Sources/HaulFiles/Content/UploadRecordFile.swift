@@ -85,7 +85,7 @@ package final class UploadRecordFile: Sendable {
   /// The address may have secrets, so the name is a digest.
   private static func name(of request: UploadRequest) -> String {
     // An address that is signed anew has another query.
-    let source = request.download.map { $0.url.absoluteString.prefix { $0 != "?" } }
+    let source = request.download.map { $0.url.absoluteString.prefix(beforeAnyOf: "?") }
     let text = "\(source ?? request.source[...])\0\(request.url.absoluteString)"
     let digest = SHA256.hash(data: Data(text.utf8)).prefix(16)
     return digest.map { byte in

@@ -18,15 +18,18 @@ package final class UploadSource: Sendable {
   private let path: String
 
   /// Opens the file, following symbolic links.
-  /// - Parameter isDirectory: whether it must be a directory; its content is not read.
-  /// - Throws: `source-unreadable`, `not-a-regular-file`.
+  /// - Parameters:
+  ///   - isDirectory: whether it must be a directory; its content is not read.
+  ///   - expected: which file it must be; nil for any.
+  /// - Throws: `source-unreadable`, `not-a-regular-file`, `source-changed`.
   package init(
-    _ path: String, isDirectory: Bool = false, on disk: any Disk
+    _ path: String, isDirectory: Bool = false, expected: FileIdentity? = nil, on disk: any Disk
   ) throws(TransferError) {
     self.path = path
     let found = try Self.mappingSource(path) { () throws(DiskError) in
-      try Self.find(isDirectory ? path.withoutSlash : path, on: disk)
+      try Self.find(isDirectory ? path.withoutLastSlashes : path, on: disk)
     }
+    try Self.check(found.status, expected, path)
     if isDirectory {
       guard found.status.kind == .directory else {
         throw TransferError(.notARegularFile, "\(Printable.text(path)) is no directory")
@@ -53,6 +56,21 @@ package final class UploadSource: Sendable {
       file.close()
       throw Self.unreadable(path, error)
     }
+    do throws(TransferError) {
+      try Self.check(opened, expected, path)
+    } catch {
+      file.close()
+      throw error
+    }
+  }
+
+  private static func check(
+    _ status: FileStatus, _ expected: FileIdentity?, _ path: String
+  ) throws(TransferError) {
+    guard let expected, FileIdentity(status) != expected else { return }
+    throw TransferError(
+      .sourceChanged,
+      "\(Printable.text(path)) was replaced after its directory was listed; put it again")
   }
 
   /// Closes the file.
@@ -180,15 +198,9 @@ package final class UploadSource: Sendable {
     return TransferError(
       .sourceUnreadable,
       error.errno == ENOENT || error.errno == ENOTDIR
-        ? "there is no file \(name)" : "cannot read \(name): \(SystemError.text(error.errno))")
-  }
-}
-
-extension String {
-  /// Without the slashes at its end; the root stays.
-  fileprivate var withoutSlash: String {
-    var path = self[...]
-    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
-    return String(path)
+        ? "there is no file \(name)"
+        : error.errno == EXDEV
+          ? "\(name) leads out of the directories allowed for it"
+          : "cannot read \(name): \(SystemError.text(error.errno))")
   }
 }

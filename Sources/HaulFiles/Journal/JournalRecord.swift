@@ -18,19 +18,6 @@ package struct Extent: Hashable, Sendable {
   }
 }
 
-/// Identifies a file, within one boot and one mount only.
-package struct FileIdentity: Hashable, Sendable {
-  package var device: UInt64
-  package var inode: UInt64
-
-  package init(device: UInt64, inode: UInt64) {
-    self.device = device
-    self.inode = inode
-  }
-
-  init(_ status: FileStatus) { self.init(device: status.device, inode: status.inode) }
-}
-
 /// One process's ownership of the part file.
 package struct JournalRun: Hashable, Sendable {
   package var nonce: [UInt8]

@@ -32,9 +32,14 @@ package struct POSIXDisk: Disk {
     return String(cString: text)
   }
 
-  package func openDirectory(_ path: String, creating: Bool) throws(DiskError) -> any DiskDirectory
-  {
+  package func openDirectory(
+    _ path: String, below roots: [String]?, creating: Bool
+  ) throws(DiskError) -> any DiskDirectory {
     let path = path.isEmpty ? "." : path
+    if let roots {
+      let number = try ConfinedDirectory.open(path, below: roots, creating: creating)
+      return try POSIXDirectory(DescriptorBox(number), path: path)
+    }
     do throws(DiskError) {
       return try open(path)
     } catch {
@@ -58,9 +63,7 @@ package struct POSIXDisk: Disk {
   }
 
   private func makeDirectories(_ path: String) throws(DiskError) {
-    var prefix = path.hasPrefix("/") ? "/" : ""
-    for component in path.split(separator: "/") {
-      prefix += component
+    for prefix in path.pathPrefixes {
       do throws(DiskError) {
         _ = try retrying("mkdir") { mkdir(prefix, 0o777) }
       } catch {
@@ -68,7 +71,6 @@ package struct POSIXDisk: Disk {
           throw error
         }
       }
-      prefix += "/"
     }
   }
 }

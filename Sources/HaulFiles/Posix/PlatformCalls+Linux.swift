@@ -1,3 +1,5 @@
+import HaulCore
+
 #if canImport(Glibc)
   import CHaulSystem
   import Glibc
@@ -59,7 +61,7 @@
     /// Read from the kernel, because a call of `umask` would change it briefly for every thread.
     static func creationMask() -> UInt32? {
       firstLine(of: "/proc/self/status") { line in
-        line.hasPrefix("Umask:")
+        line.hasBytePrefix("Umask:")
           ? line.split(whereSeparator: \.isWhitespace).last.flatMap { UInt32($0, radix: 8) } : nil
       }
     }

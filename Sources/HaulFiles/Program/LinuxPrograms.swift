@@ -46,9 +46,9 @@
 
     /// The paths to try for a program, as in `execvp`.
     private func paths(of word: String) -> [String] {
-      guard !word.contains("/") else { return [word] }
+      guard !word.hasBytes("/") else { return [word] }
       let search = environment["PATH"] ?? "/usr/local/bin:/usr/bin:/bin"
-      return search.split(separator: ":", omittingEmptySubsequences: false)
+      return search.byteSplit(separator: ":", omittingEmptySubsequences: false)
         .map { $0.isEmpty ? "./\(word)" : "\($0)/\(word)" }
     }
 

@@ -17,10 +17,10 @@
 
       /// From `/proc/PID/stat` (proc(5)). The name in parentheses may contain any character.
       init?(_ text: String) {
-        guard let open = text.firstIndex(of: "("), let close = text.lastIndex(of: ")"),
+        guard let open = text.firstByteIndex(of: "("), let close = text.lastByteIndex(of: ")"),
           let pid = Int32(text[..<open].filter { $0 != " " })
         else { return nil }
-        let fields = text[text.index(after: close)...].split(whereSeparator: \.isWhitespace)
+        let fields = text[text.utf8.index(after: close)...].split(whereSeparator: \.isWhitespace)
         guard fields.count > 19, let group = Int32(fields[2]), let session = Int32(fields[3]),
           let start = UInt64(fields[19])
         else { return nil }

@@ -10,11 +10,11 @@ final class ClientCache: Sendable {
   struct Key: Hashable, Sendable {
     let route: Route
     let speaksHTTP2: Bool
-    /// Set only when Haul does TLS itself; otherwise the client's pool separates checked
-    /// connections from unchecked ones.
-    let isUnchecked: Bool
-    /// The name that certificates must have; nil if there is none to check.
-    let certifiedHost: String?
+    let tls: TLSSettings.Choice
+    /// The host of its connections; nil where those to a proxy are shared.
+    let host: String?
+    /// Whether certificates are checked for the name of the host.
+    let checksName: Bool
     let hasRawTarget: Bool
     /// Whether connections to private addresses are refused.
     let isPublicOnly: Bool
@@ -67,7 +67,7 @@ final class ClientCache: Sendable {
 
   private func make(_ key: Key) -> HTTPClient {
     var configuration = HTTPClient.Configuration(
-      tlsConfiguration: tls.checked, redirectConfiguration: .disallow,
+      tlsConfiguration: tls[key.tls], redirectConfiguration: .disallow,
       timeout: .init(connect: TimeAmount(settings.connectTimeout)), decompression: .disabled)
     // Tracing is off: nothing collects spans, and describing each request costs time.
     configuration.tracing.tracer = nil
@@ -87,8 +87,8 @@ final class ClientCache: Sendable {
         })
     }
     let preparation = ConnectionPreparation(
-      route: key.route, tls: key.isUnchecked ? tls.unchecked : tls.checked,
-      certifiedHost: key.certifiedHost, hasRawTarget: key.hasRawTarget,
+      route: key.route, tls: tls[key.tls], host: key.host, checksName: key.checksName,
+      hasRawTarget: key.hasRawTarget,
       isPublicOnly: key.isPublicOnly, privateAddresses: privateAddresses,
       timeout: TimeAmount(settings.connectTimeout))
     configuration.http1_1ConnectionDebugInitializer = { preparation.prepareHTTP1($0) }

@@ -9,8 +9,10 @@ import NIOSSL
 struct ConnectionPreparation: Sendable {
   let route: Route
   let tls: TLSConfiguration
-  /// The name that the server's certificate must have; nil if there is none to check.
-  let certifiedHost: String?
+  /// The host of its connections; nil where those to a proxy are shared.
+  let host: String?
+  /// Whether the server's certificate must have the name of the host.
+  let checksName: Bool
   /// Whether requests may have a path that is not text when percent-decoded.
   let hasRawTarget: Bool
   /// Whether connections to private addresses are refused.
@@ -56,11 +58,11 @@ struct ConnectionPreparation: Sendable {
 
   private func checkName(_ channel: any Channel) -> EventLoopFuture<Void> {
     let checked = channel.eventLoop.makeCompletedFuture {
-      if let certifiedHost { try HostnameVerification.check(certifiedHost, on: channel) }
+      guard let host else { return }
+      if checksName { try HostnameVerification.check(host, on: channel) }
       // A proxy has another address than the host.
-      guard route == .direct, isPublicOnly || certifiedHost != nil else { return }
-      try privateAddresses.check(
-        channel, to: certifiedHost ?? "its target", mustBePublic: isPublicOnly)
+      guard route == .direct else { return }
+      try privateAddresses.check(channel, to: host, mustBePublic: isPublicOnly)
     }
     checked.whenFailure { _ in channel.close(promise: nil) }
     return checked

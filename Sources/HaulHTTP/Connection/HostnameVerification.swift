@@ -31,8 +31,8 @@ package enum HostnameVerification {
 
   private static func labels(_ name: String) -> [Substring] {
     let name = name.lowercased()
-    return (name.hasSuffix(".") ? name.dropLast() : name[...])
-      .split(separator: ".", omittingEmptySubsequences: false)
+    return (name.dropping(byteSuffix: ".") ?? name[...])
+      .byteSplit(separator: ".", omittingEmptySubsequences: false)
   }
 
   private static let mismatch = TransferError(

@@ -46,8 +46,4 @@ extension Route {
     case .forwarded, .socks: true
     }
   }
-
-  var endsTLSItself: Bool {
-    if case .socks = self { true } else { false }
-  }
 }

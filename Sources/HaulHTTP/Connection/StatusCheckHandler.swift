@@ -38,6 +38,6 @@ final class StreamStatusHandler: ChannelInboundHandler, Sendable {
   /// Three digits (RFC 9113, section 8.3.2).
   private static func isStatus(_ text: String) -> Bool {
     text.utf8.count == 3 && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
-      && !text.hasPrefix("0")
+      && !text.hasBytePrefix("0")
   }
 }

@@ -2,10 +2,22 @@ import HaulCore
 import NIOCore
 import NIOSSL
 
-/// The two TLS configurations: with and without a check of the server's certificate.
+/// The TLS configurations of a transport.
 struct TLSSettings: Sendable {
-  let checked: TLSConfiguration
-  let unchecked: TLSConfiguration
+  /// What a request allows.
+  enum Choice: Hashable, Sendable {
+    /// The server's certificate is checked, and gets ours if it asks.
+    case checked
+    /// The same without the check.
+    case unchecked
+    /// For an origin that a server chose: the check, and no certificate of ours, which would tell a
+    /// stranger who the user is.
+    case anonymous
+  }
+
+  private let checked: TLSConfiguration
+  private let unchecked: TLSConfiguration
+  private let anonymous: TLSConfiguration
 
   /// - Throws: `tls` when a file cannot be read or has the wrong content.
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
@@ -16,6 +28,7 @@ struct TLSSettings: Sendable {
     if let path = settings.certificateAuthorities {
       tls.trustRoots = .certificates(try Self.certificates(in: path))
     }
+    anonymous = tls
     if let client = settings.clientCertificate {
       tls.certificateChain = try Self.certificates(in: client.certificateFile)
         .map { .certificate($0) }
@@ -24,6 +37,14 @@ struct TLSSettings: Sendable {
     checked = tls
     tls.certificateVerification = .none
     unchecked = tls
+  }
+
+  subscript(choice: Choice) -> TLSConfiguration {
+    switch choice {
+    case .checked: checked
+    case .unchecked: unchecked
+    case .anonymous: anonymous
+    }
   }
 
   private static func certificates(in path: String) throws(TransferError) -> [NIOSSLCertificate] {

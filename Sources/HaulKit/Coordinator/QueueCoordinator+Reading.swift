@@ -137,6 +137,11 @@ extension QueueCoordinator {
     return queue.members.values.map(\.facts.id).filter(prefix.matches)
   }
 
+  /// The transfers with these identifiers.
+  package func ids(identifiedBy names: [String]) -> [TransferID] {
+    names.compactMap { queue.id(of: $0) }
+  }
+
   func stream(of id: TransferID) throws(TransferError) -> StreamBuffer {
     guard let stream = runs[id].stream else {
       throw TransferError(.internal, "that transfer has no stream to read")

@@ -67,7 +67,8 @@ extension DownloadRun {
       return
     }
     // A part file that cannot be removed now is left.
-    try? await engine.io.run { [request, disk = engine.disk] () throws(TransferError) in
+    try? await engine.io.run {
+      [request, disk = engine.disk(of: request)] () throws(TransferError) in
       try old.discard(request.url, on: disk)
     }
   }

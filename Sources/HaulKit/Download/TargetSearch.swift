@@ -29,8 +29,7 @@ struct TargetSearch {
     self.id = id
     self.previous = previous
     reservations = engine.targets
-    let disk: any Disk =
-      request.creationMask.map { UmaskDisk(base: engine.disk, creationMask: $0) } ?? engine.disk
+    let disk = engine.disk(of: request)
     self.disk = disk
     nonce = engine.random.bytes(16)
     isExact = request.destination.isExact

@@ -59,8 +59,8 @@ package enum RouteTable {
   ///   - ipv6: the text of `/proc/net/ipv6_route`: destination and prefix first, flags and
   ///     interface last.
   package static func leadsOut(ipv4: String, ipv6: String) -> Bool {
-    ipv4.split(separator: "\n").dropFirst().contains { leadsOut(v4: fields($0)) }
-      || ipv6.split(separator: "\n").contains { leadsOut(v6: fields($0)) }
+    ipv4.byteSplit(separator: "\n").dropFirst().contains { leadsOut(v4: fields($0)) }
+      || ipv6.byteSplit(separator: "\n").contains { leadsOut(v6: fields($0)) }
   }
 
   private static func fields(_ line: Substring) -> [Substring] {
@@ -71,14 +71,14 @@ package enum RouteTable {
     guard fields.count > 3 else { return false }
     // Link-local addresses (169.254.0.0/16) do not leave the link. The bytes are in the machine's
     // order.
-    let isLinkLocal = fields[1].hasSuffix("FEA9") || fields[1].hasPrefix("A9FE")
+    let isLinkLocal = fields[1].hasByteSuffix("FEA9") || fields[1].hasBytePrefix("A9FE")
     return fields[0] != "lo" && isUsable(fields[3]) && !isLinkLocal
   }
 
   private static func leadsOut(v6 fields: [Substring]) -> Bool {
     guard fields.count > 9 else { return false }
     // Link-local and multicast addresses.
-    let isLocal = ["fe8", "fe9", "fea", "feb", "ff"].contains { fields[0].hasPrefix($0) }
+    let isLocal = ["fe8", "fe9", "fea", "feb", "ff"].contains { fields[0].hasBytePrefix($0) }
     return fields[9] != "lo" && isUsable(fields[8]) && !isLocal
   }
 

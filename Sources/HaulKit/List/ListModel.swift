@@ -170,6 +170,6 @@ extension TransferList.Row {
 
   /// Takes the last component of a path as the name.
   private mutating func apply(path: String) {
-    if let last = path.split(separator: "/").last { name = String(last) }
+    if let last = path.lastPathName { name = last }
   }
 }

@@ -17,7 +17,7 @@ struct CleanupDriver: TransferDriver {
           try discard(request, of: id, engine)
         } catch {
           guard error.cause == .noRoom, let location = previous.location else { throw error }
-          try location.discard(request.url, on: engine.disk)
+          try location.discard(request.url, on: engine.disk(of: request))
         }
       }
     }

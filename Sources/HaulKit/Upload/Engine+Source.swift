@@ -70,7 +70,7 @@ extension Engine {
       return TransferError(
         .connectionLost, "the source: the request failed (\(type(of: error)))", isRetryable: true)
     }
-    return error.message.hasPrefix("the source") ? error : error.ofSource
+    return error.message.hasBytePrefix("the source") ? error : error.ofSource
   }
 }
 

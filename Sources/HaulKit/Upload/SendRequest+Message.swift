@@ -5,15 +5,21 @@ extension SendRequest {
   /// - Parameters:
   ///   - body: the bytes of the source that it sends; nil for none.
   ///   - length: of that body, in bytes; nil if it is not known.
+  ///   - upload: whose message it is. What it says of its own origin counts for no other.
   ///   - wallSeconds: seconds since 1970, for the signature.
   init(
-    _ message: UploadMessage, body: Body?, length: Int64?, allowInsecure: Bool,
+    _ message: UploadMessage, body: Body?, length: Int64?, of upload: UploadRequest,
     at wallSeconds: Double
   ) {
     self.init(
       message.method, message.url, headers: message.fields,
       body: body ?? message.body.map { Bytes($0) },
-      length: body == nil ? Int64(message.body?.count ?? 0) : length, allowInsecure: allowInsecure)
+      length: body == nil ? Int64(message.body?.count ?? 0) : length)
+    if message.url.origin == upload.url.origin {
+      allowInsecure = upload.allowInsecure
+    } else {
+      namedBy = upload.url.origin
+    }
     guard let signing = message.signing else { return }
     // The user information of the address is the access key.
     url = message.url.taking(nil)

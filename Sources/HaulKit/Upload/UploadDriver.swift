@@ -154,9 +154,10 @@ extension UploadRequest {
       throw TransferError(.notYetSupported, "a form is sent with PUT or POST")
     }
     var opened: [UploadSource] = []
+    let disk = engine.disk(below: roots)
     do throws(TransferError) {
       for path in sources {
-        opened.append(try UploadSource(path, isDirectory: isDirectory, on: engine.disk))
+        opened.append(try UploadSource(path, isDirectory: isDirectory, expected: listed, on: disk))
       }
     } catch {
       for source in opened { source.close() }
@@ -228,7 +229,7 @@ extension UploadRequest {
     var isGone = false
     for _ in 0..<(method == .s3 ? 3 : 1) {
       let message = SendRequest(
-        termination, body: nil, length: 0, allowInsecure: allowInsecure,
+        termination, body: nil, length: 0, of: self,
         at: engine.clock.wallSeconds)
       guard let answer = try? await engine.transport.send(message) else { return isGone }
       if answer.head.status == 404 { return true }

@@ -314,7 +314,7 @@ struct UploadRun: ~Copyable {
     let (body, length) = input.body(of: message, number: bodies, context, progress)
     progress.begin(part, count: length, takesLong: message.takesLong, stop)
     let outgoing = SendRequest(
-      message, body: body, length: length, allowInsecure: request.allowInsecure,
+      message, body: body, length: length, of: request,
       at: engine.clock.wallSeconds)
     helpers.append { [engine, inbox, progress, outgoing] in
       let task = Task(executorPreference: engine.soleExecutor) {

@@ -50,14 +50,14 @@ struct QueueReader {
   }
 
   /// The exact target paths of members.
-  private func targets() throws -> SparseRows<TargetPath> {
+  private func targets() throws -> SparseRows<FilePath> {
     try SparseRows(
       db, "SELECT member, target FROM requests WHERE is_exact <> 0 ORDER BY member"
     ) { row in
       guard let path = try StoredText.text(row, 1) else {
         throw TransferError.unreadable("the name of a file")
       }
-      return TargetPath(path)
+      return FilePath(path)
     }
   }
 

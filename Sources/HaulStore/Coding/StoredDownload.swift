@@ -22,6 +22,7 @@ struct StoredDownload: Codable, Hashable {
   var decodesContent: Bool?
   var allowInsecure: Bool?
   var creationMask: UInt32?
+  var roots: [String]?
   var trustedRedirectHosts: [String]?
   var retries: Int?
   var maximumRetryTime: StoredDuration?
@@ -57,6 +58,7 @@ struct StoredDownload: Codable, Hashable {
     resumesFromOtherURL = nilIfEqual(download.resumesFromOtherURL, to: false)
     allowInsecure = nilIfEqual(download.allowInsecure, to: false)
     creationMask = download.creationMask
+    roots = download.roots
     trustedRedirectHosts = nilIfEqual(download.trustedRedirectHosts, to: [])?.sorted()
     retries = nilIfEqual(download.retry.retries, to: Missing.retries)
     maximumRetryTime = nilIfEqual(
@@ -83,6 +85,7 @@ struct StoredDownload: Codable, Hashable {
     download.resumesFromOtherURL = resumesFromOtherURL ?? false
     download.allowInsecure = allowInsecure ?? false
     download.creationMask = creationMask
+    download.roots = roots
     download.trustedRedirectHosts = Set(trustedRedirectHosts ?? [])
     download.retry.retries = retries ?? Missing.retries
     download.retry.maximumTimeWithoutProgress =
@@ -125,7 +128,7 @@ extension [Checksum] {
   /// - Throws: `io` for a checksum that this version does not know.
   init(stored text: String?) throws(TransferError) {
     self = []
-    for word in (text ?? "").split(separator: " ") {
+    for word in (text ?? "").byteSplit(separator: " ") {
       guard let checksum = Checksum(String(word)) else { throw .unreadable("a checksum") }
       append(checksum)
     }

@@ -14,6 +14,8 @@ struct StoredUpload: Codable, Hashable {
   var retries: Int?
   var maximumRetryTime: StoredDuration?
   var region: String?
+  var roots: [String]?
+  var listed: FileIdentity?
   var stream: UInt64?
   var download: StoredDownload?
 
@@ -41,6 +43,7 @@ struct StoredUpload: Codable, Hashable {
     )
     .map(StoredDuration.init)
     region = upload.region
+    (roots, listed) = (upload.roots, upload.listed)
     stream = upload.stream
     download = upload.download.map(StoredDownload.init)
   }
@@ -62,6 +65,7 @@ struct StoredUpload: Codable, Hashable {
     upload.retry.retries = retries ?? Missing.retries
     upload.retry.maximumTimeWithoutProgress = maximumRetryTime?.duration ?? Missing.maximumRetryTime
     upload.region = region
+    (upload.roots, upload.listed) = (roots, listed)
     upload.stream = stream
     upload.download = try download?.request(address, target: nil)
     return upload

@@ -77,16 +77,12 @@ struct StoreDirectory: Sendable {
   }
 
   private func makeDirectories() throws(TransferError) {
-    var prefix = path.hasPrefix("/") ? "/" : ""
-    for component in path.split(separator: "/") {
-      let parent = prefix.isEmpty ? "." : prefix
-      prefix += component
+    for prefix in path.pathPrefixes {
       if mkdir(prefix, 0o700) == 0 {
-        try sync(parent)
+        try sync(prefix.pathParts.directory)
       } else if errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
         throw failure("make the directory \(prefix)")
       }
-      prefix += "/"
     }
   }
 

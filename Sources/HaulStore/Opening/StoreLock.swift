@@ -73,7 +73,7 @@ final class StoreLock: Sendable {
   }
 
   private static func inUse(_ directory: StoreDirectory, _ text: String) -> TransferError {
-    let words = text.dropLast().split(separator: " ", maxSplits: 3)
+    let words = text.dropLast().byteSplit(separator: " ", maxSplits: 3)
     var holder = "another process"
     if words.count == 4, words[0] == "open", let pid = Int32(words[1]),
       let since = Int64(words[2])

@@ -28,10 +28,10 @@ package struct BrokenDisk: Disk {
 
   package func workingDirectory() throws(DiskError) -> String { try base.workingDirectory() }
 
-  package func openDirectory(_ path: String, creating: Bool) throws(DiskError)
-    -> any DiskDirectory
-  {
-    BrokenDirectory(try base.openDirectory(path, creating: creating), defect)
+  package func openDirectory(
+    _ path: String, below roots: [String]?, creating: Bool
+  ) throws(DiskError) -> any DiskDirectory {
+    BrokenDirectory(try base.openDirectory(path, below: roots, creating: creating), defect)
   }
 }
 

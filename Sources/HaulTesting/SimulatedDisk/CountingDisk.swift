@@ -44,9 +44,9 @@ package struct CountingDisk: Disk {
   package func workingDirectory() throws(DiskError) -> String { try called().workingDirectory() }
 
   package func openDirectory(
-    _ path: String, creating: Bool
+    _ path: String, below roots: [String]?, creating: Bool
   ) throws(DiskError) -> any DiskDirectory {
-    CountingDirectory(try called().openDirectory(path, creating: creating), counter)
+    CountingDirectory(try called().openDirectory(path, below: roots, creating: creating), counter)
   }
 }
 

@@ -158,9 +158,11 @@ public struct SimulatedDisk: Disk {
     machine.world.withLockedValue { $0.living.contains(process) }
   }
 
-  package func openDirectory(_ path: String, creating: Bool) throws(DiskError)
-    -> any DiskDirectory
-  {
+  package func openDirectory(
+    _ path: String, below roots: [String]?, creating: Bool
+  ) throws(DiskError) -> any DiskDirectory {
+    let isBelow = roots?.contains { FilePath(path).names(below: FilePath($0)) != nil }
+    guard isBelow ?? true else { throw DiskError("open", EXDEV) }
     try machine.perform("open", by: process) { world throws(DiskError) in
       if world.directories[path] == nil {
         guard creating else { throw DiskError("open", ENOENT) }

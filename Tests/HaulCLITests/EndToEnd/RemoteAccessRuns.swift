@@ -7,45 +7,6 @@ import Testing
 /// The control interface over TCP, of a real daemon.
 @Suite("The control interface over TCP", .timeLimit(.minutes(5)))
 struct RemoteAccessRuns {
-  /// A daemon that listens on a port, and writes below a directory.
-  private struct Remote {
-    let fixture: DaemonFixture
-    let port: Int
-    let token: String
-    let root: String
-
-    /// The fields of a good request.
-    var fields: [String] { ["Host: 127.0.0.1:\(port)", "Authorization: Bearer \(token)"] }
-
-    func call(
-      _ method: String, _ path: String, _ fields: [String], body: String? = nil
-    ) throws -> SocketCall {
-      try SocketCall(method, path, fields, body: body, at: .port(port))
-    }
-
-    func add(_ keys: String) throws -> SocketCall {
-      try call(
-        "POST", "/api/v1/transfers", fields + ["Content-Type: application/json"],
-        body: #"{"transfers":[{\#(keys)}]}"#)
-    }
-  }
-
-  private func withRemote(_ body: (Remote) async throws -> Void) async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
-      let root = fixture.work.path("root")
-      try FileManager.default.createDirectory(
-        atPath: root, withIntermediateDirectories: false)
-      let serving = try await fixture.serve("--listen", "127.0.0.1:0", "--root", root)
-      try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
-      let number = serving.firstError(matching: /listening on port (\d+)/)
-      let token = try String(contentsOfFile: try fixture.location().token, encoding: .utf8)
-      try await body(
-        Remote(
-          fixture: fixture, port: try #require(number.flatMap { Int($0) }),
-          token: token.trimmingCharacters(in: .newlines), root: root))
-    }
-  }
-
   static let paths: [(method: String, path: String)] = [
     ("GET", "/api/v1/status"), ("GET", "/api/v1/transfers"), ("GET", "/api/v1/events"),
     ("GET", "/api/v1/transfers/ZZZZZZZZ"), ("GET", "/api/v1/queue"), ("GET", "/nothing"),
@@ -58,7 +19,7 @@ struct RemoteAccessRuns {
 
   @Test("nothing is answered without the token, to another Host, or to a page")
   func refusals() async throws {
-    try await withRemote { (remote) async throws in
+    try await RemoteFixture.with { (remote) async throws in
       let host = "Host: 127.0.0.1:\(remote.port)"
       let wrong = String(remote.token.reversed())
       let cases: [(fields: [String], status: Int)] = [
@@ -91,7 +52,7 @@ struct RemoteAccessRuns {
 
   @Test("programs are refused, and files outside the directory, also through links")
   func confinement() async throws {
-    try await withRemote { (remote) async throws in
+    try await RemoteFixture.with { (remote) async throws in
       let url = remote.fixture.work.server.url("/a")
       let outside = remote.fixture.work.path("outside")
       for path in [outside, "\(remote.root)/sub"] {
@@ -129,7 +90,7 @@ struct RemoteAccessRuns {
 
   @Test("only files below the directory are sent, not through links, and not again")
   func uploads() async throws {
-    try await withRemote { (remote) async throws in
+    try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
       let outside = fixture.work.path("secret")
@@ -163,7 +124,7 @@ struct RemoteAccessRuns {
 
   @Test("a form and an upload to S3 have only files below the directory, and keep their server")
   func formsAndObjects() async throws {
-    try await withRemote { (remote) async throws in
+    try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
       let store = url.replacing("://", with: "://id:key@")
@@ -199,7 +160,7 @@ struct RemoteAccessRuns {
 
   @Test("no other server gets the header fields, or writes the files, of a transfer of the socket")
   func otherServers() async throws {
-    try await withRemote { (remote) async throws in
+    try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       #expect(try await fixture.haul("suspend").status == 0)
       let outside = try await fixture.add("/a", "-o", fixture.work.path("x"))
@@ -221,7 +182,7 @@ struct RemoteAccessRuns {
 
   @Test("no command runs a program again, or deletes files outside the directory")
   func commands() async throws {
-    try await withRemote { (remote) async throws in
+    try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let mark = fixture.work.path("ran")
       let added = try await fixture.haul("add", "--run", "--", "sh", "-c", "echo x >> '\(mark)'")
@@ -259,7 +220,7 @@ struct RemoteAccessRuns {
 
   @Test("a token that others can read is refused, and one that is there is kept")
   func tokenFile() async throws {
-    try await withRemote { (remote) async throws in
+    try await RemoteFixture.with { (remote) async throws in
       let path = try remote.fixture.location().token
       #expect(try await remote.fixture.haul("daemon", "stop").status == 0)
       try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: path)

@@ -4,7 +4,7 @@ import Testing
 /// The owner of a file that was requested by its path.
 @Suite struct PathReservationsTests {
   private let (a, b, c): (TransferID, TransferID, TransferID)
-  private let file = TargetPath("d/f")
+  private let file = FilePath("d/f")
 
   init() throws {
     let ids = (1...3).compactMap { TransferID(bits: $0) }
@@ -13,11 +13,11 @@ import Testing
   }
 
   @Test func `Equivalent spellings of a path are one path, and uncertain ones differ`() {
-    for text in ["d/f", "./d/f", "d//f", "d/./f"] { #expect(TargetPath(text) == file, "\(text)") }
+    for text in ["d/f", "./d/f", "d//f", "d/./f"] { #expect(FilePath(text) == file, "\(text)") }
     for text in ["/d/f", "d/F", "d/../d/f", "d/f/g", "f"] {
-      #expect(TargetPath(text) != file, "\(text)")
+      #expect(FilePath(text) != file, "\(text)")
     }
-    #expect(TargetPath("/d/f") == TargetPath("//d/./f"))
+    #expect(FilePath("/d/f") == FilePath("//d/./f"))
   }
 
   @Test func `A live member keeps its path, and an ended one until another member takes it`() {

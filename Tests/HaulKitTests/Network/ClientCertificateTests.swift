@@ -70,6 +70,31 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `A server that another one names gets the client certificate only if its host is trusted`(
+    isTrusted: Bool
+  ) async throws {
+    try await withServer { fixture, clients in
+      let client = try certificate(of: clients, in: fixture)
+      let first = try await FaultServer.start(
+        FaultScript([FaultScript.Resource("/go", seed: 1, length: 10)]), tls: .good,
+        clientAuthority: clients, authority: fixture.server.authority)
+      first.setFaults("/go", [Fault(.redirect(location: fixture.server.url("/f.bin")))])
+      let url = try ResourceURL(first.url("/go"))
+      let request = try fixture.request("/f.bin") {
+        $0.url = url
+        $0.retry.retries = 0
+        if isTrusted { $0.trustedRedirectHosts = [url.origin.host] }
+      }
+      let outcome = try await fixture.run(
+        request, configure: { $0.clientCertificate = client })
+      #expect(first.snapshot.requestCount("/go") >= 1, "the first server got the certificate")
+      #expect((outcome?.result.state == .completed) == isTrusted)
+      #expect((fixture.server.snapshot.requestCount("/f.bin") > 0) == isTrusted)
+      try await first.shutdown()
+    }
+  }
+
   @Test func `Files without a certificate or key are reported before anything starts`() throws {
     let directory = FileManager.default.temporaryDirectory.path
     let nothing = "\(directory)/haul-not-there-\(UUID().uuidString).pem"

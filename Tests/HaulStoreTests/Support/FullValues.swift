@@ -43,6 +43,7 @@ func fullDownload() throws -> DownloadRequest {
   download.decodesContent = true
   download.allowInsecure = true
   download.creationMask = 0o027
+  download.roots = ["/d"]
   download.trustedRedirectHosts = ["b.example", "a.example"]
   download.retry.retries = 0
   download.retry.maximumTimeWithoutProgress = .seconds(5) + .nanoseconds(1)

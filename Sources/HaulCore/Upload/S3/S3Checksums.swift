@@ -21,7 +21,7 @@ extension UploadRequest {
   var hasOwnChecksums: Bool {
     fields.fields.contains { field in
       let name = field.name.lowercased()
-      return name.hasPrefix("x-amz-checksum-") || name == "x-amz-sdk-checksum-algorithm"
+      return name.hasBytePrefix("x-amz-checksum-") || name == "x-amz-sdk-checksum-algorithm"
     }
   }
 }

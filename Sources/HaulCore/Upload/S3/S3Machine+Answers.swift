@@ -322,7 +322,8 @@ extension HeaderFields {
   fileprivate var tellOfEncryption: Bool {
     fields.contains { field in
       let name = field.name.lowercased()
-      return name.hasPrefix("x-amz-server-side-encryption") || name.hasPrefix("x-goog-encryption")
+      return name.hasBytePrefix("x-amz-server-side-encryption")
+        || name.hasBytePrefix("x-goog-encryption")
     }
   }
 }

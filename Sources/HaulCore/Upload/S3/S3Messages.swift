@@ -97,10 +97,10 @@ struct S3Messages: Sendable {
 
   /// The id in the address of a record, as sent.
   static func upload(of record: UploadRecord) -> String? {
-    guard let query = record.address.split(separator: "?", maxSplits: 1).dropFirst().first,
-      query.hasPrefix("uploadId=")
+    guard let query = record.address.byteSplit(separator: "?", maxSplits: 1).dropFirst().first,
+      let id = query.dropping(bytePrefix: "uploadId=")
     else { return nil }
-    return String(query.dropFirst("uploadId=".count))
+    return String(id)
   }
 
   /// What to compute of a part before it is sent.
@@ -125,7 +125,7 @@ struct S3Messages: Sendable {
       request.fields.fields.filter { field in
         let name = field.name.lowercased()
         return Self.general.contains(name)
-          || name.hasPrefix("x-amz-server-side-encryption-customer-")
+          || name.hasBytePrefix("x-amz-server-side-encryption-customer-")
       })
   }
 
@@ -197,5 +197,5 @@ struct S3Digest: Hashable, Sendable {
   }
 
   /// An entity tag without its quotes, in lower case.
-  static func bare(_ tag: String) -> String { tag.lowercased().filter { $0 != "\"" } }
+  static func bare(_ tag: String) -> String { tag.lowercased().replacingBytes("\"", with: "") }
 }

@@ -24,7 +24,7 @@ struct XMLElement: Hashable, Sendable {
   subscript(name: String) -> String? { children.first { $0.name == name }?.text }
 
   /// Whether it is the answer to this call: `ListPartsResult`, or with another end in some stores.
-  func isAnswer(_ call: String) -> Bool { name.hasPrefix(call) }
+  func isAnswer(_ call: String) -> Bool { name.hasBytePrefix(call) }
 
   /// The text with the characters that XML reserves replaced.
   static func escaped(_ text: String) -> String {
@@ -93,7 +93,7 @@ private struct XMLScanner {
   }
 
   private static func local(_ name: String) -> String {
-    name.lastIndex(of: ":").map { String(name[name.index(after: $0)...]) } ?? name
+    name.lastByteIndex(of: ":").map { String(name[name.utf8.index(after: $0)...]) } ?? name
   }
 
   /// Attributes only name the schema here.
@@ -133,9 +133,9 @@ private struct XMLScanner {
 
   /// `#65` or `#x41`.
   private static func numbered(_ name: String) -> [UInt8]? {
-    guard name.hasPrefix("#") else { return nil }
+    guard name.hasBytePrefix("#") else { return nil }
     let digits = name.dropFirst()
-    let number = digits.hasPrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
+    let number = digits.hasBytePrefix("x") ? UInt32(digits.dropFirst(), radix: 16) : UInt32(digits)
     guard let number, number > 0, let scalar = UnicodeScalar(number) else { return nil }
     return Array(String(scalar).utf8)
   }

@@ -40,7 +40,7 @@ package struct RequestSigner: Sendable {
     }
     let headers = Self.canonicalHeaders(fields, url)
     let names = headers.map(\.name).joined(separator: ";")
-    let query = url.pathAndQuery.split(separator: "?", maxSplits: 1).dropFirst().first
+    let query = url.pathAndQuery.byteSplit(separator: "?", maxSplits: 1).dropFirst().first
     let signature = signature(
       [
         method, Self.path(of: url), Self.canonical(query ?? ""),
@@ -64,7 +64,7 @@ package struct RequestSigner: Sendable {
     if let sessionToken {
       items.append("X-Amz-Security-Token=\(PercentCoding.component(sessionToken))")
     }
-    let own = url.pathAndQuery.split(separator: "?", maxSplits: 1).dropFirst().map(String.init)
+    let own = url.pathAndQuery.byteSplit(separator: "?", maxSplits: 1).dropFirst().map(String.init)
     let query = (own + items).joined(separator: "&")
     let signature = signature(
       [
@@ -79,7 +79,7 @@ package struct RequestSigner: Sendable {
   private var scope: String { "\(time.prefix(8))/\(region)/s3/aws4_request" }
 
   private static func path(of url: ResourceURL) -> String {
-    String(url.pathAndQuery.prefix { $0 != "?" })
+    String(url.pathAndQuery.prefix(beforeAnyOf: "?"))
   }
 
   /// - Parameter lines: of the canonical request.
@@ -115,8 +115,8 @@ package struct RequestSigner: Sendable {
 
   /// The items of a query, which are encoded already, in the order of their bytes.
   private static func canonical(_ query: Substring) -> String {
-    let items = query.split(separator: "&").map { item in
-      let parts = item.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let items = query.byteSplit(separator: "&").map { item in
+      let parts = item.byteSplit(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       return [Array(parts[0].utf8), parts.count == 2 ? Array(parts[1].utf8) : []]
     }
     let sorted = items.sorted { left, right in

@@ -1,0 +1,49 @@
+/// Addresses that a server chooses: in `Location`, and in what a record keeps of it.
+///
+/// Every such address passes `named(by:)`, for downloads and uploads alike. What a request to
+/// another origin then lacks follows from `FetchRequest.redirected(to:)` and `SendRequest.namedBy`:
+/// header fields, user information, the client certificate, and a certificate check that was
+/// switched off; and a public host may not name a private address.
+extension ResourceURL {
+  /// The address that the server at this address means by a text (RFC 9110, section 10.2.2).
+  /// - Throws: `redirect-refused` for an address that cannot be read, has a user name, or leads from
+  ///   https to http.
+  package func named(by location: String) throws(TransferError) -> ResourceURL {
+    let target = try readable(location)
+    guard origin.scheme == "http" || target.origin.scheme == "https" else {
+      throw TransferError(.redirectRefused, "a redirect from https to http was refused")
+    }
+    return target
+  }
+
+  /// As `named(by:)`, for the target of an upload. A server behind a proxy that ends TLS may name
+  /// its own host with http: the upload then goes to the same origin over https.
+  /// - Throws: as `named(by:)`.
+  package func uploadTarget(named location: String) throws(TransferError) -> ResourceURL {
+    let target = try readable(location)
+    guard origin.scheme == "https", target.origin.scheme == "http" else {
+      return target.adoptingCredentials(of: self)
+    }
+    guard target.origin.host.isByteEqual(origin.host),
+      target.origin.port == 80 || target.origin.port == origin.port
+    else {
+      throw TransferError(
+        .redirectRefused,
+        "the server wants the file over http, at \(target.origin.authority); only https is used")
+    }
+    return target.at(origin).adoptingCredentials(of: self)
+  }
+
+  private func readable(_ location: String) throws(TransferError) -> ResourceURL {
+    let target: ResourceURL
+    do {
+      target = try resolving(location)
+    } catch {
+      throw TransferError(.redirectRefused, "a redirect was refused: \(error.message)")
+    }
+    guard target.credentials == nil else {
+      throw TransferError(.redirectRefused, "a redirect to an address with a user name was refused")
+    }
+    return target
+  }
+}

@@ -1,0 +1,145 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// What a client with the token cannot reach over TCP.
+@Suite("A client over TCP stays below the directories", .timeLimit(.minutes(5)))
+struct RemoteConfinementRuns {
+  private func makeDirectory(_ path: String) throws {
+    try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+  }
+
+  @Test(
+    "whatever characters join a slash",
+    arguments: ["\u{301}x\u{600}", "\u{600}", "x\u{200D}", "\u{301}"])
+  func joinedSlashes(name: String) async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let url = remote.fixture.work.server.url("/a")
+      let secret = remote.fixture.work.path("secret")
+      try Data("secret".utf8).write(to: URL(filePath: secret))
+      let way = "\(remote.root)/../\(name)/../secret"
+      for keys in [#""file":"\#(way)","if_exists":"overwrite""#, #""put":"\#(way)""#] {
+        #expect(try remote.add(#""url":"\#(url)",\#(keys)"#).status == 403, "\(keys)")
+      }
+      let making = #""directory":"\#(remote.root)/../\#(name)","creates_directories":true"#
+      #expect(try remote.add(#""url":"\#(url)",\#(making)"#).status == 403)
+      #expect(try String(contentsOfFile: secret, encoding: .utf8) == "secret")
+    }
+  }
+
+  @Test("also when a directory has become a link since it was added")
+  func linkedLater() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let url = fixture.work.server.url("/a")
+      let outside = fixture.work.path("outside")
+      let later = "\(remote.root)/later"
+      for path in [outside, later] { try makeDirectory(path) }
+      try Data("secret".utf8).write(to: URL(filePath: "\(outside)/f"))
+      try Data("file".utf8).write(to: URL(filePath: "\(later)/f"))
+      #expect(try await fixture.haul("suspend").status == 0)
+      for keys in [
+        #""file":"\#(later)/new""#, #""directory":"\#(later)""#,
+        #""file":"\#(later)/f","if_exists":"overwrite""#, #""put":"\#(later)/f""#,
+      ] {
+        #expect(try remote.add(#""url":"\#(url)",\#(keys)"#).status == 201, "\(keys)")
+      }
+      // The control: over the socket, the link is followed.
+      let free = try await fixture.add("/a", "-o", "\(later)/free")
+      try FileManager.default.moveItem(atPath: later, toPath: "\(remote.root)/kept")
+      try FileManager.default.createSymbolicLink(atPath: later, withDestinationPath: outside)
+      #expect(try await fixture.haul("unsuspend").status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 1)
+      let names = try FileManager.default.contentsOfDirectory(atPath: outside).sorted()
+      #expect(names == ["f", "free"])
+      #expect(try await fixture.state(of: free).state == .completed)
+      #expect(try String(contentsOfFile: "\(outside)/f", encoding: .utf8) == "secret")
+      #expect(fixture.work.server.snapshot.requests.allSatisfy { $0.body.isEmpty })
+    }
+  }
+
+  @Test("a root with a composed letter does not admit its decomposed twin")
+  func normalForms() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let url = remote.fixture.work.server.url("/a")
+      let (composed, decomposed) = ("\(remote.root)/T\u{E9}l", "\(remote.root)/Te\u{301}l")
+      for path in [composed, decomposed] { try makeDirectory(path) }
+      #expect(try await remote.fixture.haul("daemon", "stop").status == 0)
+      let serving = try await remote.fixture.serve("--listen", "127.0.0.1:0", "--root", composed)
+      try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
+      let number = serving.firstError(matching: /listening on port (\d+)/)
+      let again = RemoteFixture(
+        fixture: remote.fixture, port: try #require(number.flatMap { Int($0) }),
+        token: remote.token, root: composed)
+      #expect(try again.add(#""url":"\#(url)","directory":"\#(decomposed)""#).status == 403)
+      #expect(try again.add(#""url":"\#(url)","directory":"\#(composed)""#).status == 201)
+      #expect(try await remote.fixture.haul("wait", "--all").status == 0)
+    }
+  }
+
+  @Test("the owner's secrets get no address of the client, at the same server either")
+  func movedSecrets() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let url = fixture.work.server.url("/a")
+      #expect(try await fixture.haul("suspend").status == 0)
+      let secret = try await fixture.add("/a", "-o", "\(remote.root)/y", "-H", "X-Key: canary")
+      let copied = try await fixture.haul(
+        "add", "-H", "X-Key: canary", url, "-o", fixture.work.server.url("/store"))
+      let copy = copied.output.trimmingCharacters(in: .newlines)
+      for id in [secret, copy] {
+        #expect(try remote.move(id, to: "http://localhost:9/a").status == 403)
+        #expect(try remote.move(id, to: fixture.work.server.url("/other")).status == 403)
+      }
+      let own = try remote.add(#""url":"\#(url)","file":"\#(remote.root)/own""#)
+      let id = try #require(own.body.firstMatch(of: /[0-9A-Z]{8}/).map { String($0.output) })
+      #expect(try remote.move(id, to: "http://localhost:9/a").status == 200)
+    }
+  }
+
+  @Test("what was added over the socket is not replaced")
+  func updates() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let url = fixture.work.server.url("/a")
+      #expect(try await fixture.haul("suspend").status == 0)
+      let id = try await fixture.add("/a", "-o", "\(remote.root)/y", "--id", "nightly")
+      let keys = #""url":"\#(url)?x","file":"\#(remote.root)/y","identifier":"nightly""#
+      #expect(try remote.add(keys, beside: #","if_known":"update""#).status == 403)
+      #expect(try remote.add(keys).status == 201, "which keeps it")
+      #expect(try await fixture.state(of: id).url == url)
+      let mine = keys.replacing("nightly", with: "mine").replacing("/y", with: "/z")
+      for _ in 0..<2 {
+        #expect(try remote.add(mine, beside: #","if_known":"update""#).status == 201)
+      }
+    }
+  }
+
+  @Test("another server gets no unchecked certificate, also over the socket")
+  func movedTrust() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
+      let server = try await FaultServer.start(FaultScript([CommandFixture.file("/a")]), tls: .good)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      #expect(try await fixture.haul("suspend").status == 0)
+      let url = "https://localhost:\(server.port)/a"
+      func added(_ name: String, _ address: String) async throws -> String {
+        let result = try await fixture.haul(
+          "add", "--insecure", "--retries", "0", "-o", fixture.work.path(name), address)
+        return result.output.trimmingCharacters(in: .newlines)
+      }
+      let moved = try await added("moved", "https://localhost:1/a")
+      let kept = try await added("kept", url)
+      let notice = try await fixture.haul("set", moved, "--url", url)
+      #expect(notice.status == 0)
+      #expect(notice.errors.contains("--insecure"), "\(notice.errors)")
+      #expect(try await fixture.haul("set", kept, "--url", "\(url)?x").errors.isEmpty)
+      #expect(try await fixture.haul("unsuspend").status == 0)
+      #expect(try await fixture.haul("wait", "--all").status == 1)
+      #expect(try await fixture.state(of: moved).error?.code == .tls)
+      #expect(try await fixture.state(of: kept).state == .completed, "at the same server it holds")
+      try await server.shutdown()
+    }
+  }
+}
