@@ -38,7 +38,7 @@ func expect(
 
 let targets =
   headerTargets + nameTargets + networkTargets + fileTargets + optionTargets + journalTargets
-  + storeTargets
+  + storeTargets + textTargets
 
 /// By `HAUL_FUZZ_TARGET`; without it, the names are listed.
 private let chosen: Target = {

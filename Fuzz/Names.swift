@@ -26,16 +26,6 @@ let nameTargets = [
     }
     expect(again == url.taking(nil), "it reads what it says as another address")
   },
-  Target(name: "redirect") { input in
-    guard let base = redirecting, let target = try? base.resolving(input.text) else { return }
-    expect(["http", "https"].contains(target.origin.scheme), "scheme \(target.origin.scheme)")
-    var request = FetchRequest(url: base, headers: HeaderFields([("Authorization", "secretword")]))
-    request.allowInsecure = true
-    let next = request.redirected(to: target)
-    guard target.origin != base.origin else { return }
-    expect(next.headers.fields.isEmpty && !next.allowInsecure, "secrets leave their origin")
-    expect(next.url.credentials?.password != "secretword", "a password leaves its origin")
-  },
   Target(name: "checksum") { input in
     guard let checksum = Checksum(input.text) else { return }
     expect(checksum.bytes.count == checksum.algorithm.byteCount, "a digest of another length")
@@ -59,8 +49,6 @@ let nameTargets = [
     }
   },
 ]
-
-private let redirecting = try? ResourceURL("https://u:secretword@h.example/a/b?c=d")
 
 /// What every name that came from outside must be.
 func expectSafe(_ name: String) {

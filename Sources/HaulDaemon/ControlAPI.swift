@@ -307,8 +307,8 @@ extension ControlAPI {
 }
 
 extension TransferRequest {
-  /// Gives a download or an upload another address. As after a redirect, what was said of one server
-  /// does not hold for another one: header fields, trusted hosts, an unchecked certificate.
+  /// Gives a download or an upload another address. As after a redirect, what was said of one
+  /// server does not hold for another one: header fields, trusted hosts, an unchecked certificate.
   fileprivate mutating func move(to url: ResourceURL) throws(Problem) {
     guard let old = self.url else {
       throw Problem(409, "Conflict", "a program has no address")

@@ -10,7 +10,7 @@ enum HelpCompletion {
     if let help = script.firstByteRange(of: "\n_haul_help() {\n") {
       let rest = help.upperBound..<script.endIndex
       let bash = "    __haul_offer_flags_options -1\n"
-      let lines = names.replacing(" ", with: "\\n")
+      let lines = names.replacingBytes(" ", with: "\\n")
       let zsh = "'*:subcommands:'"
       if let end = script[rest].firstRange(of: bash) {
         script.replaceSubrange(

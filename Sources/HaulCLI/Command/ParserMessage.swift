@@ -26,7 +26,7 @@ enum ParserMessage {
     // The parser may append the option's help.
     if let found = text.firstMatch(of: /^Missing expected argument '(.+?)'/) {
       let word =
-        found.1.hasBytePrefix("-") ? name(found.1) : found.1.filter { $0 != "<" && $0 != ">" }[...]
+        found.1.hasBytePrefix("-") ? name(found.1) : found.1.trimmingBytes("<>")
       return "\(word) is missing"
     }
     if let found = text.wholeMatch(of: /Unexpected argument '(.*)'/) {

@@ -51,6 +51,6 @@ enum SecretFile {
   }
 
   private static func firstLine(of text: String) -> String {
-    String(text.prefix { $0 != "\n" && $0 != "\r\n" })
+    String(text.prefix(beforeAnyOf: "\r\n"))
   }
 }

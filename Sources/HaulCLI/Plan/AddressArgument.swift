@@ -58,7 +58,7 @@ package enum AddressArgument {
     let scalars = text.unicodeScalars
     let base = scalars.prefix { $0 != "?" && $0 != "#" }
     let hidden = base.endIndex < scalars.endIndex ? "?***" : ""
-    guard let at = base.lastIndex(of: "@") else { return String(base) + hidden }
+    guard let at = base.lastIndex(where: { $0 == "@" }) else { return String(base) + hidden }
     let host = String(base[base.index(after: at)...]) + hidden
     guard let scheme = base[..<at].firstRange(of: schemeEnd),
       base[..<scheme.lowerBound].allSatisfy(isSchemeScalar)

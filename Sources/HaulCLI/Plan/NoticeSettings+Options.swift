@@ -52,7 +52,7 @@ extension NoticeSettings {
       throw UsageError("\(name): give the absolute path of the file")
     }
     let line = try sources.text(of: path, for: .webhookSecret, named: name)
-      .prefix { $0 != "\n" && $0 != "\r\n" }
+      .prefix(beforeAnyOf: "\r\n")
     guard !line.isEmpty else { throw UsageError("\(name): the first line is empty") }
     return NoticeSecret(Array(line.utf8))
   }

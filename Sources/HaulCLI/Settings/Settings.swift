@@ -115,8 +115,11 @@ extension SettingsFile.Entry {
     }
     if problem.hasByteSuffix("takes no value") { throw UsageError("\(key): write true or false") }
     // Without the value, which the user sees in the line.
-    throw UsageError(
-      problem.replacing(" '\(value ?? "")'", with: "").replacing("--", with: ""))
+    var scalars = problem.unicodeScalars
+    for hidden in [" '\(value ?? "")'", "--"] {
+      scalars = scalars.replacing(hidden.unicodeScalars, with: String.UnicodeScalarView())
+    }
+    throw UsageError(String(scalars))
   }
 
   /// Why the argument is not a valid option of the command; nil if it is.

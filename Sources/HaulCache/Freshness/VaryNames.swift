@@ -11,7 +11,7 @@ package enum VaryNames: Hashable, Sendable {
   package init(_ headers: HeaderFields) {
     let names = headers.values(of: "Vary").joined(separator: ",").lowercased()
       .byteSplit { ", \t".utf8.contains($0) }.map(String.init)
-    guard !names.contains("*") else {
+    guard !names.contains(where: { $0.isByteEqual("*") }) else {
       self = .everything
       return
     }

@@ -21,14 +21,8 @@ package struct ByteTail: Sendable, Hashable {
   package func lines(_ count: Int, cells: Int) -> String? {
     let text = String(decoding: bytes, as: UTF8.self)
     let lines = text.split(whereSeparator: \.isNewline)
-      .map { TerminalText.escaped(String($0)).trimmed }.filter { !$0.isEmpty }
+      .map { TerminalText.escaped(String($0)).trimmingBytes(" ") }.filter { !$0.isEmpty }
     guard !lines.isEmpty else { return nil }
     return TerminalText.cut(lines.suffix(count).joined(separator: " / "), to: cells)
-  }
-}
-
-extension String {
-  fileprivate var trimmed: String {
-    String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
   }
 }

@@ -88,8 +88,8 @@ extension String {
     return last.map { String(self[...$0]) } ?? (isEmpty ? "" : "/")
   }
 
-  /// The paths of the directories above it, from the first one, and its own: what is made when it is
-  /// made with its parents.
+  /// The paths of the directories above it, from the first one, and its own: what is made when it
+  /// is made with its parents.
   package var pathPrefixes: [String] {
     var prefix = isAbsolutePath ? "/" : ""
     return byteSplit(separator: "/").map { name in

@@ -28,7 +28,8 @@ public struct S3Object: Hashable, Sendable {
       throw TransferError(.badURL, "the key of an object has 1 to \(Self.maximumKey) bytes")
     }
     let parts = key.byteSplit(separator: "/", omittingEmptySubsequences: false)
-    guard !parts.contains("."), !parts.contains(".."), !key.hasByte(0) else {
+    guard !parts.contains(where: { $0.isByteEqual(".") || $0.isByteEqual("..") }), !key.hasByte(0)
+    else {
       throw TransferError(.badURL, "the key has a part '.' or '..', or a NUL; use another key")
     }
     guard Self.isRegion(region) else {

@@ -6,8 +6,8 @@
 /// switched off; and a public host may not name a private address.
 extension ResourceURL {
   /// The address that the server at this address means by a text (RFC 9110, section 10.2.2).
-  /// - Throws: `redirect-refused` for an address that cannot be read, has a user name, or leads from
-  ///   https to http.
+  /// - Throws: `redirect-refused` for an address that cannot be read, has a user name, or leads
+  ///   from https to http.
   package func named(by location: String) throws(TransferError) -> ResourceURL {
     let target = try readable(location)
     guard origin.scheme == "http" || target.origin.scheme == "https" else {

@@ -15,7 +15,7 @@ struct TusOffer: Hashable, Sendable {
 
   init(_ headers: HeaderFields = HeaderFields()) {
     func list(_ name: String) -> [String] {
-      headers[name]?.split { $0 == "," || $0 == " " }.map { String($0) } ?? []
+      headers[name]?.byteSplit { ", \t".utf8.contains($0) }.map { String($0) } ?? []
     }
     (versions, extensions) = (Set(list("Tus-Version")), Set(list("Tus-Extension")))
     maximumSize = headers.single("Tus-Max-Size").flatMap { Int64($0) }

@@ -88,7 +88,7 @@ struct NoticeChannel: Sendable {
   func start(at present: Int) async throws(TransferError) -> Int {
     try await io.run { [name, cursor, logger] () throws(TransferError) in
       if let bytes = try cursor.read() {
-        let number = Int(String(decoding: bytes, as: UTF8.self).prefix { $0 != "\n" })
+        let number = Int(String(decoding: bytes, as: UTF8.self).prefix(beforeAnyOf: "\n"))
         if let number, number >= 0 { return number }
         logger.error("notices: \(name): \(cursor.path) is damaged; it begins with the present")
       }

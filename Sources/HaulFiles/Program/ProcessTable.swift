@@ -18,7 +18,7 @@
       /// From `/proc/PID/stat` (proc(5)). The name in parentheses may contain any character.
       init?(_ text: String) {
         guard let open = text.firstByteIndex(of: "("), let close = text.lastByteIndex(of: ")"),
-          let pid = Int32(text[..<open].filter { $0 != " " })
+          let pid = Int32(text[..<open].trimmingBytes(" "))
         else { return nil }
         let fields = text[text.utf8.index(after: close)...].split(whereSeparator: \.isWhitespace)
         guard fields.count > 19, let group = Int32(fields[2]), let session = Int32(fields[3]),

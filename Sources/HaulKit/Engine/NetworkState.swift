@@ -64,7 +64,7 @@ package enum RouteTable {
   }
 
   private static func fields(_ line: Substring) -> [Substring] {
-    line.split { $0 == " " || $0 == "\t" }
+    line.byteSplit { " \t".utf8.contains($0) }
   }
 
   private static func leadsOut(v4 fields: [Substring]) -> Bool {

@@ -27,7 +27,7 @@ final class StoreLock: Sendable {
     file = try Self.locked(directory)
     // Read under the lock, because the last holder may have ended meanwhile.
     lastShutdown = Self.text(file) == Self.closed ? .closed : .unknown
-    let name = program.filter { $0 != "\n" }
+    let name = program.replacingBytes("\n", with: "")
     guard writeText("open \(getpid()) \(Int64(wallSeconds)) \(name)\n") else {
       throw directory.failure("write \(directory.lock)")
     }

@@ -102,7 +102,7 @@ package struct RequestSigner: Sendable {
     for field in fields.fields {
       let name = field.name.lowercased()
       guard !unsigned.contains(name) else { continue }
-      let words = field.value.split { $0 == " " || $0 == "\t" }
+      let words = field.value.byteSplit { " \t".utf8.contains($0) }
       values[name, default: []].append(words.joined(separator: " "))
     }
     return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.name < $1.name }
