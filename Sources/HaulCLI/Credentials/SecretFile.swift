@@ -1,3 +1,5 @@
+import HaulCore
+
 /// Reads secrets from files. No message repeats any of them.
 enum SecretFile {
   /// The value of an `Authorization` field from a file with a bearer token (RFC 6750, section 2.1).
