@@ -15,6 +15,27 @@ private func date(_ offset: Int64) -> String {
   HTTPDate(secondsSince1970: Int64(now) + offset).imfFixdate
 }
 
+@Suite struct ConnectionFieldTests {
+  @Test(
+    arguments: [
+      ("Cache-Control", "no-store"), ("Cache-Control", "no-cache"), ("Pragma", "no-cache"),
+      ("Vary", "*"), ("Age", "100"), ("Expires", "0"), ("ETag", "\"a\""),
+    ])
+  func `a field that decides about the copy is obeyed though Connection lists it`(
+    name: String, value: String
+  ) {
+    let fields = HeaderFields([("Connection", "close, \(name.lowercased())"), (name, value)])
+    #expect(response(fields).headers[name] == value)
+  }
+
+  @Test func `such a response is not stored, or is stale`() {
+    let listed: HeaderFields = ["Connection": "cache-control", "Cache-Control": "no-store"]
+    #expect(!response(listed).isStorable(to: CacheControl()))
+    let varied: HeaderFields = ["Connection": "Vary", "Vary": "*"]
+    #expect(!response(varied).isStorable(to: CacheControl()))
+  }
+}
+
 @Suite struct CacheControlTests {
   @Test func `reads directives, quoted values and several fields`() {
     let control = CacheControl([

@@ -69,11 +69,13 @@ package struct StoredResponse: Hashable, Sendable, Codable {
 }
 
 extension StoredResponse {
-  /// The fields to keep (section 3.1). Cookies are secrets, and nothing here reads them.
+  /// The fields to keep (section 3.1). Cookies are secrets, and nothing here reads them. What
+  /// `Connection` lists is not kept, unless it decides about the copy: a cache obeys it first (RFC
+  /// 9110, section 7.6.1, is about forwarding).
   private static func storable(_ headers: HeaderFields) -> [HeaderFields.Field] {
     let listed = headers.values(of: "Connection").joined(separator: ",").lowercased()
       .byteSplit { ", \t".utf8.contains($0) }.map(String.init)
-    let dropped = ofConnection.union(listed)
+    let dropped = ofConnection.union(Set(listed).subtracting(ofCaching))
     return headers.fields.filter { !dropped.contains($0.name.lowercased()) }
   }
 
@@ -81,6 +83,10 @@ extension StoredResponse {
     "connection", "keep-alive", "proxy-connection", "te", "trailer", "transfer-encoding",
     "upgrade", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
     "set-cookie", "set-cookie2",
+  ]
+
+  private static let ofCaching: Set<String> = [
+    "cache-control", "expires", "pragma", "vary", "age", "date", "etag", "last-modified",
   ]
 
   /// A 304 does not change these, because they describe the stored bytes.

@@ -9,8 +9,10 @@ package struct HTTPDate: Hashable, Comparable, Sendable {
 
   /// Reads all three forms: IMF-fixdate, RFC 850 and asctime.
   ///
-  /// Strict: the date must exist and its weekday must be right. `now`, seconds since 1970, decides
-  /// the century of a two-digit year: the latest one that is not more than 50 years ahead.
+  /// The date must exist. Its letters may be of any case (RFC 9111, section 4.2), and its weekday
+  /// any: it says nothing that the date does not say, and some servers have a wrong one. `now`,
+  /// seconds since 1970, decides the century of a two-digit year: the latest one that is not more
+  /// than 50 years ahead.
   package init?(_ text: String, now: Double) {
     guard let date = Self.fixed(text) ?? Self.asctime(text) ?? Self.rfc850(text, now: now) else {
       return nil
@@ -82,7 +84,8 @@ extension HTTPDate {
       switch form.utf8Start[index] {
       case UInt8(ascii: "-"): break
       case UInt8(ascii: "0"): if !FieldScanner.isDigit(bytes[index]) { return false }
-      case let wanted: if bytes[index] != wanted { return false }
+      case let wanted:
+        if bytes[index] != wanted, !isSameLetter(bytes[index], wanted) { return false }
       }
     }
     return true
@@ -96,51 +99,51 @@ extension HTTPDate {
     func word(_ index: Int, of words: [StaticString]) -> Int64? {
       for (number, word) in words.enumerated() {
         let letters = word.utf8Start
-        if letters[0] == bytes[index], letters[1] == bytes[index + 1],
-          letters[2] == bytes[index + 2]
-        {
+        if (0..<3).allSatisfy({ isSameLetter(bytes[index + $0], letters[$0]) }) {
           return Int64(number)
         }
       }
       return nil
     }
-    guard let weekday = word(0, of: shortWeekdays), let month = word(8, of: months) else {
-      return nil
-    }
+    guard word(0, of: shortWeekdays) != nil, let month = word(8, of: months) else { return nil }
     let date = CivilDate(
       year: number(12) * 100 + number(14), month: month + 1, day: number(5), hour: number(17),
       minute: number(20), second: number(23))
-    return date.isValid && date.weekday == weekday ? date : nil
+    return date.isValid ? date : nil
+  }
+
+  /// Whether they are one letter in any case. What differs by more than the case is no letter here.
+  private static func isSameLetter(_ byte: UInt8, _ letter: UInt8) -> Bool {
+    byte | 0x20 == letter | 0x20 && (0x61...0x7A).contains(letter | 0x20)
   }
 
   /// `Sun Nov  6 08:49:37 1994`
   private static func asctime(_ text: String) -> CivilDate? {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
-    guard let weekday = scanner.word(of: shortWeekdays),
+    guard scanner.word(of: shortWeekdays) != nil,
       scanner.take(" "), let month = scanner.word(of: months), scanner.take(" "),
       let day = scanner.take(" ") ? scanner.number(digits: 1) : scanner.number(digits: 2),
       scanner.take(" "), let time = scanner.time(), scanner.take(" "),
       let year = scanner.number(digits: 4)
     else { return nil }
-    return checked(
-      CivilDate(year: year, month: month + 1, day: day), time, weekday, end: &scanner)
+    return checked(CivilDate(year: year, month: month + 1, day: day), time, end: &scanner)
   }
 
   /// `Sunday, 06-Nov-94 08:49:37 GMT`
   private static func rfc850(_ text: String, now: Double) -> CivilDate? {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
-    guard let weekday = scanner.word(of: weekdays), scanner.take(", "),
+    guard scanner.word(of: weekdays) != nil, scanner.take(", "),
       let day = scanner.number(digits: 2), scanner.take("-"),
       let month = scanner.word(of: months), scanner.take("-"),
       let shortYear = scanner.number(digits: 2), scanner.take(" "),
-      let time = scanner.time(), scanner.take(" GMT")
+      let time = scanner.time(), scanner.take(" GMT", ignoringCase: true)
     else { return nil }
     var date = CivilDate(year: shortYear, month: month + 1, day: day)
     (date.hour, date.minute, date.second) = time
     date.year = fullYear(of: date, now: now)
-    return checked(date, time, weekday, end: &scanner)
+    return checked(date, time, end: &scanner)
   }
 
   /// The latest year with these last two digits in which the date is at most 50 years after `now`.
@@ -156,20 +159,19 @@ extension HTTPDate {
   }
 
   private static func checked(
-    _ date: CivilDate, _ time: (Int64, Int64, Int64), _ weekday: Int64,
-    end scanner: inout FieldScanner
+    _ date: CivilDate, _ time: (Int64, Int64, Int64), end scanner: inout FieldScanner
   ) -> CivilDate? {
     var date = date
     (date.hour, date.minute, date.second) = time
     scanner.skipWhitespace()
-    return scanner.isAtEnd && date.isValid && date.weekday == weekday ? date : nil
+    return scanner.isAtEnd && date.isValid ? date : nil
   }
 }
 
 extension FieldScanner {
-  /// Takes one of `words`, in their case; the index of the one taken.
+  /// Takes one of `words`, in any case; the index of the one taken.
   fileprivate mutating func word(of words: [StaticString]) -> Int64? {
-    words.firstIndex { take($0) }.map(Int64.init)
+    words.firstIndex { take($0, ignoringCase: true) }.map(Int64.init)
   }
 
   /// Takes `08:49:37`.

@@ -42,8 +42,9 @@ extension Validator {
   ///
   /// - Different tags mean different versions, even if weak: a server changes a weak tag only when
   ///   the content changes.
-  /// - Equal strong tags mean the same version, whatever the dates: server nodes often differ only
-  ///   in the date.
+  /// - Other dates mean different versions, also beside equal strong tags: some servers never
+  ///   change the tag. Where nodes of a server differ in the date only, one connection suffices.
+  /// - Equal strong tags mean the same version, if a date is missing or both are equal.
   /// - An equal weak tag promises equal meaning, not equal bytes, so the date decides: another date
   ///   means another version, the same strong date the same one.
   /// - With one tag or none (some nodes omit it), the date decides too.
@@ -52,11 +53,17 @@ extension Validator {
   package func comparison(with newer: Validator) -> Comparison {
     if let tag, let newerTag = newer.tag {
       guard tag.weaklyMatches(newerTag) else { return .different }
-      if tag.stronglyMatches(newerTag) { return .same }
+      if tag.stronglyMatches(newerTag) { return datesDiffer(newer) ? .different : .same }
     }
-    guard let lastModified, let newerDate = newer.lastModified else { return .unknown }
-    guard lastModified.utf8.elementsEqual(newerDate.utf8) else { return .different }
+    guard lastModified != nil, newer.lastModified != nil else { return .unknown }
+    guard !datesDiffer(newer) else { return .different }
     return lastModifiedIsStrong ? .same : .unknown
+  }
+
+  /// Whether both have a date, and another one.
+  private func datesDiffer(_ newer: Validator) -> Bool {
+    guard let lastModified, let newerDate = newer.lastModified else { return false }
+    return !lastModified.isByteEqual(newerDate)
   }
 
   private var tag: EntityTag? { entityTag.flatMap { EntityTag($0) } }

@@ -104,12 +104,11 @@ package struct RemoteVersion: Sendable, Hashable {
 }
 
 extension Validator {
-  /// What identifies the version: the strong entity tag, otherwise the strong date. A weak tag
-  /// beside it proves nothing by itself, but another one is of another version.
+  /// What identifies the version: a strong entity tag or a strong date, with the other of both. A
+  /// weak tag or another date proves nothing by itself, but a different one is of another version.
   var strongText: String? {
-    if let entityTag, EntityTag(entityTag)?.isWeak == false { return entityTag }
-    guard lastModifiedIsStrong, let lastModified else { return nil }
-    return entityTag.map { "\(lastModified) \($0)" } ?? lastModified
+    let isStrong = entityTag.flatMap { EntityTag($0) }?.isWeak == false || lastModifiedIsStrong
+    return isStrong ? [lastModified, entityTag].compactMap(\.self).joined(separator: " ") : nil
   }
 }
 

@@ -9,6 +9,9 @@ import Testing
     arguments: [
       "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
       "Sun Nov  6 08:49:37 1994", "  Sun, 06 Nov 1994 08:49:37 GMT ",
+      "sun, 06 nov 1994 08:49:37 gmt", "SUN, 06 NOV 1994 08:49:37 GMT", "sun nov  6 08:49:37 1994",
+      "SUNDAY, 06-nov-94 08:49:37 gmt", "Mon, 06 Nov 1994 08:49:37 GMT",
+      "Friday, 06-Nov-94 08:49:37 GMT", "Mon Nov  6 08:49:37 1994",
     ])
   func forms(text: String) throws {
     let date = try #require(HTTPDate(text, now: Self.in1994))
@@ -21,10 +24,10 @@ import Testing
     arguments: [
       "", "0", "Sun, 06 Nov 1994 08:49:37", "Sun, 06 Nov 1994 08:49:37 UTC",
       "Sun, 06 Nov 1994 08:49:37 +0000", "Sun, 6 Nov 1994 08:49:37 GMT",
-      "Mon, 06 Nov 1994 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT",
+      "Som, 06 Nov 1994 08:49:37 GMT", "Sun, 31 Feb 1994 08:49:37 GMT",
       "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 06 Nov 1994 08:60:37 GMT",
       "Sun, 06 Nov 1994 08:49:61 GMT", "Sun, 06 Nov 94 08:49:37 GMT",
-      "sun, 06 nov 1994 08:49:37 gmt", "Sun, 06 Nov 1994 08:49:37 GMT;",
+      "Sun, 06 Nov 1994 08:49:37 G\rT", "Sun, 06 Nov 1994 08:49:37 GMT;",
       "Sun Nov 06 08:49:37 94", "Sun Nov 6 08:49:37 1994", "Sunday, 06-Nov-1994 08:49:37 GMT",
       "1994-11-06T08:49:37Z", "Sun, 00 Nov 1994 08:49:37 GMT",
     ])
@@ -59,20 +62,17 @@ import Testing
   @Test(
     "A two-digit year is the latest that is at most 50 years ahead",
     arguments: [
-      ("Sunday, 06-Nov-44 08:49:37 GMT", 2044), ("Monday, 06-Nov-44 08:49:37 GMT", nil),
-      ("Tuesday, 06-Nov-45 08:49:37 GMT", 1945), ("Monday, 06-Nov-45 08:49:37 GMT", nil),
-      ("Saturday, 06-Nov-93 08:49:37 GMT", 1993), ("Friday, 06-Nov-93 08:49:37 GMT", nil),
-    ] as [(String, Int?)])
-  func twoDigits(text: String, year: Int?) {
+      ("Sunday, 06-Nov-44 08:49:37 GMT", 2044), ("Monday, 06-Nov-44 08:49:37 GMT", 2044),
+      ("Tuesday, 06-Nov-45 08:49:37 GMT", 1945), ("Saturday, 06-Nov-93 08:49:37 GMT", 1993),
+    ])
+  func twoDigits(text: String, year: Int) {
     let date = HTTPDate(text, now: Self.in1994)
-    #expect(date.map { $0.imfFixdate.contains(" \(year ?? 0) ") } == year.map { _ in true })
+    #expect(date?.imfFixdate.contains(" \(year) ") == true)
   }
 
   @Test func `The 50-year limit is exact to the second`() {
     let text = "Sunday, 06-Nov-44 08:49:37 GMT"
-    #expect(HTTPDate(text, now: Self.in1994) != nil)
-    // A second earlier it means 1944, when that day was a Monday.
-    #expect(HTTPDate(text, now: Self.in1994 - 1) == nil)
-    #expect(HTTPDate("Monday, 06-Nov-44 08:49:37 GMT", now: Self.in1994 - 1) != nil)
+    #expect(HTTPDate(text, now: Self.in1994)?.imfFixdate.contains(" 2044 ") == true)
+    #expect(HTTPDate(text, now: Self.in1994 - 1)?.imfFixdate.contains(" 1944 ") == true)
   }
 }

@@ -54,7 +54,8 @@ import Testing
         if let ours, let theirs, ours.suffix(3) != theirs.suffix(3) {
           #expect(found == .different)
         } else if let ours, ours == theirs, !ours.hasPrefix("W/") {
-          #expect(found == .same)
+          let differ = ourDate != nil && theirDate != nil && ourDate != theirDate
+          #expect(found == (differ ? .different : .same))
         } else if ourDate == nil || theirDate == nil {
           #expect(found == .unknown)
         } else if ourDate != theirDate {

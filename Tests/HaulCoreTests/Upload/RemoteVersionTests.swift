@@ -65,6 +65,10 @@ import Testing
     #expect(identity(try Self.version(date, now, ("ETag", "W/\"1\""))) == first)
     #expect(identity(try Self.version(date, now, ("ETag", "W/\"2\""))) != first)
     #expect(identity(try Self.version(date, now)) != first)
+    // A server that never changes its strong tag changes the date.
+    let strong = identity(try Self.version(date, now, ("ETag", "\"1\"")))
+    let later = ("Last-Modified", "Sun, 06 Nov 1994 08:40:00 GMT")
+    #expect(identity(try Self.version(later, now, ("ETag", "\"1\""))) != strong)
   }
 
   @Test func `Without one of them the source is a stream`() throws {
