@@ -23,6 +23,7 @@ extension TransferError.Remedy {
     case .directory: " (mkdir -p), or name it with -d"
     case .streaming: " (-o -)"
     case .maximumSize: " (--max-filesize)"
+    case .startingOver: " (--start-over)"
     case .noDecoding: " (leave out --decode)"
     case .olderHTTP: " (--http1.1)"
     case .region: " (--s3-region)"

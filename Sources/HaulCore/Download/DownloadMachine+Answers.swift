@@ -36,6 +36,8 @@ extension DownloadMachine {
       coding: head.headers["Content-Encoding"].flatMap {
         ["identity", ""].contains($0.lowercased()) ? nil : $0
       },
+      isPage: ["text/html", "application/xhtml+xml"].contains(
+        head.headers["Content-Type"]?.prefix(beforeAnyOf: "; \t").lowercased()),
       isUnconfirmedCopy: head.cacheUse == .hit)
     switch verdict {
     case .failure: return []
@@ -59,6 +61,8 @@ extension DownloadMachine {
     let digest: Checksum?
     /// The content coding of its body.
     let coding: String?
+    /// Whether it is a page for people.
+    let isPage: Bool
     /// Whether it comes from a cache that did not ask the server.
     let isUnconfirmedCopy: Bool
   }
@@ -112,6 +116,10 @@ extension DownloadMachine {
       return adopt(id, body, isWhole: isWhole, answer, plan: &plan)
     }
     if isWhole, fetches[id]?.request.ifRange != nil { return requestWithoutIfRange(id, plan) }
+    if isWhole, let error = StrangeAnswer.error(body, answer, version, rules.url, plan, pending) {
+      guard fetches.count == 1 else { return closeSurplus(id, &plan) }
+      return confirm(id, orElse: .fail(error), plan: &plan)
+    }
     var isProved = true
     if answer.isOtherResource {
       guard let join = join(body, answer.digest) else {
@@ -288,13 +296,19 @@ extension DownloadMachine {
     // A difference was expected: do not ask again.
     if pending == .otherAddress { return startOverWithNewResource(id, plan: &plan) }
     guard restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
+    return confirm(id, orElse: .startOver(reason), plan: &plan)
+  }
+
+  private mutating func confirm(
+    _ id: SegmentID, orElse next: Goal, plan: inout SegmentPlan
+  ) -> [Command] {
     _ = close(id)
     plan.release(id)
     confirming = nil
     if goal == .confirm { confirmations += 1 }
     if confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
-    restarts += 1
-    return [.drop(id)] + stopAll(for: .startOver(reason), plan: &plan)
+    if case .startOver = next { restarts += 1 }
+    return [.drop(id)] + stopAll(for: next, plan: &plan)
   }
 
   /// Starts over. Fails instead if the run has already started over, or if a reader has bytes.

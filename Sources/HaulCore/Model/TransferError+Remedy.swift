@@ -5,7 +5,7 @@ extension TransferError {
     case credentials, password, proxyCredentials
     case certificateAuthority, clientCertificate
     case existingFile, overwriting, newAddress, directory, streaming
-    case maximumSize, noDecoding
+    case maximumSize, noDecoding, startingOver
     case olderHTTP, addressFamily, localAddress
     case region, endpoint
   }
