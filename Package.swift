@@ -225,7 +225,7 @@ let package = Package(
       dependencies: ["HaulService", "HaulKit", .logging, .serviceLifecycle],
       swiftSettings: settings),
     .testTarget(
-      name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore", "HaulTesting"],
+      name: "HaulControlTests", dependencies: ["HaulControl", "HaulCore", "HaulTesting", .crypto],
       swiftSettings: settings),
     .testTarget(
       name: "HaulDaemonTests",

@@ -131,6 +131,13 @@ package struct ControlClient: Sendable {
     try decode(try await send(.POST, "ui", NoKeys()))
   }
 
+  /// The sessions of the web page.
+  package func sessions() async throws(Failure) -> SessionList { try await get("sessions") }
+
+  package func endSession(_ id: String) async throws(Failure) {
+    _ = try await execute(try request(.DELETE, "sessions/\(PercentCoding.component(id))"))
+  }
+
   package func setSuspended(_ isSuspended: Bool) async throws(Failure) {
     _ = try await send(.PATCH, "queue", QueueDocument(isSuspended: isSuspended))
   }

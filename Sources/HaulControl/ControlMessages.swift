@@ -223,17 +223,20 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var roots: [String]?
   /// Why nothing new starts: it is suspended, or outside the schedule.
   package var waiting: TransferDocument.Wait?
+  /// Ports of open pages that another program has taken.
+  package var takenPorts: [Int]
 
   enum CodingKeys: String, CodingKey {
     case version, pid, counts, roots, waiting
     case isSuspended = "is_suspended"
+    case takenPorts = "taken_ports"
   }
 
   package init(
     version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?,
-    waiting: TransferDocument.Wait?
+    waiting: TransferDocument.Wait?, takenPorts: [Int]
   ) {
-    (self.version, self.pid) = (version, pid)
+    (self.version, self.pid, self.takenPorts) = (version, pid, takenPorts)
     (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)
     self.waiting = waiting
   }

@@ -17,9 +17,59 @@ package struct SessionBody: Codable, Hashable, Sendable {
   }
 }
 
-/// The answer: what the page sends with each request.
-package struct SessionToken: Codable, Hashable, Sendable {
-  package var token: String
+/// The answer: the key with which page and daemon prove themselves.
+package struct SessionKey: Codable, Hashable, Sendable {
+  /// The id, which is no secret.
+  package var session: String
+  /// 64 hexadecimal digits.
+  package var key: String
+}
 
-  package init(token: String) { self.token = token }
+/// The body of `POST /api/v1/session/proof`.
+package struct ChallengeBody: Codable, Hashable, Sendable {
+  package var session: String
+  /// 64 random hexadecimal digits.
+  package var challenge: String
+
+  enum CodingKeys: String, CodingKey { case session, challenge }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    session = try object.decode(String.self, forKey: .session)
+    challenge = try object.decode(String.self, forKey: .challenge)
+  }
+
+  package var isValid: Bool {
+    Self.isHex(session, SessionKeys.idLength) && Self.isHex(challenge, 64)
+  }
+
+  private static func isHex(_ text: String, _ length: Int) -> Bool {
+    text.utf8.count == length
+      && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+  }
+}
+
+/// The answer: a proof that the daemon has the key.
+package struct SessionProof: Codable, Hashable, Sendable {
+  /// Of this start of the daemon; the page's token follows from it.
+  package var start: String
+  package var proof: String
+}
+
+/// A session of the page, as `haul ui --sessions` lists it.
+package struct SessionDocument: Codable, Hashable, Sendable {
+  package var id: String
+  /// In seconds since 1970.
+  package var begun: Double
+  package var used: Double
+  /// The `User-Agent` of the browser, without control characters.
+  package var browser: String
+}
+
+/// The answer to `GET /api/v1/sessions`.
+package struct SessionList: Codable, Hashable, Sendable {
+  /// The one that was used last first.
+  package var sessions: [SessionDocument]
+
+  package init(sessions: [SessionDocument]) { self.sessions = sessions }
 }

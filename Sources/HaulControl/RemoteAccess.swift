@@ -1,3 +1,4 @@
+import Crypto
 package import HaulCore
 
 #if canImport(Glibc)
@@ -17,6 +18,11 @@ package struct RemoteAccess: Hashable, Sendable {
 
   package init(host: String, port: Int?, roots: [String]) {
     (self.host, self.port, self.roots) = (host, port, roots)
+  }
+
+  /// As it stands in the address of the page.
+  package func authority(_ port: Int) -> String {
+    "\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
   }
 }
 
@@ -39,6 +45,9 @@ package struct ControlToken: Sendable {
       text = try Self.create(path)
     }
   }
+
+  /// For keys that follow from the token.
+  var symmetricKey: SymmetricKey { SymmetricKey(data: Array(text.utf8)) }
 
   /// Compares all bytes, so that the time does not show how many are right.
   package func matches(_ candidate: some StringProtocol) -> Bool {
@@ -72,11 +81,7 @@ package struct ControlToken: Sendable {
   }
 
   private static func create(_ path: String) throws(TransferError) -> String {
-    var generator = SystemRandomNumberGenerator()
-    let text = (0..<length / 16).map { _ in
-      let digits = String(generator.next(), radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
+    let text = RandomText.make(words: length / 16)
     let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure("create", path) }
     defer { close(file) }

@@ -5,24 +5,27 @@ import NIOConcurrencyHelpers
 
 /// Who may use the web page: codes that `haul ui` has received, and sessions that began with one.
 ///
-/// A page survives a restart of the daemon, so the hashes of its tokens are in a file.
+/// A page survives a restart of the daemon, so sessions are in a file; it has nothing secret.
 package final class WebSessions: Sendable {
   private struct Session: Codable {
-    /// SHA-256 of the token.
-    var hash: [UInt8]
-    /// When it was last used, in seconds since 1970; a day late at most.
+    var id: String
+    /// Where its page is, so that the page finds the daemon again.
+    var port: Int
+    /// In seconds since 1970. The file has the last use a day late at most.
+    var begun: Double
     var used: Double
+    var browser: String
   }
 
   private struct Stored: Codable {
-    /// Of the page, so that it finds the daemon again.
-    var port: Int?
     var sessions: [Session] = []
   }
 
   private struct State {
     var codes: [(hash: [UInt8], until: Instant)] = []
     var stored: Stored
+    /// When the file was last written.
+    var written: Double
   }
 
   private static let lifetimeOfCode: Duration = .seconds(60)
@@ -30,43 +33,40 @@ package final class WebSessions: Sendable {
   private static let maximumSessions = 32
   private static let secondsUnused: Double = 30 * 86_400
   private static let day: Double = 86_400
+  /// The longest text about a browser, in cells of a terminal.
+  private static let browserCells = 160
 
   private let file: PrivateFile
+  private let keys: SessionKeys
   private let clock: any TransferClock
   private let state: NIOLockedValueBox<State>
 
   /// - Throws: `permission-denied` when other users can read the file; `io`.
-  package init(file path: String, clock: any TransferClock) throws(TransferError) {
+  package init(
+    file path: String, keys: SessionKeys, clock: any TransferClock
+  ) throws(TransferError) {
     file = PrivateFile(path: path)
-    self.clock = clock
+    (self.keys, self.clock) = (keys, clock)
     // An unreadable file counts as having no sessions: 'haul ui' begins a new one.
     let stored = try file.read().flatMap {
       try? JSONDecoder().decode(Stored.self, from: Data($0))
     }
-    state = NIOLockedValueBox(State(stored: stored ?? Stored()))
+    state = NIOLockedValueBox(State(stored: stored ?? Stored(), written: clock.wallSeconds))
   }
 
-  /// The port of earlier sessions; nil without such sessions.
-  package var port: Int? {
-    let now = clock.wallSeconds
-    return state.withLockedValue { state in
-      state.stored.sessions.contains { Self.isAlive($0, at: now) } ? state.stored.port : nil
-    }
-  }
+  /// The ports of pages that may still be open.
+  package var ports: [Int] { Set(alive.map(\.port)).sorted() }
 
-  /// Notes the port on which the page is served.
-  /// - Throws: `io`, `disk-full`.
-  package func setPort(_ port: Int) throws(TransferError) {
-    try change { stored in
-      guard stored.port != port else { return false }
-      stored.port = port
-      return true
+  /// Those that have not ended, the one that was used last first.
+  package var list: [SessionDocument] {
+    alive.sorted { $0.used > $1.used }.map {
+      SessionDocument(id: $0.id, begun: $0.begun, used: $0.used, browser: $0.browser)
     }
   }
 
   /// A code that begins one session within 60 s.
   package func makeCode() -> String {
-    let code = Self.random(words: 2)
+    let code = RandomText.make(words: 2)
     let now = clock.now
     state.withLockedValue { state in
       state.codes.removeAll { $0.until <= now }
@@ -76,58 +76,95 @@ package final class WebSessions: Sendable {
     return code
   }
 
-  /// The token of a new session; nil for a wrong code, or one that was used or is too old.
+  /// The key of a new session; nil for a wrong code, or one that was used or is too old.
+  /// - Parameters:
+  ///   - port: of the page.
+  ///   - browser: its `User-Agent`.
   /// - Throws: `io`, `disk-full`.
-  package func begin(with code: String) throws(TransferError) -> String? {
+  package func begin(
+    with code: String, at port: Int, browser: String
+  ) throws(TransferError) -> SessionKey? {
     let (hash, now) = (Self.hash(code), clock.now)
     let isGood = state.withLockedValue { state in
       var isGood = false
       // Hashes of random codes: the time of a comparison says nothing about a code.
-      for index in state.codes.indices.reversed() where Self.isEqual(state.codes[index].hash, hash)
-      {
+      for index in state.codes.indices.reversed() where state.codes[index].hash == hash {
         isGood = state.codes.remove(at: index).until > now
       }
       return isGood
     }
     guard isGood else { return nil }
-    let (token, wall) = (Self.random(words: 4), clock.wallSeconds)
+    let (id, wall) = (RandomText.make(words: 1), clock.wallSeconds)
+    let session = Session(
+      id: id, port: port, begun: wall, used: wall,
+      browser: TerminalText.cut(TerminalText.escaped(browser), to: Self.browserCells))
     try change { stored in
       stored.sessions.removeAll { !Self.isAlive($0, at: wall) }
       stored.sessions.sort { $0.used < $1.used }
       stored.sessions = stored.sessions.suffix(Self.maximumSessions - 1)
-      stored.sessions.append(Session(hash: Self.hash(token), used: wall))
-      return true
+      stored.sessions.append(session)
     }
-    return token
+    return keys.key(of: id)
   }
 
-  /// Whether it is the token of a session.
+  /// The key of a session that has not ended.
+  package func key(of id: String) -> SessionKey? { has(id) ? keys.key(of: id) : nil }
+
+  /// A proof for the page with that id, which need not have a session any more.
+  package func proof(for challenge: ChallengeBody, at address: String) -> SessionProof {
+    keys.proof(for: challenge.session, address: address, challenge: challenge.challenge)
+  }
+
+  /// The id of the session of this token, also of one that has ended; nil for any other text.
+  package func id(in token: some StringProtocol) -> String? { keys.id(in: token) }
+
+  /// True if it is the token of a session, which then counts as used.
   package func isValid(_ token: some StringProtocol) -> Bool {
-    let (hash, now) = (Self.hash(token), clock.wallSeconds)
-    let session = state.withLockedValue { state in
-      state.stored.sessions.first { Self.isEqual($0.hash, hash) && Self.isAlive($0, at: now) }
-    }
-    guard let session else { return false }
-    if now - session.used > Self.day { noteUse(of: hash, at: now) }
+    guard let id = keys.id(in: token), has(id) else { return false }
+    noteUse(of: id)
     return true
   }
 
-  private func noteUse(of hash: [UInt8], at now: Double) {
-    // The session only ends earlier if this is not stored.
-    try? change { stored in
-      for index in stored.sessions.indices where stored.sessions[index].hash == hash {
-        stored.sessions[index].used = now
-      }
-      return true
-    }
+  /// True if it has not ended.
+  package func has(_ id: String) -> Bool { alive.contains { $0.id == id } }
+
+  /// Ends a session.
+  /// - Returns: false if there is none with this id.
+  /// - Throws: `io`, `disk-full`.
+  package func end(_ id: String) throws(TransferError) -> Bool {
+    guard has(id) else { return false }
+    try change { stored in stored.sessions.removeAll { $0.id == id } }
+    return true
+  }
+}
+
+extension WebSessions {
+  private var alive: [Session] {
+    let now = clock.wallSeconds
+    return state.withLockedValue { $0.stored.sessions.filter { Self.isAlive($0, at: now) } }
   }
 
-  private func change(_ body: (inout Stored) -> Bool) throws(TransferError) {
+  private func noteUse(of id: String) {
+    let now = clock.wallSeconds
+    let isDue = state.withLockedValue { state in
+      for index in state.stored.sessions.indices where state.stored.sessions[index].id == id {
+        state.stored.sessions[index].used = now
+      }
+      return now - state.written > Self.day
+    }
+    // The session only ends earlier if this is not stored.
+    if isDue { try? change { _ in } }
+  }
+
+  private func change(_ body: (inout Stored) -> Void) throws(TransferError) {
+    let now = clock.wallSeconds
     let result = state.withLockedValue { state -> Result<Void, TransferError> in
-      guard body(&state.stored) else { return .success(()) }
+      var stored = state.stored
+      body(&stored)
       // Under the lock, so that the last change is stored last.
       do {
-        try file.write(Array(try JSONEncoder().encode(state.stored)))
+        try file.write(Array(try JSONEncoder().encode(stored)))
+        (state.stored, state.written) = (stored, now)
         return .success(())
       } catch {
         return .failure(
@@ -141,19 +178,7 @@ package final class WebSessions: Sendable {
     now - session.used < secondsUnused
   }
 
-  private static func isEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
-    left.count == right.count && zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
-  }
-
   private static func hash(_ text: some StringProtocol) -> [UInt8] {
     Array(SHA256.hash(data: Array(text.utf8)))
-  }
-
-  private static func random(words: Int) -> String {
-    var generator = SystemRandomNumberGenerator()
-    return (0..<words).map { _ in
-      let digits = String(generator.next(), radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
   }
 }

@@ -28,6 +28,7 @@ extension ControlAPI {
         503, "Service Unavailable",
         "\(Self.maximumSubscribers) subscribers read the events already; end one of them")
     }
+    let session = session(of: request)
     var headers = HTTPFields()
     headers[.contentType] = "text/event-stream"
     headers[.cacheControl] = "no-store"
@@ -40,7 +41,7 @@ extension ControlAPI {
         let events = manager.events(after: known)
         try await request.body.consumeWithInboundCloseHandler { _ in
           try await withGracefulShutdownHandler {
-            try await write(events, to: &writer)
+            try await write(events, of: session, to: &writer)
           } onGracefulShutdown: {
             events.cancel()
           }
@@ -63,12 +64,16 @@ extension ControlAPI {
   }
 
   @concurrent
-  private func write(_ events: QueueEvents, to writer: inout any ResponseBodyWriter) async throws {
+  private func write(
+    _ events: QueueEvents, of session: String?, to writer: inout any ResponseBodyWriter
+  ) async throws {
     // At once, so that a subscriber knows that it is one.
     try await writer.write(ByteBuffer(string: ": haul\n\n"))
     while true {
       let changed = await events.next(atMost: Self.batch)
       guard !changed.isEmpty else { return }
+      // The page of a session that has ended receives nothing more.
+      if let session, !sessions.has(session) { return }
       let next = ContinuousClock.now + Self.tick
       var (frames, affected) = (ByteBuffer(), Set<TransferID>())
       for event in changed {

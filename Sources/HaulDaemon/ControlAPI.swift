@@ -27,6 +27,8 @@ struct ControlAPI: Sendable {
   let ownDirectories: OwnDirectories
   /// Whether it is served over the socket, where a transfer may write anywhere.
   let isLocal: Bool
+  /// The names of the listener that serves it.
+  let hosts: AllowedHosts
   let subscribers: SubscriberCount
   let registry: MetricsRegistry
   let suspension: SuspendedFlagFile
@@ -94,8 +96,7 @@ struct ControlAPI: Sendable {
       try await limits.apply(try await request.body(LimitsDocument.self))
       return try APIResponse.json(await limits.document)
     }
-    v1.post("/ui") { request, _ in try APIResponse.json(await address(for: request)) }
-    v1.post("/session") { request, _ in try APIResponse.json(await session(for: request)) }
+    addPageRoutes(to: v1)
     v1.get("/openapi.yaml") { _, _ in APIResponse.document }
     v1.get("/events") { request, _ in try events(for: request) }
   }
@@ -108,7 +109,7 @@ struct ControlAPI: Sendable {
       roots: roots?.paths,
       waiting: await manager.coordinator.holdReason.map {
         TransferDocument.Wait($0, at: SystemClock().wallSeconds)
-      })
+      }, takenPorts: listener.takenPorts)
   }
 
   private func add(_ request: Request) async throws -> AddResponse {

@@ -129,36 +129,41 @@ extension Daemon {
     let (logger, location, remote) = (logger, location, remote)
     let subscribers = SubscriberCount()
     let suspension = SuspendedFlagFile(path: location.suspended)
-    let sessions = try WebSessions(file: location.sessions, clock: SystemClock())
     let token = try ControlToken(file: location.token)
+    let sessions = try WebSessions(
+      file: location.sessions, keys: SessionKeys(token), clock: SystemClock())
     let limits = CurrentLimits(manager, configuration)
     let own = OwnDirectories(
       paths: [location.directory, ControlLocation.configuration(environment)].compactMap(\.self))
-    @Sendable func api(_ listener: WebListener, isLocal: Bool) -> ControlAPI {
+    @Sendable func api(
+      _ listener: WebListener, isLocal: Bool, _ hosts: AllowedHosts
+    ) -> ControlAPI {
       ControlAPI(
         manager: manager, version: version, access: remote, ownDirectories: own, isLocal: isLocal,
-        subscribers: subscribers, registry: registry, suspension: suspension, notices: notices,
+        hosts: hosts, subscribers: subscribers, registry: registry, suspension: suspension,
+        notices: notices,
         sessions: sessions, listener: listener, history: history, limits: limits, stop: stop)
     }
     let listener = WebListener(remote, sessions, logger) { listener, port, listening in
       let hosts = AllowedHosts()
       let tcp = server(
-        api(listener, isLocal: false), at: .hostname(remote.host, port: port),
+        api(listener, isLocal: false, hosts), at: .hostname(remote.host, port: port),
         [
           OriginCheck(hosts: hosts, servesPage: true), TokenCheck(token: token, sessions: sessions),
         ], { [] }, Self.remoteConnections
       ) { channel in
         guard let port = channel.localAddress?.port else { return }
-        hosts.set(["127.0.0.1", "localhost", "[::1]"].map { "\($0):\(port)" })
+        hosts.set(port: port)
         logger.info(
           "listening on port \(port) of \(remote.host); the token is in \(location.token)")
         listening(port)
       }
       try await tcp.run()
     }
+    let names = AllowedHosts(["localhost"])
     let socket = server(
-      api(listener, isLocal: true), at: .unixDomainSocket(path: location.socket),
-      [OriginCheck(hosts: AllowedHosts(["localhost"]))],
+      api(listener, isLocal: true, names), at: .unixDomainSocket(path: location.socket),
+      [OriginCheck(hosts: names)],
       { [PeerCredentialHandler(logger: logger)] },
       Self.socketConnections
     ) { _ in

@@ -40,13 +40,19 @@ struct OriginCheck: RouterMiddleware {
 
 /// The names of this interface; over TCP they are known once the port is.
 final class AllowedHosts: Sendable {
-  private let names: NIOLockedValueBox<[String]>
+  private let state: NIOLockedValueBox<(names: [String], port: Int?)>
 
-  init(_ names: [String] = []) { self.names = NIOLockedValueBox(names) }
+  init(_ names: [String] = []) { state = NIOLockedValueBox((names, nil)) }
 
-  func set(_ new: [String]) { names.withLockedValue { $0 = new } }
-  func contains(_ host: String) -> Bool { names.withLockedValue { $0.contains(host) } }
-  var description: String { names.withLockedValue { $0.joined(separator: " or ") } }
+  func set(port: Int) {
+    let names = ["127.0.0.1", "localhost", "[::1]"].map { "\($0):\(port)" }
+    state.withLockedValue { $0 = (names, port) }
+  }
+
+  /// The port over TCP, once it is known.
+  var own: Int? { state.withLockedValue { $0.port } }
+  func contains(_ host: String) -> Bool { state.withLockedValue { $0.names.contains(host) } }
+  var description: String { state.withLockedValue { $0.names.joined(separator: " or ") } }
 }
 
 /// Accepts only requests with the token. It is never read from an address, because logs keep those.
@@ -71,14 +77,21 @@ struct TokenCheck: RouterMiddleware {
   }
 
   private func isAuthorized(_ headers: HTTPFields) -> Bool {
-    let words = headers[.authorization]?.byteSplit(separator: " ") ?? []
-    return words.count == 2 && words[0].lowercased() == "bearer"
-      && (token.matches(words[1]) || sessions.isValid(words[1]))
+    guard let sent = Self.token(in: headers) else { return false }
+    return token.matches(sent) || sessions.isValid(sent)
   }
 
-  /// Whether the path needs no token: it has no secrets, or gives a page its token.
+  static func token(in headers: HTTPFields) -> String? {
+    let words = headers[.authorization]?.utf8.split(separator: UInt8(ascii: " ")) ?? []
+    guard words.count == 2, Substring(words[0]).lowercased() == "bearer" else { return nil }
+    return String(words[1])
+  }
+
+  /// Whether the path needs no token: it has no secrets, gives a page its key, or proves to a page
+  /// that this is the daemon.
   private static func isOpen(_ request: Request) -> Bool {
     request.method == .get && WebPageFiles.has(request.uri.path)
-      || request.method == .post && request.uri.path == ControlAPI.sessionPath
+      || request.method == .post
+        && [ControlAPI.sessionPath, ControlAPI.proofPath].contains(request.uri.path)
   }
 }

@@ -4,7 +4,7 @@ import json
 import time
 
 from chromium import Failed
-from .place import ON_TOP, press, row
+from .place import ON_TOP, api, press, row
 
 MIB = 1 << 20
 NAMED = {"button", "textbox", "searchbox", "combobox", "checkbox", "spinbutton", "link", "grid",
@@ -265,15 +265,20 @@ def ended(place, browser, name):
 
 
 def secrets(place, browser):
-    """neither the code nor the token is in an address, and the fragment is gone"""
+    """neither the code nor the token is in an address, the fragment is gone, and the key is stored nowhere"""
+    place.open(browser)
     token = browser.eval("sessionStorage.getItem('haul-token')")
+    key = api(browser, "GET", "session", None)["key"]
+    kept = browser.eval("JSON.stringify([sessionStorage, localStorage])")
+    if token not in kept or key in kept:
+        raise Failed("the key is stored, or the token is not")
     code = place.url.split("code=")[1]
     if browser.eval("location.href") != place.url.split("#")[0]:
         raise Failed("the fragment is still there")
     for url in browser.requests():
         if token in url or code in url.split("#")[0]:
             raise Failed(f"a secret in {url}")
-        if url.startswith("http") and not url.startswith(place.url.split("#")[0]):
+        if url.startswith("http") and not url.startswith(tuple(place.origins)):
             raise Failed(f"a request to elsewhere: {url}")
     log = (place.directory / "log").read_text()
     if token in log or code in log:

@@ -15,6 +15,8 @@ class Place:
         self.haul, self.directory, self.pictures = haul, directory, pictures
         self.jobs, self.through_proxy = jobs, through_proxy
         self.downloads = directory / "downloads"
+        # Where the page was: its port differs after a restart of the daemon.
+        self.origins = set()
         self.environment = {
             "PATH": os.environ["PATH"], "HOME": str(directory),
             "XDG_STATE_HOME": str(directory / "s")}
@@ -54,6 +56,7 @@ class Place:
 
     def open(self, browser):
         self.url = self.address()
+        self.origins.add(self.url.split("#")[0])
         # In the same tab, a page stays for a moment before it is loaded again.
         browser.eval("window.isOld = true")
         browser.open(self.url)
@@ -109,13 +112,10 @@ def press(browser, expression):
 
 
 def api(browser, method, path, body):
-    """A call of the control interface, as the page makes it."""
-    return browser.eval(f"""(async () => {{
-      const answer = await fetch('/api/v1/{path}', {{ method: '{method}', body: {json.dumps(json.dumps(body))},
-        headers: {{ 'Content-Type': 'application/json', Authorization: `Bearer ${{sessionStorage.getItem('haul-token')}}` }} }});
-      if (!answer.ok) throw new Error(await answer.text());
-      return answer.json();
-    }})()""")
+    """A call of the control interface, by the page itself."""
+    body = "undefined" if body is None else json.dumps(body)
+    return browser.eval(
+        f"import('/api.js').then(({{ call }}) => call('{method}', {json.dumps(path)}, {body}))")
 
 
 def fill_form(browser, addresses, **fields):

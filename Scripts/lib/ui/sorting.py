@@ -64,8 +64,7 @@ def start_now(place, browser):
 
 
 def api_limits(browser):
-    return browser.eval("""(async () => (await (await fetch('/api/v1/limits', { headers: {
-      Authorization: `Bearer ${sessionStorage.getItem('haul-token')}` } })).json()).connections_per_host)()""")
+    return api(browser, "GET", "limits", None)["connections_per_host"]
 
 
 def held(place, browser):

@@ -1,6 +1,6 @@
 // Starts the page, and keeps it up to date with the daemon.
 
-import { Problem, begin, call, forget, stream } from "./api.js";
+import { begin, call, forget, stream } from "./api.js";
 import { fitting, mayMove, needsSelection, prioritize, rowsOf, run, shift } from "./actions.js";
 import * as add from "./add.js";
 import * as charts from "./charts.js";
@@ -46,7 +46,7 @@ setInterval(async () => {
   held();
   if (!isConnected) return;
   // Another program may have suspended the queue.
-  if (seconds % 5 === 0) readStatus().catch(() => {});
+  if (seconds % 5 === 0) readStatus().catch(isOver);
   if (model.takeStaleOrder()) {
     try {
       model.setOrder((await call("GET", "order")).ids);
@@ -55,6 +55,14 @@ setInterval(async () => {
     }
   }
 }, 1000);
+
+// True if the session of this page was ended.
+function isOver(problem) {
+  if (problem.status !== 401) return false;
+  forget();
+  locked("The session of this page has ended.");
+  return true;
+}
 
 // The daemon may end and start again, with the same port and this page's session.
 async function follow() {
@@ -74,24 +82,24 @@ async function follow() {
         delay = 250;
         connected(true);
       });
+      connected(false);
     } catch (problem) {
-      if (problem instanceof Problem && problem.status === 401) {
-        forget();
-        return locked("The session of this page has ended.");
-      }
+      if (isOver(problem)) return;
+      connected(false, problem.isStranger ? problem.message : undefined);
     }
-    connected(false);
     await new Promise((resolve) => setTimeout(resolve, delay));
     delay = Math.min(delay * 2, 4000);
   }
 }
 
-async function connected(is) {
+const awayText = "Haul does not answer. Its transfers resume when it runs again; this page waits for it. To start it, or for a new address of this page: haul ui";
+
+async function connected(is, reason = awayText) {
   const away = $("away");
   isConnected = is;
   away.hidden = is;
   document.body.dataset.connection = is ? "open" : "away";
-  setText(away, is ? "" : "Haul does not answer. Its transfers resume when it runs again; this page waits for it. To start it, or for a new address of this page: haul ui");
+  setText(away, is ? "" : reason);
   if (!is) return;
   try {
     await readStatus();
@@ -285,6 +293,7 @@ function empty() {
 
 function locked(reason) {
   setText($("locked-reason"), reason);
+  if ($("locked").open) return;
   $("locked").showModal();
   // Without access nothing else works; a browser closes a dialog at the second Escape in any case.
   $("locked").addEventListener("close", () => $("locked").showModal());

@@ -53,11 +53,19 @@ struct UICommand: ParsableCommand {
     commandName: "ui", abstract: "Shows the background queue as a web page.",
     discussion: """
       Prints the page's address, which works once, within 60 s, and opens it where there is a \
-      desktop. The daemon is started if it is not running.
+      desktop. The daemon is started if it is not running. An open page has a session, which \
+      lasts until it was not used for 30 days.
       """)
 
   @Flag(inversion: .prefixedNo, help: "Open it in the browser of the desktop.")
   var open = true
+
+  @Flag(help: "List the sessions of open pages instead.")
+  var sessions = false
+
+  @Option(
+    help: ArgumentHelp("End this session instead, or all.", valueName: "SESSION|all"))
+  var end: String?
 }
 
 struct DaemonCommand: ParsableCommand {

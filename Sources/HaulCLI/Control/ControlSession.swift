@@ -108,6 +108,8 @@ struct ControlSession {
         "the daemon \(isNew ? "was started" : "is already running") (pid \(status.pid))\n")
     case .stop: return try await stop(client)
     case .page(let opens): return try await page(opens, client, launcher)
+    case .sessions: return try await sessions(client)
+    case .endSession(let name): return try await endSession(name, client)
     case .status: return await show(text(try await client.status()))
     }
   }
@@ -230,7 +232,8 @@ struct ControlSession {
   private func page(
     _ opens: Bool, _ client: ControlClient, _ launcher: DaemonLauncher
   ) async throws -> ExitStatus {
-    _ = try await launcher.ensureRunning(client, clock: context.clock)
+    let (daemon, _) = try await launcher.ensureRunning(client, clock: context.clock)
+    for port in daemon.takenPorts { await warn(Self.taken(port)) }
     let url = try await client.page().url
     let status = await show(url + "\n")
     if opens, status == .completed, context.hasDesktop, !Browser.open(url) {
@@ -346,13 +349,15 @@ struct ControlSession {
     }
     let queue = status.isSuspended ? "; the queue is suspended" : ""
     let list = counts.isEmpty ? "the list is empty" : counts.joined(separator: ", ")
-    return "the daemon is running (pid \(status.pid), version \(status.version)); \(list)\(queue)\n"
+    let first =
+      "the daemon is running (pid \(status.pid), version \(status.version)); \(list)\(queue)\n"
+    return first + status.takenPorts.map { Self.taken($0) + "\n" }.joined()
   }
 }
 
 /// Output.
 extension ControlSession {
-  private func show(_ text: String, then status: ExitStatus = .completed) async -> ExitStatus {
+  func show(_ text: String, then status: ExitStatus = .completed) async -> ExitStatus {
     let outcome = await OutputStream.standardOutput.write(text)
     return outcome == .written ? status : outcome.status
   }
@@ -361,7 +366,7 @@ extension ControlSession {
     await OutputStream.standardError.write(Messages.usage(message) + "\n")
   }
 
-  private func fail(_ message: String) async -> ExitStatus {
+  func fail(_ message: String) async -> ExitStatus {
     await warn(message)
     return .failed
   }

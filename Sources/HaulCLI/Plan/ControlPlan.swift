@@ -20,6 +20,9 @@ package enum ControlPlan: Hashable, Sendable {
   case start, stop, status
   /// The web page.
   case page(opens: Bool)
+  case sessions
+  /// `all`, or the beginning of an id.
+  case endSession(String)
 }
 
 extension ControlPlan {
@@ -61,7 +64,14 @@ extension ControlPlan {
     case let watch as WatchCommand:
       if !watch.ids.isEmpty, watch.group != nil { throw UsageError("give either ids or --group") }
       return .watch(watch.ids, group: watch.group, json: watch.json)
-    case let page as UICommand: return .page(opens: page.open)
+    case let page as UICommand:
+      if let name = page.end {
+        guard !page.sessions, !name.isEmpty else {
+          throw UsageError("give --sessions, or --end with a session or all")
+        }
+        return .endSession(name)
+      }
+      return page.sessions ? .sessions : .page(opens: page.open)
     case let daemon as DaemonCommand:
       switch daemon.action {
       case .start: return .start

@@ -4,8 +4,11 @@ import Logging
 import NIOConcurrencyHelpers
 import ServiceLifecycle
 
-/// The server on the loopback interface. It runs from the start when its port is chosen or a page
-/// may still be open; otherwise once `haul ui` asks for it.
+/// The servers on the loopback interface: one for new pages, which runs from the start if its port
+/// is chosen, otherwise once `haul ui` asks for it; and one at each port where a page may be open.
+///
+/// A new page never gets a port of an earlier start: what had it meanwhile may have left code in
+/// the browser, for pages to come (docs/decisions/021-page-sessions.md).
 final class WebListener: Service {
   /// Runs the server on a port until the daemon ends; calls the closure when it listens.
   typealias Server =
@@ -23,6 +26,7 @@ final class WebListener: Service {
   private let logger: Logger
   private let server: Server
   private let state = NIOLockedValueBox(State.closed(waiting: []))
+  private let taken = NIOLockedValueBox<[Int]>([])
   private let (demands, demand) = AsyncStream.makeStream(
     of: Void.self, bufferingPolicy: .bufferingNewest(1))
 
@@ -53,17 +57,29 @@ final class WebListener: Service {
     return port
   }
 
+  /// Ports of open pages at which it cannot listen.
+  var takenPorts: [Int] { taken.withLockedValue { $0.sorted() } }
+
   func run() async throws {
     defer { settle(.ended) }
     if let port = access.port { return try await server(self, port, opened) }
-    if let port = sessions.port {
-      do {
-        return try await server(self, port, opened)
-      } catch {
-        logger.warning("port \(port) is taken, so open pages are lost; run 'haul ui' for a new one")
-        settle(.closed(waiting: []))
-      }
+    await withTaskGroup(of: Void.self) { group in
+      for port in sessions.ports { group.addTask { await self.serveOpenPages(at: port) } }
+      await serveNewPages()
     }
+  }
+
+  private func serveOpenPages(at port: Int) async {
+    do {
+      try await server(self, port) { _ in }
+    } catch {
+      taken.withLockedValue { $0.append(port) }
+      logger.error(
+        "another program has port \(port), where a page was open; close that page (\(error))")
+    }
+  }
+
+  private func serveNewPages() async {
     for await _ in demands.cancelOnGracefulShutdown() {
       do {
         return try await server(self, 0, opened)
@@ -74,16 +90,7 @@ final class WebListener: Service {
     }
   }
 
-  private func opened(_ port: Int) {
-    if access.port == nil {
-      do {
-        try sessions.setPort(port)
-      } catch {
-        logger.warning("a page will not find the daemon after a restart: \(error.message)")
-      }
-    }
-    settle(.open(port: port))
-  }
+  private func opened(_ port: Int) { settle(.open(port: port)) }
 
   private func settle(_ new: State) {
     let waiting = state.withLockedValue { state in

@@ -32,6 +32,17 @@ struct DocumentedResponseRuns {
     let url: String
     /// The ids of the transfers.
     let ids: [String]
+    /// The id of a session of the page.
+    var session = ""
+
+    /// With a new code.
+    func page() throws -> WebPage {
+      let page = try SocketCall(
+        "POST", "/api/v1/ui", ["Host: localhost", DocumentedResponseRuns.json], body: "{}",
+        to: socket)
+      let code = try #require(page.body.firstMatch(of: /#code=([0-9a-f]+)/)).1
+      return WebPage(port: port, code: String(code))
+    }
 
     /// The first character of two ids: there are 32 characters, and more ids.
     var ambiguous: String {
@@ -123,21 +134,28 @@ struct DocumentedResponseRuns {
       "POST", "/api/v1/transfers", ["Host: localhost", Self.json],
       body: #"{"transfers":[\#(transfers.joined(separator: ","))]}"#, to: socket)
     let ids = try JSONDecoder().decode(AddResponse.self, from: Data(added.body.utf8)).ids
-    return Served(
+    var served = Served(
       socket: socket, port: try #require(port), url: url, ids: ids.map(\.description))
+    served.session = try served.page().key().session
+    return served
   }
 
   /// The call that gets an answer: the documented one, with what its status needs.
   private func call(_ answer: Answer, _ served: Served) throws -> SocketCall {
     let special = try special(answer, served)
     var path = "/api/v1" + (special.path ?? answer.path).replacing("{id}", with: served.ids[0])
+    // What only the page sends.
+    let isOfPage = ["/session", "/session/proof"].contains(answer.path)
     var body = special.body ?? (answer.method == "GET" ? nil : "{}")
     var endpoint = SocketCall.Endpoint.socket(served.socket)
     var (host, type, more) = ("localhost", Self.json, [String]())
-    if answer.path == "/session", ![400, 403, 421].contains(answer.status) {
+    if isOfPage, ![401, 403, 421].contains(answer.status) {
       endpoint = .port(served.port)
       host = "127.0.0.1:\(served.port)"
       more = ["Origin: http://\(host)"]
+    }
+    if answer.method == "GET", answer.path == "/session", [200, 400].contains(answer.status) {
+      more.append("Authorization: Bearer \(try served.page().token())")
     }
     switch answer.status {
     case 400: path += "?x=1"
@@ -181,10 +199,15 @@ struct DocumentedResponseRuns {
     case "POST /commands 507": return (nil, command("pause", #"{"all":true}"#))
     case "PATCH /notices 200", "PATCH /notices 507": return (nil, #"{"seen_up_to":0}"#)
     case "POST /session 200", "POST /session 507":
-      let page = try SocketCall(
-        "POST", "/api/v1/ui", ["Host: localhost", Self.json], body: "{}", to: served.socket)
-      let code = try #require(page.body.firstMatch(of: /#code=([0-9a-f]+)/)).1
-      return (nil, #"{"code":"\#(code)"}"#)
+      return (nil, #"{"code":"\#(try served.page().code)"}"#)
+    case "POST /session/proof 200":
+      let (session, challenge) = (
+        String(repeating: "0", count: 16), String(repeating: "0", count: 64)
+      )
+      return (nil, #"{"session":"\#(session)","challenge":"\#(challenge)"}"#)
+    case "DELETE /sessions/{id} 204":
+      return ("/sessions/\(try served.page().key().session)", nil)
+    case "DELETE /sessions/{id} 507": return ("/sessions/\(served.session)", nil)
     default: break
     }
     guard [404, 409].contains(answer.status) else { return (nil, nil) }

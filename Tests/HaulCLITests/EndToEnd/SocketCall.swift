@@ -51,8 +51,15 @@ struct SocketCall {
   /// Begins a call whose answer does not end.
   /// - Returns: its connection, once the answer has this.
   static func begin(_ path: String, until part: String, to socket: String) throws -> FileHandle {
-    let file = try connection(to: .socket(socket))
-    try file.write(contentsOf: Data("GET \(path) HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8))
+    try begin(path, until: part, ["Host: localhost"], at: .socket(socket))
+  }
+
+  static func begin(
+    _ path: String, until part: String, _ fields: [String], at endpoint: Endpoint
+  ) throws -> FileHandle {
+    let file = try connection(to: endpoint)
+    let lines = ["GET \(path) HTTP/1.1"] + fields
+    try file.write(contentsOf: Data((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8))
     var answer = ""
     while !answer.contains(part) {
       let data = file.availableData

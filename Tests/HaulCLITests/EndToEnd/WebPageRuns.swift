@@ -6,31 +6,12 @@ import Testing
 /// The web page of a real daemon: who gets it, and who gets in.
 @Suite("The web page", .timeLimit(.minutes(5)))
 struct WebPageRuns {
+  @dynamicMemberLookup
   private struct Page {
     let fixture: DaemonFixture
-    let port: Int
-    let code: String
+    let web: WebPage
 
-    var host: String { "Host: 127.0.0.1:\(port)" }
-    var origin: String { "Origin: http://127.0.0.1:\(port)" }
-
-    func call(
-      _ method: String, _ path: String, _ fields: [String], body: String? = nil
-    ) throws -> SocketCall {
-      try SocketCall(method, path, fields, body: body, at: .port(port))
-    }
-
-    func begin(_ code: String, _ fields: [String]) throws -> SocketCall {
-      try call(
-        "POST", "/api/v1/session", fields + ["Content-Type: application/json"],
-        body: #"{"code":"\#(code)"}"#)
-    }
-
-    func token() throws -> String {
-      let call = try begin(code, [host, origin, "Sec-Fetch-Site: same-origin"])
-      try #require(call.status == 200, "\(call.body)")
-      return try JSONDecoder().decode(SessionToken.self, from: Data(call.body.utf8)).token
-    }
+    subscript<Value>(dynamicMember path: KeyPath<WebPage, Value>) -> Value { web[keyPath: path] }
   }
 
   private func page(_ fixture: DaemonFixture) async throws -> Page {
@@ -39,8 +20,8 @@ struct WebPageRuns {
     let match = try #require(
       result.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/#code=([0-9a-f]{32})\n/),
       "\(result.output)")
-    return Page(
-      fixture: fixture, port: try #require(Int(match.output.1)), code: String(match.output.2))
+    let web = WebPage(port: try #require(Int(match.output.1)), code: String(match.output.2))
+    return Page(fixture: fixture, web: web)
   }
 
   private func withPage(_ body: (Page) async throws -> Void) async throws {
@@ -54,7 +35,7 @@ struct WebPageRuns {
     try await withPage { (page) async throws in
       for path in Self.files {
         for fields in [[page.host], [page.host, "Sec-Fetch-Site: none"]] {
-          let call = try page.call("GET", path, fields)
+          let call = try page.web.call("GET", path, fields)
           #expect(call.status == 200)
           let head = call.head.lowercased()
           for field in [
@@ -70,7 +51,7 @@ struct WebPageRuns {
           #expect(!head.contains("access-control-"))
         }
       }
-      let text = try page.call("GET", "/", [page.host]).body
+      let text = try page.web.call("GET", "/", [page.host]).body
       for forbidden in ["src=\"http", "href=\"http", "style=", "onclick=", "<script>", "<style"] {
         #expect(!text.contains(forbidden), "\(forbidden)")
       }
@@ -94,12 +75,15 @@ struct WebPageRuns {
       ]
       for (fields, status) in cases {
         for path in Self.files {
-          #expect(try page.call("GET", path, fields).status == status, "\(path) \(fields)")
+          #expect(try page.web.call("GET", path, fields).status == status, "\(path) \(fields)")
         }
-        #expect(try page.begin(page.code, fields).status == status, "\(fields)")
+        #expect(try page.web.begin(page.code, fields).status == status, "\(fields)")
       }
-      #expect(try page.begin(page.code, [page.host]).status == 403, "without an Origin")
-      _ = try page.token()
+      #expect(try page.web.begin(page.code, [page.host]).status == 403, "without an Origin")
+      // Another program may have the port of [::1], where a browser may look for localhost.
+      let named = ["Host: localhost:\(page.port)", "Origin: http://localhost:\(page.port)"]
+      #expect(try page.web.begin(page.code, named).status == 403, "at localhost")
+      _ = try page.web.token()
     }
   }
 
@@ -107,35 +91,104 @@ struct WebPageRuns {
   func codes() async throws {
     try await withPage { (page) async throws in
       let own = [page.host, page.origin, "Sec-Fetch-Site: same-origin"]
-      #expect(try page.begin("0", own).status == 403)
-      let token = try page.token()
-      #expect(try page.begin(page.code, own).status == 403, "used twice")
+      #expect(try page.web.begin("0", own).status == 403)
+      let token = try page.web.token()
+      #expect(try page.web.begin(page.code, own).status == 403, "used twice")
       let bearer = own + ["Authorization: Bearer \(token)"]
-      #expect(try page.call("GET", "/api/v1/status", bearer).status == 200)
-      #expect(try page.call("GET", "/api/v1/status?token=\(token)", own).status == 401)
+      #expect(try page.web.call("GET", "/api/v1/status", bearer).status == 200)
+      #expect(try page.web.call("GET", "/api/v1/status?token=\(token)", own).status == 401)
       #expect(
-        try page.call("GET", "/api/v1/status", own + ["Cookie: token=\(token)"]).status == 401)
+        try page.web.call("GET", "/api/v1/status", own + ["Cookie: token=\(token)"]).status == 401)
       #expect(
-        try page.call("POST", "/api/v1/ui", bearer + ["Content-Type: application/json"], body: "{}")
-          .status == 403, "no new page over TCP")
+        try page.web.call(
+          "POST", "/api/v1/ui", bearer + ["Content-Type: application/json"], body: "{}"
+        )
+        .status == 403, "no new page over TCP")
       let others = [page.host, "Origin: http://evil.example", "Authorization: Bearer \(token)"]
-      #expect(try page.call("GET", "/api/v1/status", others).status == 403)
+      #expect(try page.web.call("GET", "/api/v1/status", others).status == 403)
       let log = try String(contentsOfFile: try page.fixture.location().log, encoding: .utf8)
       #expect(!log.contains(token) && !log.contains(page.code), "\(log)")
     }
   }
 
-  @Test("after a restart the daemon is at the same port, and knows the page")
+  @Test(
+    "after a restart the page and its port are known, its token is not; a new page is elsewhere")
   func restart() async throws {
     try await withPage { (page) async throws in
-      let token = try page.token()
+      func status(_ token: String) throws -> Int {
+        try page.web.call("GET", "/api/v1/status", [page.host, "Authorization: Bearer \(token)"])
+          .status
+      }
+      let key = try page.web.key()
+      let old = try page.web.token(key)
+      #expect(try status(old) == 200)
       #expect(try await page.fixture.haul("daemon", "stop").status == 0)
       #expect(try await page.fixture.haul("daemon", "start").status == 0)
       let again = try await self.page(page.fixture)
-      #expect(again.port == page.port)
-      let status = try again.call(
-        "GET", "/api/v1/status", [page.host, "Authorization: Bearer \(token)"])
-      #expect(status.status == 200)
+      #expect(again.port != page.port)
+      #expect(try status(old) == 401)
+      #expect(try status(try page.web.token(key)) == 200)
+      #expect(try again.web.token(key).hasPrefix(key.session), "each address has proofs of its own")
+    }
+  }
+
+  @Test("a port that another program has taken is named, and new pages are elsewhere")
+  func taken() async throws {
+    try await withPage { (page) async throws in
+      _ = try page.web.key()
+      #expect(try await page.fixture.haul("daemon", "stop").status == 0)
+      let other = try TakenPort(page.port)
+      defer { other.release() }
+      #expect(try await page.fixture.haul("daemon", "start").status == 0)
+      let words = "another program has port \(page.port), where a page was open"
+      while true {
+        let status = try await page.fixture.haul("daemon", "status")
+        try #require(status.status == 0)
+        if status.output.contains(words) { break }
+      }
+      let ui = try await page.fixture.haul("ui", "--no-open")
+      #expect(ui.errors.contains(words) && !ui.output.contains(":\(page.port)/"))
+      let log = try String(contentsOfFile: try page.fixture.location().log, encoding: .utf8)
+      #expect(log.contains(words))
+    }
+  }
+
+  @Test("sessions are listed and ended over the socket, and an ended one receives nothing more")
+  func sessions() async throws {
+    try await withPage { (page) async throws in
+      let key = try page.web.key()
+      let own = [page.host, "Authorization: Bearer \(try page.web.token(key))"]
+      #expect(try page.web.call("GET", "/api/v1/sessions", own).status == 403)
+      #expect(try page.web.call("DELETE", "/api/v1/sessions/\(key.session)", own).status == 403)
+      let again = try page.web.call("GET", "/api/v1/session", own)
+      #expect(again.status == 200 && again.body.contains(key.key))
+      let text = try String(contentsOfFile: try page.fixture.location().token, encoding: .utf8)
+      let program = [page.host, "Authorization: Bearer \(text.dropLast())"]
+      #expect(try page.web.call("GET", "/api/v1/status", program).status == 200)
+      #expect(
+        try page.web.call("GET", "/api/v1/session", program).status == 403, "it has no session")
+
+      let list = try await page.fixture.haul("ui", "--sessions")
+      #expect(list.output.contains(key.session) && list.output.contains("B/1"))
+      #expect(!list.output.contains(key.key))
+      #expect(try await page.fixture.haul("ui", "--end", "zz").status == 1)
+      let stream = try SocketCall.begin(
+        "/api/v1/events", until: "event: ready", own, at: .port(page.port))
+      let ended = try await page.fixture.haul("ui", "--end", String(key.session.prefix(10)))
+      #expect(ended.status == 0 && ended.output == "ended 1 session\n")
+      #expect(try page.web.call("GET", "/api/v1/status", own).status == 401)
+      #expect(try await page.fixture.haul("add", "http://127.0.0.1:9/canary", "-q").status == 0)
+      let rest = String(decoding: try stream.readToEnd() ?? Data(), as: UTF8.self)
+      #expect(!rest.contains("canary"), "\(rest)")
+      let none = try await page.fixture.haul("ui", "--sessions")
+      #expect(none.output == "no page has a session\n")
+    }
+  }
+
+  @Test("--end and --sessions are one or the other")
+  func both() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      #expect(try await fixture.haul("ui", "--sessions", "--end", "all").status == 2)
     }
   }
 
@@ -172,12 +225,35 @@ struct WebPageRuns {
       try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
       let page = try await self.page(fixture)
       #expect(serving.firstError(matching: /listening on port (\d+)/) == "\(page.port)")
-      let token = try page.token()
-      let outside = try page.call(
+      let token = try page.web.token()
+      let outside = try page.web.call(
         "POST", "/api/v1/transfers",
         [page.host, "Authorization: Bearer \(token)", "Content-Type: application/json"],
         body: #"{"transfers":[{"url":"\#(fixture.work.server.url("/a"))","directory":"/"}]}"#)
       #expect(outside.status == 403)
     }
   }
+}
+
+/// A port of 127.0.0.1 that is in use.
+private struct TakenPort {
+  private let descriptor: Int32
+
+  init(_ port: Int) throws {
+    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var one: Int32 = 1
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = UInt16(port).bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    let bound = withUnsafePointer(to: &address) {
+      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+        bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      }
+    }
+    try #require(bound == 0 && listen(descriptor, 1) == 0)
+  }
+
+  func release() { close(descriptor) }
 }
