@@ -1,7 +1,7 @@
 // Adding: each line is one transfer. Lines that cannot be added stay, each with its reason.
 
 import { call } from "./api.js";
-import { $, dialog, el } from "./dom.js";
+import { $, dialog, el, setText } from "./dom.js";
 import { plural, priorities } from "./format.js";
 import { groupNames } from "./actions.js";
 import { choose, find } from "./files.js";
@@ -260,7 +260,7 @@ async function send(some, shared, added, ids) {
 
 function showError(message) {
   $("add-error").hidden = !message;
-  $("add-error").textContent = message;
+  setText($("add-error"), message);
 }
 
 function showProblems() {

@@ -189,7 +189,7 @@ function show(name, text, isCopied = false, remark = "") {
   place.hidden = place.previousSibling.hidden = isHidden;
   if (isHidden || place.dataset.text === text + remark) return;
   place.dataset.text = text + remark;
-  place.replaceChildren(el("span", {}, format.plain(text), remark && el("em", {}, remark)));
+  place.replaceChildren(el("span", {}, text, remark && el("em", {}, remark)));
   if (isCopied) {
     place.append(iconButton("copy", `Copy: ${name}`, () => navigator.clipboard.writeText(text).then(() => toast("Copied"), () => {})));
   }

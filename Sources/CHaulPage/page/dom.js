@@ -1,4 +1,6 @@
-// Elements. Text from outside always becomes text, never markup.
+// Elements. Text from outside always becomes text, never markup, and without characters that hide something.
+
+import { plain } from "./format.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -7,13 +9,15 @@ export const $ = (id) => document.getElementById(id);
 // A new element: properties, attributes (with a dash, or of ARIA), handlers (on...), children.
 export function el(tag, properties = {}, ...children) {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(properties)) {
-    if (value === undefined || value === null) continue;
+  for (const [name, given] of Object.entries(properties)) {
+    if (given === undefined || given === null) continue;
+    const value = typeof given === "string" && name !== "value" ? plain(given) : given;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
     else if (name.includes("-") || name === "role" || name === "for") element.setAttribute(name, value);
     else element[name] = value;
   }
-  element.append(...children.filter((child) => child !== null && child !== undefined));
+  element.append(...children.filter((child) => child !== null && child !== undefined)
+    .map((child) => (typeof child === "string" ? plain(child) : child)));
   return element;
 }
 
@@ -34,7 +38,13 @@ export function setIcon(svg, name) {
 
 // Writes only what has changed: each write costs layout.
 export function setText(element, text) {
-  if (element.textContent !== text) element.textContent = text;
+  const shown = plain(text);
+  if (element.textContent !== shown) element.textContent = shown;
+}
+
+export function setTitle(element, text) {
+  const shown = plain(text);
+  if (element.title !== shown) element.title = shown;
 }
 
 export function iconButton(name, label, run, properties = {}) {

@@ -25,8 +25,9 @@ export function span(seconds) {
   return hours > 0 ? `${hours}:${pad(minutes)}:${pad(whole % 60)}` : `${minutes}:${pad(whole % 60)}`;
 }
 
-// Text from outside without the characters that would show it in another order.
-export const plain = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`);
+// Text from outside with escapes for the characters that cannot be seen, or show others in another order; as in a terminal.
+export const plain = (text) => text.replace(/(?![\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+  (character) => `\\u{${character.codePointAt(0).toString(16)}}`);
 
 export const count = (number) => number.toLocaleString("en");
 

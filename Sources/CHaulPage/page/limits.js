@@ -1,7 +1,7 @@
 // The limits and the schedule, changed while the queue runs.
 
 import { call } from "./api.js";
-import { $, dialog, el } from "./dom.js";
+import { $, dialog, el, setText } from "./dom.js";
 import { toast } from "./toasts.js";
 
 const box = dialog("limits-dialog");
@@ -58,5 +58,5 @@ async function save() {
 
 function showError(message) {
   $("limits-error").hidden = !message;
-  $("limits-error").textContent = message;
+  setText($("limits-error"), message);
 }

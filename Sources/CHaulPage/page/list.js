@@ -1,7 +1,7 @@
 // The visible rows of a list of any length. The grid keeps the focus, because the element of a row
 // is reused for another row when the list scrolls.
 
-import { $, el, icon, iconButton, setIcon, setText } from "./dom.js";
+import { $, el, icon, iconButton, setIcon, setText, setTitle } from "./dom.js";
 import * as format from "./format.js";
 import { activeStates, groups, order, rows, sorts, view, visible } from "./model.js";
 import { fitting, run } from "./actions.js";
@@ -165,7 +165,7 @@ function fill(slot) {
   setIcon(slot.mark, isUpload && marks[row.state] === "down" ? "up" : marks[row.state] ?? "wait");
   setText(slot.name, row.name);
   setText(slot.host, isUpload && row.host ? `to ${row.host}` : row.host ?? "");
-  if (slot.name.title !== row.name) slot.name.title = row.name;
+  setTitle(slot.name, row.name);
   meter(slot, format.percent(row), row.state === "running", format.acknowledgedPercent(row));
   setText(slot.size, row.total === null ? (row.bytes > 0 ? format.bytes(row.bytes) : "") :
     row.state === "completed" || row.bytes === 0 ? format.bytes(row.total) : `${format.bytes(row.bytes)} of ${format.bytes(row.total)}`);
@@ -175,7 +175,7 @@ function fill(slot) {
   setText(slot.connections, row.connections > 0 ? String(row.connections) : "");
   const state = format.state(row);
   setText(slot.state, state);
-  if (slot.state.title !== state) slot.state.title = state;
+  setTitle(slot.state, state);
   buttons(slot, [row]);
   label(slot.more, "chevron", "Details");
 }
@@ -208,6 +208,7 @@ function fillFolder(slot, folder, extra) {
   slot.version = -1;
   setIcon(slot.mark, "folder");
   setText(slot.name, folder.group);
+  setTitle(slot.name, folder.group);
   setText(slot.host, `${format.count(done)} of ${format.count(sum.members)} completed`);
   // Each member counts the same, because the sizes of waiting ones are unknown.
   meter(slot, done === sum.members ? 100 : Math.min(99.9, Math.max(0, (100 * sum.fraction) / sum.members)), false);
@@ -221,7 +222,7 @@ function fillFolder(slot, folder, extra) {
     .filter(([name]) => states[name] > 0).map(([name, word]) => `${format.count(states[name])} ${word}`);
   const state = words.length > 0 ? words.join(", ") : "completed";
   setText(slot.state, state);
-  slot.state.title = state;
+  setTitle(slot.state, state);
   buttons(slot, folder.ids.slice(0, 2000).map((id) => rows.get(id)).filter(Boolean));
 }
 

@@ -1,6 +1,6 @@
 // Short messages, also for screen readers.
 
-import { $, el } from "./dom.js";
+import { $, el, setText } from "./dom.js";
 
 const place = $("messages");
 const box = $("toasts");
@@ -18,7 +18,7 @@ for (const dialog of document.querySelectorAll("dialog")) watcher.observe(dialog
 export function announce(text) {
   // Screen readers read a repeated text again only if it differs.
   announced += 1;
-  live.textContent = announced % 2 ? text : `${text}\u00a0`;
+  setText(live, announced % 2 ? text : `${text}\u00a0`);
 }
 
 export function toast(text, { isBad = false, time = isBad ? 8000 : 4000, action, run } = {}) {
