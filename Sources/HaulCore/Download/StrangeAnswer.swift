@@ -1,5 +1,5 @@
-/// A whole answer that seems to be another thing than the bytes on disk, such as a login page after a
-/// session has expired: it does not replace them.
+/// A whole answer that seems to be another thing than the bytes on disk, such as a login page: it
+/// does not replace them.
 enum StrangeAnswer {
   /// Why it is not taken for a new version; nil if it may be one.
   static func error(
