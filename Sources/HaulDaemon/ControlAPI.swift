@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HaulControl
 import HaulCore
+import HaulFiles
 import HaulKit
 import HTTPTypes
 import Hummingbird
@@ -127,20 +128,13 @@ struct ControlAPI: Sendable {
       var request = try new.request()
       // They are looked at again when it opens its files.
       request.roots = roots?.paths
+      if roots != nil { request.download?.creationMask? |= POSIXDisk().creationMask }
       return request
     }
-    if let roots, body.ifKnown == .update { try await checkUpdates(requests, roots) }
     // A key belongs to its body: with another one, it is another call.
     let added = try await manager.add(
       requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)" })
     return AddResponse(ids: added.map(\.id))
-  }
-
-  private func checkUpdates(_ requests: [TransferRequest], _ roots: RootDirectories) async throws {
-    let known = await manager.coordinator.ids(identifiedBy: requests.compactMap(\.identifier))
-    for view in try await manager.coordinator.rows(of: known) {
-      try roots.checkUpdate(of: view.request)
-    }
   }
 
   private static func isKey(_ text: String) -> Bool {
@@ -204,8 +198,6 @@ struct ControlAPI: Sendable {
         if let url {
           try roots?.checkMove(of: request)
           try request.move(to: url)
-          // It is now what a client over TCP wants.
-          if let roots { request.roots = roots.paths }
         }
         if let rate = change.rateLimit { try request.limitRate(to: rate) }
         if let time = change.startsAt { request.startsAt = try NewTransfer.startTime(time) }
@@ -299,7 +291,21 @@ extension ControlAPI {
       throw Problem(
         409, "Conflict", "\(ids.count) ids begin with '\(text)'; give more of its characters")
     }
+    if isLocal { try await checkName(text, of: id) }
     return id
+  }
+
+  /// A client over TCP may name its transfer like the beginning of an id that its owner shortens.
+  /// - Throws: `Problem` when both may be meant.
+  private func checkName(_ text: String, of id: TransferID) async throws(Problem) {
+    let others = await manager.coordinator.ids(beginningWith: text).filter { $0 != id }
+    guard let other = others.first, TransferID(text) != id,
+      let view = try? await manager.coordinator.rows(of: [id]).first, view.request.roots != nil
+    else { return }
+    throw Problem(
+      409, "Conflict",
+      "'\(text)' is the identifier of a transfer that was added over TCP, and begins the id "
+        + "\(other); give the whole id")
   }
 
   private static func unknown(_ text: String) -> Problem {

@@ -60,26 +60,18 @@ struct RootDirectories: Sendable {
     if let file = new.file, file.isAbsolutePath { try check(file.pathParts.directory) }
   }
 
-  /// A transfer that was added over the socket may write anywhere and carry secrets of its owner:
-  /// over TCP, none of them gets another address.
+  /// A transfer that was added over the socket may write anywhere and carry secrets of its owner,
+  /// and what waits for it may run its file. Over TCP it gets another address only if it has no
+  /// secret, and a checksum proves that it is the same file.
   /// - Throws: `Problem` (403).
   func checkMove(of request: TransferRequest) throws(Problem) {
     guard request.roots == nil else { return }
     for path in request.paths { try check(path) }
-    guard !request.hasSecrets else {
+    guard !request.hasSecrets, request.download?.checksums.isEmpty == false else {
       throw Self.forbidden(
-        "it was added over the socket with header fields, a user name, a form or a source on "
-          + "another server, which are not for every address; change it over the socket: haul set")
+        "it was added over the socket, and has secrets or no checksum; change it over the socket: "
+          + "haul set")
     }
-  }
-
-  /// A transfer that was added over the socket is not replaced over TCP: what waits for it, or
-  /// reads its file, would get something else.
-  /// - Throws: `Problem` (403).
-  func checkUpdate(of request: TransferRequest) throws(Problem) {
-    guard request.roots == nil else { return }
-    throw Self.forbidden(
-      "'\(request.identifier ?? "")' was added over the socket; change it there, with haul set")
   }
 
   /// Whether a command may run a program again, or delete or replace files.
@@ -106,9 +98,15 @@ struct RootDirectories: Sendable {
       }
       return
     }
+    let sendsAgain = body.command == .retry || body.command == .restart
+    if sendsAgain, transfer.request.upload?.download != nil, transfer.request.roots == nil {
+      throw Self.forbidden(
+        "\(id): it copies with the access of its owner; over the socket: haul \(body.command) \(id)"
+      )
+    }
     let (uses, what) =
       if transfer.request.upload != nil {
-        (body.command == .retry || body.command == .restart, "sent")
+        (sendsAgain, "sent")
       } else {
         (body.deletesBytes(in: transfer.row.state), "deleted")
       }

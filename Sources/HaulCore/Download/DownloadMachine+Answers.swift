@@ -29,7 +29,7 @@ extension DownloadMachine {
     if rules.learnsName, let length = verdict.acceptedLength {
       return askForTarget(id, head, length: length, plan: &plan)
     }
-    if head.wasRedirected { resolved = head.url }
+    if head.wasRedirected { (resolved, redirection) = (head.url, head.redirection) }
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },

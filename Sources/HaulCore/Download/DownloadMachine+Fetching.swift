@@ -83,7 +83,7 @@ extension DownloadMachine {
     request.isAdditional = fetches.contains { $0.key != id }
     request.needsConfirmation = needsConfirmation
     if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
-    if let resolved { request = request.redirected(to: resolved) }
+    if let resolved { request = request.redirected(to: resolved, as: redirection) }
     var purpose = Purpose.receive
     if let range = toCompare.first {
       purpose = .compare(range)

@@ -157,6 +157,8 @@ extension DownloadMachine {
     self.previousAddress = nil
     isTryingPreviousAddress = true
     resolved = previousAddress
+    // Nobody knows any more who named it. If it wants a secret, the original address is asked.
+    redirection = .init(hasLeftOrigin: true, redirectingOrigin: rules.url.origin)
     return [.drop(id), open(id, plan)]
   }
 

@@ -254,6 +254,8 @@ package struct DownloadMachine: Sendable {
   var sendsIfRange = true
   /// Where redirects led, for the ranges after the first.
   var resolved: ResourceURL?
+  /// What the redirects to there have made of a request.
+  var redirection: FetchRequest.Redirection?
   var hasResolvedAgain = false
   /// Whether other transfers of the host receive bytes now; set before each answer.
   package var hostServesOthers = false

@@ -18,6 +18,29 @@ package struct IPAddress: Hashable, Sendable {
 
   init(version4 bytes: [UInt8]) { self.bytes = bytes }
 
+  /// Reads the other spellings of an IPv4 address that `inet_aton` and many programs read: fewer
+  /// parts, in decimal, octal or hexadecimal digits, such as `127.1`.
+  init?(number text: String) {
+    let parts = text.byteSplit(separator: ".", omittingEmptySubsequences: false)
+    let numbers = parts.compactMap(Self.number)
+    guard (1...4).contains(parts.count), numbers.count == parts.count, let last = numbers.last,
+      numbers.dropLast().allSatisfy({ $0 < 256 }), last < 1 << (8 * UInt64(5 - numbers.count))
+    else { return nil }
+    let high = numbers.dropLast().enumerated().reduce(UInt64(0)) { sum, part in
+      sum | part.element << (8 * UInt64(3 - part.offset))
+    }
+    bytes = (0..<4).map { UInt8(truncatingIfNeeded: (high | last) >> (8 * UInt64(3 - $0))) }
+  }
+
+  private static func number(_ text: Substring) -> UInt64? {
+    if let digits = text.lowercased().dropping(bytePrefix: "0x") {
+      return UInt64(digits, radix: 16)
+    }
+    guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+    return text.utf8.count > 1 && text.hasBytePrefix("0")
+      ? UInt64(text, radix: 8) : UInt64(text, radix: 10)
+  }
+
   /// Whether the first `bits` bits are the same.
   package func hasPrefix(_ other: IPAddress, bits: Int) -> Bool {
     guard bytes.count == other.bytes.count, (0...bytes.count * 8).contains(bits) else {

@@ -83,14 +83,15 @@ struct QueryItem {
 
   private static let secrets: Set = [
     "key", "sign", "pass", "pwd", "auth", "authorization", "code", "sid", "session", "ticket",
-    "otp", "pin",
+    "otp", "pin", "pw", "psw", "pat", "cred", "access", "userpass",
   ]
 
   private static let secretParts = [
     "token", "secret", "password", "passwd", "passphrase", "signature", "credential", "apikey",
     "api_key", "api-key", "accesskey", "access_key", "access-key", "sessionid", "session_id",
     "sessid", "jwt", "bearer", "hmac", "auth-key", "auth_key", "authkey", "pass_phrase", "license",
-    "sharekey", "share_key", "shared_key", "rlkey", "nonce",
+    "sharekey", "share_key", "shared_key", "rlkey", "nonce", "passcode", "_pass", "auth_", "-pass",
+    "auth-",
   ]
 }
 
@@ -98,19 +99,23 @@ extension ResourceURL {
   /// The form that may be logged, shown or stored: without user information and without query
   /// values that are known to be secret or longer than 32 bytes.
   public var redacted: String {
-    guard let query else { return absoluteString }
-    return withQuery(QueryItem.all(of: query).map(\.redacted))
+    query == nil ? absoluteString : Self.mappingItems(of: absoluteString, \.redacted)
   }
 
   /// An address, redacted or not, without user information, in the form for what is kept for long:
   /// no value of the query is shown, whatever its name and whether `&` or `;` separates it.
   package static func withoutQueryValues(_ text: String) -> String {
+    mappingItems(of: text, \.withoutValue)
+  }
+
+  /// Each item of the query changed, whether `&` or `;` separates it from the next one.
+  private static func mappingItems(of text: String, _ change: (QueryItem) -> String) -> String {
     guard let mark = text.firstByteIndex(of: "?") else { return text }
     var shown = String(text[...mark])
     var rest = text[text.utf8.index(after: mark)...]
     while true {
       let item = rest.prefix(beforeAnyOf: "&;")
-      shown += QueryItem(item).withoutValue
+      shown += change(QueryItem(item))
       guard item.endIndex < rest.endIndex else { return shown }
       let next = rest.utf8.index(after: item.endIndex)
       shown += rest[item.endIndex..<next]

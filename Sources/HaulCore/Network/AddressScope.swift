@@ -44,8 +44,10 @@ extension ResourceURL.Origin {
   /// Whether its host has a private address without a lookup: it is one, or a name of this machine
   /// (RFC 6761, section 6.3).
   package var isPrivateLiteral: Bool {
-    let name = host.lowercased()
+    let name = host.dropping(byteSuffix: ".").map(String.init) ?? host
     if name == "localhost" || name.hasByteSuffix(".localhost") { return true }
-    return IPAddress(host).map { !$0.isPublic } ?? false
+    // A zone is of this machine's network.
+    if name.hasBytes("%") { return true }
+    return (IPAddress(name) ?? IPAddress(number: name)).map { !$0.isPublic } ?? false
   }
 }

@@ -44,6 +44,32 @@ public struct FetchRequest: Sendable, Hashable {
     self.allowInsecure = allowInsecure
   }
 
+  /// What redirects have made of a request: it holds for every later one to the same address.
+  package struct Redirection: Sendable, Hashable {
+    var hasLeftOrigin: Bool
+    var redirectingOrigin: ResourceURL.Origin?
+  }
+
+  package var redirection: Redirection {
+    Redirection(hasLeftOrigin: hasLeftOrigin, redirectingOrigin: redirectingOrigin)
+  }
+
+  /// The request for where redirects led before, as it was after all of them: they may have led
+  /// away and back, to a path that another origin chose.
+  package func redirected(to target: ResourceURL, as redirection: Redirection?) -> FetchRequest {
+    var next = redirected(to: target)
+    guard let redirection else { return next }
+    next.redirectingOrigin = redirection.redirectingOrigin ?? next.redirectingOrigin
+    if redirection.hasLeftOrigin { next.dropSecrets() }
+    return next
+  }
+
+  private mutating func dropSecrets() {
+    url = url.taking(nil)
+    headers.keepOnly(Self.harmlessHeaders)
+    (hasLeftOrigin, allowInsecure) = (true, false)
+  }
+
   /// The address, the fields and the trust of a request that is sent.
   package init(_ request: SendRequest) {
     self.init(

@@ -8,6 +8,9 @@ public struct ResponseHead: Sendable, Hashable {
   public var url: ResourceURL
   /// Whether there were redirects.
   public var wasRedirected: Bool
+  /// What the redirects have made of the request; nil without one, and where a transport does not
+  /// say it.
+  package var redirection: FetchRequest.Redirection?
   /// The content coding that was decoded.
   package var removedCoding: String?
   /// Set by a transport that has a cache.

@@ -135,6 +135,8 @@ extension TransferRequest {
         "its identifier"
       } else if group != other.group {
         "its group"
+      } else if roots == nil, other.roots != nil {
+        "over TCP, what was added over the socket"
       } else if kind != other.kind {
         "whether it is a download, an upload or a step"
       } else if (download?.destination == .stream) != (other.download?.destination == .stream) {

@@ -1,18 +1,20 @@
-import HaulCore
+package import HaulCore
 import NIOConcurrencyHelpers
 import NIOCore
 
 /// Which hosts are in private networks: a redirect of a public host must not reach what only this
 /// machine can reach. The address of the connection decides, because a name can point anywhere.
-final class PrivateHostRegistry: Sendable {
-  /// Hosts whose connections had a private address.
-  private let hosts = NIOLockedValueBox<Set<String>>([])
+package final class PrivateHostRegistry: Sendable {
+  /// Whether each host has had a connection to a public address. One is enough for good: the owner
+  /// of a name may let it lead to a private address first.
+  private let hosts = NIOLockedValueBox<[String: Bool]>([:])
+
+  package init() {}
 
   /// Whether a redirect of this origin may only lead to public addresses. A name that was never
   /// connected to counts as public: a proxy looks it up.
-  func isPublic(_ origin: ResourceURL.Origin) -> Bool {
-    !origin.isPrivateLiteral
-      && !hosts.withLockedValue { $0.contains(origin.host.lowercased()) }
+  package func isPublic(_ origin: ResourceURL.Origin) -> Bool {
+    !origin.isPrivateLiteral && hosts.withLockedValue { $0[origin.host.lowercased()] } ?? true
   }
 
   /// Notes the address of a new connection.
@@ -20,9 +22,15 @@ final class PrivateHostRegistry: Sendable {
   func check(
     _ channel: any Channel, to host: String, mustBePublic: Bool
   ) throws(TransferError) {
-    guard !Self.isPublic(channel) else { return }
-    guard !mustBePublic else { throw Self.refusal(host) }
-    hosts.withLockedValue { _ = $0.insert(host.lowercased()) }
+    let isPublic = Self.isPublic(channel)
+    guard isPublic || !mustBePublic else { throw Self.refusal(host) }
+    note(host, isPublic: isPublic)
+  }
+
+  /// Notes whether a connection to a host had a public address.
+  package func note(_ host: String, isPublic: Bool) {
+    let name = host.lowercased()
+    hosts.withLockedValue { $0[name] = isPublic || $0[name] ?? false }
   }
 
   /// - Throws: `redirect-refused` for an address that is private without a lookup.

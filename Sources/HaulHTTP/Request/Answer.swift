@@ -33,9 +33,10 @@ struct Answer: Sendable {
   func response(
     to request: FetchRequest, wasRedirected: Bool, executor: LoopExecutor?
   ) -> FetchResponse {
-    let head = ResponseHead(
+    var head = ResponseHead(
       status: status, headers: headers, url: request.url, wasRedirected: wasRedirected,
       version: version.name)
+    if wasRedirected { head.redirection = request.redirection }
     return FetchResponse(head: head, body: body, executor: executor, collected: collected)
   }
 }

@@ -217,9 +217,23 @@ extension QueueCoordinator {
     guard !indices.isEmpty else { return [:] }
     var known: [Int: TransferRecord] = [:]
     for record in try await store.records(Array(indices.keys)) {
-      for index in indices[record.id] ?? [] { known[index] = record }
+      for index in indices[record.id] ?? [] {
+        try Self.checkKept(record.request, ifKnown, for: requests[index])
+        known[index] = record
+      }
     }
     return known
+  }
+
+  /// What a client over TCP has named is not taken for what its owner adds under that name.
+  private static func checkKept(
+    _ kept: TransferRequest, _ ifKnown: TransferRequest.IfKnown, for request: TransferRequest
+  ) throws(TransferError) {
+    guard ifKnown == .keep, kept.roots != nil, request.roots == nil else { return }
+    throw TransferError(
+      .inUse,
+      "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP; "
+        + "remove that one, or choose another")
   }
 
   /// Reserves file names in the order of `add`, not of the runs: files that would get the same name

@@ -133,13 +133,13 @@ extension QueueCoordinator {
     // A listed id always means its transfer.
     if let id, queue.members.contains(id) { return [id] }
     if let named = queue.id(of: text) { return [named] }
-    guard id == nil, let prefix = TransferID.Prefix(text) else { return [] }
-    return queue.members.values.map(\.facts.id).filter(prefix.matches)
+    return id == nil ? ids(beginningWith: text) : []
   }
 
-  /// The transfers with these identifiers.
-  package func ids(identifiedBy names: [String]) -> [TransferID] {
-    names.compactMap { queue.id(of: $0) }
+  /// The transfers whose ids begin with a text. O(transfers).
+  package func ids(beginningWith text: String) -> [TransferID] {
+    guard let prefix = TransferID.Prefix(text) else { return [] }
+    return queue.members.values.map(\.facts.id).filter(prefix.matches)
   }
 
   func stream(of id: TransferID) throws(TransferError) -> StreamBuffer {

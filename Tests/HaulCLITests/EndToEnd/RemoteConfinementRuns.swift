@@ -89,10 +89,21 @@ struct RemoteConfinementRuns {
       let copied = try await fixture.haul(
         "add", "-H", "X-Key: canary", url, "-o", fixture.work.server.url("/store"))
       let copy = copied.output.trimmingCharacters(in: .newlines)
-      for id in [secret, copy] {
+      let plain = try await fixture.add("/a", "-o", "\(remote.root)/plain")
+      let proved = try await fixture.add(
+        "/a", "-o", "\(remote.root)/proved", "--checksum",
+        "sha-256=\(String(repeating: "0", count: 64))")
+      for id in [secret, copy, plain] {
         #expect(try remote.move(id, to: "http://localhost:9/a").status == 403)
         #expect(try remote.move(id, to: fixture.work.server.url("/other")).status == 403)
       }
+      // The checksum of its owner stays, and it stays its owner's.
+      #expect(try remote.move(proved, to: "http://localhost:9/a").status == 200)
+      #expect(try remote.move(proved, to: "http://localhost:9/b").status == 200)
+      let again = try remote.call(
+        "POST", "/api/v1/commands", remote.fields + ["Content-Type: application/json"],
+        body: #"{"command":"restart","transfers":{"ids":["\#(copy)"]}}"#)
+      #expect(again.status == 403)
       let own = try remote.add(#""url":"\#(url)","file":"\#(remote.root)/own""#)
       let id = try #require(own.body.firstMatch(of: /[0-9A-Z]{8}/).map { String($0.output) })
       #expect(try remote.move(id, to: "http://localhost:9/a").status == 200)
@@ -107,13 +118,37 @@ struct RemoteConfinementRuns {
       #expect(try await fixture.haul("suspend").status == 0)
       let id = try await fixture.add("/a", "-o", "\(remote.root)/y", "--id", "nightly")
       let keys = #""url":"\#(url)?x","file":"\#(remote.root)/y","identifier":"nightly""#
-      #expect(try remote.add(keys, beside: #","if_known":"update""#).status == 403)
+      #expect(try remote.add(keys, beside: #","if_known":"update""#).status == 409)
       #expect(try remote.add(keys).status == 201, "which keeps it")
       #expect(try await fixture.state(of: id).url == url)
       let mine = keys.replacing("nightly", with: "mine").replacing("/y", with: "/z")
       for _ in 0..<2 {
         #expect(try remote.add(mine, beside: #","if_known":"update""#).status == 201)
       }
+    }
+  }
+
+  @Test("a name that it has taken is not taken for its owner's, nor for the beginning of an id")
+  func names() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let url = fixture.work.server.url("/a")
+      #expect(try await fixture.haul("suspend").status == 0)
+      let named = #""url":"\#(url)?x","file":"\#(remote.root)/y","identifier":"tool""#
+      #expect(try remote.add(named).status == 201)
+      let taken = try await fixture.haul("add", "--id", "tool", "-o", "\(remote.root)/z", url)
+      #expect(taken.status != 0)
+      #expect(taken.errors.contains("over TCP"), "\(taken.errors)")
+
+      let id = try await fixture.add("/a", "-o", "\(remote.root)/own")
+      let start = id.prefix(4)
+      let alike = #""url":"\#(url)?y","file":"\#(remote.root)/w","identifier":"\#(start)""#
+      #expect(try await fixture.haul("show", "\(start)").status == 0)
+      #expect(try remote.add(alike).status == 201)
+      let unclear = try await fixture.haul("cancel", "\(start)")
+      #expect(unclear.status != 0)
+      #expect(unclear.errors.contains("whole id"), "\(unclear.errors)")
+      #expect(try await fixture.haul("cancel", id).status == 0)
     }
   }
 

@@ -12,10 +12,12 @@ struct RedactionTests {
     arguments: [
       "X-Amz-Signature", "x-amz-date", "X-Goog-Credential", "Signature", "Expires", "Key-Pair-Id",
       "Policy", "sig", "se", "token", "access_token", "key", "api_key", "PASSWORD", "client_secret",
-      "my-token", "%74oken", "AWSAccessKeyId", "jwt", "sessionid",
+      "my-token", "%74oken", "AWSAccessKeyId", "jwt", "sessionid", "pw", "passcode", "user_pass",
+      "auth_hash", "token\u{301}",
     ])
   func secrets(name: String) throws {
     #expect(try redacted("id=1&\(name)=value&x=2") == "?id=1&\(name)=***&x=2")
+    #expect(try redacted("id=1;\(name)=value;x=2") == "?id=1;\(name)=***;x=2")
   }
 
   @Test("Other values are shown, up to 32 bytes, so that addresses can be distinguished")

@@ -29,6 +29,20 @@ struct AddressScopeTests {
     #expect(try #require(IPAddress(text)).isPublic)
   }
 
+  @Test(
+    "without a lookup, also in other spellings",
+    arguments: [
+      ("http://127.0.0.1", true), ("http://127.1", true), ("http://0x7f.1", true),
+      ("http://2130706433", true), ("http://0177.0.0.1", true), ("http://0x7f000001", true),
+      ("http://localhost", true), ("http://localhost.", true), ("http://a.LocalHost.", true),
+      ("http://[::1]", true), ("http://10.1", true), ("http://192.168.257", true),
+      ("http://1.1", false), ("http://16843009", false), ("http://0x101", true),
+      ("http://localhost.example", false), ("http://127.example", false), ("http://1x.1", false),
+    ])
+  func literals(text: String, isPrivate: Bool) throws {
+    #expect(try ResourceURL(text).origin.isPrivateLiteral == isPrivate, "\(text)")
+  }
+
   @Test(arguments: [
     ("http://127.0.0.1:9000", true), ("http://127.255.0.1", true), ("http://[::1]/", true),
     ("http://128.0.0.1", false), ("http://126.255.255.255", false), ("http://[::2]", false),

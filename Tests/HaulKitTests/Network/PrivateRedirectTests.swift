@@ -1,4 +1,5 @@
 import HaulCore
+import HaulHTTP
 import HaulKit
 import HaulTesting
 import Testing
@@ -47,6 +48,18 @@ struct PrivateRedirectTests {
       #expect(outcome?.result.error?.message.contains("private address") == true)
       #expect(fixture.server.snapshot.requestCount("/f.bin") == 0)
     }
+  }
+
+  @Test("is refused from a host that was private before, and once was public")
+  func registry() throws {
+    let registry = PrivateHostRegistry()
+    let origin = try ResourceURL("http://A.example/").origin
+    #expect(registry.isPublic(origin))
+    registry.note("a.example", isPublic: false)
+    #expect(!registry.isPublic(origin))
+    registry.note("a.example", isPublic: true)
+    registry.note("a.example", isPublic: false)
+    #expect(registry.isPublic(origin))
   }
 
   @Test("is followed if it is allowed, or from a private host", arguments: [true, false])

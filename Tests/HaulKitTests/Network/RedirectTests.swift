@@ -31,6 +31,32 @@ extension FaultScript.Resource {
     }
   }
 
+  @Test func `A path that another origin chose gets no secret, in further ranges either`()
+    async throws
+  {
+    let large = FaultScript.Resource("/file.bin", seed: 43, length: 8 << 20)
+    let start = FaultScript.Resource("/start", seed: 1, length: 1)
+    try await DownloadFixture.with([start, large]) { fixture in
+      let other = try await FaultServer.start(
+        FaultScript([FaultScript.Resource("/hop", seed: 1, length: 1)]))
+      fixture.server.setFaults("/start", [Fault(.redirect(location: other.url("/hop")))])
+      other.setFaults("/hop", [Fault(.redirect(location: fixture.server.url("/file.bin")))])
+      let outcome = try await fixture.finish(
+        try fixture.request("/start", as: "f.bin") {
+          $0.headers = [("X-Key", "canary")]
+          ($0.connections, $0.minimumSplit) = (4, 1 << 20)
+        })
+      try fixture.expectWhole("f.bin", seed: 43, length: 8 << 20, outcome)
+      let requests = fixture.server.snapshot.requests
+      let given = requests.filter { $0.path == "/start" }
+      let chosen = requests.filter { $0.path == "/file.bin" }
+      #expect(given.allSatisfy { $0.headers["X-Key"] == "canary" })
+      #expect(chosen.count > 1)
+      #expect(chosen.allSatisfy { $0.headers["X-Key"] == nil })
+      try await other.shutdown()
+    }
+  }
+
   @Test func `Twenty redirects are followed`() async throws {
     try await DownloadFixture.with(chain(20)) { fixture in
       let outcome = try await fixture.finish(try fixture.request("/0", as: "f.bin"))
