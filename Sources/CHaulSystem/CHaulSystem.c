@@ -23,7 +23,13 @@ int haul_openat(int directory, const char *name, int flags, unsigned int mode) {
   return openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, (mode_t)mode);
 }
 
-int haul_fallocate(int file, int64_t size) { return fallocate(file, 0, 0, (off_t)size); }
+int haul_fallocate(int file, int64_t offset, int64_t length) {
+  return fallocate(file, 0, (off_t)offset, (off_t)length);
+}
+
+int haul_punch_hole(int file, int64_t offset, int64_t length) {
+  return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)length);
+}
 
 int haul_start_writeback(int file, int64_t offset, int64_t length) {
   return sync_file_range(file, (off_t)offset, (off_t)length, SYNC_FILE_RANGE_WRITE);

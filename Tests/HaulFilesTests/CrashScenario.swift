@@ -129,7 +129,9 @@ struct CrashScenario {
     }
     if part.recovery.head == nil || random.oneIn(12) {
       durable = ByteRangeSet()
-      try part.begin(try sampleHead(random.oneIn(3) ? nil : Int64(content.count)))
+      try part.begin(
+        try sampleHead(random.oneIn(3) ? nil : Int64(content.count)),
+        reserving: Int64(random.below(4_000)))
     }
     try fill(part)
     try publish(part)
@@ -169,7 +171,7 @@ struct CrashScenario {
   private struct Paused: Error {}
 
   private mutating func checkpoint(_ part: PartFile) throws {
-    try part.checkpoint()
+    try part.checkpoint(isLast: random.oneIn(3))
     durable = part.claimed
   }
 

@@ -132,7 +132,7 @@ struct GroupCrashScenario {
 
   private mutating func fill(_ part: PartFile, _ bytes: [UInt8]) throws {
     try part.begin(
-      try sampleHead(Int64(bytes.count)), reserving: random.oneIn(2))
+      try sampleHead(Int64(bytes.count)), reserving: random.oneIn(2) ? 1 << 20 : 0)
     var writer = try part.writer(at: 0, now: Instant())
     let middle = random.below(bytes.count)
     try part.write(

@@ -22,8 +22,10 @@ void haul_md5_lanes(uint32_t *registers, const uint8_t *const *messages, size_t 
 #if defined(__linux__)
 /// `openat` (variadic in C, so not importable); always with O_NOFOLLOW, O_CLOEXEC and O_NONBLOCK.
 int haul_openat(int directory, const char *name, int flags, unsigned int mode);
-/// `fallocate` of [0, size), with the size of the file raised.
-int haul_fallocate(int file, int64_t size);
+/// `fallocate`, with the size of the file raised.
+int haul_fallocate(int file, int64_t offset, int64_t length);
+/// `fallocate` with FALLOC_FL_PUNCH_HOLE.
+int haul_punch_hole(int file, int64_t offset, int64_t length);
 /// `sync_file_range` with SYNC_FILE_RANGE_WRITE: starts write-back and does not wait.
 int haul_start_writeback(int file, int64_t offset, int64_t length);
 /// `renameat2` with RENAME_NOREPLACE inside one directory.

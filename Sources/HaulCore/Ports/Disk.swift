@@ -121,8 +121,11 @@ package protocol DiskFile: AnyObject, Sendable {
   /// Reads some bytes; 0 at the end.
   func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskError) -> Int
   func truncate(to size: Int64) throws(DiskError)
-  /// Reserves room without changing content; fails with `EOPNOTSUPP` where that is not supported.
-  func allocate(_ size: Int64) throws(DiskError)
+  /// Reserves room without changing content, and raises the size to the range's end; fails with
+  /// `EOPNOTSUPP` where that is not supported.
+  func allocate(_ range: ByteRange) throws(DiskError)
+  /// Frees the room of a range, which then reads as zeros; the size stays. Fails as `allocate`.
+  func deallocate(_ range: ByteRange) throws(DiskError)
   /// Starts write-back of a range without waiting; a hint that cannot fail.
   func startWriteback(_ range: ByteRange)
   /// `fdatasync`.

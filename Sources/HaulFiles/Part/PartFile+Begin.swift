@@ -7,14 +7,15 @@ package import HaulCore
 #endif
 
 extension PartFile {
-  /// Begins a new version, which voids all earlier bytes. Creates the part file if there is none,
-  /// and reserves its space if the length is known.
+  /// Begins a new version, which voids all earlier bytes. Creates the part file if there is none.
   /// - Parameters:
   ///   - algorithms: the digests that will be requested.
-  ///   - reserving: whether space is reserved; not needed for a small body that has arrived.
-  /// - Throws: `disk-full` before a byte is written; `name-conflict`, `in-use`, `io`.
+  ///   - step: the most space to reserve before a byte has arrived, if the length is known; 0 for a
+  ///     small body that has arrived.
+  /// - Throws: `disk-full`, `name-conflict`, `in-use`, `io`.
   package func begin(
-    _ head: JournalHead, digesting algorithms: [Checksum.Algorithm] = [], reserving: Bool = true
+    _ head: JournalHead, digesting algorithms: [Checksum.Algorithm] = [],
+    reserving step: Int64 = PartFile.reservationStep
   ) throws(TransferError) {
     try serialized { _ throws(TransferError) in
       let (part, isNew) = try locked { state throws(TransferError) in
@@ -25,10 +26,11 @@ extension PartFile {
         let hadPart = state.part != nil
         let part = try startGeneration(head, &state)
         state.digest = algorithms.isEmpty ? nil : PrefixDigest(algorithms)
+        state.space =
+          step == 0 ? nil : head.length.map { SpaceReservation(length: $0, step: step) }
         return (part, !hadPart)
       }
       if !isNew { try empty(part) }
-      if reserving { try reserve(part, length: head.length) }
     }
   }
 
@@ -43,9 +45,7 @@ extension PartFile {
     let mayHaveClaims = !state.madeJournal || state.claimCount > 0
     try state.append(.head(head))
     state.startOver(head)
-    try state.appendRun(
-      JournalRun(
-        nonce: nonce, mountID: directory.mountID, part: identity, bootID: bootID))
+    try state.appendRun(run(of: identity))
     if mayHaveClaims && durability == .strict {
       // Otherwise a power cut could leave old claims, some of them durable, for an empty part file.
       do throws(DiskError) {
@@ -105,18 +105,6 @@ extension PartFile {
     try mapping("empty the part file") { () throws(DiskError) in try part.truncate(to: 0) }
   }
 
-  private func reserve(_ part: any DiskFile, length: Int64?) throws(TransferError) {
-    guard let length, length > 0 else { return }
-    do throws(DiskError) {
-      try part.allocate(length)
-    } catch {
-      if [EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) { return }
-      // Frees the reserved space for others. Only the first failure is reported.
-      try? part.truncate(to: 0)
-      throw TransferError(error, while: "reserve \(ByteCount.text(length))")
-    }
-  }
-
   /// Refuses a length that does not fit, before its body is requested. Space that the part file
   /// already has counts as free.
   /// - Throws: `disk-full`, `io`.
@@ -147,5 +135,6 @@ extension PartState {
     dirtyBytes = 0
     open = []
     digest = nil
+    space = nil
   }
 }

@@ -4,9 +4,12 @@ import NIOConcurrencyHelpers
 extension PartFile {
   /// Claims the written bytes and, if strict, makes them durable: after this returns, a power cut
   /// loses none of them. Has no effect before the first byte and after publishing.
+  /// - Parameter isLast: whether the run ends with it; then it first gives back the space of bytes
+  ///   that have not arrived.
   /// - Throws: `in-use` if another process has taken over. `io` if the sync failed: claims since
   ///   the last good sync are void, and this part file must be released.
-  package func checkpoint() throws(TransferError) {
+  package func checkpoint(isLast: Bool = false) throws(TransferError) {
+    if isLast { returnSpace() }
     try serialized { namesAreDurable throws(TransferError) in
       let dirty: (part: any DiskFile, count: UInt64)? = try locked { state throws(TransferError) in
         if state.isPublished { return nil }
@@ -99,7 +102,7 @@ extension PartFile {
     }
   }
 
-  private func checkNames(_ state: inout PartState) throws(TransferError) {
+  func checkNames(_ state: inout PartState) throws(TransferError) {
     let hasPart = try mapping("check the part file") { () throws(DiskError) in
       try state.partIdentity.map { identity throws(DiskError) in
         try directory.has(identity, as: names.part)

@@ -27,10 +27,11 @@ extension PartFile {
     }
   }
 
-  /// Claims written bytes, closes and unlocks. Files that this run created are removed if nothing
-  /// was ever claimed; so is a journal in which a killed run wrote nothing. Every run ends with
-  /// this, even a failed one; a second call has no effect.
+  /// Claims written bytes, gives back the space of the others, closes and unlocks. Files that this
+  /// run created are removed if nothing was ever claimed; so is a journal in which a killed run
+  /// wrote nothing. Every run ends with this, even a failed one; a second call has no effect.
   package func release() {
+    returnSpace()
     let leftovers = state.withLockedValue {
       state -> (part: FileIdentity?, journal: FileIdentity?)? in
       guard state.failure != Self.released else { return nil }

@@ -31,12 +31,13 @@ extension PartFile {
   ) throws(TransferError) {
     let total = chunks.reduce(0) { $0 + Int64($1.count) }
     guard total > 0 else { return }
-    var (part, extent, digest) = try reserve(total, for: writer, now: now)
+    var (part, extent, digest, space) = try reserve(total, for: writer, now: now)
     defer {
       extent.reserved = nil
       writer.offset = extent.range.upperBound
       state.withLockedValue { [extent] in $0.store(extent, of: writer) }
     }
+    if let space { try allocate(space, of: part) }
     for chunk in chunks {
       try chunk.withBytes { bytes in
         Result { () throws(TransferError) in
@@ -61,8 +62,9 @@ extension PartFile {
   }
 
   /// Reserves the range for a write, unless another segment wrote there.
+  /// - Returns: also the range whose space is to be reserved.
   private func reserve(_ count: Int64, for writer: ExtentWriter, now: Instant)
-    throws(TransferError) -> (any DiskFile, OpenExtent, PrefixDigest?)
+    throws(TransferError) -> (any DiskFile, OpenExtent, PrefixDigest?, ByteRange?)
   {
     try locked { state throws(TransferError) in
       let part = try state.openPart()
@@ -82,7 +84,7 @@ extension PartFile {
       }
       extent.reserved = range.upperBound
       state.open[writer] = extent
-      return (part, extent, state.digest)
+      return (part, extent, state.digest, state.reserveSpace(for: range))
     }
   }
 

@@ -111,6 +111,8 @@ struct PartState {
   var dirtyBytes: Int64 = 0
   /// Extents that are being written; there are few.
   var open: [OpenExtent] = []
+  /// Nil if no space is reserved: the length is unknown, or the file system does not support it.
+  var space: SpaceReservation?
   /// The digest of this generation's bytes, if one was requested.
   var digest: PrefixDigest?
   var nextWriter: UInt64 = 0

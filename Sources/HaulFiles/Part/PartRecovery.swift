@@ -38,6 +38,11 @@ struct PartRecovery {
       if let part, let head = replay.head {
         try resume(&state, replay, part, isCancelled)
         state.head = head
+        state.space = head.length.map {
+          SpaceReservation(
+            length: $0, step: PartFile.reservationStep, claimed: state.claimed.byteCount,
+            allocated: part.status.allocated)
+        }
         recovery.head = head
         recovery.received = state.claimed
         recovery.mayMixVersions = replay.mayMixVersions

@@ -51,8 +51,12 @@ final class POSIXFile: DiskFile {
     _ = try descriptor.call("ftruncate") { ftruncate($0, off_t(size)) }
   }
 
-  func allocate(_ size: Int64) throws(DiskError) {
-    _ = try descriptor.call("fallocate") { PlatformCalls.allocate($0, size) }
+  func allocate(_ range: ByteRange) throws(DiskError) {
+    _ = try descriptor.call("fallocate") { PlatformCalls.allocate($0, range) }
+  }
+
+  func deallocate(_ range: ByteRange) throws(DiskError) {
+    _ = try descriptor.call("fallocate") { PlatformCalls.deallocate($0, range) }
   }
 
   func startWriteback(_ range: ByteRange) {

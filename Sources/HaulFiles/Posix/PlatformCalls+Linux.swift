@@ -15,7 +15,13 @@ import HaulCore
       haul_openat(directory, name, flags, mode)
     }
 
-    static func allocate(_ file: Int32, _ size: Int64) -> Int32 { haul_fallocate(file, size) }
+    static func allocate(_ file: Int32, _ range: Range<Int64>) -> Int32 {
+      haul_fallocate(file, range.lowerBound, range.upperBound - range.lowerBound)
+    }
+
+    static func deallocate(_ file: Int32, _ range: Range<Int64>) -> Int32 {
+      haul_punch_hole(file, range.lowerBound, range.upperBound - range.lowerBound)
+    }
 
     static func startReading(_ file: Int32, _ range: Range<Int64>) {
       // Only a hint: a read reads the rest, and reports what is wrong.

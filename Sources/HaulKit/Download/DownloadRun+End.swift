@@ -40,7 +40,7 @@ extension DownloadRun {
   private mutating func checkpoint(_ target: any DownloadTarget) {
     helpers.append { [inbox] in
       do throws(TransferError) {
-        try await target.checkpoint()
+        try await target.checkpoint(isLast: false)
         inbox.post(.checkpointed(nil))
       } catch {
         inbox.post(.checkpointed(error))
@@ -177,7 +177,7 @@ extension DownloadRun {
   private func keep() async -> TransferError? {
     var failure: TransferError?
     do {
-      try await target?.checkpoint()
+      try await target?.checkpoint(isLast: true)
     } catch {
       failure = error
     }

@@ -38,7 +38,8 @@ protocol DownloadTarget: Sendable {
   func noteMixedVersions() async throws(TransferError)
   /// Whether exactly these bytes are on disk.
   func holds(_ bytes: [UInt8], at offset: Int64) async throws(TransferError) -> Bool
-  func checkpoint() async throws(TransferError)
+  /// - Parameter isLast: whether the run ends with it.
+  func checkpoint(isLast: Bool) async throws(TransferError)
 
   /// - Throws: `checksum-mismatch`, or why it cannot be checked.
   func verify(_ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool)

@@ -60,6 +60,8 @@ extension PartFile {
     _ beginning: FileSegmentWriter.Beginning, hasWholeBody: Bool
   ) throws(TransferError) {
     if hasWholeBody, let length = beginning.head.length { try ensureRoom(for: length) }
-    try begin(beginning.head, digesting: beginning.digests, reserving: !hasWholeBody)
+    try begin(
+      beginning.head, digesting: beginning.digests,
+      reserving: hasWholeBody ? 0 : Self.reservationStep)
   }
 }

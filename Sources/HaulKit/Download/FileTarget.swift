@@ -66,8 +66,8 @@ struct FileTarget: DownloadTarget {
     try await io.run { [part] () throws(TransferError) in try part.holds(bytes, at: offset) }
   }
 
-  func checkpoint() async throws(TransferError) {
-    try await io.run { [part] () throws(TransferError) in try part.checkpoint() }
+  func checkpoint(isLast: Bool) async throws(TransferError) {
+    try await io.run { [part] () throws(TransferError) in try part.checkpoint(isLast: isLast) }
   }
 
   func verify(

@@ -32,7 +32,7 @@ struct StreamTarget: DownloadTarget {
   func comparisonRanges() -> [ByteRange] { [] }
   func noteMixedVersions() {}
   func holds(_ bytes: [UInt8], at offset: Int64) -> Bool { false }
-  func checkpoint() {}
+  func checkpoint(isLast: Bool) {}
 
   func verify(
     _ checksums: [Checksum], isCancelled: @escaping @Sendable () -> Bool

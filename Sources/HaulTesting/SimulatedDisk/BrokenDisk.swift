@@ -126,7 +126,8 @@ final class BrokenFile: DiskFile {
   }
 
   func truncate(to size: Int64) throws(DiskError) { try base.truncate(to: size) }
-  func allocate(_ size: Int64) throws(DiskError) { try base.allocate(size) }
+  func allocate(_ range: ByteRange) throws(DiskError) { try base.allocate(range) }
+  func deallocate(_ range: ByteRange) throws(DiskError) { try base.deallocate(range) }
   func startReading(_ range: ByteRange) { base.startReading(range) }
   func startWriteback(_ range: ByteRange) { base.startWriteback(range) }
 

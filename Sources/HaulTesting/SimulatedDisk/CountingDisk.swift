@@ -119,7 +119,8 @@ final class CountingFile: DiskFile {
     try called().write(bytes, at: offset)
   }
   func truncate(to size: Int64) throws(DiskError) { try called().truncate(to: size) }
-  func allocate(_ size: Int64) throws(DiskError) { try called().allocate(size) }
+  func allocate(_ range: ByteRange) throws(DiskError) { try called().allocate(range) }
+  func deallocate(_ range: ByteRange) throws(DiskError) { try called().deallocate(range) }
   func startReading(_ range: ByteRange) { called().startReading(range) }
   func startWriteback(_ range: ByteRange) { called().startWriteback(range) }
   func syncData() throws(DiskError) { try called().syncData() }

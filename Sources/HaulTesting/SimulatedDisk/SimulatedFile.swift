@@ -44,7 +44,7 @@ final class SimulatedFile: DiskFile {
   }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
-    try checkRoom("pwrite", size: Int(offset) + bytes.count)
+    try checkRoom("pwrite", offset..<(offset + Int64(bytes.count)))
     return try file("pwrite", isChange: true) { world, file in
       var count = bytes.count
       if count > 1, world.isDying || (world.faults.shortWrites && world.random.oneIn(3)) {
@@ -55,9 +55,9 @@ final class SimulatedFile: DiskFile {
     }
   }
 
-  private func checkRoom(_ call: String, size: Int) throws(DiskError) {
+  private func checkRoom(_ call: String, _ range: ByteRange) throws(DiskError) {
     try disk.machine.perform(call, by: disk.process) { world throws(DiskError) in
-      try world.checkRoom(call, inode, size: size)
+      try world.checkRoom(call, inode, range)
     }
   }
 
@@ -76,11 +76,18 @@ final class SimulatedFile: DiskFile {
     try file("ftruncate", isChange: true) { _, file in file.truncate(to: Int(size)) }
   }
 
-  func allocate(_ size: Int64) throws(DiskError) {
-    try checkRoom("fallocate", size: Int(size))
+  func allocate(_ range: ByteRange) throws(DiskError) {
+    try checkRoom("fallocate", range)
     try file("fallocate", isChange: true) { world, file throws(DiskError) in
       guard world.faults.supportsAllocation else { throw DiskError("fallocate", EOPNOTSUPP) }
-      file.grow(to: Int(size))
+      file.allocate(range)
+    }
+  }
+
+  func deallocate(_ range: ByteRange) throws(DiskError) {
+    try file("fallocate", isChange: true) { world, file throws(DiskError) in
+      guard world.faults.supportsAllocation else { throw DiskError("fallocate", EOPNOTSUPP) }
+      file.deallocate(range)
     }
   }
 

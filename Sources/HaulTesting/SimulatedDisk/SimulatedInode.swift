@@ -11,6 +11,8 @@ struct SimulatedInode {
   private(set) var disk: [UInt8] = []
   /// Blocks that differ, and that the next sync will write.
   private var dirty: Set<Int> = []
+  /// The bytes that take room: those written, and those reserved.
+  private(set) var allocated = ByteRangeSet()
   var mode: UInt32 = 0o600
   var modified: Double = 0
   var attribute: [UInt8]?
@@ -21,17 +23,33 @@ struct SimulatedInode {
     grow(to: offset + bytes.count)
     cache.replaceSubrange(offset..<(offset + bytes.count), with: bytes)
     markDirty(offset..<(offset + bytes.count))
+    allocated.insert(contentsOf: Int64(offset)..<Int64(offset + bytes.count))
+  }
+
+  mutating func allocate(_ range: ByteRange) {
+    grow(to: Int(range.upperBound))
+    allocated.insert(contentsOf: range)
+  }
+
+  /// The zeros reach the disk with the next sync, or at any time before it.
+  mutating func deallocate(_ range: ByteRange) {
+    allocated.remove(contentsOf: range)
+    let cached = Int(range.lowerBound)..<min(Int(range.upperBound), cache.count)
+    guard !cached.isEmpty else { return }
+    cache.replaceSubrange(cached, with: [UInt8](repeating: 0, count: cached.count))
+    markDirty(cached)
   }
 
   mutating func truncate(to size: Int) {
     if size < cache.count {
       markDirty(size..<cache.count)
+      allocated.remove(contentsOf: Int64(size)..<Int64(cache.count))
       cache.removeLast(cache.count - size)
     }
     grow(to: size)
   }
 
-  mutating func grow(to size: Int) {
+  private mutating func grow(to size: Int) {
     guard size > cache.count else { return }
     cache.append(contentsOf: [UInt8](repeating: 0, count: size - cache.count))
   }
@@ -63,6 +81,7 @@ struct SimulatedInode {
     resizeDisk(to: size)
     cache = disk
     dirty = []
+    allocated.remove(contentsOf: Int64(cache.count)..<Int64.max)
   }
 
   private mutating func resizeDisk(to size: Int) {

@@ -131,12 +131,14 @@ struct SimulatedWorld {
     guard let capacity = capacities[device] ?? faults.capacity else { return .max }
     let held = Set(
       directories.filter { self.device($0.key) == device }.values.flatMap(\.current.values))
-    return max(0, capacity - held.reduce(0) { $0 + (inodes[$1]?.cache.count ?? 0) })
+    return max(0, capacity - held.reduce(0) { $0 + Int(inodes[$1]?.allocated.byteCount ?? 0) })
   }
 
-  mutating func checkRoom(_ call: String, _ inode: UInt64, size: Int) throws(DiskError) {
+  mutating func checkRoom(
+    _ call: String, _ inode: UInt64, _ range: ByteRange
+  ) throws(DiskError) {
     guard faults.capacity != nil || !capacities.isEmpty else { return }
-    let growth = size - (inodes[inode]?.cache.count ?? 0)
+    let growth = Int(inodes[inode]?.allocated.gaps(in: range).byteCount ?? range.length)
     let path = directories.first { $0.value.current.values.contains(inode) }?.key
     if growth > 0, growth > room(on: path.map(device) ?? 1) { throw DiskError(call, ENOSPC) }
   }
@@ -172,6 +174,6 @@ struct SimulatedWorld {
       kind: .regular, device: 1, inode: inode, size: Int64(file.cache.count), owner: 1000,
       mode: file.mode, links: UInt64(links(to: inode)), modified: file.modified,
       changed: file.changed,
-      allocated: Int64(file.cache.count))
+      allocated: file.allocated.byteCount)
   }
 }

@@ -1,6 +1,8 @@
 import FoundationEssentials
 import HaulCore
+import HaulFiles
 import HaulTesting
+import NIOConcurrencyHelpers
 import Testing
 
 #if canImport(Glibc)
@@ -51,6 +53,30 @@ import Testing
         #expect(requests.map(\.bodyBytesSent) == [0])
         #expect(requests.map(\.outcome) == [.abandoned])
       }
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `An announced length takes no space, and a pause leaves only what has arrived`() async throws
+  {
+    let announced = FaultScript.Resource(
+      "/f.bin", seed: 61, length: 1 << 30, faults: [Fault(.stall(after: 1_000))])
+    try await DownloadFixture.with([announced]) { fixture in
+      let disk = try POSIXDisk().openDirectory(fixture.directory, creating: false)
+      @Sendable func allocated() throws -> Int64 {
+        try disk.status(of: "f.bin.haul.part")?.allocated ?? 0
+      }
+      let whileStalled = NIOLockedValueBox<Int64>(0)
+      let paused = try await fixture.run(
+        fixture.request("/f.bin"),
+        interruption: {
+          try await until { try allocated() > 0 }
+          let space = try allocated()
+          whileStalled.withLockedValue { $0 = space }
+        })
+      #expect(paused == nil)
+      #expect(whileStalled.withLockedValue { $0 } < 16 << 20)
+      #expect(try allocated() < 1 << 20)
     }
   }
 
