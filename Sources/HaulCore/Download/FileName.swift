@@ -21,6 +21,7 @@ package struct FileName: Hashable, Sendable {
 
   /// The ends of the names of Haul's own files, beside the file that they belong to.
   package static let (partSuffix, journalSuffix) = (".haul.part", ".haul.journal")
+  static let ownSuffixes = [partSuffix, journalSuffix]
   private static let maximumSuffix = journalSuffix.utf8.count
 
   /// The name from the user's address, never from a redirect: the last path component, decoded
@@ -70,7 +71,7 @@ package struct FileName: Hashable, Sendable {
     let start = bytes.withUnsafeBufferPointer(lastStart)
     let raw = text(bytes[start...])
     let trimmed = trim(replaceReserved(raw))
-    guard !trimmed.isEmpty else { return nil }
+    guard !isBlank(trimmed) else { return nil }
     let harmless = shortened(neutralise(trimmed, keepingDot: keepingDot))
     // Cutting may have exposed a space, a dot, or an active extension.
     let final = shortened(neutralise(harmless, keepingDot: keepingDot))
@@ -99,19 +100,7 @@ extension FileName {
       isLetterOrDigit(first), isLetterOrDigit(last),
       name.allSatisfy({ isLetterOrDigit($0) || isSign($0) })
     else { return false }
-    // Of these characters, device names have at most 4.
-    let dot = UInt8(ascii: ".")
-    let stem = name[..<(name.firstIndex(of: dot) ?? name.endIndex)]
-    guard stem.count > 4 || !devices.contains(String(decoding: stem, as: UTF8.self).lowercased())
-    else { return false }
-    return name.lastIndex(of: dot).map { !mayBeActive(name[$0...]) } ?? true
-  }
-
-  /// Whether it is an active extension, or the last one of `desktop.ini` or of Haul's own files.
-  private static func mayBeActive(_ pathExtension: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-    guard pathExtension.count <= 5 || pathExtension.count == 8 else { return false }
-    let text = String(decoding: pathExtension, as: UTF8.self).lowercased()
-    return [".ini", ".part", ".journal"].contains(text) || activeExtensions.contains(text)
+    return !ActiveNames.containPlain(name)
   }
 
   private static func isSeparator(_ byte: UInt8) -> Bool {
@@ -186,27 +175,31 @@ extension FileName {
     return String(scalars)
   }
 
+  /// Whether nothing of it is visible, or only dots and spaces are.
+  private static func isBlank(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy {
+      $0 == "." || isSpace($0) || isIgnorable($0)
+    }
+  }
+
+  /// Whether some file systems ignore it.
+  private static func isIgnorable(_ scalar: Unicode.Scalar) -> Bool {
+    !scalar.isASCII && scalar.properties.isDefaultIgnorableCodePoint
+  }
+
   private static func isSpace(_ scalar: Unicode.Scalar) -> Bool {
     scalar.isASCII ? scalar == " " : scalar.properties.generalCategory == .spaceSeparator
   }
 
   /// Puts `_` before a name that a shell or system would interpret, and makes active names inert.
   private static func neutralise(_ text: String, keepingDot: Bool) -> String {
-    var name = text
-    let lowercased = text.lowercased()
-    if activeExtensions.contains(where: { lowercased.hasByteSuffix($0) }) { name += ".download" }
-    let first = text.unicodeScalars.first
-    let stem = lowercased.prefix(beforeAnyOf: ".")
-    let isDevice = devices.contains(trim(String(stem)))
+    let key = ActiveNames.key(text)
+    let first = text.unicodeScalars.first { !isIgnorable($0) }
     let startsOddly = first == "-" || first == "~" || (first == "." && !keepingDot)
-    return isDevice || startsOddly || lowercased == "desktop.ini" ? "_" + name : name
+    let isSpecial = startsOddly || ActiveNames.isDevice(key) || ActiveNames.isRead(key)
+    return (isSpecial ? "_" : "") + text
+      + (ActiveNames.hasActiveExtension(key) ? ".download" : "")
   }
 
   private static let reserved = Set("\"*/:<>?\\|".unicodeScalars)
-  /// Files that show a foreign icon or start when their directory is viewed, and those that Haul
-  /// would take for its own.
-  private static let activeExtensions = [".lnk", ".scf", ".url", partSuffix, journalSuffix]
-  private static let devices = Set(
-    ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
-      + ["com", "lpt"].flatMap { port in "0123456789¹²³".map { "\(port)\($0)" } })
 }

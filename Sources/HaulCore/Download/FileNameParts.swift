@@ -7,6 +7,7 @@ struct FileNameParts: Hashable {
   /// Splits at the last dot, or before `.tar` of a compressed archive. A suffix that is long, has a
   /// space or follows nothing is not an extension.
   init(_ name: String) {
+    // A dot with a combining mark is another Character, but still a dot to programs.
     let pieces = name.byteSplit(separator: ".", omittingEmptySubsequences: false)
     var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0
     let beforeTwo = pieces.dropLast(2)
@@ -57,6 +58,6 @@ struct FileNameParts: Hashable {
   }
 
   private static func isExtension(_ piece: Substring) -> Bool {
-    (1...16).contains(piece.utf8.count) && !piece.hasBytes(" ")
+    (1...18).contains(piece.utf8.count) && !piece.utf8.contains(UInt8(ascii: " "))
   }
 }

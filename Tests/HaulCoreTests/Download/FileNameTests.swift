@@ -40,6 +40,73 @@ import Testing
     #expect(FileName(contentDisposition: name)?.text == safe)
   }
 
+  @Test(
+    "A name that a desktop reads in a listed directory is made inert",
+    arguments: [
+      "lnk", "scf", "url", "pif", "website", "desktop", "kdelnk", "library-ms",
+      "searchConnector-ms", "search-ms", "settingcontent-ms", "appref-ms", "theme", "themepack",
+      "deskthemepack", "webloc", "inetloc", "fileloc", "shb", "shs", "desklink", "mapimail",
+      "mydocs", "zfsendtotarget", "{21EC2020-3AEA-1069-A2DD-08002B30309D}", "{x}",
+    ])
+  func activeExtension(pathExtension: String) {
+    for form in [pathExtension, pathExtension.lowercased(), pathExtension.uppercased()] {
+      for name in ["a", "a.txt", "CONSOLE", "a-name-that-is-long", "é"] {
+        let active = "\(name).\(form)"
+        for end in ["", ".", " ", ". .", "\u{A0}", "\u{200D}", "\u{FEFF}"] {
+          #expect(FileName(contentDisposition: active + end)?.text == active + ".download")
+        }
+        #expect(FileName(user: active)?.text == active + ".download")
+      }
+    }
+  }
+
+  @Test(
+    "A name that some system takes for an active one is made inert",
+    arguments: [
+      ("a.l\u{200D}nk", "a.lnk.download"), ("a.\u{FEFF}lnk", "a.lnk.download"),
+      ("a.ln\u{212A}", "a.ln\u{212A}.download"), ("a.\u{17F}cf", "a.\u{17F}cf.download"),
+      ("a.l\u{FE0F}nk", "a.l\u{FE0F}nk.download"), ("a.lnk\u{34F}", "a.lnk\u{34F}.download"),
+      ("a.\u{FF2C}\u{FF4E}\u{FF4B}", "a.\u{FF2C}\u{FF4E}\u{FF4B}.download"),
+      ("a\u{FF0E}lnk", "a\u{FF0E}lnk.download"), ("a\u{D4E}.lnk", "a\u{D4E}.lnk.download"),
+      ("a\u{600}.lnk", "a.lnk.download"), ("C\u{200D}ON", "_CON"),
+      ("C\u{FE0F}ON", "_C\u{FE0F}ON"), ("con.\u{301}x", "_con.\u{301}x"),
+      ("\u{FF23}ON.txt", "_\u{FF23}ON.txt"), ("AUX .tar.gz", "_AUX .tar.gz"),
+      ("CONIN$", "_CONIN$"), ("conout$.x", "_conout$.x"), ("com\u{B2}", "_com\u{B2}"),
+      ("NUL.averyveryverylongextension", "_NUL.averyveryverylongextension"),
+      ("a.txt:b.lnk", "a.txt_b.lnk.download"), ("desktop.ini::$DATA", "desktop.ini__$DATA"),
+      ("a:b", "a_b"), ("\u{FE0F}.ssh", "_\u{FE0F}.ssh"),
+      ("x.haul.\u{FE0F}part", "x.haul.\u{FE0F}part.download"),
+      ("\u{FE0F}", nil), ("..\u{FE0F}", nil), ("\u{3164}", nil),
+    ] as [(String, String?)])
+  func disguised(name: String, safe: String?) {
+    let text = FileName(contentDisposition: name)?.text
+    #expect(text.map { Array($0.utf8) } == safe.map { Array($0.utf8) }, "\(text ?? "none")")
+  }
+
+  @Test(
+    "A file that a system reads by its name gets another",
+    arguments: [
+      "desktop.ini", "Thumbs.db", "AUTORUN.INF", "autorun", "autorun.sh", "autoopen", ".directory",
+      ".autorun", ".autoopen", ".DS_Store",
+    ])
+  func readByName(name: String) throws {
+    #expect(FileName(contentDisposition: name)?.text == "_" + name)
+    #expect(FileName(user: name)?.text == "_" + name)
+    #expect(FileName(user: name + "\u{FEFF}.")?.text == "_" + name)
+    #expect(try FileName(ResourceURL("https://h/\(name)")).text == "_" + name)
+    #expect(FileName(user: "my-" + name)?.text == "my-" + name)
+  }
+
+  @Test(
+    "Names beside those stay as they are",
+    arguments: [
+      "lnk", "desktop", "theme", "a.lnk.txt", "a.urls", "a.{x", "a.x}", "a.ini", "a.inf", "a.db",
+      "autorun.txt", "console.log", "a.lnk\u{301}", "❤\u{FE0F}.png", "a.part", "icon.themes",
+    ])
+  func innocent(name: String) {
+    #expect(FileName(contentDisposition: name)?.text == name)
+  }
+
   @Test func `A user's name keeps its leading dot, and is otherwise made safe`() {
     #expect(FileName(user: ".config")?.text == ".config")
     #expect(FileName(user: "../.config")?.text == ".config")
@@ -98,7 +165,9 @@ import Testing
   @Test func `Any input becomes a safe name, and a safe name stays unchanged`() throws {
     let alphabet: [String] = [
       "a", "Z", ".", " ", "/", "\\", "~", "-", "_", ":", "\u{0}", "\u{1B}", "\u{202E}", "é",
-      "e\u{301}", "漢", "👩‍👧", "con", "nul", ".lnk", "desktop.ini", ".tar", ".gz", "%2e", "%FF",
+      "e\u{301}", "漢", "👩‍👧", "con", "nul", ".lnk", "desktop.ini", "\u{301}", "\u{600}",
+      "\u{D4E}", "\u{FE0F}", "\u{FF0E}", "autorun.inf", ".{x}", ".library-ms", ".tar", ".gz", "%2e",
+      "%FF",
       String(repeating: "long", count: 70),
     ]
     for seed in UInt64(0)..<4000 {
@@ -124,7 +193,22 @@ import Testing
     }
     return isClean && !"~- ".unicodeScalars.contains(first) && (allowingDot || first != ".")
       && last != "." && last != " " && name.utf8.count <= FileName.byteLimit
-      && !["con", "nul"].contains(name.lowercased().prefix { $0 != "." })
-      && !name.lowercased().hasSuffix(".lnk") && name.lowercased() != "desktop.ini"
+      && isInert(name)
+  }
+
+  /// Without what case-insensitive file systems ignore.
+  private func isInert(_ name: String) -> Bool {
+    let ignored: Set<Unicode.Scalar> = ["\u{FE0F}", "\u{200D}"]
+    var scalars = String.UnicodeScalarView()
+    for scalar in name.lowercased().unicodeScalars where !ignored.contains(scalar) {
+      scalars.append(scalar == "\u{FF0E}" ? "." : scalar)
+    }
+    let bytes = Array(String(scalars).utf8)
+    let stem = bytes.prefix { $0 != UInt8(ascii: ".") }
+    return ![".lnk", ".{x}", ".library-ms"].contains {
+      bytes.suffix($0.utf8.count) == Array($0.utf8)[...]
+    }
+      && !["con", "nul"].contains { stem.elementsEqual($0.utf8) }
+      && !["desktop.ini", "autorun.inf"].contains { bytes == Array($0.utf8) }
   }
 }
