@@ -33,9 +33,7 @@ extension DownloadMachine {
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
-      coding: head.headers["Content-Encoding"].flatMap {
-        ["identity", ""].contains($0.lowercased()) ? nil : $0
-      },
+      coding: head.contentCoding,
       isPage: ["text/html", "application/xhtml+xml"].contains(
         head.headers["Content-Type"]?.prefix(beforeAnyOf: "; \t").lowercased()),
       isUnconfirmedCopy: head.cacheUse == .hit)

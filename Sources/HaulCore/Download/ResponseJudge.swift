@@ -81,7 +81,7 @@ package struct ResponseJudge: Sendable {
     if let type = head.headers["Content-Type"]?.lowercased(), type.hasBytePrefix("multipart/") {
       return .unusableRange("a multipart body in answer to one range")
     }
-    if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
+    if head.contentCoding != nil {
       return .unusableRange("a range of an encoded body")
     }
     guard let content = ContentRange(head.headers), let range = content.range else {

@@ -29,6 +29,16 @@ public struct ResponseHead: Sendable, Hashable {
     self.wasRedirected = wasRedirected
     self.version = version
   }
+
+  /// The codings of the body in all its fields (RFC 9110, section 5.3), without `identity`; nil if
+  /// there is none.
+  package var contentCoding: String? {
+    let codings = headers.values(of: "Content-Encoding")
+      .flatMap { $0.utf8.split { ", \t".utf8.contains($0) } }
+      .map { String(Substring($0)) }
+      .filter { $0.lowercased() != "identity" }
+    return codings.isEmpty ? nil : codings.joined(separator: ", ")
+  }
 }
 
 /// A response whose body has not been read. Releasing the body closes the connection.

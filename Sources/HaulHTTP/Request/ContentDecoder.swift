@@ -11,6 +11,13 @@ final class ContentDecoder {
   private let decoder: OpaquePointer
   private let coding: String
   private let limit: Int64
+  /// A coding may make a body longer, but not endless, like gzip members without content.
+  private static let overhead: Int64 = 64 << 10
+
+  /// The encoded bytes that are being decoded, and how many of them have been.
+  private var chunk: (any ByteChunk)?
+  private var taken = 0
+  private var read: Int64 = 0
   private var written: Int64 = 0
   private var hasEnded = false
 
@@ -32,32 +39,37 @@ final class ContentDecoder {
 
   deinit { haul_decoder_free(decoder) }
 
-  /// Decodes these bytes.
+  /// Takes the next encoded bytes, once `next` has returned nil.
+  func put(_ chunk: any ByteChunk) {
+    (self.chunk, taken) = (chunk, 0)
+    read += Int64(chunk.count)
+  }
+
+  /// The next decoded bytes; nil when more encoded bytes are needed. One buffer at a time, because
+  /// few encoded bytes may be very many decoded ones.
   /// - Throws: `protocol-violation` when they are not valid in the coding; `too-large`; `internal`
   ///   when memory runs out.
-  func decode(_ chunk: any ByteChunk) throws(TransferError) -> [ByteBuffer] {
-    var buffers: [ByteBuffer] = []
-    let end = chunk.withBytes { bytes -> Result<Void, TransferError> in
-      var input = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
-      var left = bytes.count
-      while left > 0 || !buffers.isEmpty {
-        var buffer = ByteBuffer()
-        let end = decode(&input, &left, into: &buffer)
-        written += Int64(buffer.readableBytes)
-        if buffer.readableBytes > 0 { buffers.append(buffer) }
-        guard written <= limit else { return .failure(tooLarge) }
-        hasEnded = end == HAUL_ENDED
-        switch end {
-        case HAUL_WANTS_OUTPUT: continue
-        case HAUL_WANTS_INPUT, HAUL_ENDED: return .success(())
-        case HAUL_NO_MEMORY: return .failure(TransferError(.internal, "out of memory"))
-        default: return .failure(damaged)
-        }
+  func next() throws(TransferError) -> ByteBuffer? {
+    while let chunk {
+      var buffer = ByteBuffer()
+      let end = chunk.withBytes { bytes in
+        var input = bytes.baseAddress?.advanced(by: taken).assumingMemoryBound(to: UInt8.self)
+        var left = bytes.count - taken
+        defer { taken = bytes.count - left }
+        return decode(&input, &left, into: &buffer)
       }
-      return .success(())
+      written += Int64(buffer.readableBytes)
+      guard written <= limit, read / 2 - Self.overhead <= limit else { throw tooLarge }
+      hasEnded = end == HAUL_ENDED
+      switch end {
+      case HAUL_WANTS_OUTPUT: break
+      case HAUL_WANTS_INPUT, HAUL_ENDED: self.chunk = nil
+      case HAUL_NO_MEMORY: throw TransferError(.internal, "out of memory")
+      default: throw damaged
+      }
+      if buffer.readableBytes > 0 { return buffer }
     }
-    try end.get()
-    return buffers
+    return nil
   }
 
   private func decode(
@@ -106,7 +118,6 @@ struct DecodedBody: AsyncSequence, Sendable {
   struct AsyncIterator: AsyncIteratorProtocol {
     var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
     let decoder: Result<ContentDecoder, TransferError>
-    var ready: [ByteBuffer] = []
 
     mutating func next() async throws -> (any ByteChunk)? {
       try await next(isolation: #isolation)
@@ -114,14 +125,14 @@ struct DecodedBody: AsyncSequence, Sendable {
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       let decoder = try decoder.get()
-      while ready.isEmpty {
+      while true {
+        if let buffer = try decoder.next() { return buffer }
         guard let chunk = try await base.next(isolation: actor) else {
           try decoder.finish()
           return nil
         }
-        ready = try decoder.decode(chunk).reversed()
+        decoder.put(chunk)
       }
-      return ready.popLast()
     }
   }
 
@@ -139,7 +150,7 @@ extension FetchResponse {
   /// the decoded bytes.
   func decoded(limit: Int64) -> FetchResponse {
     guard head.status == 200, head.headers["content-length"] != "0",
-      let coding = head.headers["content-encoding"], coding.lowercased() != "identity"
+      let coding = head.contentCoding
     else { return self }
     var head = head
     head.headers = HeaderFields(

@@ -49,7 +49,9 @@ import Testing
   ) -> FaultScript.Resource {
     .plain("f").with {
       $0.faults = [
-        Fault(.addHeaders(fields: ["Content-Encoding: \(coding)"]), .body(base64: base64)),
+        Fault(
+          .addHeaders(fields: coding.split(separator: "|").map { "Content-Encoding: \($0)" }),
+          .body(base64: base64)),
         Fault(isDelimited ? .closeDelimited() : .addHeaders(fields: [])),
       ]
     }
@@ -126,8 +128,42 @@ import Testing
     }
   }
 
-  @Test func `An unknown coding fails, and nothing is stored`() async throws {
-    try await DownloadFixture.with([resource("zstd", "AAAA")]) { fixture in
+  /// Two kilobytes, which arrive at once and decode to a million bytes.
+  @Test func `A chunk is decoded as its bytes are written, not into memory first`() async throws {
+    let member = Data(base64Encoded: Self.bodies[0].base64) ?? Data()
+    let body = (0..<10).reduce(into: Data()) { all, _ in all += member }.base64EncodedString()
+    try await DownloadFixture.with([resource("gzip", body)]) { fixture in
+      let outcome = try await fixture.finish(
+        fixture.request("/f", as: "out") {
+          $0.decodesContent = true
+          $0.maximumSize = 600_000
+        })
+      #expect(outcome.result.error?.code == .tooLarge)
+      #expect(outcome.result.bytes > 0)
+    }
+  }
+
+  /// Such a body has no decoded bytes, and would never end.
+  @Test func `Empty members of a gzip body count against the limit`() async throws {
+    let member = Data(base64Encoded: "H4sIAAAAAAAAAwMAAAAAAAAAAAA=") ?? Data()
+    let body = (0..<10_000).reduce(into: Data()) { all, _ in all += member }
+    for (limit, code) in [(Int64(30_000), TransferError.Code?.some(.tooLarge)), (40_000, nil)] {
+      try await DownloadFixture.with([resource("gzip", body.base64EncodedString())]) { fixture in
+        let outcome = try await fixture.finish(
+          fixture.request("/f", as: "out") {
+            $0.decodesContent = true
+            $0.maximumSize = limit
+          })
+        #expect(outcome.result.error?.code == code, "\(outcome.result)")
+      }
+    }
+  }
+
+  @Test(arguments: ["zstd", "gzip, gzip", "gzip,br,deflate", "gzip|gzip"])
+  func `An unknown coding and several codings fail, and nothing is stored`(coding: String)
+    async throws
+  {
+    try await DownloadFixture.with([resource(coding, "AAAA")]) { fixture in
       let outcome = try await fixture.finish(
         fixture.request("/f", as: "out") { $0.decodesContent = true })
       #expect(outcome.result.error?.code == .notYetSupported)
