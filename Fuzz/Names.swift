@@ -63,6 +63,28 @@ func expectSafe(_ name: String) {
     !name.hasBytePrefix("-") && !name.hasBytePrefix("~") && !name.hasByteSuffix(" "),
     "the name \(name)")
   expect(name.unicodeScalars.last != ".", "a dot at the end")
+  expectInert(name)
+}
+
+/// No desktop may treat the file as a shortcut, a device or its own, whatever its file system
+/// ignores in names.
+private func expectInert(_ name: String) {
+  var scalars = String.UnicodeScalarView()
+  for scalar in name.unicodeScalars where !scalar.properties.isDefaultIgnorableCodePoint {
+    let isWide = (0xFF01...0xFF5E).contains(scalar.value)
+    scalars.append(isWide ? Unicode.Scalar(UInt8(scalar.value - 0xFEE0)) : scalar)
+  }
+  let bytes = Array(String(scalars).lowercased().utf8)
+  for ending in [".lnk", ".url", ".scf", ".desktop", ".library-ms", ".theme", ".haul.part"] {
+    expect(!bytes.suffix(ending.utf8.count).elementsEqual(ending.utf8), "the active name \(name)")
+  }
+  for stem in ["con", "nul", "com1", "conin$"] {
+    let dot = UInt8(ascii: ".")
+    expect(!bytes.prefix { $0 != dot }.elementsEqual(stem.utf8), "the device \(name)")
+  }
+  for whole in ["desktop.ini", "autorun.inf", "thumbs.db", ".directory"] {
+    expect(!bytes.elementsEqual(whole.utf8), "the special file \(name)")
+  }
 }
 
 private func isBidi(_ scalar: Unicode.Scalar) -> Bool {
