@@ -1,7 +1,7 @@
 # All commands for work on the repository. `make` alone lists them.
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
-.PHONY: api-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: completion-check services-check api-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: upload-kills upload-limits
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
@@ -17,6 +17,9 @@ FUZZ_SECONDS = 20
 FUZZ_RUNS = 0
 EVERY = 3
 SWIFT_BUILD = swift build --build-tests --explicit-target-dependency-import-check error
+
+# Package.swift then takes the versions that were tested.
+export HAUL_TESTED = 1
 
 help: ## lists these commands
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 20
@@ -67,6 +70,13 @@ crashtest: ## kills the release binary (SIGKILL) at random times; KILLS=300
 daemon-kills: ## kills the daemon under 20 transfers and between commands and responses; DAEMON_KILLS=100
 	@Scripts/install build python server
 	@Scripts/daemon-kills --kills $(DAEMON_KILLS)
+
+completion-check: ## presses Tab in bash, zsh and fish, with names that a shell could run
+	@Scripts/install build python shells
+	@Scripts/completion-check --all
+
+services-check: ## installs a package with a service, which must not start, in a copy of this system (root)
+	@Scripts/services-check
 
 api-check: ## calls a daemon as docs/openapi.yaml says, with generated values, for a minute
 	@Scripts/install build python api

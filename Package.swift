@@ -58,6 +58,13 @@ let isFuzzing = Context.environment["HAUL_FUZZ"] != nil
 let fuzzing = ["-sanitize=fuzzer,address"]
 let parsers = settings + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
+/// With HAUL_TESTED, which the launcher and `make` set: only the version that was tested. For users of
+/// the library: this version or a later one that is compatible (decision 022).
+func tested(_ url: String, _ version: Version) -> Package.Dependency {
+  Context.environment["HAUL_TESTED"] == nil
+    ? .package(url: url, from: version) : .package(url: url, exact: version)
+}
+
 let package = Package(
   name: "haul",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -71,22 +78,22 @@ let package = Package(
     .executable(name: "haul", targets: ["haul"]),
   ],
   dependencies: [
-    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
-    .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
-    .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-    .package(url: "https://github.com/apple/swift-http-structured-headers", from: "1.7.0"),
-    .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
-    .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
-    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
-    .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
-    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
-    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
-    .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    tested("https://github.com/apple/swift-argument-parser", "1.8.2"),
+    tested("https://github.com/apple/swift-asn1", "1.7.4"),
+    tested("https://github.com/apple/swift-certificates", "1.21.1"),
+    tested("https://github.com/apple/swift-collections", "1.6.0"),
+    tested("https://github.com/apple/swift-crypto", "4.5.2"),
+    tested("https://github.com/apple/swift-http-structured-headers", "1.7.0"),
+    tested("https://github.com/apple/swift-log", "1.16.2"),
+    tested("https://github.com/apple/swift-metrics", "2.13.0"),
+    tested("https://github.com/apple/swift-nio", "2.101.2"),
+    tested("https://github.com/apple/swift-nio-extras", "1.35.2"),
+    tested("https://github.com/apple/swift-nio-http2", "1.46.0"),
+    tested("https://github.com/apple/swift-nio-ssl", "2.37.6"),
+    tested("https://github.com/groue/GRDB.swift", "7.10.0"),
+    tested("https://github.com/hummingbird-project/hummingbird", "2.28.1"),
+    tested("https://github.com/swift-server/async-http-client", "1.37.0"),
+    tested("https://github.com/swift-server/swift-service-lifecycle", "2.13.0"),
   ],
   targets: [
     .target(name: "CHaulSystem"),

@@ -80,24 +80,18 @@ missing_packages() {
   done < <(required_packages)
 }
 
-# Runs "$@" with services kept from starting: a server is installed for its program, and one that
-# cannot have its port would fail the whole installation.
-without_services() {
-  local policy=/usr/sbin/policy-rc.d status=0
-  [ ! -e "$policy" ] || { "$@"; return; }
-  printf '#!/bin/sh\nexit 101\n' >"$policy" && chmod 755 "$policy"
-  "$@" || status=$?
-  rm -f "$policy"
-  return "$status"
-}
+# Before apt's own directories: a server is installed for its program, and one that cannot have its port would fail the
+# whole installation. A policy-rc.d would hold for the whole system, and stay if this is killed.
+no_services=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)/no-services
+install_path=$no_services:/usr/sbin:/usr/bin:/sbin:/bin
 
 # apt_install PREFIX PACKAGE...: PREFIX is empty or sudo. If it fails, the package lists may be empty
 # or old: they are updated, and it is tried once more.
 apt_install() {
   local prefix=$1
   shift
-  local install=(env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 -y
-    install --no-install-recommends "$@")
+  local install=(env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300
+    -o "DPkg::Path=$install_path" -y install --no-install-recommends "$@")
   ${prefix:+"$prefix"} "${install[@]}" && return 0
   ${prefix:+"$prefix"} apt-get -o DPkg::Lock::Timeout=300 update &&
     ${prefix:+"$prefix"} "${install[@]}"
@@ -118,7 +112,7 @@ ensure_packages() {
   fi
   if [ "$(id -u)" -eq 0 ]; then
     say "installing ${missing[*]}"
-    without_services apt_install "" "${missing[@]}" >"$log" 2>&1 </dev/null && return 0
+    apt_install "" "${missing[@]}" >"$log" 2>&1 </dev/null && return 0
   elif [ -t 2 ] && { : </dev/tty; } 2>/dev/null && command -v sudo >/dev/null; then
     printf 'haul: install %s with sudo apt-get? [Y/n] ' "${missing[*]}" >&2
     read -r answer </dev/tty

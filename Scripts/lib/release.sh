@@ -4,6 +4,9 @@
 
 : "${root:?the repository, set by who sources this}"
 
+# shellcheck source=Scripts/lib/versions.sh
+. "$root/Scripts/lib/versions.sh"
+
 release_path=$root/.build
 # One build for the launcher, `make install` and `make package`. The Swift runtime is linked in.
 # Debug symbols would take a third of the time and half of the size.
@@ -75,6 +78,7 @@ build_release() {
       show_progress "$log" "$product"
   ); then
     printf '%s\n' "$fingerprint" >"$release_path/launcher/$product.stamp"
+    report_untested
     return 0
   fi
   say "the build failed; the whole output is in $log and ends:"

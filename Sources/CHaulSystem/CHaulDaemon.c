@@ -36,6 +36,15 @@ static int set(posix_spawnattr_t *attributes, short flags) {
   return error;
 }
 
+// The child inherits the limit of core dumps of this moment: there is no attribute for it.
+static int spawn(pid_t *child, const char *path, const posix_spawn_file_actions_t *files,
+                 const posix_spawnattr_t *attributes, char *const arguments[]) {
+  int was_lowered = haul_restore_core_limit();
+  int error = posix_spawnp(child, path, files, attributes, arguments, environ);
+  if (was_lowered) haul_forbid_core_dumps();
+  return error;
+}
+
 int haul_run_quietly(char *const arguments[]) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
@@ -44,7 +53,7 @@ int haul_run_quietly(char *const arguments[]) {
   if (posix_spawnattr_init(&attributes) == 0) {
     pid_t pid;
     if (redirect(&files, "/dev/null") == 0 && set(&attributes, 0) == 0 &&
-        posix_spawnp(&pid, arguments[0], &files, &attributes, arguments, environ) == 0) {
+        spawn(&pid, arguments[0], &files, &attributes, arguments) == 0) {
       while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
       }
       status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -64,7 +73,7 @@ int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]
   if (error == 0) {
     error = redirect(&files, log);
     if (error == 0) error = set(&attributes, POSIX_SPAWN_SETSID);
-    if (error == 0) error = posix_spawnp(child, path, &files, &attributes, arguments, environ);
+    if (error == 0) error = spawn(child, path, &files, &attributes, arguments);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&files);

@@ -71,6 +71,7 @@ static void run_child(const struct haul_program *program) {
   place_descriptors(program);
   if (setsid() == -1) fail(REPORT, HAUL_PREPARING, errno);
   for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
+  haul_restore_core_limit();
   say(REPORT, 0, 0);
   char byte;
   ssize_t count;

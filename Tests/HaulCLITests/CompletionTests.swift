@@ -35,6 +35,35 @@ import Testing
     #expect(try printed("--generate-completion-script", shell).contains(part))
   }
 
+  @Test("a name is offered only if every shell takes it as it is")
+  func safeNames() {
+    for name in ["season-1", "Meine Serie", "Café", "Cafe\u{301}", "日本", "a.b_c", "_x", "a:b/c"] {
+      #expect(NameCompletion.isSafe(name), "\(name)")
+    }
+    let unsafe = [
+      "", " ", " a", "a ", "-rf", "~", "=touch", "\u{301}a", "a\u{301};b", "a\nb", "a\tb", "a\u{7F}",
+      "a\u{202E}b", "a\u{A0}b", "a\u{600}", "/a", ".a",
+    ]
+    for name in unsafe + "$`;|&'\"!*?~()<>{}[]#\\^".map({ "a\($0)b" }) {
+      #expect(!NameCompletion.isSafe(name), "\(name.debugDescription)")
+    }
+  }
+
+  @Test(
+    "a script expands and evaluates nothing from outside",
+    arguments: [
+      ("bash", "__haul_add_names groups", ["$(eval", "-W \"$(", "  __haul_add_completions -f"]),
+      ("zsh", "{__haul_add_names groups}", ["list=(${(f)", "banghist"]),
+      ("fish", "haul list --names groups", ["http1.1' '", "2> /dev/null\n        set unparsed"]),
+    ])
+  func nothingFromOutside(shell: String, part: String, unsafe: [String]) throws {
+    let script = try printed("--generate-completion-script", shell)
+    #expect(script.contains(part))
+    for text in unsafe + [": haul groups", ": haul transfers"] {
+      #expect(!script.contains(text), "\(text)")
+    }
+  }
+
   @Test("-h shows the most common options, --help all")
   func shortHelp() throws {
     let short = try printed("get", "-h")

@@ -40,6 +40,11 @@ int haul_mount_id(int file, uint64_t *mount);
 /// `flock` LOCK_EX | LOCK_NB (the name is a struct's as well).
 int haul_try_lock(int file);
 
+/// Forbids core dumps of this process, which would hold credentials. Programs that it starts get the limit of before.
+void haul_forbid_core_dumps(void);
+/// Sets the limit of before, and returns 1, if it was lowered.
+int haul_restore_core_limit(void);
+
 /// Starts a program, which may be in PATH, in a session of its own, without the caller's files. It
 /// outlives the terminal. Its output goes to the end of the log. Sets the child; returns 0 or an
 /// error number.

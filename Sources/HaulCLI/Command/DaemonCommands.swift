@@ -101,12 +101,6 @@ struct ListCommand: ParsableCommand {
   var names: Names?
 }
 
-extension CompletionKind {
-  /// From the running daemon; nothing when none runs.
-  static let transfers = CompletionKind.shellCommand("haul list --names transfers 2>/dev/null")
-  static let groups = CompletionKind.shellCommand("haul list --names groups 2>/dev/null")
-}
-
 struct ShowCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Shows everything about one transfer.")

@@ -130,7 +130,8 @@ extension Invocation {
     of error: any Error, _ arguments: [String]
   ) throws(UsageError) -> Invocation {
     guard HaulCommand.exitCode(for: error) != .success else {
-      return .print(HelpCompletion.added(to: HaulCommand.fullMessage(for: error)))
+      let text = HaulCommand.fullMessage(for: error)
+      return .print(NameCompletion.added(to: HelpCompletion.added(to: text)))
     }
     let name = arguments.first ?? ""
     if !name.hasBytePrefix("-"), !commandNames.contains(name) { throw unknown(name) }

@@ -272,9 +272,9 @@ struct ControlSession {
     let names = try await client.transfers(atMost: Self.pageSize).transfers.flatMap { transfer in
       groups ? [transfer.group] : [transfer.id.description, transfer.identifier]
     }.compactMap(\.self)
-    // A name with other characters could end a line, or be a command to a terminal.
-    let harmless = Set(names).filter { $0 == TerminalText.escaped($0) }
-    return await show(harmless.sorted().map { $0 + "\n" }.joined())
+    // Other names can be typed. They could end a line, or be a command to a shell or a terminal.
+    let safe = Set(names).filter(NameCompletion.isSafe)
+    return await show(safe.sorted().map { $0 + "\n" }.joined())
   }
 
   private func watch(

@@ -78,9 +78,10 @@ extension ProcessLimits {
 }
 
 extension ProcessLimits {
-  /// Raises the limit of open files as far as allowed. Exceeding the file size becomes an error
-  /// instead of a signal, and with limited memory all threads share a heap.
+  /// Raises the limit of open files as far as allowed, and forbids core dumps. Exceeding the file
+  /// size becomes an error instead of a signal, and with limited memory all threads share a heap.
   static func ofThisProcess() -> ProcessLimits {
+    haul_forbid_core_dumps()
     #if canImport(Glibc)
       signal(SIGXFSZ, SIG_IGN)
       let memory = limit(__rlimit_resource_t(RLIMIT_AS.rawValue))
