@@ -20,7 +20,8 @@ package struct AddBody: Codable, Hashable, Sendable {
 
   package init(from decoder: any Decoder) throws {
     let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
-    transfers = try object.decode([NewTransfer].self, forKey: .transfers)
+    transfers = try object.decodeArray(
+      of: NewTransfer.self, forKey: .transfers, atMost: Self.maximumCount)
     ifKnown = try object.decodeIfPresent(TransferRequest.IfKnown.self, forKey: .ifKnown)
   }
 }
@@ -47,7 +48,9 @@ package struct Selection: Codable, Hashable, Sendable {
 
   package init(from decoder: any Decoder) throws {
     let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
-    ids = try object.decodeIfPresent([String].self, forKey: .ids)
+    ids =
+      try !object.contains(.ids) || object.decodeNil(forKey: .ids)
+      ? nil : object.decodeArray(of: String.self, forKey: .ids, atMost: AddBody.maximumCount)
     group = try object.decodeIfPresent(String.self, forKey: .group)
     all = try object.decodeIfPresent(Bool.self, forKey: .all)
   }

@@ -5,7 +5,12 @@ extension NewTransfer {
   /// - Throws: `Problem` (422) for a value that no transfer can have.
   package func request() throws(Problem) -> TransferRequest {
     var request = TransferRequest(try work())
-    if identifier == "" || group == "" { throw Self.wrong("a name must not be empty") }
+    for name in [identifier, group].compactMap(\.self) {
+      // It is kept in memory, shown, and passed to programs.
+      guard (1...Self.longestName).contains(name.utf8.count) else {
+        throw Self.wrong("a name has 1 to \(Self.longestName) bytes")
+      }
+    }
     request.identifier = identifier
     request.group = group
     if let priority { request.priority = try Self.priority(priority) }
@@ -21,6 +26,8 @@ extension NewTransfer {
     request.startsAt = try startsAt.flatMap(Self.startTime)
     return request
   }
+
+  private static let longestName = 1024
 
   package static func priority(_ name: String) throws(Problem) -> TransferRequest.Priority {
     guard let priority = TransferRequest.Priority(name: name) else {

@@ -1,4 +1,4 @@
-import HaulCore
+package import HaulCore
 
 /// Uploads, to and from the library's request.
 extension NewTransfer {
@@ -7,7 +7,13 @@ extension NewTransfer {
     [file, put].compactMap(\.self) + (form ?? []).compactMap(\.file)
   }
 
-  static func address(_ text: String) throws(Problem) -> ResourceURL {
+  private static let longestAddress = 64 << 10
+
+  /// - Throws: `Problem` (422).
+  package static func address(_ text: String) throws(Problem) -> ResourceURL {
+    guard text.utf8.count <= longestAddress else {
+      throw wrong("an address has at most \(longestAddress) bytes")
+    }
     do {
       return try ResourceURL(text)
     } catch {

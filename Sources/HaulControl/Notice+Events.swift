@@ -37,7 +37,7 @@ extension Notice {
       case .failed: result.error?.message ?? "the reason is unknown"
       case .completed, .cancelled: result.path ?? ""
       }
-    return TerminalText.cut(TerminalText.escaped(text), to: textCells)
+    return shown(text, textCells)
   }
 
   private init(_ group: GroupEnd, after end: Notice) {
@@ -64,8 +64,8 @@ extension Notice {
       name: "\(notices.count) ends", time: last.time,
       title: ends.isEmpty
         ? "\(groups.count) groups ended" : "\(counts.all) transfers: \(counts.outcome)",
-      text: TerminalText.cut(
-        ((counts.isMixed ? [counts.list] : []) + groups).joined(separator: "; "), to: textCells))
+      text: shown(
+        ((counts.isMixed ? [counts.list] : []) + groups).joined(separator: "; "), textCells))
     several.counts = counts
     several.state = notices.contains { $0.state == .failed } ? .failed : counts.state
     return several
@@ -80,8 +80,12 @@ extension Notice {
       text: "they could not be delivered while the log of the queue still had them")
   }
 
-  private static func shown(_ name: String) -> String {
-    TerminalText.cut(TerminalText.escaped(name), to: nameCells)
+  /// Any number of combining marks has no width, so the characters are counted too.
+  private static func shown(_ text: String, _ cells: Int = nameCells) -> String {
+    let scalars = text.unicodeScalars
+    let some = String(scalars.prefix(4 * cells))
+    let isCut = some.utf8.count < text.utf8.count
+    return TerminalText.cut(TerminalText.escaped(some) + (isCut ? "…" : ""), to: cells)
   }
 
   private static func lastPart(of path: String) -> String? {

@@ -64,6 +64,19 @@ extension Decoder {
   }
 }
 
+extension KeyedDecodingContainer {
+  /// Counts first: a value in memory may be a thousand times as long as its text.
+  /// - Throws: `StrictJSON.Malformed` for more values.
+  func decodeArray<Value: Decodable>(
+    of type: Value.Type, forKey key: Key, atMost limit: Int
+  ) throws -> [Value] {
+    guard try nestedUnkeyedContainer(forKey: key).count ?? .max <= limit else {
+      throw StrictJSON.Malformed("give at most \(limit) \(key.stringValue) at once")
+    }
+    return try decode([Value].self, forKey: key)
+  }
+}
+
 private struct AnyKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }

@@ -16,8 +16,7 @@ import ServiceLifecycle
 
 /// The control interface below `/api/v1`: what the queue can do, as JSON.
 struct ControlAPI: Sendable {
-  /// The most transfers of one `add`, and of one page.
-  static let maximumBatch = AddBody.maximumCount
+  /// The most transfers of one page.
   static let maximumPage = 1000
   /// The most bytes of a body: a batch of that many transfers needs less.
   static let maximumBody = 16 << 20
@@ -119,9 +118,7 @@ struct ControlAPI: Sendable {
       throw Problem.badRequest("the Idempotency-Key must have 1 to 200 visible characters of ASCII")
     }
     let (body, digest) = try await request.bodyAndDigest(AddBody.self)
-    guard (1...Self.maximumBatch).contains(body.transfers.count) else {
-      throw Problem.badRequest("give 1 to \(Self.maximumBatch) transfers at once")
-    }
+    guard !body.transfers.isEmpty else { throw Problem.badRequest("give at least one transfer") }
     try ownDirectories.check(body.transfers)
     let requests = try body.transfers.map { (new) throws(Problem) in
       try roots?.check(new)
@@ -190,7 +187,7 @@ struct ControlAPI: Sendable {
 
   private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
     guard change.url != nil || change.rateLimit != nil || change.startsAt != nil else { return }
-    let url = try change.url.map { try ResourceURL($0) }
+    let url = try change.url.map { try NewTransfer.address($0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     try await manager.set(id) { request in
@@ -265,9 +262,6 @@ extension ControlAPI {
   func ids(of selection: Selection) async throws -> [TransferID] {
     switch (selection.ids, selection.group, selection.all) {
     case (let names?, nil, nil):
-      guard names.count <= Self.maximumBatch else {
-        throw Problem.badRequest("give at most \(Self.maximumBatch) ids at once")
-      }
       var ids: [TransferID] = []
       for name in names { ids.append(try await id(named: name)) }
       return ids

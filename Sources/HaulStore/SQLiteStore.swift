@@ -14,6 +14,8 @@ package struct SQLiteStore: Store {
     package var ifDamaged = DamagedStorePolicy.refuse
     /// The most events that the log keeps.
     package var eventLogLimit = 100_000
+    /// The most keys of calls that it remembers.
+    package var keyLimit = 10_000
     /// The largest database, in bytes; a change that would exceed it fails with `disk-full`. Nil
     /// for no limit.
     package var maximumSize: Int64?
@@ -30,7 +32,7 @@ package struct SQLiteStore: Store {
   private let database: StoreDatabase
   private let rows = RowNumbers()
   private let requestMemo = RequestMemo(RowCodingMemo())
-  private let eventLogLimit: Int
+  private let limits: ChangeWriter.Limits
   private let reached: @Sendable () -> Void
 
   package var isDurable: Bool { true }
@@ -45,7 +47,7 @@ package struct SQLiteStore: Store {
     let opener = StoreOpener(
       directory: StoreDirectory(path: directory), clock: clock, options: options)
     (database, damage) = try await opener.perform()
-    eventLogLimit = max(options.eventLogLimit, 0)
+    limits = .init(events: max(options.eventLogLimit, 0), keys: max(options.keyLimit, 0))
     reached = options.reached
   }
 
@@ -58,10 +60,9 @@ package struct SQLiteStore: Store {
   package func commit(_ change: StoreChange) async throws(TransferError) {
     guard !change.isEmpty else { return }
     try await database.write("store a change of the queue") {
-      [database, rows, requestMemo, eventLogLimit, reached] db in
+      [database, rows, requestMemo, limits, reached] db in
       var writer = ChangeWriter(
-        db: db, rows: rows, requestMemo: requestMemo, eventLogLimit: eventLogLimit, reached: reached
-      )
+        db: db, rows: rows, requestMemo: requestMemo, limits: limits, reached: reached)
       try writer.write(change)
       database.changed(db, hasRemovedSecrets: writer.hasRemovedSecrets)
     }

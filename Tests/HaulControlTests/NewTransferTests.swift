@@ -40,6 +40,47 @@ struct NewTransferTests {
     #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
   }
 
+  @Test("has names of 1 to 1024 bytes, and an address of at most 65536")
+  func lengths() throws {
+    func download(_ key: String, _ value: String, _ path: String = "x") -> String {
+      #"{"url":"http://h/\#(path)","directory":"/d","\#(key)":"\#(value)"}"#
+    }
+    for key in ["identifier", "group"] {
+      let longest = String(repeating: "\u{E9}", count: 512)
+      _ = try parsed(download(key, longest))
+      for wrong in ["", longest + "a", "e" + String(repeating: "\u{301}", count: 200_000)] {
+        let problem = #expect(throws: Problem.self) { try parsed(download(key, wrong)) }
+        #expect(problem?.status == 422)
+      }
+    }
+    let rest = String(repeating: "a", count: 65_536 - "http://h/".utf8.count)
+    _ = try parsed(download("group", "g", rest))
+    #expect(throws: Problem.self) { try parsed(download("group", "g", rest + "a")) }
+  }
+
+  @Test("too many are refused before any of them is decoded")
+  func counted() throws {
+    func message<Body: Decodable>(_ type: Body.Type, _ json: String) -> String? {
+      do {
+        _ = try StrictJSON.decode(type, from: Data(json.utf8))
+        return nil
+      } catch {
+        return (error as? StrictJSON.Malformed)?.message
+      }
+    }
+    func array(_ value: String, _ count: Int) -> String {
+      "[\(Array(repeating: value, count: count).joined(separator: ","))]"
+    }
+    // 0 is no transfer and no id: a message about that would mean that one was decoded.
+    let transfers = #"{"transfers":\#(array("0", 10_001))}"#
+    #expect(message(AddBody.self, transfers) == "give at most 10000 transfers at once")
+    let ids = #"{"ids":\#(array("0", 10_001))}"#
+    #expect(message(Selection.self, ids) == "give at most 10000 ids at once")
+    #expect(message(AddBody.self, #"{"transfers":\#(array("{}", 10_000))}"#) == nil)
+    #expect(message(Selection.self, #"{"ids":\#(array("\"a\"", 10_000))}"#) == nil)
+    #expect(message(Selection.self, #"{"all":true,"ids":null}"#) == nil)
+  }
+
   @Test("starts at once at the time 0, and at no time that cannot be")
   func startsAtOnce() throws {
     let request = try parsed(#"{"run":["true"],"starts_at":0}"#)

@@ -68,6 +68,59 @@ import Testing
     #expect(!silent.contains { $0.contains("sound-name") })
   }
 
+  @Test("nothing that is shown or passed on is too long for a program, whatever has no width")
+  func long() throws {
+    let marks = "e" + String(repeating: "\u{301}", count: 200_000)
+    let end = GroupEnd(name: marks, completed: 1, failed: 1)
+    let error = TransferError(.notFound, marks)
+    let all = notices(
+      Ends.event(1, .failed, path: nil, error: error, group: marks, groupEnd: end), name: marks)
+    #expect(all.count == 2)
+    for notice in all + [try #require(Notice.several(all + all))] {
+      let arguments = DesktopMessage(notice, hasSound: true).arguments
+      #expect(arguments.allSatisfy { $0.utf8.count < 16_384 })
+      #expect(notice.variables.values.allSatisfy { $0.utf8.count <= 16_384 })
+      #expect(notice.variables["HAUL_NAME"]?.unicodeScalars.contains("\u{FFFD}") == false)
+    }
+    #expect(all[0].title.utf8.count < 1000 && all[0].title.hasSuffix("…: failed"))
+  }
+
+  @Test("a command gets a name as it is, apart from NUL, as the value of a variable")
+  func variables() throws {
+    let name = "-rf\n%s\0\"'$(id)`id`\u{202E}=\u{1B}[2J"
+    let notice = try #require(notices(Ends.event(1), name: name).first)
+    #expect(notice.variables["HAUL_NAME"] == name.replacing("\0", with: ""))
+    #expect(notice.variables["HAUL_TITLE"] == notice.title)
+    #expect(!notice.title.unicodeScalars.contains { $0 == "\n" || $0 == "\0" || $0 == "\u{202E}" })
+    let arguments = DesktopMessage(notice, hasSound: true, isClickable: true).arguments
+    #expect(arguments.lastIndex(of: "--") == arguments.count - 3)
+    #expect(arguments.allSatisfy { !$0.unicodeScalars.contains { $0.value < 0x20 } })
+  }
+
+  @Test(
+    "a click opens the directory of the file, by bytes, and never the file",
+    arguments: [
+      ("/d/x.desktop", "/d"), ("/x", "/"), ("/d/\u{301}x", "/d"), ("/\u{301}d/x", "/\u{301}d"),
+      ("/d\n-e/x", "/d\n-e"), ("/d/-x", "/d"), ("/-d/x", "/-d"), ("/d\u{600}/x", "/d\u{600}"),
+      ("-x/y", nil), ("d/x", nil), ("file:///d/x", nil),
+    ] as [(String, String?)])
+  func folders(path: String, folder: String?) throws {
+    let notice = try #require(notices(Ends.event(1, path: path)).first)
+    #expect(
+      DesktopClicks.folder(of: notice).map { Array($0.utf8) } == folder.map { Array($0.utf8) })
+    let failed = try #require(notices(Ends.event(1, .failed, path: path)).first)
+    #expect(DesktopClicks.folder(of: failed) == nil)
+  }
+
+  @Test("the name of a file is what follows the last slash, by bytes")
+  func names() {
+    for name in ["\u{301}x", "a\u{301}", "\u{600}x"] {
+      #expect(
+        notices(Ends.event(1, path: "/d/\(name)")).first.map { Array($0.name.utf8) }
+          == Array(name.utf8))
+    }
+  }
+
   @Test("JSON has every key, and null for what is unknown")
   func json() throws {
     let notice = try #require(notices(Ends.event(7)).first)

@@ -83,6 +83,20 @@ struct StorePageTests {
     }
   }
 
+  @Test("forgets the oldest keys of batches", arguments: StoreImplementation.allCases)
+  func oldBatches(_ subject: StoreImplementation) async throws {
+    try await subject.use(keyLimit: 3) { store in
+      for number in 0..<5 {
+        var change = StoreChange()
+        change.batch = .init(key: "\(number)", ids: [])
+        try await store.commit(change)
+      }
+      for number in 0..<5 {
+        #expect(try await store.batch("\(number)") == (number < 2 ? nil : []))
+      }
+    }
+  }
+
   @Test(
     "returns events from a number on, and nil if the log no longer has that number",
     arguments: StoreImplementation.allCases)

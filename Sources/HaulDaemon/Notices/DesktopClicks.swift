@@ -141,7 +141,7 @@ package actor DesktopClicks {
   }
 
   /// An absolute path, so that no option begins with it.
-  private static func folder(of notice: Notice) -> String? {
+  package static func folder(of notice: Notice) -> String? {
     guard notice.state == .completed, let path = notice.path, path.isAbsolutePath else {
       return nil
     }

@@ -86,22 +86,33 @@ struct CommandSender: NoticeSender {
   let clock: any TransferClock
 
   func send(_ notice: Notice) async throws(NoticeOutbox.Failure) {
-    let environment = environment.merging(Self.variables(notice)) { $1 }
+    let environment = environment.merging(notice.variables) { $1 }
     try await NoticeProgram(arguments, environment: environment, io: io, clock: clock)
       .run(about: notice)
   }
+}
 
-  /// A variable cannot have a NUL.
-  private static func variables(_ notice: Notice) -> [String: String] {
+extension Notice {
+  /// The longest value, in bytes: longer than any path, and far below what the system allows.
+  private static let longestVariable = 16 << 10
+
+  /// For the configured command. A variable cannot have a NUL.
+  package var variables: [String: String] {
     [
-      "HAUL_ID": notice.id, "HAUL_NUMBER": "\(notice.number)", "HAUL_KIND": notice.kind.rawValue,
-      "HAUL_STATE": notice.state?.rawValue ?? "",
-      "HAUL_TRANSFER": notice.transfer.map { "\($0)" } ?? "", "HAUL_GROUP": notice.group ?? "",
-      "HAUL_NAME": notice.name, "HAUL_PATH": notice.path ?? "",
-      "HAUL_BYTES": notice.bytes.map { "\($0)" } ?? "",
-      "HAUL_ERROR": notice.error?.code.rawValue ?? "",
-      "HAUL_ERROR_MESSAGE": notice.error?.message ?? "",
-      "HAUL_TITLE": notice.title, "HAUL_TEXT": notice.text,
-    ].mapValues { $0.replacingBytes("\0", with: "") }
+      "HAUL_ID": id, "HAUL_NUMBER": "\(number)", "HAUL_KIND": kind.rawValue,
+      "HAUL_STATE": state?.rawValue ?? "", "HAUL_TRANSFER": transfer.map { "\($0)" } ?? "",
+      "HAUL_GROUP": group ?? "", "HAUL_NAME": name, "HAUL_PATH": path ?? "",
+      "HAUL_BYTES": bytes.map { "\($0)" } ?? "", "HAUL_ERROR": error?.code.rawValue ?? "",
+      "HAUL_ERROR_MESSAGE": error?.message ?? "", "HAUL_TITLE": title, "HAUL_TEXT": text,
+    ].mapValues { value in
+      let bytes = value.utf8.lazy.filter { $0 != 0 }.prefix(Self.longestVariable + 1)
+      guard bytes.count > Self.longestVariable else {
+        return String(decoding: Array(bytes), as: UTF8.self)
+      }
+      // Not within a character: its other bytes begin with the bits 10.
+      var kept = Array(bytes)
+      while let last = kept.popLast(), last & 0xC0 == 0x80 {}
+      return String(decoding: kept, as: UTF8.self)
+    }
   }
 }

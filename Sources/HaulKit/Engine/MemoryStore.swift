@@ -1,6 +1,7 @@
 import DequeModule
 package import HaulCore
 import NIOConcurrencyHelpers
+import OrderedCollections
 
 /// A store in memory, which ends with the process.
 package struct MemoryStore: Store {
@@ -10,7 +11,7 @@ package struct MemoryStore: Store {
     var order: [(rank: Int64, id: TransferID)]?
     /// The owner of each identifier.
     var identifiers: [String: TransferID] = [:]
-    var batches: [String: [TransferID]] = [:]
+    var batches: OrderedDictionary<String, [TransferID]> = [:]
     var programs: [TransferID: ProcessIdentity] = [:]
     var locations: [TransferID: FileLocation] = [:]
     var aborts: [TransferID: PendingAbort] = [:]
@@ -19,10 +20,15 @@ package struct MemoryStore: Store {
   }
 
   private let eventLogLimit: Int
+  private let keyLimit: Int
   private let state = NIOLockedValueBox(State())
 
-  /// - Parameter eventLogLimit: how many state changes the log keeps.
-  package init(eventLogLimit: Int = 10_000) { self.eventLogLimit = eventLogLimit }
+  /// - Parameters:
+  ///   - eventLogLimit: how many state changes the log keeps.
+  ///   - keyLimit: how many keys of calls it remembers.
+  package init(eventLogLimit: Int = 10_000, keyLimit: Int = 10_000) {
+    (self.eventLogLimit, self.keyLimit) = (eventLogLimit, keyLimit)
+  }
 
   package var isDurable: Bool { false }
 
@@ -56,7 +62,10 @@ package struct MemoryStore: Store {
       if !change.satisfiedDependencies.isEmpty {
         state.dropDependencies(on: Set(change.satisfiedDependencies))
       }
-      if let batch = change.batch { state.batches[batch.key] = batch.ids }
+      if let batch = change.batch {
+        state.batches[batch.key] = batch.ids
+        if state.batches.count > keyLimit { state.batches.removeFirst() }
+      }
       state.events.append(contentsOf: change.events)
       state.lastEvent = change.events.last?.number ?? state.lastEvent
       while state.events.count > eventLogLimit { state.events.removeFirst() }

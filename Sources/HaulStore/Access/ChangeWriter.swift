@@ -4,10 +4,16 @@ import HaulCore
 /// Writes a change in one transaction: additions first, then updates, removals, satisfied
 /// dependencies, programs, locations, aborts, the batch, the events.
 struct ChangeWriter {
+  /// The most events and keys that the store keeps.
+  struct Limits: Sendable {
+    let events: Int
+    let keys: Int
+  }
+
   private let db: Database
   private let rows: RowNumbers
   private let requestMemo: RequestMemo
-  private let eventLogLimit: Int
+  private let limits: Limits
   private let reached: @Sendable () -> Void
   private let coding = RowCoding()
   /// The rows that this change adds, by id and in order.
@@ -17,12 +23,12 @@ struct ChangeWriter {
   private(set) var hasRemovedSecrets = false
 
   init(
-    db: Database, rows: RowNumbers, requestMemo: RequestMemo, eventLogLimit: Int,
+    db: Database, rows: RowNumbers, requestMemo: RequestMemo, limits: Limits,
     reached: @escaping @Sendable () -> Void
   ) {
     self.db = db
     (self.rows, self.requestMemo) = (rows, requestMemo)
-    self.eventLogLimit = eventLogLimit
+    self.limits = limits
     self.reached = reached
   }
 
@@ -39,9 +45,9 @@ struct ChangeWriter {
       try note(change.programs)
       try note(change.locations)
       try note(change.pendingAborts, ended: change.endedAborts)
-      if let batch = change.batch { try StoredBatch.write(batch, db: db) }
+      if let batch = change.batch { try StoredBatch.write(batch, kept: limits.keys, db: db) }
       reached()
-      try EventWriter(db: db, kept: eventLogLimit, coding: coding).write(change.events)
+      try EventWriter(db: db, kept: limits.events, coding: coding).write(change.events)
       reached()
     }
     rows.note(added: added, removed: change.removed)

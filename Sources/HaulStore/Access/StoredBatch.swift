@@ -4,7 +4,7 @@ import HaulCore
 
 /// The ids that an `add` with a key created, eight bytes each, lowest byte first.
 enum StoredBatch {
-  static func write(_ batch: StoreChange.Batch, db: Database) throws {
+  static func write(_ batch: StoreChange.Batch, kept: Int, db: Database) throws {
     var bytes = Data(capacity: batch.ids.count * 8)
     for id in batch.ids {
       withUnsafeBytes(of: id.bits.littleEndian) { bytes.append(contentsOf: $0) }
@@ -14,6 +14,9 @@ enum StoredBatch {
         "INSERT INTO batches (key, ids) VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET ids = excluded.ids"
     ).execute(
       arguments: StatementArguments(of: [StoredText.value(batch.key), bytes.databaseValue]))
+    try db.cachedStatement(
+      sql: "DELETE FROM batches WHERE rowid <= (SELECT max(rowid) FROM batches) - ?"
+    ).execute(arguments: StatementArguments(of: [kept.databaseValue]))
   }
 
   static func ids(of key: String, db: Database) throws -> [TransferID]? {

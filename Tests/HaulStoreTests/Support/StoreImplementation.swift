@@ -13,12 +13,15 @@ enum StoreImplementation: String, CaseIterable, CustomTestStringConvertible, Sen
   var eventLogLimit: Int { self == .memory ? 10_000 : 500 }
 
   /// Runs `body` with an empty store.
-  func use(_ body: (any Store) async throws -> Void) async throws {
+  /// - Parameter keyLimit: how many keys of calls it remembers.
+  func use(keyLimit: Int = 10_000, _ body: (any Store) async throws -> Void) async throws {
     switch self {
-    case .memory: try await body(MemoryStore())
+    case .memory: try await body(MemoryStore(keyLimit: keyLimit))
     case .database:
       let scratch = Scratch()
-      let store = try await scratch.open { $0.eventLogLimit = eventLogLimit }
+      let store = try await scratch.open {
+        ($0.eventLogLimit, $0.keyLimit) = (eventLogLimit, keyLimit)
+      }
       try await body(store)
       await store.close()
     }
