@@ -28,6 +28,7 @@ extension Target.Dependency {
   static let logging = product(name: "Logging", package: "swift-log")
   static let nioCore = product(name: "NIOCore", package: "swift-nio")
   static let nioConcurrency = product(name: "NIOConcurrencyHelpers", package: "swift-nio")
+  static let nioEmbedded = product(name: "NIOEmbedded", package: "swift-nio")
   static let nioHPACK = product(name: "NIOHPACK", package: "swift-nio-http2")
   static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
   static let nioHTTPTypes = product(name: "NIOHTTPTypes", package: "swift-nio-extras")
@@ -237,7 +238,8 @@ let package = Package(
     .testTarget(
       name: "HaulDaemonTests",
       dependencies: [
-        "HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting",
+        "HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting", .nioConcurrency,
+        .nioCore, .nioEmbedded, .nioHTTPTypes,
       ],
       swiftSettings: settings),
     .testTarget(

@@ -8,8 +8,6 @@
 #include <stddef.h>
 #include <sys/wait.h>
 
-extern char **environ;
-
 // Adds the actions that replace the files of the caller.
 static int redirect(posix_spawn_file_actions_t *files, const char *log) {
   int error = posix_spawn_file_actions_addopen(files, 0, "/dev/null", O_RDONLY, 0);
@@ -38,14 +36,14 @@ static int set(posix_spawnattr_t *attributes, short flags) {
 
 // The child inherits the limit of core dumps of this moment: there is no attribute for it.
 static int spawn(pid_t *child, const char *path, const posix_spawn_file_actions_t *files,
-                 const posix_spawnattr_t *attributes, char *const arguments[]) {
+                 const posix_spawnattr_t *attributes, char *const arguments[], char *const environment[]) {
   int was_lowered = haul_restore_core_limit();
-  int error = posix_spawnp(child, path, files, attributes, arguments, environ);
+  int error = posix_spawnp(child, path, files, attributes, arguments, environment);
   if (was_lowered) haul_forbid_core_dumps();
   return error;
 }
 
-int haul_run_quietly(char *const arguments[]) {
+int haul_run_quietly(char *const arguments[], char *const environment[]) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   if (posix_spawn_file_actions_init(&files) != 0) return -1;
@@ -53,7 +51,7 @@ int haul_run_quietly(char *const arguments[]) {
   if (posix_spawnattr_init(&attributes) == 0) {
     pid_t pid;
     if (redirect(&files, "/dev/null") == 0 && set(&attributes, 0) == 0 &&
-        spawn(&pid, arguments[0], &files, &attributes, arguments) == 0) {
+        spawn(&pid, arguments[0], &files, &attributes, arguments, environment) == 0) {
       while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
       }
       status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -64,7 +62,8 @@ int haul_run_quietly(char *const arguments[]) {
   return status;
 }
 
-int haul_spawn_daemon(const char *path, const char *log, char *const arguments[], pid_t *child) {
+int haul_spawn_daemon(const char *path, const char *log, char *const arguments[],
+                      char *const environment[], pid_t *child) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   int error = posix_spawn_file_actions_init(&files);
@@ -72,8 +71,10 @@ int haul_spawn_daemon(const char *path, const char *log, char *const arguments[]
   error = posix_spawnattr_init(&attributes);
   if (error == 0) {
     error = redirect(&files, log);
+    // The caller's directory may be on a disk that is to be unmounted.
+    if (error == 0) error = posix_spawn_file_actions_addchdir_np(&files, "/");
     if (error == 0) error = set(&attributes, POSIX_SPAWN_SETSID);
-    if (error == 0) error = spawn(child, path, &files, &attributes, arguments);
+    if (error == 0) error = spawn(child, path, &files, &attributes, arguments, environment);
     posix_spawnattr_destroy(&attributes);
   }
   posix_spawn_file_actions_destroy(&files);

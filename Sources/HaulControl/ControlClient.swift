@@ -127,8 +127,8 @@ package struct ControlClient: Sendable {
   }
 
   /// An address of the web page, for one session.
-  package func page() async throws(Failure) -> WebPageAddress {
-    try decode(try await send(.POST, "ui", NoKeys()))
+  package func page(withFile: Bool) async throws(Failure) -> WebPageAddress {
+    try decode(try await send(.POST, "ui", PageBody(file: withFile)))
   }
 
   /// The sessions of the web page.

@@ -67,6 +67,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The file of the page's port and sessions.
   package var sessions: String { "\(directory)/sessions" }
 
+  /// The directory of the files that lead a browser to the page.
+  package var redirects: String { "\(directory)/redirects" }
+
   /// The file to which a daemon in the background logs.
   package var log: String { "\(directory)/daemon.log" }
 }

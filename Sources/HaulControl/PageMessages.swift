@@ -1,9 +1,26 @@
-/// The answer to `POST /api/v1/ui`.
+/// The body of `POST /api/v1/ui`.
+package struct PageBody: Codable, Hashable, Sendable {
+  /// Whether a file is made that leads a browser to the address.
+  package var file: Bool
+
+  package init(file: Bool) { self.file = file }
+
+  enum CodingKeys: String, CodingKey { case file }
+
+  package init(from decoder: any Decoder) throws {
+    let values = try decoder.strictContainer(keyedBy: CodingKeys.self)
+    file = try values.decodeIfPresent(Bool.self, forKey: .file) ?? false
+  }
+}
+
+/// The answer.
 package struct WebPageAddress: Codable, Hashable, Sendable {
   /// With a code that begins one session.
   package var url: String
+  /// The file that leads to it, if that was asked for.
+  package var file: String?
 
-  package init(url: String) { self.url = url }
+  package init(url: String, file: String? = nil) { (self.url, self.file) = (url, file) }
 }
 
 /// The body of `POST /api/v1/session`.

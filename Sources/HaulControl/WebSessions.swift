@@ -28,7 +28,7 @@ package final class WebSessions: Sendable {
     var written: Double
   }
 
-  private static let lifetimeOfCode: Duration = .seconds(60)
+  package static let lifetimeOfCode: Duration = .seconds(60)
   private static let maximumCodes = 16
   private static let maximumSessions = 32
   private static let secondsUnused: Double = 30 * 86_400

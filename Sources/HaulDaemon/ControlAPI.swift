@@ -34,6 +34,7 @@ struct ControlAPI: Sendable {
   let suspension: SuspendedFlagFile
   let notices: NoticeBoard
   let sessions: WebSessions
+  let redirects: RedirectFiles
   let listener: WebListener
   let history: TransferHistory
   let limits: CurrentLimits

@@ -24,8 +24,9 @@ package struct Daemon: Sendable {
   private let environment: [String: String]
   private let version: String
   private let logger: Logger
+  private let redirects: RedirectFiles
 
-  /// - Parameter environment: of the programs that deliver notices.
+  /// - Parameter environment: of the programs that are run, and of those that deliver notices.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
     remote: RemoteAccess, notices: NoticeSettings, environment: [String: String],
@@ -34,6 +35,7 @@ package struct Daemon: Sendable {
     (self.location, self.configuration, self.remote) = (location, configuration, remote)
     (self.notices, self.environment) = (notices, environment)
     (self.version, self.logger) = (version, logger)
+    redirects = RedirectFiles(in: location.redirects, clock: SystemClock())
   }
 
   /// Runs until SIGTERM, SIGINT or `POST /api/v1/shutdown`. Then all transfers are interrupted at a
@@ -45,6 +47,7 @@ package struct Daemon: Sendable {
     var configuration = configuration
     // Nothing is published while the umask of the process is that of the socket.
     configuration.isSuspended = true
+    configuration.programEnvironment = environment
     let manager = try await TransferManager(directory: location.list, configuration)
     if let damage = manager.damage { logger.error("\(damage.message)") }
     let mask = umask(0o077)
@@ -88,6 +91,8 @@ package struct Daemon: Sendable {
     _ manager: TransferManager, _ board: NoticeBoard, mask: mode_t,
     onRunning: @escaping @Sendable () -> Void
   ) async throws {
+    redirects.removeAll()
+    defer { redirects.removeAll() }
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     let registry = MetricsRegistry()
     let history = TransferHistory(clock: SystemClock())
@@ -117,9 +122,23 @@ package struct Daemon: Sendable {
 
 /// The servers.
 extension Daemon {
-  /// Only programs of this user reach the socket, and each may hold one open for events.
-  private static let socketConnections = 2048
-  private static let remoteConnections = 64
+  /// How many connections are open at once, and how many wait for that in the system.
+  private struct Room {
+    let open: Int
+    let waiting: Int
+  }
+
+  /// Only programs of this user reach the socket, and each may hold one open for events. A Unix
+  /// socket refuses those for which there is no room.
+  private static let socketRoom = Room(open: 2048, waiting: 4096)
+  private static let remoteClients = 128
+  /// A stranger's own connection is closed once this many newer ones were opened.
+  private static let remoteStrangers = 128
+  /// Connections that are being closed still count. Few wait, because strangers may be among them.
+  private static let remoteRoom = Room(open: remoteClients + remoteStrangers + 64, waiting: 256)
+  /// The longest head of a request; no body is read before it.
+  private static let maximumHead = 16 << 10
+  private static let maximumFields = 100
 
   private func services(
     _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
@@ -141,16 +160,17 @@ extension Daemon {
       ControlAPI(
         manager: manager, version: version, access: remote, ownDirectories: own, isLocal: isLocal,
         hosts: hosts, subscribers: subscribers, registry: registry, suspension: suspension,
-        notices: notices,
-        sessions: sessions, listener: listener, history: history, limits: limits, stop: stop)
+        notices: notices, sessions: sessions, redirects: redirects, listener: listener,
+        history: history, limits: limits, stop: stop)
     }
     let listener = WebListener(remote, sessions, logger) { listener, port, listening in
-      let hosts = AllowedHosts()
+      let (hosts, check) = (AllowedHosts(), TokenCheck(token: token, sessions: sessions))
+      let places = ConnectionPlaces(
+        strangers: Self.remoteStrangers, clients: Self.remoteClients)
       let tcp = server(
         api(listener, isLocal: false, hosts), at: .hostname(remote.host, port: port),
-        [
-          OriginCheck(hosts: hosts, servesPage: true), TokenCheck(token: token, sessions: sessions),
-        ], { [] }, Self.remoteConnections
+        [OriginCheck(hosts: hosts, servesPage: true), check],
+        { [StrangerHandler(check, places), RequestTimeoutHandler(.stranger)] }, Self.remoteRoom
       ) { channel in
         guard let port = channel.localAddress?.port else { return }
         hosts.set(port: port)
@@ -164,8 +184,8 @@ extension Daemon {
     let socket = server(
       api(listener, isLocal: true, names), at: .unixDomainSocket(path: location.socket),
       [OriginCheck(hosts: names)],
-      { [PeerCredentialHandler(logger: logger)] },
-      Self.socketConnections
+      { [PeerCredentialHandler(logger: logger), RequestTimeoutHandler(.client)] },
+      Self.socketRoom
     ) { _ in
       umask(mask)
       onRunning()
@@ -178,7 +198,7 @@ extension Daemon {
   private func server(
     _ api: ControlAPI, at address: BindAddress,
     _ checks: [any MiddlewareProtocol<Request, Response, BasicRequestContext>],
-    _ handlers: @escaping @Sendable () -> [any RemovableChannelHandler], _ maximumConnections: Int,
+    _ handlers: @escaping @Sendable () -> [any RemovableChannelHandler], _ room: Room,
     onRunning: @escaping @Sendable (any Channel) async -> Void
   ) -> some Service {
     let router = Router()
@@ -191,13 +211,13 @@ extension Daemon {
       router: router,
       server: .http1(
         configuration: .init(
-          additionalChannelHandlers: handlers() + [RequestTimeoutHandler()],
-          idleTimeout: .seconds(60))),
+          additionalChannelHandlers: handlers(), idleTimeout: .seconds(60),
+          httpDecoderConfiguration: .init(
+            maxHeaderFieldSize: Self.maximumHead, maxHeaderListSize: Self.maximumHead,
+            maxHeaderFieldCount: Self.maximumFields))),
       configuration: ApplicationConfiguration(
-        address: address,
-        // More clients may wait than connect at once; a Unix socket refuses those beyond.
-        backlog: 4096,
-        availableConnectionsDelegate: MaximumAvailableConnections(maximumConnections)),
+        address: address, backlog: room.waiting,
+        availableConnectionsDelegate: MaximumAvailableConnections(room.open)),
       onServerRunning: onRunning, logger: quiet)
   }
 }

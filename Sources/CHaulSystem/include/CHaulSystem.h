@@ -45,14 +45,15 @@ void haul_forbid_core_dumps(void);
 /// Sets the limit of before, and returns 1, if it was lowered.
 int haul_restore_core_limit(void);
 
-/// Starts a program, which may be in PATH, in a session of its own, without the caller's files. It
-/// outlives the terminal. Its output goes to the end of the log. Sets the child; returns 0 or an
-/// error number.
-int haul_spawn_daemon(const char *path, const char *log, char *const arguments[], pid_t *child);
+/// Starts a program, which may be in PATH, in a session of its own and in `/`, without the caller's
+/// files. It outlives the terminal. Its output goes to the end of the log. Sets the child; returns 0
+/// or an error number.
+int haul_spawn_daemon(const char *path, const char *log, char *const arguments[],
+                      char *const environment[], pid_t *child);
 /// The exit status of a child that has ended, or 128 and the signal that ended it; -1 while it runs.
 int haul_exit_status(pid_t child);
 /// Runs a program of PATH without input or output, and waits for it. Returns its exit status, or -1.
-int haul_run_quietly(char *const arguments[]);
+int haul_run_quietly(char *const arguments[], char *const environment[]);
 
 /// A program to be: `fork` is not for Swift, and between it and the program only C may run.
 struct haul_program {

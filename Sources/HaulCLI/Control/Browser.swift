@@ -1,4 +1,5 @@
 import CHaulSystem
+import HaulControl
 
 #if canImport(Glibc)
   import Glibc
@@ -9,13 +10,15 @@ import CHaulSystem
 /// The browser of the desktop.
 enum Browser {
   /// Does not wait: without a desktop environment, `xdg-open` lasts as long as the browser.
+  /// - Parameter file: a file, because other users can read the arguments of a program.
   /// - Returns: false when it could not be started.
-  static func open(_ url: String) -> Bool {
-    let command = ["xdg-open", url]
-    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-    defer { for argument in arguments { free(argument) } }
-    var child: pid_t = 0
-    return haul_spawn_daemon("xdg-open", "/dev/null", &arguments, &child) == 0
+  static func open(_ file: String, _ environment: [String: String]) -> Bool {
+    CStrings.with(["xdg-open", file]) { arguments in
+      CStrings.with(ProgramEnvironment.allowed(of: environment)) { variables in
+        var child: pid_t = 0
+        return haul_spawn_daemon("xdg-open", "/dev/null", arguments, variables, &child) == 0
+      }
+    }
   }
 }
 

@@ -234,9 +234,9 @@ struct ControlSession {
   ) async throws -> ExitStatus {
     let (daemon, _) = try await launcher.ensureRunning(client, clock: context.clock)
     for port in daemon.takenPorts { await warn(Self.taken(port)) }
-    let url = try await client.page().url
-    let status = await show(url + "\n")
-    if opens, status == .completed, context.hasDesktop, !Browser.open(url) {
+    let page = try await client.page(withFile: opens && context.hasDesktop)
+    let status = await show(page.url + "\n")
+    if let file = page.file, status == .completed, !Browser.open(file, context.environment) {
       await warn("no browser could be started; open the address yourself")
     }
     return status

@@ -72,23 +72,26 @@ struct DaemonLauncher {
     guard let runtime = environment["XDG_RUNTIME_DIR"], let home = environment["HOME"],
       location.directory == "\(home)/.local/state/haul", access("\(runtime)/systemd", F_OK) == 0
     else { return false }
-    return Self.systemctl("is-enabled", "--quiet") && Self.systemctl("start")
+    return systemctl("is-enabled", "--quiet") && systemctl("start")
   }
 
-  private static func systemctl(_ command: String...) -> Bool {
-    var arguments: [UnsafeMutablePointer<CChar>?] =
-      (["systemctl", "--user"] + command + ["haul.service"]).map { strdup($0) } + [nil]
-    defer { for argument in arguments { free(argument) } }
-    return haul_run_quietly(&arguments) == 0
+  private func systemctl(_ command: String...) -> Bool {
+    CStrings.with(["systemctl", "--user"] + command + ["haul.service"]) { arguments in
+      CStrings.with(ProgramEnvironment.allowed(of: environment)) { variables in
+        haul_run_quietly(arguments, variables) == 0
+      }
+    }
   }
 
   /// By spawn, never by fork: other threads may hold locks.
   private func spawn() throws(UsageError) -> pid_t {
     try prepareDirectory()
-    var arguments: [UnsafeMutablePointer<CChar>?] = [strdup(executable), strdup("serve"), nil]
-    defer { for argument in arguments { free(argument) } }
     var child: pid_t = 0
-    let code = haul_spawn_daemon(executable, location.log, &arguments, &child)
+    let code = CStrings.with([executable, "serve"]) { arguments in
+      CStrings.with(ProgramEnvironment.allowed(of: environment)) { variables in
+        haul_spawn_daemon(executable, location.log, arguments, variables, &child)
+      }
+    }
     guard code == 0 else {
       throw UsageError("cannot start the daemon: \(SystemError.text(code))")
     }

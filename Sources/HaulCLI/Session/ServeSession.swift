@@ -6,7 +6,12 @@ import Logging
 /// Runs `haul serve`.
 struct ServeSession {
   let plan: ServePlan
-  let environment: [String: String]
+  private let environment: [String: String]
+
+  init(plan: ServePlan, environment: [String: String]) {
+    self.plan = plan
+    self.environment = ProgramEnvironment.allowed(of: environment)
+  }
 
   func run(_ serve: HaulProgram.Serve) async -> ExitStatus {
     do {

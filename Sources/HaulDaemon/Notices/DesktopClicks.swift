@@ -133,7 +133,9 @@ package actor DesktopClicks {
 
   private func open(_ folder: String) async -> String? {
     do throws(TransferError) {
-      try await io.run { () throws(TransferError) in try Self.run(folder) }
+      try await io.run { [environment] () throws(TransferError) in
+        try Self.run(folder, environment)
+      }
       return nil
     } catch {
       return error.message
@@ -150,18 +152,19 @@ package actor DesktopClicks {
 
   /// Does not wait for `xdg-open`, which may last as long as the window. It is no child of this
   /// process, and stays when the daemon ends.
-  private static func run(_ folder: String) throws(TransferError) {
-    var status = stat()
+  private static func run(
+    _ folder: String, _ environment: [String: String]
+  ) throws(TransferError) {
+    var found = stat()
     // Anything else may be run by what opens it.
-    guard stat(folder, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+    guard stat(folder, &found) == 0, found.st_mode & S_IFMT == S_IFDIR else {
       throw TransferError(.io, "\(TerminalText.escaped(folder)) is no directory any more")
     }
-    // Other programs get an environment without the password too.
-    let command = ["env", "-u", "HAUL_PASSWORD", "setsid", "--fork", "xdg-open", folder]
-    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
-    defer { for argument in arguments { free(argument) } }
-    guard haul_run_quietly(&arguments) == 0 else {
-      throw TransferError(.io, "cannot run env and setsid --fork; check that they are installed")
+    let status = CStrings.with(["setsid", "--fork", "xdg-open", folder]) { arguments in
+      CStrings.with(environment) { haul_run_quietly(arguments, $0) }
+    }
+    guard status == 0 else {
+      throw TransferError(.io, "cannot run setsid --fork; check that it is installed")
     }
   }
 }

@@ -35,11 +35,14 @@ extension ControlAPI {
   }
 
   private func address(for request: Request) async throws -> WebPageAddress {
-    _ = try await request.body(NoKeys.self)
+    let body = try await request.body(PageBody.self)
     try requireSocket("the page's address is only given over the socket: haul ui")
     let authority = access.authority(try await listener.port())
+    let code = sessions.makeCode()
     // A fragment is never sent to a server, so that no log and no Referer has the code.
-    return WebPageAddress(url: "http://\(authority)/#code=\(sessions.makeCode())")
+    let url = "http://\(authority)/#code=\(code)"
+    return WebPageAddress(
+      url: url, file: body.file ? try redirects.make(for: url, code: code) : nil)
   }
 
   private func begin(_ request: Request) async throws -> SessionKey {
@@ -53,6 +56,7 @@ extension ControlAPI {
     guard let key = try sessions.begin(with: body.code, at: own, browser: browser) else {
       throw Problem(403, "Forbidden", "this code was used, or is older than 60 s; run: haul ui")
     }
+    redirects.remove(body.code)
     return key
   }
 

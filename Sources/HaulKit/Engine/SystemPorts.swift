@@ -21,9 +21,9 @@ struct SystemPorts {
 
   private static let fileThreads = 4
 
-  private static var programs: (any Programs)? {
+  private static func programs(_ environment: [String: String]?) -> (any Programs)? {
     #if canImport(Glibc)
-      LinuxPrograms()
+      environment.map { LinuxPrograms(environment: $0) } ?? LinuxPrograms()
     #else
       nil
     #endif
@@ -52,7 +52,8 @@ struct SystemPorts {
       transport: transport, disk: replaced.disk ?? POSIXDisk(),
       io: BlockingIO(pool: pool, clock: clock), clock: clock, configuration: configuration,
       hooks: configuration.hooks, executors: replaced.transport == nil ? LoopExecutor.all : [],
-      network: replaced.network ?? SystemNetwork(), programs: Self.programs,
+      network: replaced.network ?? SystemNetwork(),
+      programs: Self.programs(configuration.programEnvironment),
       localSchedule: localSchedule)
     shutdown = {
       await closeTransport()

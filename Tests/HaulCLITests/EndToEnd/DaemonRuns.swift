@@ -173,6 +173,17 @@ struct DaemonRuns {
     }
   }
 
+  @Test("keeps no directory busy, and takes paths from the directory of the command")
+  func directory() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
+      _ = try await fixture.add("/a", "-o", "sub/b", "--create-dirs")
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      try fixture.work.expectWhole("sub/b")
+      let link = "/proc/\(try await fixture.pid())/cwd"
+      #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "/")
+    }
+  }
+
   @Test("writes no file among its own: its list, its token, its configuration")
   func keepsOwnFiles() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in

@@ -84,6 +84,38 @@ struct DaemonSecretsRuns {
     }
   }
 
+  @Test(
+    "a program gets no secret of the shell that started the daemon", arguments: [true, false])
+  func environment(isServed: Bool) async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      let shell = fixture.environment.merging([
+        "AWS_SECRET_ACCESS_KEY": "canary-key", "HAUL_PASSWORD": "canary-password",
+        "SOME_API": "canary-token", "LANG": "C.UTF-8",
+      ]) { $1 }
+      let serving =
+        isServed
+        ? try await CommandRun(["serve"], in: fixture.work.directory, environment: shell) : nil
+      if serving == nil {
+        let start = try await fixture.work.haul(["daemon", "start"], environment: shell)
+        #expect(start.status == 0, "\(start.errors)")
+        // That of a daemon that was started by hand has what its user gave it.
+        let path = "/proc/\(try await fixture.pid())/environ"
+        let text = String(decoding: try Data(contentsOf: URL(filePath: path)), as: UTF8.self)
+        expectNone(text, "the daemon")
+        #expect(text.contains("LANG=C.UTF-8"))
+      }
+      while try await fixture.haul("daemon", "status").status != 0 {}
+      let adding = try await fixture.haul("add", "--run", "--", "sh", "-c", "env >variables")
+      #expect(adding.status == 0, "\(adding.errors)")
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let variables = String(decoding: try fixture.work.contents("variables"), as: UTF8.self)
+      expectNone(variables, "a program")
+      #expect(variables.contains("LANG=C.UTF-8") && variables.contains("HAUL_TRANSFER_ID="))
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      _ = await serving?.end()
+    }
+  }
+
   @Test("access keys and texts of forms are in the database only")
   func uploads() async throws {
     let store = FaultScript.Resource("/bucket/", length: 0).with {

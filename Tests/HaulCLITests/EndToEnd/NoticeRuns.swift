@@ -74,9 +74,11 @@ struct NoticeRuns {
       #expect(opened == [[directory, ""]])
       _ = try await notices.add("/bad")
       try await notices.click("bad: failed")
-      let page = try await notices.lines(of: notices.openLog, until: "http://127.0.0.1:")
+      let redirects = try notices.fixture.location().redirects
+      let page = try await notices.lines(of: notices.openLog, until: redirects)
       #expect(page.count == 2)
-      #expect(page[1][0].contains("/#code="))
+      let file = try String(contentsOfFile: page[1][0], encoding: .utf8)
+      #expect(file.contains("/#code="))
       let shown = try await notices.lines(of: notices.desktopLog, until: "bad: failed")
       #expect(shown.map { $0.suffix(3).first } == ["a: completed", "b: completed", "bad: failed"])
       #expect(shown.allSatisfy { $0.contains("--action=default=Show") })

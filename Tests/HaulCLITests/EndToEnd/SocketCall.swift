@@ -77,7 +77,7 @@ struct SocketCall {
     return file
   }
 
-  private static func connection(to endpoint: Endpoint) throws -> FileHandle {
+  static func connection(to endpoint: Endpoint) throws -> FileHandle {
     switch endpoint {
     case .socket(let path):
       var address = sockaddr_un()

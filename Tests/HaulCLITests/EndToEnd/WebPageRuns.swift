@@ -17,9 +17,13 @@ struct WebPageRuns {
   private func page(_ fixture: DaemonFixture) async throws -> Page {
     let result = try await fixture.haul("ui", "--no-open")
     try #require(result.status == 0, "\(result.errors)")
+    return try Self.page(fixture, result.output)
+  }
+
+  /// The page at the address that `haul ui` has printed.
+  private static func page(_ fixture: DaemonFixture, _ output: String) throws -> Page {
     let match = try #require(
-      result.output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/#code=([0-9a-f]{32})\n/),
-      "\(result.output)")
+      output.wholeMatch(of: /http:\/\/127\.0\.0\.1:(\d+)\/#code=([0-9a-f]{32})\n/), "\(output)")
     let web = WebPage(port: try #require(Int(match.output.1)), code: String(match.output.2))
     return Page(fixture: fixture, web: web)
   }
@@ -72,6 +76,7 @@ struct WebPageRuns {
         ([page.host, "Sec-Fetch-Site: cross-site"], 403),
         ([page.host, "Sec-Fetch-Site: same-site"], 403),
         ([page.host, page.origin, "Sec-Fetch-Site: cross-site"], 403),
+        ([page.host] + Self.navigation("iframe"), 403),
       ]
       for (fields, status) in cases {
         for path in Self.files {
@@ -79,12 +84,23 @@ struct WebPageRuns {
         }
         #expect(try page.web.begin(page.code, fields).status == status, "\(fields)")
       }
+      let led = [page.host] + Self.navigation("document")
+      for path in Self.files {
+        let status = try page.web.call("GET", path, led).status
+        #expect(status == (path == "/" ? 200 : 403), "\(path)")
+      }
+      #expect(try page.web.begin(page.code, led + [page.origin]).status == 403)
       #expect(try page.web.begin(page.code, [page.host]).status == 403, "without an Origin")
       // Another program may have the port of [::1], where a browser may look for localhost.
       let named = ["Host: localhost:\(page.port)", "Origin: http://localhost:\(page.port)"]
       #expect(try page.web.begin(page.code, named).status == 403, "at localhost")
       _ = try page.web.token()
     }
+  }
+
+  /// What a browser sends when a link or a file leads to the page.
+  private static func navigation(_ destination: String) -> [String] {
+    ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: \(destination)"]
   }
 
   @Test("a code is good once, and its token only in a header")
@@ -192,18 +208,24 @@ struct WebPageRuns {
     }
   }
 
-  @Test("where there is a desktop, the printed address is opened")
+  @Test("where there is a desktop, a private file leads to the printed address, until it was used")
   func opens() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       let (programs, opened) = (fixture.work.path("bin"), fixture.work.path("opened"))
       try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
-      let script =
-        "#!/bin/sh\nprintf '%s\\n' \"$1\" > '\(opened).new' && mv '\(opened).new' '\(opened)'\n"
+      let script = """
+        #!/bin/sh
+        { tr '\\0' ' ' </proc/$$/cmdline; echo; env; cat "$1"; } >'\(opened).new'
+        mv '\(opened).new' '\(opened)'
+
+        """
       _ = FileManager.default.createFile(
         atPath: "\(programs)/xdg-open", contents: Data(script.utf8),
         attributes: [.posixPermissions: 0o755])
       func show(_ options: [String], _ desktop: [String: String]) async throws -> String {
-        let environment = ["PATH": "\(programs):/usr/bin:/bin"].merging(desktop) { $1 }
+        let environment = [
+          "PATH": "\(programs):/usr/bin:/bin", "HAUL_PASSWORD": "canary-password",
+        ].merging(desktop) { $1 }
         let result = try await fixture.work.haul(
           ["ui"] + options, environment: fixture.environment.merging(environment) { $1 })
         #expect(result.status == 0, "\(result.errors)")
@@ -213,7 +235,15 @@ struct WebPageRuns {
       _ = try await show(["--no-open"], ["DISPLAY": ":9"])
       let address = try await show([], ["WAYLAND_DISPLAY": "wayland-9"])
       while !FileManager.default.fileExists(atPath: opened) { await Task.yield() }
-      #expect(try String(contentsOfFile: opened, encoding: .utf8) == address)
+      let seen = try String(contentsOfFile: opened, encoding: .utf8)
+      let arguments = seen.prefix { $0 != "\n" }
+      let directory = try fixture.location().redirects
+      #expect(arguments.contains(" \(directory)/") && !arguments.contains("code="), "\(arguments)")
+      #expect(!seen.contains("canary"), "\(seen)")
+      #expect(seen.contains("url=\(address.dropLast())\""), "\(seen)")
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
+      _ = try Self.page(fixture, address).web.token()
+      #expect(try FileManager.default.contentsOfDirectory(atPath: directory) == [])
     }
   }
 

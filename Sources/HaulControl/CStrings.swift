@@ -1,0 +1,29 @@
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Arguments and variables, as system calls take them.
+package enum CStrings {
+  package typealias List = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
+
+  /// Calls the closure with the texts, which end with a null pointer, and frees them after it.
+  package static func with<Value>(_ texts: [String], _ body: (List) -> Value) -> Value {
+    let list = List.allocate(capacity: texts.count + 1)
+    for (index, text) in texts.enumerated() { list[index] = strdup(text) }
+    list[texts.count] = nil
+    defer {
+      for index in texts.indices { free(list[index]) }
+      list.deallocate()
+    }
+    return body(list)
+  }
+
+  /// An environment.
+  package static func with<Value>(
+    _ variables: [String: String], _ body: (List) -> Value
+  ) -> Value {
+    with(variables.map { "\($0.key)=\($0.value)" }, body)
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import HaulControl
+import HaulTesting
+import Testing
+
+@Suite("Files that lead to the web page", .timeLimit(.minutes(1))) struct RedirectFilesTests {
+  private let directory = FileManager.default.temporaryDirectory
+    .appending(path: "haul-redirects-\(UUID().uuidString)").path
+  private let clock = ManualClock()
+  private let url = "http://127.0.0.1:1/#code=abc"
+
+  private var names: [String] {
+    (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+  }
+
+  private func files() -> RedirectFiles { RedirectFiles(in: directory, clock: clock) }
+
+  @Test("only the owner can read one, and it leads to the address")
+  func leads() throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let path = try files().make(for: url, code: "abc")
+    for (path, mode) in [(path, 0o600), (directory, 0o700)] {
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect(attributes[.posixPermissions] as? Int == mode)
+    }
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.contains(#"<meta http-equiv="refresh" content="0; url=\#(url)">"#))
+    #expect(!path.contains("abc"))
+  }
+
+  @Test("an address does not end the attribute that it is in")
+  func escapes() throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let path = try files().make(for: #"http://h/"><script>&x"#, code: "abc")
+    let text = try String(contentsOfFile: path, encoding: .utf8)
+    #expect(text.contains(#"url=http://h/&quot;>&lt;script>&amp;x">"#))
+    #expect(!text.contains("<script"))
+  }
+
+  @Test("one is deleted when its code was used, or is too old, and not before")
+  func deletes() async throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let files = files()
+    _ = try files.make(for: url, code: "used")
+    let old = try files.make(for: url, code: "old")
+    files.remove("other")
+    #expect(names.count == 2)
+    files.remove("used")
+    #expect(names.map { "\(directory)/\($0)" } == [old])
+    while clock.sleeperCount < 2 { await Task.yield() }
+    clock.advance(by: .seconds(59))
+    #expect(FileManager.default.fileExists(atPath: old))
+    clock.advance(by: .seconds(1))
+    while FileManager.default.fileExists(atPath: old) { await Task.yield() }
+  }
+
+  @Test("those of an earlier daemon are deleted")
+  func leftovers() throws {
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    _ = try files().make(for: url, code: "abc")
+    files().removeAll()
+    #expect(names.isEmpty)
+  }
+}
