@@ -51,8 +51,8 @@ package final class RedirectFiles: Sendable {
   }
 
   private static func page(_ url: String) -> String {
-    let escaped = url.replacing("&", with: "&amp;").replacing("\"", with: "&quot;")
-      .replacing("<", with: "&lt;")
+    let escaped = url.replacingBytes("&", with: "&amp;").replacingBytes("\"", with: "&quot;")
+      .replacingBytes("<", with: "&lt;")
     return """
       <!DOCTYPE html>
       <html lang="en">

@@ -41,7 +41,8 @@ import Testing
       #expect(NameCompletion.isSafe(name), "\(name)")
     }
     let unsafe = [
-      "", " ", " a", "a ", "-rf", "~", "=touch", "\u{301}a", "a\u{301};b", "a\nb", "a\tb", "a\u{7F}",
+      "", " ", " a", "a ", "-rf", "~", "=touch", "\u{301}a", "a\u{301};b", "a\nb", "a\tb",
+      "a\u{7F}",
       "a\u{202E}b", "a\u{A0}b", "a\u{600}", "/a", ".a",
     ]
     for name in unsafe + "$`;|&'\"!*?~()<>{}[]#\\^".map({ "a\($0)b" }) {

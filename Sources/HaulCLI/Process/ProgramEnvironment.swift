@@ -1,5 +1,5 @@
-/// The environment of the daemon and of all programs that Haul starts: what a desktop and the network
-/// need. The rest may be secrets of the shell in which Haul was started.
+/// The environment of the daemon and of all programs that Haul starts: what a desktop and the
+/// network need. The rest may be secrets of the shell in which Haul was started.
 package enum ProgramEnvironment {
   package static func allowed(of environment: [String: String]) -> [String: String] {
     environment.filter { names.contains($0.key) || $0.key.utf8.starts(with: "LC_".utf8) }
