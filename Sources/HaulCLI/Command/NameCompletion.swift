@@ -6,8 +6,8 @@ package enum NameCompletion {
   /// A command that prints nothing: in a script of unknown form, no names are completed.
   fileprivate static func command(_ names: String) -> String { ": haul \(names)" }
 
-  /// Whether a shell takes it as the name that it is, and a program as no option. A space is left
-  /// to the shell to quote.
+  /// True if a shell takes it as the name that it is, and a program as no option. The shell quotes
+  /// a space.
   package static func isSafe(_ name: String) -> Bool {
     let scalars = name.unicodeScalars
     guard let first = scalars.first, first == "_" || isAlphanumeric(first) else { return false }
