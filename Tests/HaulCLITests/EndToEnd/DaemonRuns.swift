@@ -176,9 +176,9 @@ struct DaemonRuns {
   @Test("keeps no directory busy, and takes paths from the directory of the command")
   func directory() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
-      _ = try await fixture.add("/a", "-o", "sub/b", "--create-dirs")
+      _ = try await fixture.add("/a", "-d", "sub")
       #expect(try await fixture.haul("wait", "--all").status == 0)
-      try fixture.work.expectWhole("sub/b")
+      try fixture.work.expectWhole("sub/a")
       let link = "/proc/\(try await fixture.pid())/cwd"
       #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == "/")
     }
