@@ -13,7 +13,7 @@ struct RedactionTests {
       "X-Amz-Signature", "x-amz-date", "X-Goog-Credential", "Signature", "Expires", "Key-Pair-Id",
       "Policy", "sig", "se", "token", "access_token", "key", "api_key", "PASSWORD", "client_secret",
       "my-token", "%74oken", "AWSAccessKeyId", "jwt", "sessionid", "pw", "passcode", "user_pass",
-      "auth_hash", "token\u{301}",
+      "auth_hash", "token%CC%81",
     ])
   func secrets(name: String) throws {
     #expect(try redacted("id=1&\(name)=value&x=2") == "?id=1&\(name)=***&x=2")
