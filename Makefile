@@ -1,7 +1,7 @@
 # All commands for work on the repository. `make` alone lists them.
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
-.PHONY: completion-check services-check api-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
+.PHONY: completion-check services-check api-check argument-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: upload-kills upload-limits
 .PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
 
@@ -77,6 +77,10 @@ completion-check: ## presses Tab in bash, zsh and fish, with names that a shell 
 
 services-check: ## installs a package with a service, which must not start, in a copy of this system (root)
 	@Scripts/services-check
+
+argument-check: ## shows that no program gets a secret as an argument or a variable
+	@Scripts/install build python strace
+	@Scripts/argument-check
 
 api-check: ## calls a daemon as docs/openapi.yaml says, with generated values, for a minute
 	@Scripts/install build python api

@@ -3,6 +3,7 @@
 import json
 import time
 
+import harness
 from chromium import Failed
 from .place import ON_TOP, api, press, row
 
@@ -305,4 +306,23 @@ def second_page(place, browser):
     place.open(browser)
 
 
-STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, from_notice, sound, ended_before, secrets, second_page]
+def from_file(place, browser):
+    """the file that 'haul ui' opens leads to the page, without its code in the history, and is deleted"""
+    programs, opened = place.directory / "bin", place.directory / "opened"
+    programs.mkdir()
+    (programs / "xdg-open").write_text(f"#!/bin/sh\nprintf %s \"$1\" >'{opened}.new' && mv '{opened}.new' '{opened}'\n")
+    (programs / "xdg-open").chmod(0o755)
+    place.environment |= {"PATH": f"{programs}:{place.environment['PATH']}", "DISPLAY": ":99"}
+    place.run("ui")
+    harness.wait_until(opened.exists, "the file")
+    browser.eval("sessionStorage.clear()")
+    browser.open("about:blank")
+    browser.open(f"file://{opened.read_text()}")
+    browser.wait("the page", "document.body?.dataset.connection === 'open' && document.body.dataset.list === 'whole'")
+    if browser.eval("location.hash") or not browser.eval("sessionStorage.getItem('haul-token')"):
+        raise Failed("the page did not take the code")
+    if list((place.directory / "s" / "haul" / "redirects").iterdir()):
+        raise Failed("the file is still there")
+
+
+STEPS = [names_and_roles, order_of_focus, keyboard_only, phone, themes, markup, from_notice, sound, ended_before, secrets, second_page, from_file]

@@ -5,8 +5,7 @@ package enum ProgramEnvironment {
     environment.filter { names.contains($0.key) || $0.key.utf8.starts(with: "LC_".utf8) }
   }
 
-  private static let names = Set(
-    user + files + desktop + toolkits + network)
+  private static let names = Set(user + files + desktop + toolkits + network)
 
   private static let user = [
     "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR",
