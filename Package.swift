@@ -59,8 +59,8 @@ let isFuzzing = Context.environment["HAUL_FUZZ"] != nil
 let fuzzing = ["-sanitize=fuzzer,address"]
 let parsers = settings + (isFuzzing ? [.unsafeFlags(fuzzing)] : [])
 
-/// With HAUL_TESTED, which the launcher and `make` set: only the version that was tested. For users of
-/// the library: this version or a later one that is compatible (decision 022).
+/// The tested version only, if HAUL_TESTED is set, as the launcher and `make` do. Users of the
+/// library also get later compatible versions (decision 022).
 func tested(_ url: String, _ version: Version) -> Package.Dependency {
   Context.environment["HAUL_TESTED"] == nil
     ? .package(url: url, from: version) : .package(url: url, exact: version)

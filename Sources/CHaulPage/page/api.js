@@ -1,5 +1,5 @@
 // Calls of the control interface. Another program may have taken the port of the daemon, so nothing is sent before
-// whoever answers has proved that it is the daemon of this session (docs/decisions/021-page-sessions.md).
+// the server has proved that it is the daemon of this session (docs/decisions/021-page-sessions.md).
 
 const stored = "haul-token";
 const encoder = new TextEncoder();
@@ -61,7 +61,7 @@ export function forget() {
   sessionStorage.removeItem(stored);
 }
 
-// Lets whoever answers prove that it is the daemon of this session, and makes the token for it.
+// Lets the server prove that it is the daemon of this session, and makes the token for it.
 function prove() {
   proving ??= proveOnce().finally(() => { proving = null; });
   return proving;

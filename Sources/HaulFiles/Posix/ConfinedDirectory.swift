@@ -8,9 +8,9 @@ package import HaulCore
 
 /// Opens directories that must lie below others.
 ///
-/// All links are resolved first. Then the directory is opened name by name, without following any:
-/// whoever replaces a name by a link meanwhile gets an error. No name is `..`, so that this is what
-/// `openat2` does with `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, on every kernel.
+/// All links are resolved first. Then the directory is opened name by name, and a name that became
+/// a link meanwhile is an error. No name is `..`, so the result is that of `openat2` with
+/// `RESOLVE_BENEATH` and `RESOLVE_NO_SYMLINKS`, on every kernel.
 package enum ConfinedDirectory {
   private static let flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
 
