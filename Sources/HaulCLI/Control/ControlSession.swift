@@ -166,7 +166,11 @@ struct ControlSession {
     }
     if !plan.quiet { for note in plan.notes { await warn(note) } }
     var after: [TransferRequest.Dependency] = []
-    for name in plan.after { after.append(.transfer(try await client.transfer(name).id)) }
+    for name in plan.after {
+      let found = try await client.transfer(name)
+      // The daemon decides whether an identifier may be used.
+      after.append(found.identifier == name ? .identifier(name) : .transfer(found.id))
+    }
     let new = try plan.requests.map { request in
       var request = request.absolute(in: workingDirectory)
       request.after = after

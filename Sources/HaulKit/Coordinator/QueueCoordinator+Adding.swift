@@ -125,6 +125,7 @@ extension QueueCoordinator {
         additions: [], updates: [], batch: nil, added: Added(all: try await identified(ids)))
     }
     let known = try await known(requests, ifKnown)
+    try await checkNamedDependencies(of: requests)
     let found = known.mapValues {
       IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
@@ -223,6 +224,23 @@ extension QueueCoordinator {
       }
     }
     return known
+  }
+
+  /// What a client over TCP has named is not taken for what its owner names as a dependency.
+  private func checkNamedDependencies(of requests: [TransferRequest]) async throws(TransferError) {
+    var named: Set<TransferID> = []
+    for request in requests where request.roots == nil {
+      for case .identifier(let name) in request.after {
+        if let id = queue.id(of: name) { named.insert(id) }
+      }
+    }
+    guard !named.isEmpty else { return }
+    for record in try await store.records(Array(named)) where record.request.roots != nil {
+      throw TransferError(
+        .inUse,
+        "the identifier \(record.request.identifier ?? "") was chosen over TCP; to wait for that "
+          + "transfer, give its id \(record.id)")
+    }
   }
 
   /// What a client over TCP has named is not taken for what its owner adds under that name.

@@ -139,6 +139,13 @@ struct RemoteConfinementRuns {
       let taken = try await fixture.haul("add", "--id", "tool", "-o", "\(remote.root)/z", url)
       #expect(taken.status != 0)
       #expect(taken.errors.contains("over TCP"), "\(taken.errors)")
+      let waiting = try await fixture.haul("add", "--after", "tool", "--run", "--", "true")
+      #expect(waiting.status != 0, "a program does not run after the client's file")
+      let known = try #require(waiting.errors.firstMatch(of: /its id ([0-9A-Z]{8})/)?.output.1)
+      #expect(
+        try await fixture.haul("add", "--after", "\(known)", "--run", "--", "true").status == 0)
+      _ = try await fixture.add("/a", "-o", "\(remote.root)/v", "--id", "mine")
+      #expect(try await fixture.haul("add", "--after", "mine", "--run", "--", "true").status == 0)
 
       let id = try await fixture.add("/a", "-o", "\(remote.root)/own")
       let start = id.prefix(4)
