@@ -49,11 +49,8 @@ package struct ControlToken: Sendable {
   /// For keys that follow from the token.
   var symmetricKey: SymmetricKey { SymmetricKey(data: Array(text.utf8)) }
 
-  /// Compares all bytes, so that the time does not show how many are right.
   package func matches(_ candidate: some StringProtocol) -> Bool {
-    let (own, other) = (Array(text.utf8), Array(candidate.utf8))
-    guard own.count == other.count else { return false }
-    return zip(own, other).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
+    Array(text.utf8).isEqualInConstantTime(to: Array(candidate.utf8))
   }
 
   private static func read(_ path: String) throws(TransferError) -> String? {

@@ -1,4 +1,5 @@
 import Crypto
+import HaulCore
 
 /// What the daemon and a page prove to each other (docs/decisions/021-page-sessions.md). The key of
 /// a session follows from its id and the token of the state directory, so no file has it.
@@ -11,14 +12,14 @@ package struct SessionKeys: Sendable {
 
   /// The key that a page gets once, and never sends.
   func key(of id: String) -> SessionKey {
-    SessionKey(session: id, key: Self.hex(code("session\n\(id)", root)))
+    SessionKey(session: id, key: sessionCode(id).hexDigits)
   }
 
   /// Shows a page with that key that this is the daemon of its session, at this address.
   /// - Parameter address: of this listener, so that no other one can pass the proof on as its own.
   func proof(for id: String, address: String, challenge: String) -> SessionProof {
     let message = "daemon\n\(address)\n\(challenge)\n\(start)"
-    return SessionProof(start: start, proof: Self.hex(code(message, sessionKey(id))))
+    return SessionProof(start: start, proof: code(message, sessionKey(id)).hexDigits)
   }
 
   /// The id in a token; nil if the token is not of this start.
@@ -28,27 +29,18 @@ package struct SessionKeys: Sendable {
       bytes[Self.idLength] == UInt8(ascii: ".")
     else { return nil }
     let id = String(decoding: bytes[..<Self.idLength], as: UTF8.self)
-    let code = Self.hex(code("page\n\(start)", sessionKey(id)))
-    return Self.isEqual(Array(code.utf8), bytes[(Self.idLength + 1)...]) ? id : nil
+    let own = Array(code("page\n\(start)", sessionKey(id)).hexDigits.utf8)
+    return own.isEqualInConstantTime(to: bytes[(Self.idLength + 1)...]) ? id : nil
   }
 
   static let idLength = 16
   private static let codeLength = 64
 
-  private func sessionKey(_ id: String) -> SymmetricKey {
-    SymmetricKey(data: code("session\n\(id)", root))
-  }
+  private func sessionKey(_ id: String) -> SymmetricKey { SymmetricKey(data: sessionCode(id)) }
+
+  private func sessionCode(_ id: String) -> HMAC<SHA256>.MAC { code("session\n\(id)", root) }
 
   private func code(_ text: String, _ key: SymmetricKey) -> HMAC<SHA256>.MAC {
     HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
-  }
-
-  private static func hex(_ code: HMAC<SHA256>.MAC) -> String {
-    code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-  }
-
-  /// Compares all bytes, so that the time does not show how many are right.
-  private static func isEqual(_ left: [UInt8], _ right: ArraySlice<UInt8>) -> Bool {
-    left.count == right.count && zip(left, right).reduce(UInt8(0)) { $0 | ($1.0 ^ $1.1) } == 0
   }
 }

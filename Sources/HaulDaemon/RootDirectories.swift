@@ -88,9 +88,9 @@ struct RootDirectories: Sendable {
   /// - Throws: `Problem` (403).
   func check(_ body: CommandBody, of transfer: TransferView) throws(Problem) {
     let id = transfer.row.id
+    let repeats = body.command == .restart || body.command == .retry
     guard transfer.request.url != nil else {
-      let runsAgain = body.command == .restart || body.command == .retry
-      guard !runsAgain || transfer.row.state == .completed && body.command == .retry else {
+      guard !repeats || transfer.row.state == .completed && body.command == .retry else {
         throw Self.forbidden(
           "\(id): a program can only be run again over the socket, with "
             + "'haul \(body.command) \(id)'"
@@ -98,15 +98,14 @@ struct RootDirectories: Sendable {
       }
       return
     }
-    let sendsAgain = body.command == .retry || body.command == .restart
-    if sendsAgain, transfer.request.upload?.download != nil, transfer.request.roots == nil {
+    if repeats, transfer.request.upload?.download != nil, transfer.request.roots == nil {
       throw Self.forbidden(
         "\(id): it copies with the access of its owner; over the socket: haul \(body.command) \(id)"
       )
     }
     let (uses, what) =
       if transfer.request.upload != nil {
-        (sendsAgain, "sent")
+        (repeats, "sent")
       } else {
         (body.deletesBytes(in: transfer.row.state), "deleted")
       }
@@ -173,9 +172,7 @@ extension TransferRequest {
     case .step: []
     }
   }
-}
 
-extension TransferRequest {
   /// Whether it carries what may be for its own address only.
   fileprivate var hasSecrets: Bool {
     !fields.fields.isEmpty || url?.credentials != nil || upload?.form.isEmpty == false

@@ -66,9 +66,6 @@ extension ResourceKey {
       // The lengths keep one pair from looking like another.
       hash.update(data: Array("\(name.utf8.count),\(value.utf8.count):\(name)\(value)".utf8))
     }
-    return hash.finalize().map { byte in
-      let digits = String(byte, radix: 16)
-      return byte < 16 ? "0\(digits)" : digits
-    }.joined()
+    return hash.finalize().hexDigits
   }
 }

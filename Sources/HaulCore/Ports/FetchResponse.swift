@@ -34,8 +34,7 @@ public struct ResponseHead: Sendable, Hashable {
   /// there is none.
   package var contentCoding: String? {
     let codings = headers.values(of: "Content-Encoding")
-      .flatMap { $0.utf8.split { ", \t".utf8.contains($0) } }
-      .map { String(Substring($0)) }
+      .flatMap { $0.byteSplit { ", \t".utf8.contains($0) } }
       .filter { $0.lowercased() != "identity" }
     return codings.isEmpty ? nil : codings.joined(separator: ", ")
   }

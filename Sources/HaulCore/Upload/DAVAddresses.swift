@@ -24,8 +24,7 @@ struct DAVAddresses: Sendable {
 
   /// A name that no one else chooses.
   static func temporaryName(using rng: inout some RandomNumberGenerator) -> String {
-    let digits = String(rng.next() as UInt64, radix: 16)
-    return "haul-" + String(repeating: "0", count: 16 - digits.count) + digits + ".part"
+    "haul-\((rng.next() as UInt64).hexDigits).part"
   }
 }
 

@@ -27,7 +27,7 @@ package struct FormBody: Sendable, Hashable {
     _ parts: [FormPart], lengths: [Int64], using rng: inout some RandomNumberGenerator
   ) {
     // Nothing in the files can be known to lack it; 128 random bits are in none of them.
-    let boundary = "haul-\(Self.digits(using: &rng))\(Self.digits(using: &rng))"
+    let boundary = "haul-\((rng.next() as UInt64).hexDigits)\((rng.next() as UInt64).hexDigits)"
     var pieces: [UploadPiece] = []
     var text = ""
     var file = 0
@@ -46,11 +46,6 @@ package struct FormBody: Sendable, Hashable {
     self.pieces = pieces
     length = pieces.reduce(0) { $0 + $1.length }
     contentType = "multipart/form-data; boundary=\(boundary)"
-  }
-
-  private static func digits(using rng: inout some RandomNumberGenerator) -> String {
-    let digits = String(rng.next() as UInt64, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
   /// As browsers write names (HTML, section 4.10.22.8): other characters are sent as UTF-8 (RFC

@@ -230,12 +230,10 @@ package struct ResumableMachine: UploadMachine {
   }
 
   private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
-    guard let location = head.headers["Location"] else {
-      return fail(.protocolViolation, "the server does not say where to upload to; look there")
-    }
     let target: ResourceURL
     do throws(TransferError) {
-      target = try request.url.uploadTarget(named: location)
+      let missing = "the server does not say where to upload to; look there"
+      target = try request.target(in: head, orElse: missing)
     } catch {
       return finish(.failed(error))
     }

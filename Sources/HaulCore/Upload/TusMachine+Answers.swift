@@ -73,11 +73,9 @@ extension TusMachine {
     "the server's tus needs the length beforehand; save the source to a file and upload that"
 
   private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
-    guard let location = head.headers["Location"] else {
-      return fail(.protocolViolation, "the server does not say where to upload to")
-    }
     do throws(TransferError) {
-      return created(at: try request.url.uploadTarget(named: location))
+      let missing = "the server does not say where to upload to"
+      return created(at: try request.target(in: head, orElse: missing))
     } catch {
       return finish(.failed(error))
     }
@@ -152,11 +150,9 @@ extension TusMachine {
   }
 
   private mutating func joined(_ head: ResponseHead) -> [UploadCommand] {
-    guard let location = head.headers["Location"] else {
-      return fail(.protocolViolation, "the server does not say where the file is that it joined")
-    }
     do throws(TransferError) {
-      return joined(at: try request.url.uploadTarget(named: location))
+      let missing = "the server does not say where the file is that it joined"
+      return joined(at: try request.target(in: head, orElse: missing))
     } catch {
       return finish(.failed(error))
     }

@@ -60,6 +60,17 @@ extension TransferError {
 }
 
 extension UploadRequest {
+  /// The address that a server has chosen for the upload.
+  /// - Throws: `protocol-violation` with this message if it has chosen none; `redirect-refused`.
+  func target(
+    in head: ResponseHead, orElse missing: String
+  ) throws(TransferError) -> ResourceURL {
+    guard let location = head.headers["Location"] else {
+      throw TransferError(.protocolViolation, missing)
+    }
+    return try url.uploadTarget(named: location)
+  }
+
   /// The address of an unfinished upload; nil if it cannot be read, or may not be used.
   func address(of record: UploadRecord) -> ResourceURL? { address(of: record.address) }
 

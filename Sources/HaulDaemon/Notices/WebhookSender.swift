@@ -44,8 +44,6 @@ struct WebhookSender: NoticeSender {
 
   /// HMAC-SHA256 (RFC 2104), in hexadecimal digits.
   private static func signature(of body: [UInt8], _ secret: NoticeSecret) -> String {
-    let code = HMAC<SHA256>.authenticationCode(
-      for: body, using: SymmetricKey(data: secret.bytes))
-    return code.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    HMAC<SHA256>.authenticationCode(for: body, using: SymmetricKey(data: secret.bytes)).hexDigits
   }
 }

@@ -87,11 +87,7 @@ package final class UploadRecordFile: Sendable {
     // An address that is signed anew has another query.
     let source = request.download.map { $0.url.absoluteString.prefix(beforeAnyOf: "?") }
     let text = "\(source ?? request.source[...])\0\(request.url.absoluteString)"
-    let digest = SHA256.hash(data: Data(text.utf8)).prefix(16)
-    return digest.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0\(digits)" : digits
-    }.joined() + ".upload"
+    return SHA256.hash(data: Data(text.utf8)).prefix(16).hexDigits + ".upload"
   }
 
   private static let maximumSize = 64 << 10

@@ -20,27 +20,34 @@ package enum ConfinedDirectory {
   package static func open(
     _ path: String, below roots: [String], creating: Bool
   ) throws(DiskError) -> Int32 {
-    let target = FilePath(try resolved(path))
+    guard let (root, names) = place(of: try resolved(path), below: roots) else {
+      throw DiskError("open", EXDEV)
+    }
+    return try walk(names, from: root, creating: creating)
+  }
+
+  /// Whether a path leads to a root, or below one, once its links are resolved.
+  package static func contains(_ path: String, below roots: [String]) -> Bool {
+    (try? resolved(path)).map { place(of: $0, below: roots) != nil } ?? false
+  }
+
+  /// The first root that a path without links is in, also without links, and the names below it.
+  private static func place(
+    of path: String, below roots: [String]
+  ) -> (root: String, names: [Substring])? {
+    let target = FilePath(path)
     for root in roots {
       // A root that is not there has nothing below it.
       guard let real = try? resolved(root), let names = target.names(below: FilePath(real)) else {
         continue
       }
-      return try walk(names[...], from: real, creating: creating)
+      return (real, names)
     }
-    throw DiskError("open", EXDEV)
-  }
-
-  /// Whether a path leads to a root, or below one, once its links are resolved.
-  package static func contains(_ path: String, below roots: [String]) -> Bool {
-    guard let target = try? resolved(path) else { return false }
-    return roots.contains { root in
-      (try? resolved(root)).map { FilePath(target).names(below: FilePath($0)) != nil } ?? false
-    }
+    return nil
   }
 
   private static func walk(
-    _ names: ArraySlice<Substring>, from root: String, creating: Bool
+    _ names: [Substring], from root: String, creating: Bool
   ) throws(DiskError) -> Int32 {
     var directory = try retrying("open") { openDirectory(AT_FDCWD, root) }
     for name in names {

@@ -1,4 +1,5 @@
 import Crypto
+import HaulCore
 
 /// Content that depends only on a seed and an offset, so that a resource of any size needs no disk.
 ///
@@ -113,8 +114,7 @@ package struct SeededContent: Hashable, Sendable {
 
   /// The SHA-256 of the first `length` bytes in lower-case hexadecimal.
   package static func sha256Hex(seed: UInt64, length: Int64) -> String {
-    sha256(seed: seed, length: length)
-      .map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    sha256(seed: seed, length: length).hexDigits
   }
 
   package static func matches(

@@ -170,10 +170,7 @@ package struct S3Machine: UploadMachine {
   }
 
   private static func newMark(using rng: inout some RandomNumberGenerator) -> String {
-    [rng.next(), rng.next()].map { number in
-      let digits = String(number, radix: 16)
-      return String(repeating: "0", count: 16 - digits.count) + digits
-    }.joined()
+    [rng.next(), rng.next()].map(\.hexDigits).joined()
   }
 
   /// Sends the object, or creates an upload in parts.

@@ -24,7 +24,7 @@ package struct RequestSigner: Sendable {
   package static let unsignedPayload = "UNSIGNED-PAYLOAD"
 
   /// The SHA-256 of a body, in hexadecimal.
-  package static func hash(_ body: [UInt8]) -> String { hexadecimal(SHA256.hash(data: body)) }
+  package static func hash(_ body: [UInt8]) -> String { SHA256.hash(data: body).hexDigits }
 
   /// The fields, and those of the signature.
   package func sign(
@@ -91,7 +91,7 @@ package struct RequestSigner: Sendable {
       key = Array(
         HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: SymmetricKey(data: key)))
     }
-    return Self.hexadecimal(key)
+    return key.hexDigits
   }
 
   /// All fields, except those that a proxy may change, and `Host`; sorted by name.
@@ -127,12 +127,5 @@ package struct RequestSigner: Sendable {
     return sorted.map { item in
       item.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "=")
     }.joined(separator: "&")
-  }
-
-  private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-    bytes.map { byte in
-      let digits = String(byte, radix: 16)
-      return digits.count == 1 ? "0\(digits)" : digits
-    }.joined()
   }
 }

@@ -93,9 +93,7 @@ struct S3Server: UploadServer {
   }
 
   private static func hex(_ bytes: [UInt8]) -> String {
-    Insecure.MD5.hash(data: bytes).map { byte in
-      (byte < 16 ? "0" : "") + String(byte, radix: 16)
-    }.joined()
+    Insecure.MD5.hash(data: bytes).hexDigits
   }
 
   private static func tag(of bytes: [UInt8]) -> String { "ETag: \"\(hex(bytes))\"" }
