@@ -22,7 +22,7 @@ extension ControlSession {
   /// - Parameter name: `all`, or the beginning of an id.
   func endSession(_ name: String, _ client: ControlClient) async throws -> ExitStatus {
     let ids = try await client.sessions().sessions.map(\.id)
-    let chosen = name == "all" ? ids : ids.filter { $0.utf8.starts(with: name.utf8) }
+    let chosen = name == "all" ? ids : ids.filter { $0.hasBytePrefix(name) }
     if name != "all", chosen.count != 1 {
       let shown = Messages.shown(name)
       return await fail(

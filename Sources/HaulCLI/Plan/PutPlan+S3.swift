@@ -6,9 +6,7 @@ extension PutPlan {
   static let s3Prefix = "s3://"
 
   static func isS3(_ address: String) -> Bool {
-    address.utf8.prefix(s3Prefix.utf8.count).elementsEqual(s3Prefix.utf8) {
-      $0 | 0x20 == $1 | 0x20
-    }
+    address.lowercased().hasBytePrefix(s3Prefix)
   }
 
   /// The bucket, and the key as it is written.
