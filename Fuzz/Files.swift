@@ -6,12 +6,13 @@ let fileTargets = [
     let parts = input.parts
     guard let netrc = try? Netrc(parts[0]) else { return }
     let host = parts.count > 1 ? parts[1] : "h.example"
-    guard let found = netrc.credentials(host: host) else { return }
-    let again = netrc.credentials(host: host.uppercased().lowercased(), user: found.user)
+    guard let found = try? netrc.credentials(host: host) else { return }
+    let again = try? netrc.credentials(host: host.uppercased().lowercased(), user: found.user)
     if host.utf8.allSatisfy({ $0 < 0x80 }) {
       expect(again?.user == found.user, "the user's own entry is not found")
     }
-    expect(netrc.credentials(host: host, user: found.user + "x")?.user != found.user, "another's")
+    let other = try? netrc.credentials(host: host, user: found.user + "x")
+    expect(other?.user != found.user, "another's")
   },
   Target(name: "cookies") { input in
     let parts = input.parts
@@ -20,15 +21,18 @@ let fileTargets = [
     guard let plain = try? ResourceURL("http://a.h.example/\(path)"),
       let secure = try? ResourceURL("https://a.h.example/\(path)")
     else { return }
-    let pairs = file.pairs(for: plain, at: 1_700_000_000)
-    for pair in pairs {
+    func pairs(_ url: ResourceURL, at wallSeconds: Double) -> [String] {
+      // One with a NUL, in place of a byte that is not UTF-8, is not sent.
+      file.jar.cookies(for: url, at: wallSeconds).map(\.pair).filter { !$0.utf8.contains(0) }
+    }
+    let sent = pairs(plain, at: 1_700_000_000)
+    for pair in sent {
       // By bytes: a value may begin with a mark that makes one character with the sign before it.
       expect(pair.utf8.contains(0x3D), "no name")
       expect(pair.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F && $0 != 0x3B }, "it splits a field")
     }
-    expect(
-      Set(pairs).isSubset(of: file.pairs(for: secure, at: 1_700_000_000)), "for http only")
-    expect(Set(file.pairs(for: plain, at: 2e9)).isSubset(of: pairs), "an expired one is back")
+    expect(Set(sent).isSubset(of: pairs(secure, at: 1_700_000_000)), "for http only")
+    expect(Set(pairs(plain, at: 2e9)).isSubset(of: sent), "an expired one is back")
   },
   Target(name: "input-list") { input in
     guard let list = try? InputList(input.text) else { return }

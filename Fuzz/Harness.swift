@@ -37,8 +37,8 @@ func expect(
 }
 
 let targets =
-  headerTargets + nameTargets + networkTargets + fileTargets + optionTargets + journalTargets
-  + storeTargets + textTargets
+  headerTargets + framingTargets + nameTargets + networkTargets + fileTargets + optionTargets
+  + journalTargets + storeTargets + textTargets + sessionTargets
 
 /// By `HAUL_FUZZ_TARGET`; without it, the names are listed.
 private let chosen: Target = {

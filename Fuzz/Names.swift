@@ -87,7 +87,7 @@ private func expectInert(_ name: String) {
   }
 }
 
-private func isBidi(_ scalar: Unicode.Scalar) -> Bool {
+func isBidi(_ scalar: Unicode.Scalar) -> Bool {
   switch scalar.value {
   case 0x202A...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x61C: true
   default: false

@@ -57,6 +57,21 @@ let optionTargets = [
     let shown = AddressArgument.redacted("https://h.example/?\(text)secretword")
     expect(!shown.contains("secretword"), "a query is shown")
   },
+  Target(name: "completion-name") { input in
+    let name = input.text
+    guard NameCompletion.isSafe(name) else { return }
+    // What bash, zsh or fish reads as something else than itself, also at the start or the end.
+    let special = "$`\"'\\!*?[]{}()<>|&;~#^"
+    for scalar in name.unicodeScalars {
+      expect(!special.unicodeScalars.contains(scalar), "a shell reads \(name)")
+      expect(scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value), "a control")
+      expect(!isBidi(scalar), "a control of direction")
+      expect(scalar == " " || !scalar.properties.isWhitespace, "a space that is not quoted")
+    }
+    let (first, last) = (name.utf8.first, name.utf8.last)
+    expect(first != UInt8(ascii: "-") && first != UInt8(ascii: "="), "an option or a path")
+    expect(first != UInt8(ascii: " ") && last != UInt8(ascii: " "), "a space at an end")
+  },
   Target(name: "settings") { input in
     guard let file = try? SettingsFile(input.text, path: "haul.conf", home: "/home") else { return }
     var last = 0

@@ -123,6 +123,7 @@ class Terminal:
         finally:
             status = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
             os.close(master)  # not before: it would send SIGHUP
+        status = status if status >= 0 else 128 - status  # as a shell shows it
         if moments:
             raise RuntimeError(f"{command}: never showed {moments[0][0]!r}:\n{screen.text()}")
         return [*shots, screen.text()], status

@@ -47,6 +47,36 @@ int haul_set_attribute(int file, const void *value, size_t size) {
   return fsetxattr(file, "user.haul", value, size, 0);
 }
 
+long haul_get_default_acl(int directory, void *value, size_t size) {
+  return fgetxattr(directory, "system.posix_acl_default", value, size);
+}
+
+int haul_take_access(int file, int former) {
+  static const char name[] = "system.posix_acl_access";
+  struct stat one, other;
+  char acl[4096];
+  if (fstat(file, &one) != 0 || fstat(former, &other) != 0) return -1;
+  if (one.st_gid != other.st_gid && fchown(file, (uid_t)-1, other.st_gid) != 0) return -1;
+  ssize_t length = fgetxattr(former, name, acl, sizeof acl);
+  if (length >= 0) return fsetxattr(file, name, acl, (size_t)length, 0);
+  if (errno == EOPNOTSUPP || errno == ENOSYS) return 0;
+  if (errno != ENODATA) return -1;
+  if (fremovexattr(file, name) == 0 || errno == ENODATA || errno == EOPNOTSUPP) return 0;
+  return -1;
+}
+
+int haul_duplicate(int file) { return fcntl(file, F_DUPFD_CLOEXEC, 0); }
+
+int64_t haul_size(int file) {
+  struct statx known;
+  if (statx(file, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_SIZE, &known) == 0 &&
+      (known.stx_mask & STATX_SIZE)) {
+    return (int64_t)known.stx_size;
+  }
+  struct stat status;
+  return fstat(file, &status) == 0 ? (int64_t)status.st_size : -1;
+}
+
 void haul_share_heap(void) {
 #ifdef M_ARENA_MAX
   mallopt(M_ARENA_MAX, 1);

@@ -71,9 +71,10 @@ public final class TransferClient: Sendable {
     _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?
   ) async throws(TransferError) -> [ClientTransfer] {
     guard !requests.isEmpty else { return [] }
-    let directory = FileManager.default.currentDirectoryPath
     var new: [NewTransfer] = []
-    for request in requests { new.append(try NewTransfer(request.absolute(in: directory))) }
+    for request in try WorkingDirectory.resolve(requests, in: WorkingDirectory.path) {
+      new.append(try NewTransfer(request))
+    }
     do {
       // The connection may break after they were added: the same key adds nothing twice.
       let answer = try await control.add(

@@ -46,6 +46,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The directory of the stored list.
   package var list: String { "\(directory)/list" }
 
+  /// The file that says which process uses the list (`docs/store.md`).
+  var lock: String { "\(list)/queue.lock" }
+
   /// The directory of the addresses of unfinished uploads.
   package var uploads: String { "\(directory)/uploads" }
 
@@ -57,6 +60,9 @@ package struct ControlLocation: Sendable, Hashable {
 
   /// The file of the newest notices, for the web page.
   package var notices: String { "\(directory)/notices" }
+
+  /// The file of the times of the newest transfers.
+  package var history: String { "\(directory)/history" }
 
   /// The file that says which notices were delivered to a channel.
   package func noticeCursor(of channel: String) -> String { "\(directory)/notified-\(channel)" }

@@ -192,18 +192,23 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   package var rateLimit: Int64?
   /// Seconds since 1970; 0 or a past time for at once.
   package var startsAt: Double?
+  /// Whether the new address has the same file although its name differs: the file keeps its name.
+  package var keepsName: Bool?
 
   enum CodingKeys: String, CodingKey {
     case priority, url
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
+    case keepsName = "keeps_name"
   }
 
   package init(
-    priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil
+    priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil,
+    keepsName: Bool? = nil
   ) {
     (self.priority, self.url) = (priority, url)
     (self.rateLimit, self.startsAt) = (rateLimit, startsAt)
+    self.keepsName = keepsName
   }
 
   package init(from decoder: any Decoder) throws {
@@ -212,6 +217,7 @@ package struct ChangeBody: Codable, Hashable, Sendable {
     url = try object.decodeIfPresent(String.self, forKey: .url)
     rateLimit = try object.decodeIfPresent(Int64.self, forKey: .rateLimit)
     startsAt = try object.decodeIfPresent(Double.self, forKey: .startsAt)
+    keepsName = try object.decodeIfPresent(Bool.self, forKey: .keepsName)
   }
 }
 

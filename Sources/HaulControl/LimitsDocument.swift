@@ -39,7 +39,9 @@ package struct LimitsDocument: Codable, Hashable, Sendable {
     connectionsPerHost = try object.decodeIfPresent(Int.self, forKey: .connectionsPerHost)
     connections = try object.decodeIfPresent(Int.self, forKey: .connections)
     rate = try object.decodeIfPresent(Int64.self, forKey: .rate)
-    schedule = try object.decodeIfPresent([Window].self, forKey: .schedule)
+    if object.contains(.schedule), try !object.decodeNil(forKey: .schedule) {
+      schedule = try object.decodeArray(of: Window.self, forKey: .schedule, atMost: 100)
+    }
   }
 }
 

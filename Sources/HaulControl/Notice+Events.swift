@@ -81,7 +81,7 @@ extension Notice {
   }
 
   /// Any number of combining marks has no width, so the characters are counted too.
-  private static func shown(_ text: String, _ cells: Int = nameCells) -> String {
+  static func shown(_ text: String, _ cells: Int = nameCells) -> String {
     let scalars = text.unicodeScalars
     let some = String(scalars.prefix(4 * cells))
     let isCut = some.utf8.count < text.utf8.count

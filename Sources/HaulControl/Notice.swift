@@ -1,7 +1,7 @@
 package import HaulCore
 
-/// A report of an end: of a transfer, or of a group. As JSON, it is the body of a webhook
-/// and an entry of `GET /api/v1/notices`. Unknown values are null, never left out.
+/// A report of an end, of a transfer or of a group, or of a long wait. As JSON, it is the body of
+/// a webhook and an entry of `GET /api/v1/notices`. Unknown values are null, never left out.
 package struct Notice: Codable, Hashable, Sendable {
   package enum Kind: String, Codable, Sendable {
     /// A transfer has ended.
@@ -12,6 +12,23 @@ package struct Notice: Codable, Hashable, Sendable {
     case several
     /// Ends that a channel could not deliver, because it failed for too long.
     case dropped
+    /// Transfers wait until a person fixes the cause, or have waited for an hour; or such a wait is
+    /// over.
+    case waiting
+  }
+
+  /// What is waited for.
+  package struct Waiting: Codable, Hashable, Sendable {
+    /// As in `WaitReason.code`.
+    package var code: String
+    /// Seconds since 1970.
+    package var since: Double
+    package var isOver: Bool
+
+    enum CodingKeys: String, CodingKey {
+      case code, since
+      case isOver = "is_over"
+    }
   }
 
   package struct Failure: Codable, Hashable, Sendable {
@@ -48,6 +65,7 @@ package struct Notice: Codable, Hashable, Sendable {
   /// Of the file.
   package var bytes: Int64?
   package var counts: Counts?
+  package var waiting: Waiting?
   /// When the notice was made, in seconds since 1970: when the transfer ended, or when the daemon
   /// ran again after that.
   package var time: Double
@@ -76,6 +94,7 @@ package struct Notice: Codable, Hashable, Sendable {
     try object.encode(error, forKey: .error)
     try object.encode(bytes, forKey: .bytes)
     try object.encode(counts, forKey: .counts)
+    try object.encode(waiting, forKey: .waiting)
     try object.encode(time, forKey: .time)
     try object.encode(title, forKey: .title)
     try object.encode(text, forKey: .text)

@@ -5,7 +5,7 @@ package struct NoticeSettings: Hashable, Sendable {
   /// Which ends are reported.
   package enum Level: String, CaseIterable, Sendable {
     case all
-    /// Failed transfers, and groups with a failed member.
+    /// Failed transfers, groups with a failed member, and long waits.
     case failures
     /// Groups, and transfers without a group.
     case groups
@@ -15,7 +15,7 @@ package struct NoticeSettings: Hashable, Sendable {
       switch self {
       case .none: false
       case .all: true
-      case .failures: notice.kind == .dropped || notice.state == .failed
+      case .failures: [.dropped, .waiting].contains(notice.kind) || notice.state == .failed
       case .groups: notice.kind != .transfer || notice.group == nil
       }
     }

@@ -12,6 +12,29 @@ extension ControlLocation {
   package func prepareDirectory() throws(TransferError) {
     try PrivateDirectory.prepare(directory, "state", variable: "XDG_STATE_HOME")
   }
+
+  /// Checks that nothing else has the name of the socket; the socket of a daemon that has ended may
+  /// stay there.
+  /// - Throws: `io`.
+  package func checkSocket() throws(TransferError) {
+    var status = stat()
+    guard lstat(socket, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else { return }
+    throw TransferError(
+      .io, "\(socket) is not a socket, so the daemon cannot listen there; move it away")
+  }
+
+  /// Whether a process uses the list, as the lock file says.
+  package var isListInUse: Bool {
+    let file = open(lock, O_RDONLY | O_CLOEXEC)
+    guard file >= 0 else { return false }
+    defer { _ = close(file) }  // nothing was written
+    var bytes = [UInt8](repeating: 0, count: 64)
+    let count = read(file, &bytes, bytes.count)
+    let words = String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
+      .byteSplit(separator: " ")
+    guard words.count > 2, words[0] == "open", let pid = Int32(words[1]) else { return false }
+    return kill(pid, 0) == 0 || errno == EPERM
+  }
 }
 
 /// A directory that only its owner can access.

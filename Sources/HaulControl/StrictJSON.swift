@@ -5,6 +5,9 @@ package enum StrictJSON {
   /// - Throws: `Malformed`.
   package static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
   {
+    guard hasFewValues(data) else {
+      throw Malformed("the body has more than \(maximumValues) values")
+    }
     do {
       return try JSONDecoder().decode(type, from: data)
     } catch let error as Malformed {
@@ -12,6 +15,24 @@ package enum StrictJSON {
     } catch let error as DecodingError {
       throw Malformed(error)
     }
+  }
+
+  /// A value in memory may be a hundred times as long as its text.
+  private static let maximumValues = 250_000
+
+  /// Counts the commas outside of strings.
+  private static func hasFewValues(_ data: Data) -> Bool {
+    var (commas, isString, isEscaped) = (0, false, false)
+    for byte in data {
+      switch byte {
+      case _ where isEscaped: isEscaped = false
+      case UInt8(ascii: "\\") where isString: isEscaped = true
+      case UInt8(ascii: "\""): isString.toggle()
+      case UInt8(ascii: ",") where !isString: commas += 1
+      default: break
+      }
+    }
+    return commas < maximumValues
   }
 
   package static func encode(_ value: some Encodable) throws -> Data {

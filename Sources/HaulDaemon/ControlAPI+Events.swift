@@ -81,7 +81,8 @@ extension ControlAPI {
         case .reset(let snapshot):
           try await write(snapshot, to: &writer)
         case .transfer(let event):
-          let document = EventDocument(event, at: SystemClock().wallSeconds)
+          var document = EventDocument(event, at: SystemClock().wallSeconds)
+          if !isLocal { document.hideProgramOutput() }
           try frames.writeMessage(.event(document))
           affected.insert(event.id)
         }

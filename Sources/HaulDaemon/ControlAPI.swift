@@ -21,6 +21,9 @@ struct ControlAPI: Sendable {
   /// The most bytes of a body: a batch of that many transfers needs less.
   static let maximumBody = 16 << 20
 
+  /// The most beginnings of ids in one call: each is looked for in the whole list.
+  private static let maximumShortened = 100
+
   let manager: TransferManager
   let version: String
   let access: RemoteAccess
@@ -46,7 +49,7 @@ struct ControlAPI: Sendable {
 
   func addRoutes(to router: Router<BasicRequestContext>) {
     router.get("/metrics") { _, _ in await metrics() }
-    let v1 = router.group("/api/v1").add(middleware: QueryCheck())
+    let v1 = router.group("/api/v1").add(middleware: AddressCheck())
     v1.get("/status") { _, _ in try APIResponse.json(await status()) }
     v1.post("/shutdown") { request, _ in
       _ = try await request.body(NoKeys.self)
@@ -126,7 +129,10 @@ struct ControlAPI: Sendable {
       var request = try new.request()
       // They are looked at again when it opens its files.
       request.roots = roots?.paths
-      if roots != nil { request.download?.creationMask? |= POSIXDisk().creationMask }
+      // A file that its owner cannot read has no record that tells whose it is.
+      if roots != nil, let mask = request.download?.creationMask {
+        request.download?.creationMask = mask & 0o077 | POSIXDisk().creationMask
+      }
       return request
     }
     // A key belongs to its body: with another one, it is another call.
@@ -165,6 +171,7 @@ struct ControlAPI: Sendable {
       details.active = segments.active.map { [$0.lowerBound, $0.upperBound] }
     }
     history.complete(&details)
+    if !isLocal { details.hideProgramOutput() }
     return details
   }
 
@@ -173,6 +180,7 @@ struct ControlAPI: Sendable {
     return try await manager.coordinator.rows(of: ids).map { view in
       var document = TransferDocument(view, at: now)
       history.complete(&document)
+      if !isLocal { document.hideProgramOutput() }
       return document
     }
   }
@@ -191,17 +199,23 @@ struct ControlAPI: Sendable {
     let url = try change.url.map { try NewTransfer.address($0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
-    try await manager.set(id) { request in
-      do throws(Problem) {
-        if let url {
-          try roots?.checkMove(of: request)
-          try request.move(to: url)
+    do throws(TransferError) {
+      try await manager.set(id) { request in
+        do throws(Problem) {
+          if let url {
+            try roots?.checkMove(of: request)
+            try request.move(to: url, keepingName: change.keepsName ?? false)
+          }
+          if let rate = change.rateLimit { try request.limitRate(to: rate) }
+          if let time = change.startsAt { request.startsAt = try NewTransfer.startTime(time) }
+        } catch {
+          problem.withLockedValue { $0 = error }
         }
-        if let rate = change.rateLimit { try request.limitRate(to: rate) }
-        if let time = change.startsAt { request.startsAt = try NewTransfer.startTime(time) }
-      } catch {
-        problem.withLockedValue { $0 = error }
       }
+    } catch {
+      // The compiler crashes on a condition in the catch clause.
+      guard error.remedy == .sameResource else { throw error }
+      throw TransferError(.refused, "\(error.message) (haul set --same-resource)")
     }
     if let problem = problem.withLockedValue({ $0 }) { throw problem }
   }
@@ -263,8 +277,16 @@ extension ControlAPI {
   func ids(of selection: Selection) async throws -> [TransferID] {
     switch (selection.ids, selection.group, selection.all) {
     case (let names?, nil, nil):
-      var ids: [TransferID] = []
-      for name in names { ids.append(try await id(named: name)) }
+      var (ids, shortened): ([TransferID], Int) = ([], 0)
+      for name in names {
+        shortened += await manager.coordinator.isWhole(name) ? 0 : 1
+        guard shortened <= Self.maximumShortened else {
+          throw Problem(
+            422, "Unprocessable Content",
+            "give at most \(Self.maximumShortened) shortened ids at once, or whole ones")
+        }
+        ids.append(try await id(named: name))
+      }
       return ids
     case (nil, let group?, nil): return await manager.coordinator.ids(of: .group(group))
     case (nil, nil, true): return await manager.coordinator.ids(of: .all)
@@ -311,7 +333,10 @@ extension ControlAPI {
 extension TransferRequest {
   /// Gives a download or an upload another address. As after a redirect, what was said of one
   /// server does not hold for another one: header fields, trusted hosts, an unchecked certificate.
-  fileprivate mutating func move(to url: ResourceURL) throws(Problem) {
+  ///
+  /// Its user says that the new one has the same file: bytes on disk count if length and strong
+  /// validator agree, and otherwise are not discarded without a word.
+  fileprivate mutating func move(to url: ResourceURL, keepingName: Bool) throws(Problem) {
     guard let old = self.url else {
       throw Problem(409, "Conflict", "a program has no address")
     }
@@ -321,6 +346,11 @@ extension TransferRequest {
       download?.allowInsecure = false
       upload?.allowInsecure = false
     }
+    if keepingName, case .directory(let path)? = download?.destination {
+      download?.destination = .file(path.appendingPath(FileName(old).text))
+      download?.createsDirectories = true
+    }
+    download?.resumesFromOtherURL = true
     download?.url = url
     upload?.url = url
   }

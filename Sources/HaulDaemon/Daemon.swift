@@ -44,6 +44,7 @@ package struct Daemon: Sendable {
   ///   other users may write to the state directory; `io`; `disk-full`.
   package func run() async throws {
     try location.prepareDirectory()
+    try location.checkSocket()
     var configuration = configuration
     // Nothing is published while the umask of the process is that of the socket.
     configuration.isSuspended = true
@@ -95,7 +96,9 @@ package struct Daemon: Sendable {
     defer { redirects.removeAll() }
     let (ends, end) = AsyncStream.makeStream(of: Void.self)
     let registry = MetricsRegistry()
-    let history = TransferHistory(clock: SystemClock())
+    let history = TransferHistory(
+      clock: SystemClock(), file: StateFile(path: location.history), logger: logger)
+    await history.restore()
     let servers = try services(manager, registry, history, board, mask: mask, onRunning) {
       end.yield()
     }
@@ -103,13 +106,21 @@ package struct Daemon: Sendable {
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    let counting = Task { await TransferMetricsCollector.run(manager, registry, history) }
+    let counting = Task { await TransferMetricsCollector.run(manager, registry, history, logger) }
     defer { counting.cancel() }
+    let keeping = Task { await history.keep() }
+    defer { keeping.cancel() }
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
     }
     defer { stopping.cancel() }
-    try await group.run()
+    do {
+      try await group.run()
+    } catch {
+      await history.save()
+      throw error
+    }
+    await history.save()
   }
 
   /// Hummingbird's own messages say nothing that its user could use.

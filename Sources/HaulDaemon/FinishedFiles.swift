@@ -52,7 +52,7 @@ struct FinishedFiles {
   }
 
   /// Whether Haul made the file, and nobody has changed it since: a completed transfer may have
-  /// found the file of its user.
+  /// found the file of its user. Over TCP, it must have come over TCP.
   private func isOwn(_ name: String, in directory: Int32, _ path: String) -> Bool {
     let disk = POSIXDisk()
     var status = stat()
@@ -61,7 +61,10 @@ struct FinishedFiles {
       let found = try? opened.status(), found.inode == UInt64(status.st_ino),
       found.device == UInt64(status.st_dev)
     else { return false }
-    return FileRecord.read(name, in: opened, user: disk.effectiveUser) != nil
+    guard let record = FileRecord.read(name, in: opened, user: disk.effectiveUser) else {
+      return false
+    }
+    return roots == nil || record.isOfClient
   }
 
   /// The open directory of a file; nil if files may not be deleted there.

@@ -67,10 +67,11 @@ struct RootDirectories: Sendable {
   func checkMove(of request: TransferRequest) throws(Problem) {
     guard request.roots == nil else { return }
     for path in request.paths { try check(path) }
-    guard !request.hasSecrets, request.download?.checksums.isEmpty == false else {
+    let checksums = request.download?.checksums ?? []
+    guard !request.hasSecrets, checksums.contains(where: \.algorithm.isTrusted) else {
       throw Self.forbidden(
-        "it was added over the socket, and has secrets or no checksum; change it over the socket: "
-          + "haul set")
+        "it was added over the socket, and has secrets or no SHA-2 checksum; change it over the "
+          + "socket: haul set")
     }
   }
 

@@ -1,14 +1,20 @@
 import HaulControl
+import HaulCore
 import Hummingbird
 
-/// Refuses a query where none is read: a parameter that is ignored would be a silent mistake.
-struct QueryCheck: RouterMiddleware {
+/// Refuses what would be ignored: a query where none is read, and an empty part of a path, without
+/// which the router would call another operation (`/transfers/` lists them all).
+struct AddressCheck: RouterMiddleware {
   typealias Context = BasicRequestContext
 
   func handle(
     _ request: Request, context: Context,
     next: @concurrent (Request, Context) async throws -> Response
   ) async throws -> Response {
+    let path = request.uri.path
+    guard !path.hasBytes("//"), path == "/" || !path.hasByteSuffix("/") else {
+      throw Problem.notFound("a part of the address is empty: \(request.uri.path)")
+    }
     let hasQuery = ["/api/v1/transfers", "/api/v1/files"].contains(request.uri.path)
     guard request.method == .get && hasQuery || request.uri.query == nil else {
       throw Problem.badRequest("this call has no parameters in its query")

@@ -11,6 +11,8 @@ package enum TargetState: Hashable, Sendable {
   case absent
   /// Length in bytes, and modification time in seconds since 1970.
   case regular(size: Int64, modified: Double)
+  /// A directory, symlink, FIFO, socket or device, which is never replaced.
+  case other
 }
 
 package enum TargetCheck {
@@ -34,16 +36,19 @@ package enum TargetCheck {
   }
 
   /// The file that has the final name.
-  /// - Throws: `not-a-regular-file` for a directory, symlink, FIFO, socket or device;
-  ///   `permission-denied`; `io`.
-  package static func state(of name: String, in directory: any DiskDirectory)
-    throws(TransferError) -> TargetState
-  {
+  /// - Parameter allowsOther: whether a directory, symlink, FIFO, socket or device is `other`.
+  /// - Throws: `not-a-regular-file` for one of these, unless it is allowed; `permission-denied`;
+  ///   `io`.
+  package static func state(
+    of name: String, in directory: any DiskDirectory, allowsOther: Bool = false
+  ) throws(TransferError) -> TargetState {
     let status = try mapping("check the target") { () throws(DiskError) in
       try directory.status(of: name)
     }
     guard let status else { return .absent }
     switch status.kind {
+    case .directory where allowsOther, .symlink where allowsOther, .other where allowsOther:
+      return .other
     case .regular:
       return .regular(size: status.size, modified: status.modified)
     case .directory:

@@ -22,7 +22,13 @@ extension TransferError {
   /// - Parameter action: the action, as in "cannot ACTION".
   package init(_ error: DiskError, while action: String) {
     let reason = "cannot \(action): \(SystemError.text(error.errno))"
+    let isMaking = ["openat", "mkdir"].contains(error.call)
+    let isSyncing = ["fsync", "fdatasync"].contains(error.call)
     switch error.errno {
+    case _ where isSyncing && [EINVAL, EOPNOTSUPP, ENOSYS].contains(error.errno):
+      self = TransferError(
+        .io, "\(reason); the file system does not support it: download without syncs"
+      ).remedied(by: .relaxedDurability)
     case EACCES, EPERM:
       self.init(.permissionDenied, "\(reason); check who may write there")
     case EXDEV where error.call == "open" || error.call == "realpath":
@@ -32,7 +38,9 @@ extension TransferError {
       self.init(.permissionDenied, "\(reason); choose a directory that can be written")
     case ENOSPC, EDQUOT:
       self.init(
-        .diskFull, "\(reason); free some space and run it again, the received bytes are kept",
+        .diskFull,
+        "\(reason); free some space and run it again"
+          + (isMaking ? "" : ", the received bytes are kept"),
         cause: .noRoom)
     case EFBIG:
       self.init(
@@ -44,18 +52,42 @@ extension TransferError {
       self.init(.notARegularFile, "\(reason); a part of the path is not a directory")
     case EEXIST:
       self.init(.nameConflict, "\(reason); choose another name or move the file away")
-    case ENAMETOOLONG,
-      EINVAL where error.call == "openat":
+    case ENAMETOOLONG:
       self.init(.badName, "\(reason); choose a shorter name")
+    case EINVAL where isMaking:
+      self.init(
+        .badName,
+        "\(reason); the file system does not take a character of the name, choose another name")
+    case EBUSY where error.call == "rename":
+      self.init(
+        .io, "\(reason); the target is a mount point and cannot be replaced, choose another name")
     case ENOENT:
-      let isMaking = error.call == "mkdir"
       self.init(
         .io,
-        isMaking
+        error.call == "mkdir"
           ? "\(reason); no directory can be made there, choose another"
           : "\(reason); was the directory removed?")
     default:
       self.init(.io, reason)
     }
+  }
+
+  /// The error of a new file that cannot be made in a directory.
+  init(_ error: DiskError, making file: String, in directory: any DiskDirectory) {
+    let reason = TransferError(error, while: "make \(file)")
+    // A new file needs a block or two; where there are many, it is the file that has no room.
+    guard error.errno == ENOSPC, let free = (try? directory.availableBytes()) ?? nil,
+      free > 1 << 20
+    else {
+      self = reason
+      return
+    }
+    self.init(
+      .diskFull,
+      """
+      cannot make \(file): no inode is left, although \(ByteCount.text(free)) are free (df -i); \
+      delete some files and run it again
+      """,
+      cause: .noRoom)
   }
 }

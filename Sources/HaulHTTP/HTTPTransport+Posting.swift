@@ -21,16 +21,17 @@ extension HTTPTransport {
     _ body: [UInt8], _ fields: HeaderFields, to url: ResourceURL, publicOnly: Bool,
     within limit: Duration, at wallSeconds: Double
   ) async throws(TransferError) -> Receipt {
-    let (origin, route) = (url.origin, route(to: url.origin))
+    let origin = url.origin
     let request = FetchRequest(url: url, headers: fields)
+    let route = try route(for: request)
     do {
-      try checkTrust(of: request, over: route)
       if publicOnly { try PrivateHostRegistry.check(origin) }
-      let client = try clients.client(
-        for: key(for: request, over: route, mustBePublic: publicOnly))
+      let key = key(for: request, over: route, mustBePublic: publicOnly)
+      let client = try clients.client(for: key)
+      defer { clients.release(key) }
       var message = HTTPClientRequest(url: address(of: url, over: route))
       message.method = .POST
-      message.headers = headers(of: request, over: route)
+      message.headers = try headers(of: request, over: route)
       message.body = .bytes(ByteBuffer(bytes: body))
       let answer = try await client.execute(message, deadline: .now() + TimeAmount(limit))
       let waits = answer.headers["Retry-After"].map { ("Retry-After", $0) }

@@ -8,40 +8,78 @@ import NIOPosix
 extension HTTPTransport {
   /// Over HTTP/1.1: its client stops sending the body when a refusal arrives.
   package func send(_ request: SendRequest) async throws -> SendResponse {
+    if request.body != nil, request.length == nil { await askForChallenge(of: request) }
+    var (own, number) = (CookieJar(), 0)
+    while true {
+      let prepared = try prepare(FetchRequest(request), method: request.method, cookies: own)
+      let response = try await send(request, as: prepared)
+      await cookies.store(response.head.headers, of: prepared.request, own: &own)
+      let isRepeatable = request.body == nil || request.length != nil
+      guard number < Self.maximumRepeats, isRepeatable,
+        learns(
+          from: response.head.status, response.head.headers, to: prepared, isRepeated: number > 0)
+      else {
+        try Self.check(response.head.status, response.head.headers, over: prepared.route)
+        return response
+      }
+      number += 1
+    }
+  }
+
+  /// Learns whether the server wants Digest, because a body of unknown length can't be sent twice.
+  private func askForChallenge(of request: SendRequest) async {
+    guard let prepared = try? prepare(FetchRequest(request), cookies: CookieJar()),
+      prepared.mayBeChallenged
+    else { return }
+    var question = request
+    (question.method, question.body, question.length) = ("HEAD", nil, 0)
+    // The request itself fails in the same way.
+    _ = try? await send(question)
+  }
+
+  private func send(
+    _ request: SendRequest, as prepared: PreparedRequest
+  ) async throws -> SendResponse {
     let origin = request.url.origin
-    let route = route(to: origin)
-    let fetch = FetchRequest(request)
+    var (route, refusals) = (prepared.route, 0)
     let mustBePublic = mustBePublic(request.namedBy)
-    do {
-      try checkTrust(of: fetch, over: route)
-      if mustBePublic { try PrivateHostRegistry.check(origin) }
-      let client = try clients.client(for: key(for: fetch, over: route, mustBePublic: mustBePublic))
-      let answer = try await client.execute(
-        message(request, fetch, over: route), deadline: .distantFuture)
-      try Self.check(answer.status, over: route)
-      return SendResponse(
-        head: ResponseHead(
-          status: Int(answer.status.code),
-          headers: HeaderFields(answer.headers.map { ($0.name, $0.value) }), url: request.url,
-          version: "\(answer.version)"),
-        body: await Self.start(of: answer.body))
-    } catch let error as CancellationError {
-      throw error
-    } catch {
-      try Task.checkCancellation()
-      throw TransferError(mapping: error, from: origin, via: route)
+    while true {
+      do {
+        if mustBePublic { try PrivateHostRegistry.check(origin) }
+        var key = key(for: prepared.request, over: route, mustBePublic: mustBePublic)
+        key.isNew = request.isSentOnce
+        let client = try clients.client(for: key)
+        defer { clients.release(key) }
+        let answer = try await client.execute(
+          try message(request, prepared.request, over: route), deadline: .distantFuture)
+        return SendResponse(
+          head: ResponseHead(
+            status: Int(answer.status.code),
+            headers: HeaderFields(answer.headers.map { ($0.name, $0.value) }), url: request.url,
+            version: "\(answer.version)"),
+          body: await Self.start(of: answer.body))
+      } catch let error as CancellationError {
+        throw error
+      } catch {
+        try Task.checkCancellation()
+        guard
+          let next = tunnel(instead: route, to: origin, after: error, refusals: refusals)
+        else { throw await mapped(error, of: prepared.request, over: route) }
+        (route, refusals) = (next, refusals + 1)
+      }
     }
   }
 
   private func message(
     _ request: SendRequest, _ fetch: FetchRequest, over route: Route
-  ) -> HTTPClientRequest {
+  ) throws(TransferError) -> HTTPClientRequest {
     var message = HTTPClientRequest(url: address(of: request.url, over: route))
     message.method = HTTPMethod(rawValue: request.method)
-    message.headers = headers(of: fetch, over: route)
+    message.headers = try headers(of: fetch, over: route)
     // The framing follows from the body.
     message.headers.remove(name: "Content-Length")
     message.headers.remove(name: "Transfer-Encoding")
+    if request.isSentOnce { message.headers.replaceOrAdd(name: "Connection", value: "close") }
     if let body = request.body {
       message.body = .stream(
         SendBuffers(base: body), length: request.length.map { .known($0) } ?? .unknown)
@@ -64,6 +102,11 @@ extension HTTPTransport {
     }
     return bytes
   }
+}
+
+extension SendRequest {
+  /// Whether it must not be sent again if its answer is lost (RFC 9110, section 9.2.2).
+  fileprivate var isSentOnce: Bool { method == "POST" && body != nil }
 }
 
 /// A body as the client wants it. The client hands each buffer to the connection's event loop, and

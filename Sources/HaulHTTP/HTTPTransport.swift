@@ -1,4 +1,5 @@
 import AsyncHTTPClient
+import FoundationEssentials
 package import HaulCore
 import NIOConcurrencyHelpers
 import NIOCore
@@ -30,21 +31,36 @@ package final class HTTPTransport: Transport {
     package var userAgent = "haul"
     /// Whether a public host may not redirect to a private address.
     package var refusesPrivateRedirects = false
+    /// What all requests share; nil if each transfer has cookies of its own.
+    package var session: RunSession?
+    /// Public suffixes: the file of publicsuffix.org, where systems have it.
+    package var publicSuffixFile = "/usr/share/publicsuffix/public_suffix_list.dat"
+    /// Seconds since 1970: when cookies and certificates expire.
+    package var wallSeconds: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
     package init() {}
   }
 
   let clients: ClientCache
-  private let settings: Settings
+  let cookies: SessionCookies
+  let digests = DigestNonces()
+  /// User names and passwords by host, for origins that a server has named.
+  let logins: [String: ResourceURL.Credentials]
+  let settings: Settings
   private let loops = EventLoopRoundRobin()
-  /// Origins whose HTTP/2 is faulty, or that asked for HTTP/1.1.
+  /// Origins whose HTTP/2 is faulty, that asked for HTTP/1.1, or whose proxy refuses its tunnel.
   private let withoutHTTP2 = NIOLockedValueBox<Set<ResourceURL.Origin>>([])
 
   /// - Throws: `tls` when a certificate or key file cannot be read or holds none.
   package init(_ settings: Settings) throws(TransferError) {
     self.settings = settings
-    clients = try ClientCache(settings)
+    clients = try ClientCache(settings, digests)
+    cookies = SessionCookies(settings)
+    logins = settings.session?.logins ?? [:]
   }
+
+  /// How many clients are kept for hosts.
+  package var clientCount: Int { clients.count }
 
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
@@ -57,22 +73,33 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  /// - Parameter first: the result of the request, if `begin` has already sent it.
+  /// A request that `begin` has already sent, and its result.
+  struct Begun: Sendable {
+    let prepared: PreparedRequest
+    let result: Result<Answer, any Error>
+  }
+
+  /// - Parameter begun: the first request, if it was already sent.
   func fetch(
-    _ request: FetchRequest, on executor: LoopExecutor?, first: Result<Answer, any Error>? = nil
+    _ request: FetchRequest, on executor: LoopExecutor?, begun: Begun? = nil
   ) async throws -> FetchResponse {
-    var (request, first) = (request, first)
-    var redirects = RedirectPolicy(start: request.url)
+    var (request, begun, own) = (request, begun, CookieJar())
+    var redirects = RedirectPolicy(start: request.url, cookies.field(for: request, own: own))
     while true {
       let answer: Answer
       do {
-        answer = try await send(request, first: first)
+        answer = try await exchange(request, &own, begun: begun)
       } catch let error as TransferError {
         throw redirects.count > 0 ? error.ofRedirect : error
       }
-      first = nil
+      begun = nil
       if let location = RedirectPolicy.location(status: answer.status, headers: answer.headers) {
-        request = try redirects.next(after: request, location: location)
+        let hop = RedirectPolicy.Hop(
+          status: answer.status, location: location,
+          retryAfter: RetryAfter.delay(answer.headers, now: settings.wallSeconds()))
+        let next = try redirects.next(after: request, hop) { cookies.field(for: $0, own: own) }
+        if next.wait > .zero { try await Task.sleep(for: next.wait) }
+        request = next.request
         continue
       }
       let response = answer.response(
@@ -81,15 +108,39 @@ package final class HTTPTransport: Transport {
     }
   }
 
-  private func send(
-    _ request: FetchRequest, first: Result<Answer, any Error>?
+  /// More often, no challenge is answered for one request. Connections that share a server's nonces
+  /// for one use need some.
+  static let maximumRepeats = 10
+
+  /// Sends a request, and again while it answers the challenges of the server or of a proxy.
+  private func exchange(
+    _ request: FetchRequest, _ own: inout CookieJar, begun: Begun?
   ) async throws -> Answer {
+    var (begun, number) = (begun, 0)
+    while true {
+      let prepared = try begun?.prepared ?? prepare(request, cookies: own)
+      let answer = try await send(prepared, first: begun?.result)
+      begun = nil
+      await cookies.store(answer.headers, of: request, own: &own)
+      guard number < Self.maximumRepeats,
+        learns(from: answer.status, answer.headers, to: prepared, isRepeated: number > 0)
+      else {
+        try Self.check(answer.status, answer.headers, over: prepared.route)
+        return answer
+      }
+      number += 1
+    }
+  }
+
+  private func send(
+    _ prepared: PreparedRequest, first: Result<Answer, any Error>?
+  ) async throws -> Answer {
+    let request = prepared.request
     let origin = request.url.origin
-    let route = route(to: origin)
-    try checkTrust(of: request, over: route)
+    var route = prepared.route
     var usesHTTP2 = mayUseHTTP2(request, over: route)
     var chances = UnprocessedRetry.Count()
-    var first = first
+    var (first, refusals) = (first, 0)
     while true {
       do {
         if let known = first {
@@ -101,34 +152,45 @@ package final class HTTPTransport: Transport {
         throw error
       } catch {
         try Task.checkCancellation()
-        switch chances.take(UnprocessedRetry(after: error, overHTTP2: usesHTTP2)) {
+        if let next = tunnel(instead: route, to: origin, after: error, refusals: refusals) {
+          if usesHTTP2 { avoidHTTP2(to: origin) }
+          (route, usesHTTP2, refusals) = (next, false, refusals + 1)
+          continue
+        }
+        let chance = UnprocessedRetry(after: error, overHTTP2: usesHTTP2)
+        switch chances.take(chance, overHTTP2: usesHTTP2) {
         case .again: continue
-        case .overHTTP1: usesHTTP2 = false
+        case .overHTTP1: (route, usesHTTP2) = (route.overHTTP1(to: origin), false)
         case .neverHTTP2:
-          usesHTTP2 = false
-          withoutHTTP2.withLockedValue { _ = $0.insert(origin) }
-        case .none: throw TransferError(mapping: error, from: origin, via: route)
+          (route, usesHTTP2) = (route.overHTTP1(to: origin), false)
+          avoidHTTP2(to: origin)
+        case .none: throw await mapped(error, of: request, over: route)
         }
       }
     }
   }
 
-  func route(to origin: ResourceURL.Origin) -> Route { Route(to: origin, by: settings.proxies) }
+  /// - Throws: `proxy`, for a variable of the environment that cannot be read.
+  func route(for request: FetchRequest) throws(TransferError) -> Route {
+    let route = try Route(to: request.url.origin, by: settings.proxies)
+    // The client's tunnel knows no Digest, and compares the certificate of an IP address with the
+    // address of the proxy.
+    guard case .connect(let proxy, let origin) = route, IPAddress(origin.host) == nil,
+      mayUseHTTP2(request, over: .tunnel(proxy)),
+      DigestNonces.Space(proxy).map(digests.hasNonce) != true
+    else { return route }
+    return .tunnel(proxy)
+  }
+
+  private func avoidHTTP2(to origin: ResourceURL.Origin) {
+    withoutHTTP2.withLockedValue { _ = $0.insert(origin) }
+  }
 
   private func mayUseHTTP2(_ request: FetchRequest, over route: Route) -> Bool {
     let origin = request.url.origin
     return request.prefersHTTP2 && request.url.hasTextualPath && origin.scheme == "https"
       && route.mayUseHTTP2
       && !withoutHTTP2.withLockedValue { $0.contains(origin) }
-  }
-
-  private func client(
-    for request: FetchRequest, over route: Route, usesHTTP2: Bool
-  ) throws(TransferError) -> HTTPClient {
-    try clients.client(
-      for: key(
-        for: request, over: route, usesHTTP2: usesHTTP2,
-        mustBePublic: mustBePublic(request.redirectingOrigin)))
   }
 
   func key(
@@ -149,7 +211,7 @@ package final class HTTPTransport: Transport {
   private func send(
     _ request: FetchRequest, over route: Route, usesHTTP2: Bool
   ) async throws -> Answer {
-    let sent = CallbackRequest(from: request.url.origin)
+    let sent = CallbackRequest(from: request.url.origin, patience: request.patience)
     return try await withTaskCancellationHandler {
       try await withUnsafeThrowingContinuation { answered in
         do throws(TransferError) {
@@ -178,25 +240,25 @@ package final class HTTPTransport: Transport {
         head(of: request), to: request.url.origin, mustBePublic: mustBePublic, for: sent, on: loop)
       return
     }
-    let client = try client(for: request, over: route, usesHTTP2: usesHTTP2)
+    let fields = try headers(of: request, over: route)
     let message: HTTPClient.Request
     do {
       message = try HTTPClient.Request(
-        url: address(of: request.url, over: route), headers: headers(of: request, over: route))
+        url: address(of: request.url, over: route), headers: fields)
     } catch {
       throw TransferError(mapping: error, from: request.url.origin, via: route)
     }
-    sent.setCompletionHandler { result in
-      completionHandler(
-        result.flatMap { answer in
-          Result { () throws(TransferError) in
-            try Self.check(.init(statusCode: answer.status), over: route)
-            return answer
-          }.mapError { $0 }
-        })
-    }
+    sent.setCompletionHandler(completionHandler)
+    let key = key(
+      for: request, over: route, usesHTTP2: usesHTTP2, mustBePublic: mustBePublic)
+    let client = try clients.client(for: key)
     sent.send(
-      message, with: client, on: loop, headTimeout: TimeAmount(settings.headTimeout))
+      message, with: client, on: loop,
+      headTimeout: TimeAmount(settings.headTimeout) * request.patience,
+      whenViolated: { [withoutHTTP2, origin = request.url.origin] in
+        withoutHTTP2.withLockedValue { _ = $0.insert(origin) }
+      }
+    ) { [clients] in clients.release(key) }
   }
 
   /// Whether an address that this origin's server chose must be public.
@@ -205,10 +267,11 @@ package final class HTTPTransport: Transport {
   }
 
   static func check(
-    _ status: HTTPResponseStatus, over route: Route
+    _ status: Int, _ fields: HeaderFields, over route: Route
   ) throws(TransferError) {
-    if case .forwarded(let proxy) = route, status == .proxyAuthenticationRequired {
-      throw TransferError(wantsPassword: proxy)
+    if case .forwarded(let proxy) = route, status == 407 {
+      throw TransferError(
+        wantsPassword: proxy, AuthChallenge.all(in: fields, named: "Proxy-Authenticate"))
     }
   }
 
@@ -217,25 +280,25 @@ package final class HTTPTransport: Transport {
     _ request: FetchRequest,
     _ answer: @escaping @Sendable (Result<FetchResponse, any Error>) -> Void
   ) -> (any FetchHandle)? {
-    let route = route(to: request.url.origin)
-    guard request.decodingLimit == nil, (try? checkTrust(of: request, over: route)) != nil
+    guard request.decodingLimit == nil,
+      let prepared = try? prepare(request, cookies: CookieJar())
     else { return nil }
     let executor = loops.executor(for: request)
-    let sent = CallbackRequest(from: request.url.origin)
-    let usesHTTP2 = mayUseHTTP2(request, over: route)
+    let sent = CallbackRequest(from: request.url.origin, patience: request.patience)
+    let route = prepared.route
+    let usesHTTP2 = mayUseHTTP2(prepared.request, over: route)
     do {
-      try start(sent, request, over: route, usesHTTP2: usesHTTP2) { [self] result in
-        if case .success(let first) = result,
-          RedirectPolicy.location(status: first.status, headers: first.headers) == nil
-        {
+      try start(sent, prepared.request, over: route, usesHTTP2: usesHTTP2) { [self] result in
+        if case .success(let first) = result, first.isFinal {
           return answer(
             .success(first.response(to: request, wasRedirected: false, executor: executor)))
         }
-        // Releases the body of a redirect, and thus its connection.
-        let first = result.map(\.withoutBody)
+        // Releases the body of a redirect or a refusal, and thus its connection.
+        let begun = Begun(
+          prepared: prepared, result: result.map { $0.hasFile ? $0 : $0.withoutBody })
         sent.continueOn(on: executor) {
           do {
-            answer(.success(try await self.fetch(request, on: executor, first: first)))
+            answer(.success(try await self.fetch(request, on: executor, begun: begun)))
           } catch {
             answer(.failure(error))
           }
@@ -251,18 +314,11 @@ package final class HTTPTransport: Transport {
   func address(of url: ResourceURL, over route: Route) -> String {
     let target = url.hasTextualPath ? url.pathAndQuery : "/"
     if route.hidesOrigin, let proxy = route.proxy { return "http://\(proxy)\(target)" }
+    let origin = url.origin
+    let name = HostnameVerification.serverName(of: origin.host)
+    if name != origin.host { return "\(origin.scheme)://\(name):\(origin.port)\(target)" }
     return url.hasTextualPath
-      ? url.absoluteString : "\(url.origin.scheme)://\(url.origin.authority)/"
-  }
-
-  /// Refuses an IP address through a proxy: the library would compare the certificate with the
-  /// proxy's address, and a proxy with such a certificate could read the traffic.
-  func checkTrust(of request: FetchRequest, over route: Route) throws(TransferError) {
-    guard route.proxy != nil, request.url.origin.scheme == "https", !request.allowInsecure,
-      IPAddress(request.url.origin.host) != nil
-    else { return }
-    throw TransferError(
-      .tls, "the certificate of an IP address cannot be checked through a proxy; use a host name")
+      ? url.normalized.absoluteString : "\(url.origin.scheme)://\(url.origin.authority)/"
   }
 
   /// The request line and the fields that `PlainHTTPClient` sends to the origin.
@@ -280,13 +336,35 @@ package final class HTTPTransport: Transport {
       version: .http1_1, method: .GET, uri: request.url.pathAndQuery, headers: headers)
   }
 
-  func headers(of request: FetchRequest, over route: Route) -> HTTPHeaders {
+  /// The longest head of a request, in bytes. Servers refuse longer ones, and the client cannot
+  /// send a body after a head that fills the buffer of a connection (64 KiB).
+  private static let longestHead = 48 << 10
+
+  /// - Throws: `protocol-violation` for a head that is too long.
+  func headers(
+    of request: FetchRequest, over route: Route
+  ) throws(TransferError) -> HTTPHeaders {
+    let headers = allHeaders(of: request, over: route)
+    let length = headers.reduce(request.url.absoluteString.utf8.count) {
+      $0 + $1.name.utf8.count + $1.value.utf8.count
+    }
+    guard length <= Self.longestHead else {
+      throw TransferError(
+        .protocolViolation,
+        "the address and the header fields of the request have \(length) bytes; at most "
+          + "\(Self.longestHead) are sent")
+    }
+    return headers
+  }
+
+  private func allHeaders(of request: FetchRequest, over route: Route) -> HTTPHeaders {
     var headers = fields(of: request)
     if !request.url.hasTextualPath {
       headers.replaceOrAdd(name: RawTargetHandler.field, value: request.url.pathAndQuery)
     }
-    if route.hidesOrigin {
-      headers.replaceOrAdd(name: "Host", value: request.url.origin.authority)
+    let origin = request.url.origin
+    if route.hidesOrigin || HostnameVerification.serverName(of: origin.host) != origin.host {
+      headers.replaceOrAdd(name: "Host", value: origin.authority)
     }
     return headers
   }

@@ -13,6 +13,10 @@ extension TransferError {
       self = error
       return
     }
+    if route.isTunnel, let proxy = route.proxy, Self.isEndOfHandshake(error) {
+      self.init(closedTunnel: proxy)
+      return
+    }
     switch error {
     case let error as TransferError: self = error
     case let error as HTTPClientError: self.init(client: error)
@@ -22,14 +26,16 @@ extension TransferError {
       self.init(.tls, "the certificate is not for this host; check the address")
     case let error as BoringSSLError: self.init(alert: error)
     case let error as HTTPParserError: self.init(parser: error)
+    case is NIOHTTPDecoderError:
+      self.init(.connectionLost, "the server sent an answer without a request", isRetryable: true)
     case ChannelError.connectTimeout:
       self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
-    case let error as NIOHTTP2Errors.StreamClosed:
+    case let error as NIOHTTP2Errors.StreamClosed where error.errorCode != .http11Required:
       self.init(
         .connectionLost, "the server ended the stream (\(error.errorCode))", isRetryable: true)
     case is any NIOHTTP2Error:
       self = TransferError(
-        .connectionLost, "the server violated HTTP/2; HTTP/1.1 may work", isRetryable: true
+        .connectionLost, "the transfer over HTTP/2 failed; HTTP/1.1 may work", isRetryable: true
       ).remedied(by: .olderHTTP)
     case is ReusedConnectionEnded:
       self.init(
@@ -37,15 +43,28 @@ extension TransferError {
     case is ChannelError:
       self.init(.connectionLost, "the connection was closed", isRetryable: true)
     case let error as IOError: self.init(io: error, from: origin)
+    case _ where Self.isEndOfHandshake(error):
+      self.init(
+        .connectionLost, "the server closed the connection during the TLS handshake",
+        isRetryable: true)
     default:
       self.init(.connectionLost, "the connection failed (\(type(of: error)))", isRetryable: true)
     }
   }
 
+  /// Whether the connection was closed during a handshake: the client's type for it is private.
+  private static func isEndOfHandshake(_ error: any Error) -> Bool {
+    if case ChannelError.eof = error { return true }
+    if case NIOSSLError.handshakeFailed(.sslError([.eofDuringHandshake])) = error { return true }
+    return "\(type(of: error))" == "NoResult"
+  }
+
   private init(client error: HTTPClientError) {
     switch error {
     case .deadlineExceeded:
-      self.init(.timeout, "no answer in time; try again later", isRetryable: true)
+      self = TransferError(
+        .timeout, "no answer in time; try again later, or allow more time", isRetryable: true
+      ).remedied(by: .longerTimeout)
     case .connectTimeout, .getConnectionFromPoolTimeout:
       self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
     case .tlsHandshakeTimeout:
@@ -96,18 +115,47 @@ extension TransferError {
         .connectionLost, "the TLS connection ended without close_notify", isRetryable: true)
     case .handshakeFailed(let cause):
       let text = "\(cause)"
-      if text.hasBytes("CERTIFICATE_VERIFY_FAILED") {
-        self = .untrusted
-      } else if text.hasBytes("PROTOCOL_VERSION") || text.hasBytes("UNSUPPORTED_PROTOCOL") {
-        self.init(.tls, "the server speaks only older versions of TLS than are allowed")
-      } else {
-        self.init(.tls, "the TLS handshake failed; is that an https server?")
-      }
+      self = text.hasBytes("CERTIFICATE_VERIFY_FAILED") ? .untrusted : Self.handshake(text)
     case .unableToValidateCertificate:
       self = .untrusted
     default: self.init(.tls, "the TLS connection failed")
     }
   }
+
+  /// - Parameter text: of the TLS library, with the alert of the server if there was one.
+  private static func handshake(_ text: String) -> TransferError {
+    if text.hasBytes("PROTOCOL_VERSION") || text.hasBytes("UNSUPPORTED_PROTOCOL") {
+      return TransferError(.tls, "the server speaks only older versions of TLS than are allowed")
+    }
+    if text.hasBytes("WRONG_VERSION_NUMBER") || text.hasBytes("HTTP_REQUEST") {
+      return TransferError(.tls, "the server does not speak TLS there; is it http://?")
+    }
+    if text.hasBytes("UNRECOGNIZED_NAME") {
+      return TransferError(.tls, "the server has no certificate for this host; check the address")
+    }
+    if text.hasBytes("NO_APPLICATION_PROTOCOL") {
+      return TransferError(.tls, "the server does not speak HTTP/1.1; HTTP/2 may work")
+        .remedied(by: .newerHTTP)
+    }
+    // With TLS 1.2 a missing client certificate has no alert of its own (RFC 5246, section 7.4.6).
+    if text.hasBytes("ALERT_HANDSHAKE_FAILURE") {
+      return TransferError(
+        .tls, "the server refused the TLS handshake; does it require a client certificate?"
+      ).remedied(by: .clientCertificate)
+    }
+    return isAboutClientCertificate(text)
+      ? clientCertificate
+      : TransferError(.tls, "the TLS handshake failed; is that an https server?")
+  }
+
+  private static func isAboutClientCertificate(_ text: String) -> Bool {
+    text.hasBytes("ALERT")
+      && ["CERT", "UNKNOWN_CA", "ACCESS_DENIED"].contains(where: text.hasBytes)
+  }
+
+  private static let clientCertificate = TransferError(
+    .tls, "the server rejected the client certificate, or requires one"
+  ).remedied(by: .clientCertificate)
 
   private static let untrusted = TransferError(
     .tls, "the server's certificate is not trusted; is its authority known?"
@@ -116,11 +164,8 @@ extension TransferError {
   /// With TLS 1.3 a server refuses a client certificate after the handshake (RFC 8446, section
   /// 4.4.2.4).
   private init(alert error: BoringSSLError) {
-    let text = "\(error)"
-    let isAboutUs = ["CERT", "UNKNOWN_CA", "ACCESS_DENIED"].contains { text.contains($0) }
-    if text.hasBytes("ALERT"), isAboutUs {
-      self = TransferError(.tls, "the server rejected the client certificate, or requires one")
-        .remedied(by: .clientCertificate)
+    if Self.isAboutClientCertificate("\(error)") {
+      self = .clientCertificate
     } else {
       self = TransferError(
         .connectionLost, "the TLS connection broke; does the server require a client certificate?",
@@ -134,7 +179,21 @@ extension TransferError {
       self.init(
         .connectionLost, "the connection ended in the middle of the answer", isRetryable: true)
     } else {
-      self.init(.protocolViolation, "the answer is not valid HTTP: \(error)")
+      let reason = Self.reason(error).map { ": \($0)" } ?? ""
+      self.init(.protocolViolation, "the answer is not valid HTTP\(reason)")
+    }
+  }
+
+  private static func reason(_ error: HTTPParserError) -> String? {
+    switch error {
+    case .headerOverflow: "its header has more than 5000 fields, or one above 80 KiB"
+    case .invalidHeaderToken: "a header field has a forbidden character"
+    case .invalidContentLength, .unexpectedContentLength: "its Content-Length cannot be read"
+    case .invalidChunkSize: "the size of a chunk cannot be read"
+    case .invalidVersion: "its version is not 1.0 or 1.1"
+    case .invalidStatus, .invalidConstant: "its first line is not a status line"
+    case .closedConnection: "more bytes came after its end"
+    default: nil
     }
   }
 

@@ -37,6 +37,8 @@ extension TransferManager {
     /// Whether a person watches every transfer. If so, an unreachable host is reported within
     /// seconds.
     package var isAttended = false
+    /// What all transfers share, for one command; nil if each has a session of its own.
+    package var session: RunSession?
     /// The most bytes of a stream that are buffered for its reader.
     package var streamWindow: Int64 = 32 << 20
     /// The most events that are kept in memory for the slowest subscriber.

@@ -14,13 +14,13 @@ import Logging
 @MainActor
 enum Main {
   static func main() async {
-    let status = await HaulProgram.run(Array(CommandLine.arguments.dropFirst())) {
+    let status = await HaulProgram.run(ProcessText.argumentBytes) {
       location, configuration, plan, environment, logger in
       try await Daemon(
         at: location, configuration, remote: plan.remote, notices: plan.notices,
         environment: environment, version: HaulVersion.text, logger: logger
       ).run()
     }
-    exit(status)
+    Signals.exit(with: status)
   }
 }

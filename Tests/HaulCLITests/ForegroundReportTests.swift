@@ -124,6 +124,51 @@ import Testing
       ])
   }
 
+  @Test("a name with a number is announced when the file is saved under it, and not before")
+  func numbered() throws {
+    let target = TransferEvent.Kind.target("/d/x (1).iso", reason: "x.iso exists and is another")
+    let line =
+      "haul: https://h/x.iso?token=***: x.iso exists and is another; haul keeps it, and saves the "
+      + "download as /d/x (1).iso"
+    var present = Run(view: .none)
+    let event = try EventMaker()
+    try present.handle(event(.added(target: "/d/x.iso")), event(target), event.completed())
+    #expect(present.messages == ["/d/x.iso: complete, 10 B in 2.0 s, 5 B/s"])
+    var saved = Run(view: .none)
+    try saved.handle(event(.added(target: "/d/x.iso")), event(target))
+    #expect(saved.messages.isEmpty)
+    try saved.handle(event(.phase(.transferring, reason: nil)))
+    #expect(saved.messages == [line])
+    var empty = Run(view: .none)
+    let result = TransferResult(state: .completed, path: "/d/x (1).iso", bytes: 0)
+    try empty.handle(event(.added(target: "/d/x.iso")), event(target), event(.finished(result)))
+    #expect(empty.messages.first == line)
+  }
+
+  @Test("equal failures of a host have a line each for the first, and one together at the end")
+  func grouped() throws {
+    var run = Run(5)
+    for (number, host) in ["h", "h", "other", "h", "h"].enumerated() {
+      let event = try EventMaker("https://\(host)/\(number)", id: "0000000\(number)")
+      try run.handle(event(.added(target: "/d/\(number)")), event.failed())
+    }
+    #expect(run.messages.count == 4)
+    try run.end()
+    #expect(run.messages.contains("haul: https://other/2: the server has no such file"))
+    #expect(
+      run.messages.last == "haul: failed: h: 1 more file: the server has no such file: 4")
+  }
+
+  @Test("a web page where the address names another kind of file gets a warning")
+  func unexpectedPage() throws {
+    var run = Run(json: true, view: .none)
+    let event = try EventMaker()
+    let page = TransferResult(state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10)
+    try run.handle(event(.finished(page.notingUnexpectedPage())))
+    #expect(run.messages.last?.contains("warning: the server sent a web page") == true)
+    #expect(run.json.contains("\"warning\":\"web-page\""))
+  }
+
   @Test("messages have one line, without secrets, and say what happens next")
   func messages() throws {
     var run = Run(view: .none)
@@ -235,17 +280,22 @@ import Testing
       ])
   }
 
-  @Test("at most 20 failures are listed, the rest is counted; few files need no summary")
+  @Test("many equal failures are listed together, and named; few files need no summary")
   func manyFailures() throws {
     var run = Run(30)
     for number in 10..<40 {
-      try run.handle(EventMaker("https://h/f", id: "000000\(number)").failed())
+      try run.handle(EventMaker("https://h/f\(number)", id: "000000\(number)").failed())
     }
+    #expect(run.messages.count == 3)
     try run.end()
-    #expect(run.messages.count { $0.hasPrefix("haul: failed: https://h/f: ") } == 20)
+    let names = (13..<40).map { "f\($0)" }.joined(separator: ", ")
     #expect(
-      run.messages.suffix(2) == [
-        "haul: failed: 10 more", "haul: 0 downloaded, 30 failed; 0 B in 1:00, 0 B/s",
+      run.messages.suffix(5) == [
+        "haul: failed: https://h/f10: the server has no such file",
+        "haul: failed: https://h/f11: the server has no such file",
+        "haul: failed: https://h/f12: the server has no such file",
+        "haul: failed: h: 27 more files: the server has no such file: \(names)",
+        "haul: 0 downloaded, 30 failed; 0 B in 1:00, 0 B/s",
       ])
     var few = Run(5)
     try few.handle(EventMaker().completed())

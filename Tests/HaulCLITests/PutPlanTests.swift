@@ -29,6 +29,12 @@ import Testing
     #expect(requests.allSatisfy { $0.url.credentials?.password == "p" })
   }
 
+  @Test("two files of one name are refused by their paths")
+  func sameNames() {
+    let message = refusal(["put", "a/x", "a/y", "b/x", "https://h/d/"])
+    #expect(message?.hasPrefix("a/x and b/x have the same name") == true)
+  }
+
   @Test("a name that looks like an address or like a parent stays a name")
   func hostileNames() throws {
     #expect(

@@ -22,9 +22,18 @@ import Testing
     }
   }
 
+  @Test("a run that was interrupted dies of the signal, so that a loop of bash ends too")
+  func diesOfInterrupt() async {
+    await #expect(processExitsWith: .signal(SIGINT)) {
+      _ = Signals.takeOver()
+      Signals.exit(with: 130)
+    }
+    await #expect(processExitsWith: .exitCode(143)) { Signals.exit(with: 143) }
+  }
+
   @Test("a second signal ends the process at once with its status")
   func second() async {
-    await #expect(processExitsWith: .exitCode(130)) {
+    await #expect(processExitsWith: .signal(SIGINT)) {
       let signals = Signals.takeOver()
       kill(getpid(), SIGTERM)
       for await _ in signals.interruptions {

@@ -32,6 +32,18 @@ import Testing
     #expect(table.isEmpty)
   }
 
+  @Test func `a flight whose request was sent finishes though nobody waits, and is joined again`() {
+    var table = Table()
+    _ = table.handle(.join(1, "a", priority: 0))
+    #expect(table.handle(.begun(1)) == [])
+    #expect(table.handle(.leave(1)) == [])
+    #expect(table.handle(.join(2, "a", priority: 0)) == [.shared(1, isPublished: false)])
+    #expect(table.subscribers(of: 1) == [2])
+    #expect(table.handle(.leave(2)) == [])
+    #expect(table.handle(.ended(1)) == [.deliver([])])
+    #expect(table.isEmpty)
+  }
+
   @Test func `who joins after the result gets it until the flight ends`() {
     var table = Table()
     _ = table.handle(.join(1, "a", priority: 0))

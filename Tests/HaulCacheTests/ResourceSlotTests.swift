@@ -155,6 +155,68 @@ import Testing
     #expect(!slot.isLoading)
   }
 
+  @Test func `a stale copy is shown at once, from memory or disk, and then what the server says`()
+    async throws
+  {
+    for isOnDisk in [false, true] {
+      let directory = try TemporaryDirectory()
+      let first = Fixture(directory: directory.path)
+      let url = try first.url()
+      _ = try await first.cache.value(for: url)
+      await first.cache.flush()
+      let cache =
+        isOnDisk ? Fixture.cache(first.fetcher, first.clock, directory.path) : first.cache
+      first.clock.advance(by: .seconds(100))
+      first.fetcher.hold()
+      let slot = ResourceSlot<String>()
+      var shown: [String] = []
+      slot.load(url, from: cache) { shown.append(self.describe($0)) }
+      await first.fetcher.waitForRequests(2)
+      await settle()
+      #expect(shown == (isOnDisk ? ["placeholder", "/a 1"] : ["/a 1"]))
+      #expect(slot.isLoading)
+      first.fetcher.release()
+      while slot.isLoading { await Task.yield() }
+      #expect(shown.last == "/a 2")
+    }
+  }
+
+  @Test func `a copy that must be validated is not shown before it was`() async throws {
+    let fixture = Fixture(headers: ["Cache-Control": "max-age=60, must-revalidate"])
+    let url = try fixture.url()
+    _ = try await fixture.cache.value(for: url)
+    fixture.clock.advance(by: .seconds(100))
+    fixture.fetcher.hold()
+    let slot = ResourceSlot<String>()
+    var shown: [String] = []
+    slot.load(url, from: fixture.cache) { shown.append(self.describe($0)) }
+    await fixture.fetcher.waitForRequests(2)
+    await settle()
+    #expect(shown == ["placeholder"])
+    fixture.fetcher.release()
+    while slot.isLoading { await Task.yield() }
+    #expect(shown == ["placeholder", "/a 2"])
+  }
+
+  @Test func `a fling over many rows makes one request for each, also for those passed by`()
+    async throws
+  {
+    let fixture = Fixture()
+    fixture.fetcher.hold()
+    let slot = ResourceSlot<String>()
+    for number in 0..<50 {
+      slot.load(try fixture.url("/\(number)"), from: fixture.cache) { _ in }
+      await fixture.fetcher.waitForRequests(number + 1)
+      fixture.fetcher.requests[number].noteBegun()
+    }
+    fixture.fetcher.release()
+    for number in 0..<50 {
+      _ = try await fixture.cache.value(for: try fixture.url("/\(number)"))
+    }
+    #expect(fixture.fetcher.requests.count == 50)
+    #expect(fixture.fetcher.cancelled == 0)
+  }
+
   @Test func `a slot keeps nothing alive, and nothing keeps it alive`() async throws {
     @MainActor final class Row {
       let slot = ResourceSlot<String>()

@@ -44,6 +44,8 @@ import Testing
     #expect(!routes.joined().contains("secret"))
     #expect(try route("http://P:1") == route("http://p:1"))
     #expect(try route("http://p:1", except: "example.com").isEmpty)
+    let unreadable = try ProxyRules(environment: ["all_proxy": "ftp://p:1"])
+    #expect(try !text { $0.proxies = unreadable }.isEmpty)
   }
 
   @Test func `certificates count by their contents, and only for https`() throws {

@@ -310,4 +310,30 @@ struct PrefixTests {
     #expect(TransferID.Prefix("4FZ0ABCDE") == nil)
     #expect(TransferID.Prefix("4!") == nil)
   }
+
+  @Test func `A body with more values than any list needs is not read`() {
+    let zeros = repeatElement("0", count: 250_001).joined(separator: ",")
+    let body = Data(#"{"transfers":[{"url":"https://h/a","after":[\#(zeros)]}]}"#.utf8)
+    let error = #expect(throws: StrictJSON.Malformed.self) {
+      try StrictJSON.decode(AddBody.self, from: body)
+    }
+    #expect(error?.message == "the body has more than 250000 values")
+    let text = Data((#"{"is_suspended":true}"# + String(repeating: " ", count: 300_000)).utf8)
+    #expect(throws: Never.self) { try StrictJSON.decode(QueueDocument.self, from: text) }
+  }
+
+  @Test func `A schedule has at most a hundred windows`() throws {
+    let window = #"{"days":["monday"],"from":"01:00","to":"02:00"}"#
+    func limits(_ count: Int) throws -> LimitsDocument {
+      let windows = repeatElement(window, count: count).joined(separator: ",")
+      return try StrictJSON.decode(
+        LimitsDocument.self, from: Data(#"{"schedule":[\#(windows)]}"#.utf8))
+    }
+    #expect(try limits(100).schedule?.count == 100)
+    #expect(throws: StrictJSON.Malformed.self) { try limits(101) }
+    #expect(
+      try StrictJSON.decode(LimitsDocument.self, from: Data(#"{"schedule":null}"#.utf8)).schedule
+        == nil)
+  }
+
 }

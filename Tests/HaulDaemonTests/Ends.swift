@@ -18,6 +18,10 @@ enum Ends {
     return other(number, .finished(result), group: group, groupEnd: groupEnd)
   }
 
+  static func wait(_ reason: WaitReason) -> QueueEvent {
+    .transfer(TransferEvent(number: nil, id: id, identity: nil, kind: .waiting(reason)))
+  }
+
   static func other(
     _ number: Int, _ kind: TransferEvent.Kind, group: String? = nil, groupEnd: GroupEnd? = nil
   ) -> QueueEvent {

@@ -25,6 +25,16 @@ import Testing
     #expect(world.handle(.ended) == [.store(1011), .stop])
   }
 
+  @Test("a long wait is reported with failures, and its number is that of the change before it")
+  func waitsForDisk() {
+    var world = OutboxWorld(.failures)
+    let full = WaitReason.diskFull(.init(device: 1, directory: "/d", needed: 2, free: 1))
+    let commands = world.read(Ends.event(11), Ends.wait(full), Ends.wait(full))
+    #expect(commands.delivered.map(\.kind) == [.waiting])
+    #expect(commands.delivered.map(\.number) == [11])
+    #expect(world.handle(.delivered) == [.store(11), .read])
+  }
+
   @Test("a failed delivery is repeated with the same id after a growing delay")
   func retries() throws {
     var world = OutboxWorld()

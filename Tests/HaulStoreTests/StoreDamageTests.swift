@@ -84,6 +84,23 @@ struct StoreDamageTests {
     #expect(try scratch.bytes("queue.sqlite.corrupt-0") == Array(repeating: 65, count: 9000))
   }
 
+  @Test("is one of 0 bytes that was in use before, closed or not", arguments: [true, false])
+  func truncated(isClosed: Bool) async throws {
+    let scratch = try await damaged { scratch in
+      try scratch.put([], as: "queue.sqlite")
+      guard !isClosed else { return }
+      try markUnclean(scratch)
+      try scratch.put([], as: "queue.sqlite-wal")
+    }
+    for _ in 1...2 {
+      #expect(try await scratch.refusal().message.contains("is damaged (it has 0 bytes)"))
+    }
+    #expect(try scratch.bytes("queue.sqlite").isEmpty)
+    let store = try await scratch.open { $0.ifDamaged = .startEmpty }
+    #expect(store.damage != nil)
+    await store.close()
+  }
+
   @Test("is a log without its database: the log is not used for a new database")
   func orphanedLog() async throws {
     let source = Scratch()

@@ -158,8 +158,9 @@ struct StoredFormTests {
 
   @Test("A result is read back with every field, an error with every code")
   func results() async throws {
-    // Where the bytes came from matters only to who runs it with a cache.
-    #expect(same(TransferResult(state: .completed), try fullResult()) == ["cacheUse"])
+    // Where the bytes came from, and a warning, matter only to who runs it.
+    #expect(
+      same(TransferResult(state: .completed), try fullResult()) == ["cacheUse", "isUnexpectedPage"])
     // The cause matters only during the run; a refusal and a remedy matter only to the caller. None
     // is stored.
     #expect(

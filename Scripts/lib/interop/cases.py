@@ -26,7 +26,7 @@ def download(checks, origin, name, connections, more=()):
         outcome = checks.haul.get("-x", connections, "-o", target, *checked, *origin.options, *more,
                                   origin.address(name))
         right = problems.of(outcome, status=0)
-        _content(checks, problems, target, name, outcome)
+        content(checks, problems, target, name, outcome)
         if right:
             end = outcome.finished()[0]
             length = checks.samples.lengths[name]
@@ -37,7 +37,7 @@ def download(checks, origin, name, connections, more=()):
                 problems.add(f"finished says {wrong}, {end['fetched']} fetched", outcome)
 
 
-def _content(checks, problems, target, name, outcome):
+def content(checks, problems, target, name, outcome):
     if not target.exists():
         problems.add("there is no file")
     elif harness.sha256_of(target) != checks.samples.digests[name]:
@@ -53,20 +53,20 @@ def interruption(checks, origin, connections, more=()):
     with checks.case(f"{name} -x {connections}, SIGINT and again") as problems:
         target = checks.haul.fresh() / "target.bin"
         arguments = ["-x", connections, "-o", target, *origin.options, *more, origin.address(name)]
-        stopped = _interrupted(checks.haul, ["--limit-rate", rate, *arguments], size // 4)
-        if not problems.of(stopped, status=130):
+        stopped = interrupted(checks.haul, ["--limit-rate", rate, *arguments], size // 4)
+        if not problems.of(stopped, status=-signal.SIGINT):
             return
         paused = [event.get("by") for event in stopped.events if event["type"] == "paused"]
         if paused != ["signal"] or target.exists():
             problems.add(f"paused by {paused}; a file there: {target.exists()}", stopped)
         outcome = checks.haul.get(*arguments)
         right = problems.of(outcome, status=0)
-        _content(checks, problems, target, name, outcome)
+        content(checks, problems, target, name, outcome)
         if right:
-            _accounts(problems, origin, size, outcome)
+            accounts(problems, origin, size, outcome)
 
 
-def _accounts(problems, origin, size, outcome):
+def accounts(problems, origin, size, outcome):
     """Bytes on disk are not fetched again if the server allows a resume. Otherwise the whole body is
     sent again (bytes on disk may still be reported as such: they are not written)."""
     end = outcome.finished()[0]
@@ -79,7 +79,7 @@ def _accounts(problems, origin, size, outcome):
         problems.add(f"{reused} bytes reused, {fetched} fetched of {size}", outcome)
 
 
-def _interrupted(haul, arguments, at):
+def interrupted(haul, arguments, at):
     text = ""
     with haul.running(*arguments) as process:
         for line in process.stdout:

@@ -1,6 +1,7 @@
 """Apache, caddy, lighttpd and Python's http.server, each with a configuration of its own."""
 
 import contextlib
+import hashlib
 import json
 
 import harness
@@ -11,36 +12,69 @@ MODULES = "/usr/lib/apache2/modules"
 
 
 @contextlib.contextmanager
-def apache(directory, files, _certificates):
-    home, port = directory / "apache", harness.free_port()
-    home.mkdir()
-    modules = "\n".join(
-        f"LoadModule {name}_module {MODULES}/mod_{name}.so"
-        for name in ("mpm_event", "authz_core", "alias", "mime"))
-    statuses = "\n".join(
-        f"Redirect {status} /status/{status}" for status in CODES)
-    (home / "apache.conf").write_text(f"""{modules}
+def _running_apache(home, modules, lines):
+    """Apache with these modules and lines; its address."""
+    port = harness.free_port()
+    loads = "\n".join(f"LoadModule {name}_module {MODULES}/mod_{name}.so"
+                      for name in ("mpm_event", "authz_core", "alias", *modules))
+    (home / "apache.conf").write_text(f"""{loads}
 ServerName localhost
 Listen 127.0.0.1:{port}
 PidFile {home}/pid
 DefaultRuntimeDir {home}
 ErrorLog {home}/error.log
-TypesConfig {home}/mime.types
 User www-data
 Group www-data
+{lines}""")
+    command = ["apache2", "-D", "FOREGROUND", "-d", home, "-f", home / "apache.conf"]
+    with programs.running(command, home, port):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextlib.contextmanager
+def apache(directory, files, _certificates):
+    home = directory / "apache"
+    home.mkdir()
+    (home / "mime.types").touch()
+    statuses = "\n".join(f"Redirect {status} /status/{status}" for status in CODES)
+    with _running_apache(home, ["mime"], f"""TypesConfig {home}/mime.types
 EnableSendfile On
 Alias /files {files}
 {statuses}
 <Directory {files}>
   Require all granted
 </Directory>
-""")
-    (home / "mime.types").touch()
-    command = ["apache2", "-D", "FOREGROUND", "-d", home, "-f", home / "apache.conf"]
-    with programs.running(command, home, port):
-        base = f"http://127.0.0.1:{port}"
+""") as base:
         yield Origin("apache", base + "/files", huge=True,
                      statuses={status: f"{base}/status/{status}" for status in CODES})
+
+
+@contextlib.contextmanager
+def apache_digest(directory, files, _certificates):
+    """The same files for one user, with mod_auth_digest, which checks each count of a nonce."""
+    home = directory / "apache-digest"
+    home.mkdir()
+    user, password, realm = "somebody", "unguessable", "tests, all"
+    secret = hashlib.md5(f"{user}:{realm}:{password}".encode()).hexdigest()
+    (home / "users").write_text(f"{user}:{realm}:{secret}\n")
+    (home / "password").write_text(password + "\n")
+    (home / "password").chmod(0o600)
+    with _running_apache(home, ["authn_core", "authn_file", "authz_user", "auth_digest"], f"""
+Alias /files {files}
+Alias /status/401 {files}
+<Location />
+  AuthType Digest
+  AuthName "{realm}"
+  AuthUserFile {home}/users
+  Require valid-user
+</Location>
+<Location /status/401>
+  Require user nobody
+</Location>
+""") as base:
+        yield Origin("apache-digest", base + "/files",
+                     ["--user", user, "--password-file", home / "password"],
+                     statuses={401: f"{base}/status/401/x"})
 
 
 def _requests_of(log):
@@ -126,4 +160,5 @@ def http_server(directory, files, _certificates):
         yield Origin("http.server", base, resumable=False, statuses={404: f"{base}/missing"})
 
 
-ALL = {"apache": apache, "caddy": caddy, "lighttpd": lighttpd, "http.server": http_server}
+ALL = {"apache": apache, "apache-digest": apache_digest, "caddy": caddy, "lighttpd": lighttpd,
+       "http.server": http_server}

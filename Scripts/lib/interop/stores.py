@@ -238,7 +238,7 @@ def _interrupted(checks, store, file):
     with checks.case("SIGINT and the same command again") as problems:
         checks.haul.fresh()
         first = _part_way(checks, store, file, "interrupted", 5 * PART, signal.SIGINT)
-        problems.of(first, status=130)
+        problems.of(first, status=-signal.SIGINT)
         second = _put(checks, store, file, f"s3://{BUCKET}/interrupted")
         if problems.of(second, status=0):
             end, length = second.finished()[0], file.stat().st_size

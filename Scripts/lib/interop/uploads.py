@@ -141,7 +141,7 @@ def _interrupted(checks, server, file):
         known = len(server.wire.locations)
         # A server that compares checksums keeps only whole requests, of 16 MiB in each of four parts.
         first = _part_way(checks, server, file, 72 * MIB)
-        problems.of(first, status=130)
+        problems.of(first, status=-signal.SIGINT)
         server.wire.settle()
         reused, before = server.offset(known), server.wire.sent
         if reused < MIB:

@@ -1,6 +1,7 @@
 """WebDAV servers, and uploads to them: a directory, large files, SIGINT, SIGKILL, and the rest."""
 
 import contextlib
+import functools
 import os
 import shutil
 import signal
@@ -8,13 +9,13 @@ import subprocess
 
 import harness
 from harness import MIB
-from interop import programs, stores
+from interop import nextcloud_rules, programs, stores, tls_proxy
 
 MODULES = "/usr/lib/apache2/modules"
 
 
 @contextlib.contextmanager
-def nginx(directory):
+def nginx(directory, _):
     home, port = directory / "nginx-dav", harness.free_port()
     root = home / "root"
     root.mkdir(parents=True)
@@ -27,11 +28,11 @@ http {{
 }}
 """)
     with programs.running(["nginx", "-p", home, "-c", home / "nginx.conf"], home, port):
-        yield f"http://127.0.0.1:{port}", root
+        yield f"http://127.0.0.1:{port}", root, []
 
 
 @contextlib.contextmanager
-def apache(directory):
+def apache(directory, _):
     home, port = directory / "apache-dav", harness.free_port()
     root = home / "root"
     root.mkdir(parents=True)
@@ -55,21 +56,31 @@ DocumentRoot {root}
 """)
     command = ["apache2", "-D", "FOREGROUND", "-d", home, "-f", home / "apache.conf"]
     with programs.running(command, home, port):
-        yield f"http://127.0.0.1:{port}", root
+        yield f"http://127.0.0.1:{port}", root, []
 
 
 @contextlib.contextmanager
-def rclone(directory):
+def rclone(directory, _):
     home, port = directory / "rclone-dav", harness.free_port()
     root = home / "root"
     root.mkdir(parents=True)
     command = [stores.environment() / "rclone", "serve", "webdav", "--addr", f"127.0.0.1:{port}",
                root]
     with programs.running(command, home, port):
-        yield f"http://127.0.0.1:{port}", root
+        yield f"http://127.0.0.1:{port}", root, []
 
 
-ALL = {"nginx-dav": nginx, "apache-dav": apache, "rclone-dav": rclone}
+@contextlib.contextmanager
+def behind_tls(directory, certificates):
+    """Apache compares the scheme of `Destination` with its own, which is not that of its users."""
+    with apache(directory / "behind-tls", certificates) as (base, root, _):
+        port = base.rpartition(":")[2]
+        with tls_proxy.before(port, directory, certificates, "dav", body="0") as outside:
+            yield outside, root, ["--cacert", certificates / "ca.pem"]
+
+
+ALL = {"nginx-dav": nginx, "apache-dav": apache, "rclone-dav": rclone,
+       "dav-behind-tls": behind_tls, "nextcloud-rules": nextcloud_rules.nextcloud_rules}
 LENGTHS = {"null": 0, "one": 1, "less": 5 * MIB - 1, "a b/big?.bin": 5 * MIB, "more": 5 * MIB + 1,
            "a b/ü/é#%25": 9}
 
@@ -93,7 +104,8 @@ def _same(problems, source, target):
 
 
 def cases(checks, server):
-    base, root = server
+    base, root, options = server
+    put = functools.partial(_put, checks, *options)
     dav = f"dav+{base}"
     work = checks.haul.fresh()
     (work / "tree/a b/ü").mkdir(parents=True)
@@ -102,20 +114,20 @@ def cases(checks, server):
         (work / "tree" / name).write_bytes(os.urandom(length))
     (work / "large").write_bytes(os.urandom(100 * MIB))
     with checks.case("a directory and a file of 100 MiB") as problems:
-        _status(problems, _put(checks, "tree", "large", f"{dav}/new/deep/"), 0)
+        _status(problems, put("tree", "large", f"{dav}/new/deep/"), 0)
         _same(problems, work / "tree", root / "new/deep/tree")
         _same(problems, work / "large", root / "new/deep/large")
     with checks.case("the same with PUT alone") as problems:
         for number, name in enumerate([*(f"tree/{name}" for name in LENGTHS), "large"]):
-            _status(problems, _put(checks, "--retries", 0, name, f"{base}/new/deep/{number}"), 0)
+            _status(problems, put("--retries", 0, name, f"{base}/new/deep/{number}"), 0)
             _same(problems, work / name, root / f"new/deep/{number}")
     with checks.case("standard input of 100 MiB") as problems:
         with subprocess.Popen(["cat", work / "large"], stdout=subprocess.PIPE) as pipe:
-            _status(problems, _put(checks, "-", f"{dav}/input", standard_input=pipe.stdout), 0)
+            _status(problems, put("-", f"{dav}/input", standard_input=pipe.stdout), 0)
         _same(problems, work / "large", root / "input")
     with checks.case("a file that is there") as problems:
-        events = _status(problems, _put(checks, "--if-exists", "fail", "tree/one",
-                                        f"{dav}/new/deep/large"), 1)
+        events = _status(
+            problems, put("--if-exists", "fail", "tree/one", f"{dav}/new/deep/large"), 1)
         codes = [event["error"]["code"] for event in events if event["type"] == "finished"]
         if codes != ["name-conflict"]:
             problems.add(f"the errors {codes}")
@@ -123,17 +135,17 @@ def cases(checks, server):
     for number in (signal.SIGINT, signal.SIGKILL):
         with checks.case(f"{number.name} and again") as problems:
             address = f"{dav}/{number.name}"
-            process = _put(checks, "--limit-rate", "40M", "large", address)
+            process = put("--limit-rate", "40M", "large", address)
             for line in process.stdout:
                 event = harness.events_of(line)[0]
                 if event["type"] == "progress" and event["bytes"] >= 20 * MIB:
                     break
             process.send_signal(number)
-            _status(problems, process, 130 if number == signal.SIGINT else -signal.SIGKILL)
+            _status(problems, process, -number)
             if (root / number.name).exists():
                 problems.add("a part of the file has its name")
-            _status(problems, _put(checks, "large", address), 0)
+            _status(problems, put("large", address), 0)
             _same(problems, work / "large", root / number.name)
     with checks.case("nothing is left") as problems:
-        if left := [path.name for path in root.rglob("haul-*.part")]:
+        if left := [path.name for path in root.rglob("haul-*.tmp")]:
             problems.add(f"temporary names were left: {left}")

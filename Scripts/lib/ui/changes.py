@@ -63,6 +63,31 @@ def paste(place, browser):
     browser.eval("document.getElementById('addresses').value = ''; document.getElementById('add-dialog').close()")
 
 
+def prose(place, browser):
+    """an address within a sentence ends before the sentence's punctuation"""
+    text = "See https://h.example/1.iso, (https://h.example/2_(a)), <https://h.example/3?a=1,2> or 'https://h.example/4','https://h.example/5'."
+    browser.eval(f"""(() => {{ const data = new DataTransfer(); data.setData('text/plain', {json.dumps(text)});
+      document.body.dispatchEvent(new ClipboardEvent('paste', {{ clipboardData: data, bubbles: true, cancelable: true }})); }})()""")
+    found = browser.eval("document.getElementById('addresses').value").split()
+    if found != [f"https://h.example/{end}" for end in ("1.iso", "2_(a)", "3?a=1,2", "4", "5")]:
+        raise Failed(f"the addresses are {found}")
+    browser.eval("document.getElementById('addresses').value = ''; document.getElementById('add-dialog').close()")
+
+
+def shown_error(place, browser):
+    """an error in the dialog is in view, and is gone when something is changed"""
+    press(browser, "document.getElementById('add')")
+    browser.wait("the dialog", "document.getElementById('add-dialog').open")
+    browser.eval("document.getElementById('addresses').value = 'https://h.example/a'; document.getElementById('f-headers').value = 'nonsense'")
+    browser.eval("document.getElementById('add-form').requestSubmit()")
+    browser.wait("the error in view, and the field shown", """(() => { const e = document.getElementById('add-error');
+      const box = e.getBoundingClientRect(); const top = document.elementFromPoint(box.x + 2, box.y + box.height / 2);
+      return !e.hidden && e.contains(top) && document.getElementById('f-headers').checkVisibility(); })()""")
+    browser.eval("document.getElementById('f-headers').value = ''; document.getElementById('f-headers').dispatchEvent(new Event('input', { bubbles: true }))")
+    browser.wait("no error", "document.getElementById('add-error').hidden")
+    browser.eval("document.getElementById('addresses').value = ''; document.getElementById('add-dialog').close()")
+
+
 def limits(place, browser):
     """the limits and the schedule are changed while it runs"""
     press(browser, "document.getElementById('limits')")
@@ -227,4 +252,4 @@ def frames(browser):
     })()""")
 
 
-STEPS = [wrong_address, upload, paste, pasted, options_are_forgotten, limits, in_order, killed, filters, notices, many_rows]
+STEPS = [wrong_address, upload, paste, prose, shown_error, pasted, options_are_forgotten, limits, in_order, killed, filters, notices, many_rows]

@@ -27,6 +27,11 @@ const draft = "haul-addresses";
 text.value = sessionStorage.getItem(draft) ?? "";
 const keep = () => sessionStorage.setItem(draft, text.value);
 text.addEventListener("input", () => { problems = new Map(); showProblems(); keep(); });
+// What was wrong may be right now.
+$("add-form").addEventListener("input", () => showError(""));
+// A field that is refused, or has a value, is shown.
+const otherFields = $("add-more");
+otherFields.addEventListener("invalid", () => { otherFields.open = true; }, true);
 text.addEventListener("scroll", () => { errors.style.transform = `translateY(${-text.scrollTop}px)`; });
 text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("add-form").requestSubmit(); });
 $("address-file").addEventListener("change", async (event) => {
@@ -40,8 +45,8 @@ $("choose-file").addEventListener("click", () => {
 });
 
 function uploads(path) {
-  open();
   $("f-put").value = path;
+  open();
   text.focus();
 }
 
@@ -51,8 +56,22 @@ export function open(more = "") {
   if (more) text.value = `${own}${own ? "\n" : ""}${more}\n`;
   keep();
   $("add-error").hidden = true;
+  otherFields.open ||= [...otherFields.querySelectorAll("input, textarea, select")].some((field) => field.value);
   if (!box.open) box.showModal();
   text.focus();
+}
+
+// An address ends at a space, at a quote or angle bracket, and before punctuation behind which another begins.
+const stop = "\\s<>\"“”„«»`";
+const inText = new RegExp(`https?://[^${stop}]+?(?=[,;|'’)\\]}]+['‘([{]*https?://|[${stop}]|$)`, "gi");
+const opening = { ")": "(", "]": "[", "}": "{" };
+
+// The sentence's punctuation, and a bracket that the address does not open, are not of the address.
+function withoutPunctuation(address) {
+  const count = (character) => address.split(character).length;
+  const last = address.at(-1);
+  const isForeign = opening[last] ? count(last) > count(opening[last]) : /[.,:;!?'*‘’…。，、；：！？]/.test(last);
+  return isForeign && address.length > 1 ? withoutPunctuation(address.slice(0, -1)) : address;
 }
 
 // A drop or a paste outside of a field: the addresses, also from the midst of a line, and lines that
@@ -60,7 +79,8 @@ export function open(more = "") {
 function addressesIn(words) {
   const [found, others] = [[], []];
   for (const line of words.split(/\r?\n/).map((line) => line.trim()).filter(Boolean)) {
-    const addresses = line.match(/https?:\/\/\S+/gi) ?? (/^\S*[.:]\S*$/.test(line) ? [line] : []);
+    const written = line.match(inText) ?? (/^\S*[.:]\S*$/.test(line) ? [line] : []);
+    const addresses = written.map(withoutPunctuation);
     found.push(...addresses);
     if (addresses.length === 0 && !line.startsWith("#")) others.push(line);
   }
@@ -204,6 +224,7 @@ async function submit() {
   try {
     shared = options(wanted.length === 1);
   } catch (error) {
+    otherFields.open = true;
     return showError(error.message);
   }
   for (const { line, index } of wanted) {

@@ -56,6 +56,8 @@ async function save() {
   }
 }
 
+$("limits-form").addEventListener("input", () => showError(""));
+
 function showError(message) {
   $("limits-error").hidden = !message;
   setText($("limits-error"), message);

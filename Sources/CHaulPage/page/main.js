@@ -20,7 +20,7 @@ let isLoaded = false;
 let isSuspended = false;
 let sides = 0;
 
-model.listen((isOwn) => { list.structureChanged(isOwn); isDirty = true; }, notices.ended);
+model.listen((isOwn) => { list.structureChanged(isOwn); isDirty = true; }, notices.ended, waited);
 list.start(() => { sides = 0; toolbar(); if (details.isOpen() && list.currentRow()) details.open(list.currentRow()); }, () => details.open(list.currentRow()));
 keys.start();
 
@@ -55,6 +55,17 @@ setInterval(async () => {
     }
   }
 }, 1000);
+
+// A row waits for another reason. The first of many shows that the queue was suspended, or is no longer; some waits
+// are notices.
+const noticed = new Set(["disk-full", "directory-missing", "offline"]);
+function waited(code, before) {
+  if (isConnected && (code === "suspended") !== isSuspended && [code, before].includes("suspended")) {
+    isSuspended = code === "suspended";
+    readStatus().catch(isOver);
+  }
+  if (noticed.has(code) || noticed.has(before)) notices.changed();
+}
 
 // True if the session of this page was ended.
 function isOver(problem) {

@@ -21,13 +21,15 @@ let isOrderStale = false;
 // The argument says whether this page made the change; then it is shown at once.
 let structureListener = () => {};
 let endListener = () => {};
+let waitListener = () => {};
 
 export const activeStates = new Set(["running", "publishing", "stopping"]);
 export const endedStates = new Set(["completed", "failed", "cancelled"]);
 
-export function listen(structure, ended) {
+export function listen(structure, ended, waits) {
   structureListener = structure;
   endListener = ended;
+  waitListener = waits;
 }
 
 export function structureRefresh() { structureListener(true); }
@@ -118,6 +120,7 @@ function put(document) {
     row.host = hostOf(document.url);
   }
   row.kind = document.kind;
+  const reason = row.waiting?.code;
   const name = plain(document.name);
   if (row.name !== name) Object.assign(row, { name, nameKey: null });
   row.identifier = document.identifier;
@@ -153,6 +156,7 @@ function put(document) {
   if (!old || group !== row.group || (was !== row.state && view.state !== "all") || (sort && sort(row) !== key)) structureListener(false);
   // A short transfer may end before its first message. What is there when the page opens ended before.
   if (hasEnded) endListener(row);
+  if (isLive && row.waiting?.code !== reason) waitListener(row.waiting?.code, reason);
 }
 
 function drop(id) {

@@ -27,8 +27,16 @@ export function ended(row) {
   ends.push({ transfer: row.id, name: row.name, state: row.state, group: row.group, path: row.path, text: row.error?.message ?? "", time: Date.now() / 1000 });
 }
 
+// The daemon has another notice soon.
+let isChanged = false;
+export function changed() { isChanged = true; }
+
 // Once a second: announces what has ended since.
 export async function tick() {
+  if (isChanged) {
+    isChanged = false;
+    await load();
+  }
   const some = ends;
   ends = [];
   if (some.length === 0) return;
@@ -91,7 +99,7 @@ function close() {
 
 function fill() {
   const list = kept === null ? own.map((end) => ({ ...end, title: `${end.name}: ${end.state}` })) : [...kept].sort((a, b) => b.number - a.number);
-  const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state}` },
+  const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state ?? notice.kind}` },
     el("strong", {}, title(notice)), el("span", {}, notice.text),
     el("small", {}, format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000))));
   $("notice-list").replaceChildren(items.length > 0 ? el("ul", {}, ...items) : el("p", { className: "note" }, "Nothing has ended yet."));

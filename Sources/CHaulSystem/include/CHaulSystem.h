@@ -33,6 +33,14 @@ int haul_rename_noreplace(int directory, const char *from, const char *to);
 /// `fgetxattr` and `fsetxattr` of the attribute `user.haul`.
 long haul_get_attribute(int file, void *value, size_t size);
 int haul_set_attribute(int file, const void *value, size_t size);
+/// `fgetxattr` of a directory's default ACL.
+long haul_get_default_acl(int directory, void *value, size_t size);
+/// Gives a file the group and the ACL of another one.
+int haul_take_access(int file, int former);
+/// `fcntl` with F_DUPFD_CLOEXEC.
+int haul_duplicate(int file);
+/// The size of an open file as this machine knows it: no server is asked, no write is waited for.
+int64_t haul_size(int file);
 /// Has all threads share one heap from now on: each one's own would take 64 MiB of addresses. Before other threads run.
 void haul_share_heap(void);
 /// The mount that an open file lies on: unique for the boot where the kernel can tell (6.8).

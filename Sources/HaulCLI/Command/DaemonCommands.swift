@@ -147,6 +147,10 @@ struct SetCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Another address of the same file.", valueName: "URL"))
   var url: String?
 
+  @Flag(
+    help: "With --url: it is the same file although its name in the address is another one.")
+  var sameResource = false
+
   @Option(
     name: .customLong("limit-rate"),
     help: ArgumentHelp(

@@ -21,7 +21,8 @@ enum ParserMessage {
       return "\(name(found.2)) '\(found.1)'\(reason)"
     }
     if let found = text.wholeMatch(of: /Missing value for '(.+)'/) {
-      return "\(name(found.1)): a value is missing"
+      return "\(name(found.1)): a value is missing; one that begins with - is written "
+        + "\(name(found.1))=-…"
     }
     // The parser may append the option's help.
     if let found = text.firstMatch(of: /^Missing expected argument '(.+?)'/) {

@@ -16,7 +16,9 @@ extension ControlSession {
         [$0.id, LocalTime.text($0.begun), LocalTime.text($0.used), $0.browser]
       }, flexible: [3], optional: [], rightAligned: [])
     return await show(
-      table.text(width: context.standardOutputIsTerminal ? context.size.width : nil))
+      table.text(
+        width: context.standardOutputIsTerminal ? context.size.width : nil,
+        mark: context.style.mark))
   }
 
   /// - Parameter name: `all`, or the beginning of an id.

@@ -13,7 +13,6 @@ struct ControlSession {
   let plan: ControlPlan
   let context: ProcessContext
   let executable: String
-  let workingDirectory: String
   /// The `umask` of this process, which the files get.
   let creationMask: UInt32
   /// For `watch`; the other commands end at once.
@@ -160,6 +159,12 @@ struct ControlSession {
   private func add(
     _ plan: AddPlan, _ client: ControlClient, _ launcher: DaemonLauncher
   ) async throws -> ExitStatus {
+    let requests: [TransferRequest]
+    do {
+      requests = try WorkingDirectory.resolve(plan.requests, in: WorkingDirectory.path)
+    } catch {
+      throw UsageError(error.message)
+    }
     let (daemon, isNew) = try await launcher.ensureRunning(client, clock: context.clock)
     if isNew, !plan.quiet {
       await warn("started the daemon (pid \(daemon.pid)); stop it with: haul daemon stop")
@@ -171,37 +176,26 @@ struct ControlSession {
       // The daemon decides whether an identifier may be used.
       after.append(found.identifier == name ? .identifier(name) : .transfer(found.id))
     }
-    let new = try plan.requests.map { request in
-      var request = request.absolute(in: workingDirectory)
+    let new = try requests.map { request in
+      var request = request
       request.after = after
       request.download?.creationMask = creationMask
       return try NewTransfer(request)
     }
-    if !plan.quiet { for request in new { try await noteKnown(request, client) } }
     // A connection may break after the daemon has added them: the same key adds nothing twice.
     let key = "\(UInt64.random(in: .min ... .max))"
     var (ids, status) = ([TransferID](), ExitStatus.completed)
     for start in stride(from: 0, to: new.count, by: AddBody.maximumCount) {
       let part = new[start..<min(start + AddBody.maximumCount, new.count)]
-      let answer = try await client.add(AddBody(transfers: Array(part)), key: "\(key)-\(start)")
+      // A name that another transfer has would hide that nothing is done.
+      let isNamed = part.contains { $0.identifier != nil }
+      let body = AddBody(transfers: Array(part), ifKnown: isNamed ? .match : nil)
+      let answer = try await client.add(body, key: "\(key)-\(start)")
       ids += answer.ids
       // If a later call fails, these were added.
       if !plan.json { status = await show(answer.ids.map { "\($0)\n" }.joined()) }
     }
     return plan.json ? await show(try JSONLines.line(of: AddResponse(ids: ids))) : status
-  }
-
-  /// Says so if the name belongs to a transfer with another address, which is kept.
-  private func noteKnown(
-    _ request: NewTransfer, _ client: ControlClient
-  ) async throws(ControlClient.Failure) {
-    guard let name = request.identifier, let known = try await known(name, client),
-      known.identifier == name, let old = known.url, let text = request.url,
-      let url = try? ResourceURL(text), url.redacted != old
-    else { return }
-    await warn(
-      "the name \(name) belongs to \(known.id), whose address stays \(old); to change it: "
-        + "haul set \(known.id) --url URL")
   }
 
   /// Says why a start or a retry of a blocked transfer has no effect yet, and a pause of a program.
@@ -266,7 +260,8 @@ struct ControlSession {
       return await show("\(why ?? "the list is empty")\n")
     }
     let width = context.standardOutputIsTerminal ? context.size.width : nil
-    let status = await show(ListTable(transfers).text(width: width))
+    let status = await show(
+      ListTable(transfers).text(width: width, mark: context.style.mark))
     if last != nil { await warn("there are more; to list all: haul list --limit 0") }
     return status
   }

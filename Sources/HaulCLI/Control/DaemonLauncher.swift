@@ -18,6 +18,8 @@ struct DaemonLauncher {
 
   /// How long it may take until the socket answers: a list of a million takes seconds to open.
   private static let timeout: Duration = .seconds(30)
+  /// The length of a log, in bytes, from which a new one is begun.
+  private static let longLog = 16 << 20
 
   /// Starts the daemon unless one answers.
   /// - Returns: its status, and whether this call started it.
@@ -26,13 +28,18 @@ struct DaemonLauncher {
     _ client: ControlClient, clock: any TransferClock
   ) async throws -> (status: StatusDocument, isNew: Bool) {
     if let status = try await status(client) { return (status, false) }
+    try prepareDirectory()
     let deadline = clock.now + Self.timeout
     var nextSpawn = clock.now
     var pause: Duration = .seconds(1)
     var child: pid_t?
+    var failures = 0
     while clock.now < deadline {
       if let pid = child, case let status = haul_exit_status(pid), status >= 0 {
-        guard status != ExitStatus.usage.rawValue else {
+        // Only a list that is in use becomes free. It may have become free meanwhile, so one more
+        // start is tried.
+        if !location.isListInUse { failures += 1 }
+        guard status != ExitStatus.usage.rawValue, failures < 2 else {
           throw UsageError("the daemon cannot start; \(logTail)")
         }
         child = nil
@@ -85,7 +92,7 @@ struct DaemonLauncher {
 
   /// By spawn, never by fork: other threads may hold locks.
   private func spawn() throws(UsageError) -> pid_t {
-    try prepareDirectory()
+    shortenLog()
     var child: pid_t = 0
     let code = CStrings.with([executable, "serve"]) { arguments in
       CStrings.with(ProgramEnvironment.allowed(of: environment)) { variables in
@@ -98,10 +105,19 @@ struct DaemonLauncher {
     return child
   }
 
+  /// The log of earlier daemons, if it is long, becomes the old log.
+  private func shortenLog() {
+    var status = stat()
+    guard lstat(location.log, &status) == 0, status.st_size > Self.longLog else { return }
+    // If this fails, the log grows.
+    rename(location.log, "\(location.log).old")
+  }
+
   /// The log needs the directory before the daemon itself creates it.
   private func prepareDirectory() throws(UsageError) {
     do throws(TransferError) {
       try location.prepareDirectory()
+      try location.checkSocket()
     } catch {
       throw UsageError(error.message)
     }

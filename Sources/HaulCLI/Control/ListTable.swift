@@ -18,11 +18,13 @@ package struct ListTable {
     }
     table = TextTable(
       heads: ["ID", "NAME", "STATE", "%", "SIZE", "RATE", "LEFT"], rows: rows, flexible: [1, 2],
-      optional: [5, 6, 4], rightAligned: [3, 4, 5, 6])
+      optional: [5, 6, 4], rightAligned: [3, 4, 5, 6], names: [1])
   }
 
   /// - Parameter width: the cells of a line; nil for no limit.
-  package func text(width: Int?) -> String { table.text(width: width) }
+  package func text(width: Int?, mark: Character = "…") -> String {
+    table.text(width: width, mark: mark)
+  }
 }
 
 extension TransferDocument {

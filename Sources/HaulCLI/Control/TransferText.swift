@@ -18,6 +18,8 @@ package enum TransferText {
       ("starts", transfer.startsAt.map(LocalTime.text)),
       ("started", start(transfer).map { "\($0), by haul start" }),
       ("path", transfer.path), ("error", transfer.error?.message),
+      // Nothing else shows how to give a transfer of the list other credentials.
+      ("advice", transfer.error?.code == .unauthorized ? retry(transfer) : nil),
     ]
     return lines.compactMap { name, value in
       value.map { "\(padded(name))\(Messages.shown($0))\n" }
@@ -73,9 +75,15 @@ package enum TransferText {
     case .dependencyFailed: return "retry the dependency first, then: \(retry)"
     case _ where transfer.kind == .step: return "\(retry) runs it again"
     case .needsNewURL: return "set it with haul set \(transfer.id) --url URL, then: \(retry)"
-    case .notFound, .httpStatus, .unauthorized, .forbidden: return "\(retry) requests it again"
-    case .checksumMismatch, .lengthMismatch, .changedOnServer:
-      return "\(retry) downloads it again"
+    case .unauthorized:
+      let kept = transfer.kind == .download ? ": the bytes on disk are used" : ""
+      return
+        "\(retry) sends the same credentials again; to use new ones, add it again with them, and "
+        + "with another --id or none\(kept)"
+    case .notFound, .httpStatus, .forbidden: return "\(retry) requests it again"
+    case .checksumMismatch, .lengthMismatch: return "\(retry) downloads it again"
+    case .changedOnServer:
+      return "\(retry) tries again with the bytes on disk, haul restart \(transfer.id) without them"
     case .sourceUnreadable where transfer.kind == .upload:
       return "put the file there, then: \(retry)"
     case .sourceChanged where transfer.kind == .upload: return "\(retry) uploads the present file"

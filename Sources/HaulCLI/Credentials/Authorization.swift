@@ -14,6 +14,8 @@ struct Authorization {
 
   private let source: Source
   private let netrc: Netrc?
+  /// Whether it was asked for, and not only searched for the password of --user.
+  private let usesNetrc: Bool
   private let sources: CommandSources
   private var asked: String?
 
@@ -22,6 +24,7 @@ struct Authorization {
   ) throws(UsageError) {
     try Self.checkUse(of: options, headers: headers)
     self.sources = sources
+    usesNetrc = options.netrc == true
     if let file = options.bearerFile {
       source = .bearer(try SecretFile.bearer(in: file, sources))
       netrc = nil
@@ -45,6 +48,12 @@ struct Authorization {
     request.fields.append("Authorization", value)
   }
 
+  /// With --netrc, the entries for hosts that servers name later.
+  func add(to session: inout RunSession) {
+    guard usesNetrc, let netrc else { return }
+    session.logins = netrc.logins
+  }
+
   /// The value for the address; nil if there is none, or if the address has its own.
   private mutating func value(for url: ResourceURL) throws(UsageError) -> String? {
     let host = url.origin.host
@@ -53,18 +62,31 @@ struct Authorization {
       return nil
     case .netrc:
       let own = url.credentials
-      guard own?.password.isEmpty ?? true,
-        let found = netrc?.credentials(host: host, user: own?.user)
-      else { return nil }
+      guard own?.password.isEmpty ?? true, let found = try listed(host, own?.user) else {
+        return nil
+      }
       return Self.basic(found.user, found.password)
     case .bearer(let value):
       try Self.refuseOwn(of: url, with: "--bearer-file")
       return value
     case .user(let user, let known):
       try Self.refuseOwn(of: url, with: "--user")
-      let found = known ?? netrc?.credentials(host: host, user: user)?.password
-      guard let found else { return Self.basic(user, try ask(for: user)) }
-      return Self.basic(user, found)
+      if let known { return Self.basic(user, known) }
+      if let found = try listed(host, user) { return Self.basic(user, found.password) }
+      return Self.basic(user, try ask(for: user))
+    }
+  }
+
+  /// What the netrc file has for the host.
+  private func listed(
+    _ host: String, _ user: String?
+  ) throws(UsageError) -> (user: String, password: String)? {
+    do {
+      return try netrc?.credentials(host: host, user: user)
+    } catch {
+      let path = SecretFile.netrcPath(sources.environment) ?? ""
+      throw UsageError(
+        "netrc file \(path): line \(error.line): in the entry for \(host): \(error.message)")
     }
   }
 

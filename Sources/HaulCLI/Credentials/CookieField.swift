@@ -3,7 +3,10 @@ import HaulCore
 /// The `Cookie` header field for each address, from the cookie options.
 struct CookieField {
   private let given: [String]
-  private let files: [CookieFile]
+  /// Of all files: a later one replaces the cookies of the earlier ones.
+  private let jar: CookieJar
+  /// For standard error: what was left out.
+  let notes: [String]
   private let wallSeconds: Double
 
   init(
@@ -16,23 +19,42 @@ struct CookieField {
     var given: [String] = []
     for text in options.cookies { given += try Self.pairs(text) }
     self.given = given
-    var files: [CookieFile] = []
-    for path in options.cookieFiles { files.append(try Self.file(path, sources)) }
-    self.files = files
+    var (jar, notes) = (CookieJar(), [String]())
+    for path in options.cookieFiles {
+      let file = try Self.file(path, sources)
+      if let note = Self.note(on: file, path) { notes.append(note) }
+      for cookie in file.jar.cookies { jar.add(cookie) }
+    }
+    (self.jar, self.notes) = (jar, notes)
     wallSeconds = sources.wallSeconds
   }
 
+  /// The cookies of the files, for the addresses that servers name later.
+  func add(to session: inout RunSession) {
+    for cookie in jar.cookies where Self.isText(cookie) { session.cookies.add(cookie) }
+  }
+
   /// Adds the field, unless the request has one from a list.
-  func apply(to request: inout DownloadRequest) {
-    guard request.fields["Cookie"] == nil, let value = value(for: request.url) else { return }
+  /// - Throws: if the address needs a cookie that cannot be sent.
+  func apply(to request: inout DownloadRequest) throws(UsageError) {
+    guard request.fields["Cookie"] == nil, let value = try value(for: request.url) else { return }
     request.fields.append("Cookie", value)
   }
 
   /// The value for the address (RFC 6265, section 5.4); nil if no cookie applies.
-  private func value(for url: ResourceURL) -> String? {
-    let pairs = given + files.flatMap { $0.pairs(for: url, at: wallSeconds) }
+  private func value(for url: ResourceURL) throws(UsageError) -> String? {
+    let cookies = jar.cookies(for: url, at: wallSeconds)
+    guard cookies.allSatisfy(Self.isText) else {
+      throw UsageError(
+        "\(url.redacted): a cookie of --cookie-file for this host has bytes that are not UTF-8 "
+          + "text, so it cannot be sent; remove its line from the file")
+    }
+    let pairs = given + cookies.map(\.pair)
     return pairs.isEmpty ? nil : pairs.joined(separator: "; ")
   }
+
+  /// Whether it can be sent: bytes that are not UTF-8 were read as NUL.
+  private static func isText(_ cookie: Cookie) -> Bool { !cookie.pair.hasByte(0) }
 
   /// The cookies of one `--cookie`, which may have several, as the header field has.
   private static func pairs(_ text: String) throws(UsageError) -> [String] {
@@ -44,6 +66,12 @@ struct CookieField {
       throw UsageError("--cookie: the cookie has a line break or a control character")
     }
     return pairs.map(String.init)
+  }
+
+  private static func note(on file: CookieFile, _ path: String) -> String? {
+    guard let first = file.skipped.first else { return nil }
+    let others = file.skipped.count > 1 ? ", and \(file.skipped.count - 1) more" : ""
+    return "--cookie-file \(path): line \(first.line)\(others) was left out: \(first.message)"
   }
 
   private static func file(_ path: String, _ sources: CommandSources) throws(UsageError)

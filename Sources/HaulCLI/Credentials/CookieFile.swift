@@ -8,9 +8,14 @@ package struct CookieFile: Hashable, Sendable {
     package let message: String
   }
 
-  private var byDomain: [String: [Cookie]] = [:]
+  /// A cookie with a NUL has bytes that are not UTF-8, and cannot be sent.
+  package private(set) var jar = CookieJar()
+  /// The lines that are no cookies, and were left out.
+  package private(set) var skipped: [ParseError] = []
 
-  /// Parses a file. `#HttpOnly_` begins a cookie; any other `#` begins a comment.
+  /// Parses a file. `#HttpOnly_` begins a cookie; any other `#` begins a comment. Lines that are no
+  /// cookies are skipped, as browsers write some.
+  /// - Throws: if there is no other line.
   package init(_ text: String) throws(ParseError) {
     var number = 0
     for line in text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false) {
@@ -23,42 +28,52 @@ package struct CookieFile: Hashable, Sendable {
         continue
       }
       if content.droppingBytes(" \t").isEmpty { continue }
-      let cookie = try Cookie(content, line: number, order: number)
-      byDomain[cookie.domain, default: []].append(cookie)
+      do throws(ParseError) {
+        jar.add(try Self.cookie(content, line: number))
+      } catch {
+        skipped.append(error)
+      }
+    }
+    if jar.isEmpty, let first = skipped.first(where: { $0.message != Self.nameless }) {
+      throw first
     }
   }
 
   private static let httpOnly = "#HttpOnly_"
+  /// RFC 6265bis allows them; whether a server understands them is not known.
+  private static let nameless = "the cookie has no name"
 
-  /// The cookies for the address, in the order they are sent: longer paths first (RFC 6265, section
-  /// 5.4).
-  /// - Parameter wallSeconds: the time, in seconds since 1970.
-  package func pairs(for url: ResourceURL, at wallSeconds: Double) -> [String] {
-    let host = url.origin.host
-    var found: [Cookie] = []
-    for domain in Self.domains(of: host) {
-      guard let cookies = byDomain[domain] else { continue }
-      found += cookies.filter { cookie in
-        (cookie.includesSubdomains || domain == host) && cookie.matches(path: url.path)
-          && (!cookie.isSecure || url.origin.scheme == "https")
-          && cookie.expires.map { $0 > wallSeconds } ?? true
-      }
+  private static func cookie(_ text: Substring, line: Int) throws(ParseError) -> Cookie {
+    func error(_ message: String) -> ParseError { ParseError(line: line, message: message) }
+    let fields = text.byteSplit(separator: "\t", omittingEmptySubsequences: false)
+    // An empty value may be left out, with its tab.
+    guard fields.count == 7 || fields.count == 6 else {
+      throw error("a cookie has seven fields, separated by tabs")
     }
-    found.sort { ($1.path.utf8.count, $0.order) < ($0.path.utf8.count, $1.order) }
-    return found.map { "\($0.name)=\($0.value)" }
+    guard let includesSubdomains = truth(fields[1]), let isSecure = truth(fields[3]) else {
+      throw error("the second and the fourth field are TRUE or FALSE")
+    }
+    guard let expires = Double(fields[4]), expires.isFinite else {
+      throw error("the fifth field is a time in seconds since 1970")
+    }
+    let (name, value) = (String(fields[5]), fields.count == 7 ? String(fields[6]) : "")
+    guard !name.isEmpty else { throw error(nameless) }
+    let others = "\(name)\(value)".replacingBytes("\0", with: "")
+    guard Cookie.isSendable(others), !name.hasBytes("=") else {
+      throw error("the cookie's name or value has a forbidden character")
+    }
+    return Cookie(
+      name, value, domain: (fields[0].dropping(bytePrefix: ".") ?? fields[0]).lowercased(),
+      includesSubdomains: includesSubdomains,
+      path: fields[2].hasBytePrefix("/") ? String(fields[2]) : "/", isSecure: isSecure,
+      expires: expires <= 0 ? nil : expires)
   }
 
-  /// The host and all its parent domains; an IP address has none (RFC 6265, section 5.1.3).
-  private static func domains(of host: String) -> [String] {
-    guard !host.hasBytes(":"), IPAddress(host) == nil else {
-      return [host]
+  private static func truth(_ text: Substring) -> Bool? {
+    switch text.uppercased() {
+    case "TRUE": true
+    case "FALSE": false
+    default: nil
     }
-    var domains = [host]
-    var rest = host[...]
-    while let dot = rest.firstByteIndex(of: ".") {
-      rest = rest[rest.utf8.index(after: dot)...]
-      domains.append(String(rest))
-    }
-    return domains
   }
 }

@@ -1,4 +1,4 @@
-import HaulCore
+package import HaulCore
 
 /// The names and passwords of a netrc file, in the format of ftp(1), with curl's quoted tokens.
 package struct Netrc: Hashable, Sendable {
@@ -7,6 +7,8 @@ package struct Netrc: Hashable, Sendable {
     var host: String?
     var login: String?
     var password: String?
+    /// Why it cannot be used.
+    var problem: ParseError?
   }
 
   /// Why a text is not a netrc file; never repeats its content.
@@ -18,7 +20,8 @@ package struct Netrc: Hashable, Sendable {
   private var byHost: [String: [Entry]] = [:]
   private var defaults: [Entry] = []
 
-  /// Parses a file; macros are skipped.
+  /// Parses a file; macros are skipped, and words of other programs with their values, such as
+  /// `protocol https`.
   package init(_ text: String) throws(ParseError) {
     var scanner = NetrcScanner(text)
     var current: Entry?
@@ -40,13 +43,28 @@ package struct Netrc: Hashable, Sendable {
         }
         if word == "login" { current?.login = value }
         if word.hasBytePrefix("pass") { current?.password = value }
+        if word != "account", value.hasByte(0) {
+          current?.problem = ParseError(line: line, message: "the \(word) is not UTF-8 text")
+        }
       default:
-        throw ParseError(
+        let problem = ParseError(
           line: line, message: "expected machine, default, login, password, account or macdef")
+        guard current != nil else { throw problem }
+        var ahead = scanner
+        if let (value, _) = try ahead.keyword(), !Self.keywords.contains(value) {
+          scanner = ahead
+        } else {
+          // Rather a rest of a password with a space.
+          current?.problem = problem
+        }
       }
     }
     append(current)
   }
+
+  private static let keywords: Set = [
+    "machine", "default", "macdef", "login", "password", "passwd", "account",
+  ]
 
   private mutating func append(_ entry: Entry?) {
     guard let entry else { return }
@@ -57,13 +75,24 @@ package struct Netrc: Hashable, Sendable {
     }
   }
 
+  /// The first name and password of each host. `default` is not for hosts that a server names.
+  package var logins: [String: ResourceURL.Credentials] {
+    byHost.keys.reduce(into: [:]) { logins, host in
+      // An entry that cannot be used is not sent to where a redirect leads.
+      guard let found = try? credentials(host: host) else { return }
+      logins[host] = ResourceURL.Credentials(user: found.user, password: found.password)
+    }
+  }
+
   /// The first name and password for the host; `default` applies to hosts without an entry.
   /// - Parameter user: if given, only this user's password is returned.
+  /// - Throws: if the entry cannot be used.
   package func credentials(
     host: String, user: String? = nil
-  ) -> (user: String, password: String)? {
+  ) throws(ParseError) -> (user: String, password: String)? {
     let entries = byHost[host.lowercased()] ?? defaults
     for entry in entries {
+      if let problem = entry.problem { throw problem }
       guard let login = entry.login ?? user, let password = entry.password else { continue }
       if user == nil || login == user { return (login, password) }
     }

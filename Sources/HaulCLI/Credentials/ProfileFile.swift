@@ -23,9 +23,7 @@ struct ProfileFile: Hashable, Sendable {
         guard let end = content.firstByteIndex(of: "]") else {
           throw ParseError(line: number + 1, message: "the name of a section has no end")
         }
-        let words = content[content.utf8.index(after: content.startIndex)..<end].byteSplit(
-          separator: " ")
-        section = words.joined(separator: " ")
+        section = Self.unquoted(content[content.utf8.index(after: content.startIndex)..<end])
         group = nil
         continue
       }
@@ -43,6 +41,26 @@ struct ProfileFile: Hashable, Sendable {
 
   /// The values of a section; nil if there is none.
   subscript(section: String) -> [String: String]? { sections[section] }
+
+  /// The words of a section's name. The AWS tools quote as a shell does: `profile 'a b'`.
+  private static func unquoted(_ name: Substring) -> String {
+    var bytes: [UInt8] = []
+    var quote: UInt8?
+    for byte in name.trimmingBytes(" \t").utf8 {
+      if let open = quote {
+        if byte == open { quote = nil } else { bytes.append(byte) }
+      } else if byte == UInt8(ascii: "'") || byte == UInt8(ascii: "\"") {
+        quote = byte
+      } else if byte != UInt8(ascii: " "), byte != UInt8(ascii: "\t") {
+        bytes.append(byte)
+      } else if bytes.last != UInt8(ascii: " ") {
+        bytes.append(UInt8(ascii: " "))
+      }
+    }
+    // An apostrophe alone is a part of the name.
+    guard quote == nil else { return name.byteSplit(separator: " ").joined(separator: " ") }
+    return String(decoding: bytes, as: UTF8.self)
+  }
 
   private static func trimmed(_ text: Substring) -> Substring {
     var rest = text.drop { $0.isWhitespace }

@@ -7,6 +7,7 @@ struct S3Settings {
   let region: String
   /// Nil for Amazon's.
   let endpoint: ResourceURL?
+  let addressing: S3Object.Addressing
 
   init(_ options: S3Options, _ sources: CommandSources) throws(UsageError) {
     let files = try AWSFiles(sources)
@@ -14,8 +15,13 @@ struct S3Settings {
     region =
       options.region ?? files.environment("AWS_REGION")
       ?? files.environment("AWS_DEFAULT_REGION") ?? files.profile["region"] ?? "us-east-1"
-    let (name, address) = options.endpoint.map { ("--s3-endpoint", $0) } ?? files.endpoint
-    guard let address else {
+    if let style = options.addressing {
+      addressing = style
+    } else {
+      addressing = try files.addressing()
+    }
+    let given = options.endpoint.map { ("--s3-endpoint", $0) }
+    guard let (name, address) = given ?? files.endpoint else {
       endpoint = nil
       return
     }
@@ -48,16 +54,34 @@ private struct AWSFiles {
 
   func environment(_ name: String) -> String? { Self.value(name, sources) }
 
-  /// The address of the store, and where it was found.
-  var endpoint: (String, String?) {
+  /// Where the address of the store was found, and the address; nil for Amazon's.
+  var endpoint: (String, String)? {
+    guard !ignoresEndpoints else { return nil }
     for name in ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"] {
       if let address = environment(name) { return (name, address) }
     }
     let services = profile["services"].flatMap { configuration?["services \($0)"] } ?? [:]
-    return (
-      "endpoint_url of the profile \(profileName)",
-      services["s3.endpoint_url"] ?? profile["endpoint_url"]
-    )
+    return (services["s3.endpoint_url"] ?? profile["endpoint_url"]).map { address in
+      ("endpoint_url of the profile \(profileName)", address)
+    }
+  }
+
+  /// Whether the addresses of the variables and of the profile do not count: only an option does.
+  private var ignoresEndpoints: Bool {
+    let value =
+      environment("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS")
+      ?? profile["ignore_configured_endpoint_urls"]
+    return value?.lowercased() == "true"
+  }
+
+  /// `addressing_style`, a member of the group `s3` of the profile.
+  func addressing() throws(UsageError) -> S3Object.Addressing {
+    guard let style = profile["s3.addressing_style"] else { return .auto }
+    do {
+      return try ArgumentValue.choice(style)
+    } catch {
+      throw UsageError("addressing_style of the profile \(profileName): \(error.message)")
+    }
   }
 
   func credentials() throws(UsageError) -> S3Credentials {

@@ -46,7 +46,7 @@ enum SecretFile {
     }
   }
 
-  private static func netrcPath(_ environment: [String: String]) -> String? {
+  static func netrcPath(_ environment: [String: String]) -> String? {
     if let path = environment["NETRC"], !path.isEmpty { return path }
     guard let home = environment["HOME"], !home.isEmpty else { return nil }
     return "\(home)/.netrc"

@@ -1,3 +1,5 @@
+import HaulCore
+
 /// A file of addresses: one on each line, followed by its indented `key=value` lines.
 package struct InputList: Hashable, Sendable {
   /// An address and the lines below it, as text.
@@ -53,6 +55,14 @@ package struct InputList: Hashable, Sendable {
     case "header": entries[last].headers.append(Option(line: line.number, text: value))
     case "priority", "group", "id":
       throw line.parseError("\(key) is not yet supported")
+    // Its query may have the first `=`, and it may be a secret.
+    case _ where key.hasBytes("://"):
+      throw line.parseError(
+        "an indented line is an option of the address above it; remove the white space before an "
+          + "address")
+    case _ where key.hasBytes(":") || key.hasBytes(" "):
+      throw line.parseError(
+        "that is no key; the keys are out, dir, checksum, header and limit-rate")
     default:
       throw line.parseError(
         "unknown key \(key); the keys are out, dir, checksum, header and limit-rate")

@@ -41,6 +41,7 @@ package struct JSONEvent: Encodable, Sendable {
     case bytes, total, rate, eta, connections
     case attempt, error, delay
     case state, background, path, fetched, reused, cache, duration, checksum, verified, coding
+    case warning
     case completed, failed, cancelled, paused
   }
 }
@@ -130,6 +131,7 @@ extension TransferResult {
       digests.isEmpty ? nil : Dictionary(digests, uniquingKeysWith: { $1 }), forKey: .checksum)
     try line.encode(verified?.rawValue, forKey: .verified)
     try line.encode(coding, forKey: .coding)
+    try line.encode(isUnexpectedPage ? "web-page" : nil, forKey: .warning)
     try line.encode(error.map(JSONError.init), forKey: .error)
   }
 }

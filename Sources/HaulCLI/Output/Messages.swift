@@ -1,4 +1,5 @@
 import HaulCore
+import HaulKit
 
 /// Lines for a person. All untrusted text is escaped here.
 enum Messages {
@@ -87,7 +88,8 @@ enum Messages {
     let reused = result.reused > 0 ? ", \(Units.bytes(result.reused)) from an earlier run" : ""
     return shown(
       "\(path): complete, \(Units.bytes(result.bytes)) in \(Units.span(result.duration))"
-        + "\(source(result))\(reused)\(coded(result.coding))\(verificationText(result.verified))")
+        + "\(source(result))\(reused)\(coded(result, isUpload))"
+        + verificationText(result.verified))
   }
 
   /// The cache, or the rate of the network.
@@ -101,8 +103,18 @@ enum Messages {
     }
   }
 
-  private static func coded(_ coding: String?) -> String {
-    coding.map { ", as the server sent it: encoded with \($0) (--decode undoes that)" } ?? ""
+  private static func coded(_ result: TransferResult, _ isUpload: Bool) -> String {
+    guard let coding = result.coding else { return "" }
+    guard !isUpload else { return ", as the source's server sent it: encoded with \(coding)" }
+    let remedy = result.hasDecodableCoding ? " (--decode undoes that)" : ""
+    return ", as the server sent it: encoded with \(coding)\(remedy)"
+  }
+
+  static func unexpectedPage(_ url: ResourceURL) -> String {
+    about(
+      url,
+      "warning: the server sent a web page, and the address names another kind of file; is a login "
+        + "needed?")
   }
 
   static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }
@@ -122,10 +134,7 @@ enum Messages {
   }
 
   /// The lines after many files: each failure, then the counts.
-  static func summary(_ counts: RunCounts) -> [String] {
-    var lines = counts.failures.map { shown("haul: failed: \($0.url.redacted): \($0.reason)") }
-    let more = counts.failed - counts.failures.count
-    if more > 0 { lines.append("haul: failed: \(Units.count(more)) more") }
+  static func summary(_ counts: RunCounts) -> String {
     let numbers = [
       (counts.completed - counts.skipped, counts.areUploads ? "uploaded" : "downloaded"),
       (counts.skipped, "already there"),
@@ -135,10 +144,8 @@ enum Messages {
       .map { "\(Units.count($0.0)) \($0.1)" }
     let seconds = Units.seconds(counts.duration)
     let rate = seconds > 0 ? ", \(Units.rate(Double(counts.fetched) / seconds))" : ""
-    lines.append(
-      "haul: \(parts.joined(separator: ", ")); \(Units.bytes(counts.fetched)) in "
-        + "\(Units.span(counts.duration))\(rate)")
-    return lines
+    return "haul: \(parts.joined(separator: ", ")); \(Units.bytes(counts.fetched)) in "
+      + "\(Units.span(counts.duration))\(rate)"
   }
 
   /// Untrusted text, escaped for one line of a terminal and cut at 2000 characters.

@@ -7,6 +7,9 @@ package struct FrameStyle: Hashable, Sendable {
   /// Line-drawing characters, when the locale has them.
   package var unicode: Bool
 
+  /// Where text was cut.
+  package var mark: Character { unicode ? "…" : "~" }
+
   package init(colored: Bool = false, unicode: Bool = false) {
     self.colored = colored
     self.unicode = unicode
@@ -71,6 +74,6 @@ private struct OverflowLine {
     }
     let shorter = texts + ["\(lead) \(all) more", "+\(all)"]
     return shorter.first { TerminalText.width($0) <= room }
-      ?? TerminalText.cut("+\(all)", to: room)
+      ?? TerminalText.cut("+\(all)", to: room, mark: style.mark)
   }
 }

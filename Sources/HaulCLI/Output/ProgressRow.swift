@@ -48,7 +48,7 @@ struct ProgressRow {
 
   /// The most columns that leave the bar and the name a readable width.
   func line(room: Int, style: FrameStyle) -> ProgressFrame.Line {
-    if let note { return line(note: note, room: room) }
+    if let note { return line(note: note, room: room, style: style) }
     for columns in Self.arrangements {
       let fixed = columns.map { cells(of: $0) + 2 }.reduce(0, +)
       if columns.contains(.bar) {
@@ -60,7 +60,8 @@ struct ProgressRow {
       guard fixed + min(TerminalText.width(name), Self.minimumName) <= room else { continue }
       return line(columns: columns, nameRoom: min(room - fixed, 48), bar: 0, style: style)
     }
-    let text = TerminalText.cut(percent.map { "\($0)%" } ?? shortName, to: room)
+    let text = TerminalText.cut(
+      percent.map { "\($0)%" } ?? shortName, to: room, mark: style.mark)
     return ProgressFrame.Line(text: text, cells: TerminalText.width(text))
   }
 
@@ -106,7 +107,8 @@ struct ProgressRow {
     columns: [Column], nameRoom: Int, bar barRoom: Int, style: FrameStyle
   ) -> ProgressFrame.Line {
     let fits = TerminalText.width(name) <= nameRoom
-    let shownName = TerminalText.cut(fits ? name : shortName, to: nameRoom)
+    let shownName = TerminalText.cutName(
+      fits ? name : shortName, to: nameRoom, mark: style.mark)
     var text = shownName + spaces(nameRoom - TerminalText.width(shownName))
     var used = nameRoom
     for column in columns {
@@ -124,12 +126,14 @@ struct ProgressRow {
     return ProgressFrame.Line(text: text, cells: used)
   }
 
-  private func line(note: String, room: Int) -> ProgressFrame.Line {
+  private func line(note: String, room: Int, style: FrameStyle) -> ProgressFrame.Line {
     let nameRoom = min(TerminalText.width(name), max(0, room - 2) / 3)
     let text =
       nameRoom < 4
-      ? TerminalText.cut(note, to: room)
-      : TerminalText.cut("\(TerminalText.cut(name, to: nameRoom))  \(note)", to: room)
+      ? TerminalText.cut(note, to: room, mark: style.mark)
+      : TerminalText.cut(
+        "\(TerminalText.cutName(name, to: nameRoom, mark: style.mark))  \(note)", to: room,
+        mark: style.mark)
     return ProgressFrame.Line(text: text, cells: TerminalText.width(text))
   }
 

@@ -9,11 +9,15 @@ package struct TextTable {
   /// Columns that a narrow terminal does without, the first one first.
   let optional: [Int]
   let rightAligned: Set<Int>
+  /// Columns whose texts are cut in their middle.
+  var names: Set<Int> = []
 
   private static let gap = "  "
 
-  /// - Parameter width: the cells of a line; nil for no limit.
-  package func text(width: Int?) -> String {
+  /// - Parameters:
+  ///   - width: the cells of a line; nil for no limit.
+  ///   - mark: where text was cut.
+  package func text(width: Int?, mark: Character = "…") -> String {
     let all = [heads] + rows
     var columns = Array(heads.indices)
     var widths = columns.map { column in all.map { TerminalText.width($0[column]) }.max() ?? 0 }
@@ -28,16 +32,19 @@ package struct TextTable {
         excess -= cut
       }
     }
-    return all.map { line($0, columns, widths) }.joined()
+    return all.map { line($0, columns, widths, mark) }.joined()
   }
 
   private func total(_ columns: [Int], _ widths: [Int]) -> Int {
     columns.reduce(0) { $0 + widths[$1] } + Self.gap.count * (columns.count - 1)
   }
 
-  private func line(_ row: [String], _ columns: [Int], _ widths: [Int]) -> String {
+  private func line(
+    _ row: [String], _ columns: [Int], _ widths: [Int], _ mark: Character
+  ) -> String {
     let cells = columns.map { column in
-      let text = TerminalText.cut(row[column], to: widths[column])
+      let cut = names.contains(column) ? TerminalText.cutName : TerminalText.cut
+      let text = cut(row[column], widths[column], mark)
       let padding = String(repeating: " ", count: widths[column] - TerminalText.width(text))
       return rightAligned.contains(column) ? padding + text : text + padding
     }

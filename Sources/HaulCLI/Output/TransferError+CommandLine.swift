@@ -12,7 +12,8 @@ extension TransferError {
 extension TransferError.Remedy {
   fileprivate var options: String {
     switch self {
-    case .credentials: " (--user, --netrc)"
+    case .credentials: " (--user, --netrc), or a token (--bearer-file)"
+    case .token: " (--bearer-file)"
     case .password: " (--user)"
     case .proxyCredentials: " (--proxy)"
     case .certificateAuthority: " (--cacert)"
@@ -22,12 +23,16 @@ extension TransferError.Remedy {
     case .newAddress: ", and give it with -o and the name of this file"
     case .directory: " (mkdir -p), or name it with -d"
     case .streaming: " (-o -)"
+    case .relaxedDurability: " (--durability relaxed)"
     case .maximumSize: " (--max-filesize)"
     case .startingOver: " (--start-over)"
     case .noDecoding: " (leave out --decode)"
     case .olderHTTP: " (--http1.1)"
+    case .newerHTTP: " (--http2)"
     case .region: " (--s3-region)"
     case .endpoint: " (--s3-endpoint)"
+    case .sameResource: " (--same-resource)"
+    case .longerTimeout: " (--idle-timeout)"
     case .addressFamily: " (-4, -6, --interface)"
     case .localAddress: " (--interface)"
     }

@@ -18,8 +18,7 @@ extension AddPlan {
     after = command.queue.after
     let isRemote = !command.isUpload && !command.run && PutPlan.isRemote(command.destination.output)
     guard command.isUpload || !command.hasUploadOptions && (isRemote || command.s3.isEmpty) else {
-      throw UsageError(
-        "--method, --if-match, --s3-endpoint and --s3-region are for uploads: add --put")
+      throw UsageError("--method, --if-match and the options of S3 are for uploads: add --put")
     }
     if command.isUpload {
       requests = try PutPlan(try PutCommand(command), sources).requests.map {

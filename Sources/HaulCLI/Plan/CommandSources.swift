@@ -22,6 +22,10 @@ package struct CommandSources {
     /// Whether the file is refused when others could change it.
     package var isTrusted: Bool { self == .programs }
 
+    /// Whether only some of its lines are needed: in the others, text that is not UTF-8 does no
+    /// harm. In a line that is not UTF-8, each byte outside ASCII is read as a NUL.
+    package var toleratesBytes: Bool { self == .cookies || self == .netrc }
+
     /// The most bytes that are read.
     package var maximumSize: Int {
       switch self {

@@ -90,7 +90,9 @@ extension ChangeBody {
     }
     self.init(
       priority: command.priority?.name, url: try command.url.map(AddressArgument.url)?.text,
-      rateLimit: command.rateLimit, startsAt: startsAt)
+      rateLimit: command.rateLimit, startsAt: startsAt,
+      keepsName: command.sameResource ? true : nil)
+    guard url != nil || keepsName == nil else { throw UsageError("--same-resource is for --url") }
     guard self != ChangeBody() else {
       throw UsageError("give --priority, --url, --limit-rate or --at")
     }

@@ -29,6 +29,7 @@ extension GetPlan {
     var authorization = try Authorization(command.credentials, headers: headers, sources)
     var targets = TargetSet()
     requests = []
+    notes = cookies.notes
     // Made once for all requests of a long list.
     let destination = command.destination
     var common = DownloadRequest(url: items[0].url, to: .stream)
@@ -55,7 +56,7 @@ extension GetPlan {
       if !fields.isEmpty { request.headers = fields }
       request.rateLimit = item.rateLimit
       try authorization.apply(to: &request)
-      cookies.apply(to: &request)
+      try cookies.apply(to: &request)
       if let warning = try targets.insert(request, of: item) {
         notes.append(warning)
         continue
@@ -66,6 +67,8 @@ extension GetPlan {
     managerOptions = try ManagerOptions(
       command.limits, connections: command.ranges.connections,
       command.connections)
+    // A later run without these options would get the same file from the cache.
+    if !usesCache { managerOptions.take(authorization, cookies) }
     if let hint = Self.hint(onHostsOf: requests, command.limits, managerOptions) {
       notes.append(hint)
     }

@@ -25,6 +25,8 @@ package struct ManagerOptions: Hashable, Sendable {
   package var localAddress: String?
   package var addresses: [String: String] = [:]
   package var userAgent: String
+  /// Of the user, for hosts that servers name.
+  package var session: RunSession?
 
   /// The library's defaults.
   package init() {
@@ -56,9 +58,17 @@ package struct ManagerOptions: Hashable, Sendable {
     try network.apply(to: &self)
   }
 
+  /// What the credential options have for further hosts.
+  mutating func take(_ authorization: Authorization, _ cookies: CookieField) {
+    var session = RunSession()
+    authorization.add(to: &session)
+    cookies.add(to: &session)
+    if session != RunSession() { self.session = session }
+  }
+
   /// The manager's configuration; without a logger it logs nothing.
   /// - Parameter isAttended: whether a person waits for the transfers.
-  /// - Throws: when a proxy of the environment cannot be read.
+  /// - Throws: when the given proxy cannot be read.
   package func configuration(
     logger: Logger?, environment: [String: String] = [:], isAttended: Bool = true
   ) throws(TransferError) -> TransferManager.Configuration {
@@ -84,6 +94,7 @@ package struct ManagerOptions: Hashable, Sendable {
     guard isAttended else { return configuration }
     // A person waits for a run in the foreground, so failures are reported at once.
     configuration.isAttended = true
+    configuration.session = session ?? RunSession()
     configuration.waitsForDisk = false
     configuration.waitsForNetwork = false
     // The only subscriber reads all the time, and must get every event of a long list.

@@ -21,13 +21,15 @@ extension ProbePlan {
     request.headers = headers
     var authorization = try Authorization(command.credentials, headers: headers, sources)
     try authorization.apply(to: &request)
-    try CookieField(command.credentials, headers: headers, sources).apply(to: &request)
+    let cookies = try CookieField(command.credentials, headers: headers, sources)
+    try cookies.apply(to: &request)
     // A probe retries little, unless the user's options say otherwise.
     request.retry.retries = 2
     command.requests.apply(to: &request)
     command.plan.apply(to: &request)
     command.ranges.apply(to: &request)
     managerOptions = ManagerOptions()
+    managerOptions.take(authorization, cookies)
     try command.connections.apply(to: &managerOptions)
     json = command.json ?? false
     verbose = command.verbose ?? false

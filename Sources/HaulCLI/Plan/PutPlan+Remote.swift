@@ -13,7 +13,7 @@ extension PutPlan {
   init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
     let address = command.destination.output ?? ""
     try Self.checkRemoteUse(of: command, to: address)
-    let source = try Self.source(command, sources)
+    let (source, session) = try Self.source(command, sources)
     var upload =
       Self.isS3(address)
       ? try Self.upload(source, toObject: address, command.s3, sources)
@@ -27,6 +27,7 @@ extension PutPlan {
     requests = [upload]
     managerOptions = try ManagerOptions(
       command.limits, connections: upload.method == .s3 ? 4 : 1, command.connections)
+    managerOptions.session = session
     output = command.output.values
     output.resumes = upload.method == .s3
   }
@@ -34,17 +35,18 @@ extension PutPlan {
   /// The source, with the options that it has as a download.
   private static func source(
     _ command: GetCommand, _ sources: CommandSources
-  ) throws(UsageError) -> DownloadRequest {
+  ) throws(UsageError) -> (DownloadRequest, RunSession?) {
     var download = command
     // The bytes of such a download have no place on this machine either.
     download.destination.output = "/dev/null"
     download.destination.ifExists = .update
-    (download.s3.endpoint, download.s3.region) = (nil, nil)
-    let requests = try GetPlan(download, sources).requests
-    guard requests.count == 1, let source = requests.first, source.destination == .stream else {
+    (download.s3.endpoint, download.s3.region, download.s3.addressing) = (nil, nil, nil)
+    let plan = try GetPlan(download, sources)
+    guard plan.requests.count == 1, let source = plan.requests.first, source.destination == .stream
+    else {
       throw UsageError("a list with out or dir and an -o on another server contradict each other")
     }
-    return source
+    return (source, plan.managerOptions.session)
   }
 
   private static func checkRemoteUse(
@@ -79,7 +81,7 @@ extension PutPlan {
     do throws(TransferError) {
       let object = try S3Object(
         bucket: bucket, key: key, region: settings.region,
-        endpoint: settings.endpoint)
+        endpoint: settings.endpoint, addressing: settings.addressing)
       return UploadRequest(from: source, to: object, credentials: settings.credentials)
     } catch {
       throw UsageError("\(address): \(error.message)")

@@ -41,7 +41,8 @@ extension PutPlan {
       let object: S3Object
       do throws(TransferError) {
         object = try S3Object(
-          bucket: bucket, key: whole, region: settings.region, endpoint: settings.endpoint)
+          bucket: bucket, key: whole, region: settings.region, endpoint: settings.endpoint,
+          addressing: settings.addressing)
       } catch {
         throw UsageError("\(address): \(error.message)")
       }
@@ -53,13 +54,14 @@ extension PutPlan {
       guard common.fields["Authorization"] == nil else {
         throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
       }
+      if let name = common.fields.nonASCIIMetadata {
+        throw UsageError("-H \(name): S3 takes only ASCII in metadata; encode the value")
+      }
       upload.precondition = precondition(command)
       apply(common, to: &upload)
       requests.append(upload)
     }
-    guard Set(requests.map(\.url)).count == requests.count else {
-      throw UsageError("two files have the same name; upload them to different addresses")
-    }
+    try checkAddresses(of: requests)
     var output = command.output.values
     output.sendsInput = sendsInput
     return PutPlan(

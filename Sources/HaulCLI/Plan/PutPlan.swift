@@ -50,9 +50,7 @@ extension PutPlan {
       requests[index].precondition = precondition
       Self.apply(common, to: &requests[index])
     }
-    guard Set(requests.map(\.url)).count == requests.count || !method.namesFile else {
-      throw UsageError("two files have the same name; upload them to different addresses")
-    }
+    if method.namesFile { try Self.checkAddresses(of: requests) }
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.connections)
     output = command.output.values
@@ -107,6 +105,16 @@ extension PutPlan {
   static func precondition(_ command: PutCommand) -> UploadRequest.Precondition {
     if let tag = command.ifMatch { return .entityTag(tag) }
     return command.ifExists == false ? .absent : .none
+  }
+
+  /// - Throws: if one of the files would replace another.
+  static func checkAddresses(of requests: [UploadRequest]) throws(UsageError) {
+    var sources: [ResourceURL: String] = [:]
+    for request in requests {
+      guard let other = sources.updateValue(request.source, forKey: request.url) else { continue }
+      throw UsageError(
+        "\(other) and \(request.source) have the same name; upload them to different addresses")
+    }
   }
 
   static func apply(_ common: DownloadRequest, to upload: inout UploadRequest) {

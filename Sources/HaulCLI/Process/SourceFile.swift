@@ -23,6 +23,7 @@ enum SourceFile {
     defer { _ = close(descriptor) }  // nothing was written
     if purpose.isSecret { try checkIsPrivate(descriptor, path) }
     if purpose.isTrusted { try checkIsTrusted(descriptor, path) }
+    if !purpose.isSecret { try checkIsNotForAll(descriptor, path) }
     return try text(from: descriptor, purpose)
   }
 
@@ -45,10 +46,13 @@ enum SourceFile {
       }
     }
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }  // a byte order mark
-    guard let text = String(validating: bytes, as: UTF8.self) else {
-      throw UsageError("the file is not UTF-8 text")
-    }
-    return text
+    if let text = String(validating: bytes, as: UTF8.self) { return text }
+    guard purpose.toleratesBytes else { throw UsageError("the file is not UTF-8 text") }
+    // A NUL cannot be sent, so what has one is refused if it is needed.
+    return bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map { line in
+      String(validating: line, as: UTF8.self)
+        ?? String(decoding: line.map { $0 < 0x80 ? $0 : 0 }, as: UTF8.self)
+    }.joined(separator: "\n")
   }
 
   /// Refuses a secret that others can read, as ssh does with keys. It checks the open descriptor,
@@ -64,6 +68,20 @@ enum SourceFile {
     guard status.st_mode & 0o077 == 0 else {
       throw UsageError(
         "others can read or change the file, so its secrets are not used; run: chmod 600 \(path)")
+    }
+  }
+
+  /// Refuses a file that everybody could change: it says what is sent, and where files go. A device
+  /// or a pipe is not kept.
+  private static func checkIsNotForAll(
+    _ descriptor: Int32, _ path: String
+  ) throws(UsageError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw UsageError("the file cannot be read: \(SystemError.text(errno))")
+    }
+    guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o002 == 0 else {
+      throw UsageError("everybody can change the file, so it is not used; run: chmod o-w \(path)")
     }
   }
 

@@ -34,7 +34,8 @@ struct CacheSession {
       if json { return await show(try CacheOutput.lines(entries, at: now)) }
       guard !entries.isEmpty else { return await show("the cache is empty\n") }
       let width = context.standardOutputIsTerminal ? context.size.width : nil
-      return await show(CacheOutput.table(entries, at: now).text(width: width))
+      return await show(
+        CacheOutput.table(entries, at: now).text(width: width, mark: context.style.mark))
     case .size(let json):
       let (count, bytes) = exists ? try await inventory.size(at: now) : (0, 0)
       let size = CacheOutput.Size(

@@ -23,6 +23,10 @@ package struct ForegroundReport: Sendable {
   /// The state of each file, in the order of the board.
   private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
   private var hasStarted: Set<TransferID> = []
+  /// Files whose name has a number, until their first bytes come: one of the files that exist may
+  /// still be the requested one.
+  private var numbered: [TransferID: (path: String, line: String)] = [:]
+  private var failures = FailureGroups()
   private var summary = RunCounts()
   private var lines = JSONLines()
   private var lastPlain: Instant
@@ -59,8 +63,14 @@ package struct ForegroundReport: Sendable {
       outputs.append(
         .json(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
     }
+    if let line = lateNumber(of: event) { outputs.append(.message(line)) }
     if let line = lateStart(of: event) { outputs.append(.message(line)) }
     if let line = message(for: event) { outputs.append(.message(line)) }
+    if case .finished(let result) = event.kind, result.isUnexpectedPage, !options.quiet,
+      let url = event.url
+    {
+      outputs.append(.message(Messages.unexpectedPage(url)))
+    }
     return outputs
   }
 
@@ -89,10 +99,9 @@ package struct ForegroundReport: Sendable {
     for file in model.files where !file.hasEnded {
       summary.fetched += max(0, (file.progress?.bytes ?? 0) - (file.firstBytes ?? 0))
     }
-    var outputs: [Output] = []
-    if expected > Self.fewFiles, !options.quiet {
-      outputs += Messages.summary(summary).map(Output.message)
-    }
+    let hasSummary = expected > Self.fewFiles && !options.quiet
+    var outputs = failures.lines(ofAll: hasSummary).map(Output.message)
+    if hasSummary { outputs.append(.message(Messages.summary(summary))) }
     if !isDone {
       if let interruption {
         let text =
@@ -149,7 +158,7 @@ extension ForegroundReport {
     switch event.kind {
     case .paused: transfers[fileIndex].isPaused = true
     case .resumed: transfers[fileIndex].isPaused = false
-    case .finished(let result): summary.count(result, of: event.url)
+    case .finished(let result): summary.count(result)
     default: break
     }
   }
@@ -172,7 +181,8 @@ extension ForegroundReport {
   private mutating func message(for event: TransferEvent) -> String? {
     guard let url = event.url else { return nil }
     if case .finished(let result) = event.kind, let error = result.error {
-      return Messages.failure(error, of: url)
+      let name = fileIndices[event.id].map { model.files[Int($0)].name } ?? url.redacted
+      return failures.note(error, of: url, name: name) ? Messages.failure(error, of: url) : nil
     }
     guard !options.quiet, let fileIndex = fileIndices[event.id].map(Int.init) else { return nil }
     let file = model.files[fileIndex]
@@ -180,7 +190,8 @@ extension ForegroundReport {
     case .attempt(let number, let error, let delay):
       return Messages.retry(number: number, error, delay: delay, of: url)
     case .target(let path, let reason?):
-      return Messages.numbered(url, path: path, reason: reason)
+      numbered[event.id] = (path, Messages.numbered(url, path: path, reason: reason))
+      return nil
     case .phase(.restarted, let reason):
       return Messages.restarted(url, reason: reason)
     case .progress where [.transferring, .verifying, .publishing].contains(file.phase):
@@ -196,6 +207,17 @@ extension ForegroundReport {
     case .added, .target, .phase, .waiting, .progress, .resumed, .limited, .connections, .moved,
       .removed, .snapshot:
       return nil
+    }
+  }
+
+  /// The line for a name with a number, once it is certain that the file is saved under it.
+  private mutating func lateNumber(of event: TransferEvent) -> String? {
+    switch event.kind {
+    case .phase(.transferring, _): return numbered.removeValue(forKey: event.id)?.line
+    case .finished(let result):
+      let note = numbered.removeValue(forKey: event.id)
+      return note?.path == result.path ? note?.line : nil
+    default: return nil
     }
   }
 

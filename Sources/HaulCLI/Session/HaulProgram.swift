@@ -22,16 +22,17 @@ package enum HaulProgram {
 
   /// Runs the command line.
   /// - Parameters:
-  ///   - arguments: without the program's name.
+  ///   - arguments: as bytes, without the program's name.
   ///   - serve: the daemon, which is not part of this module.
   /// - Returns: the exit status.
-  package static func run(_ arguments: [String], serve: Serve) async -> Int32 {
+  package static func run(_ arguments: [[UInt8]], serve: Serve) async -> Int32 {
     Signals.quitAtOnce()
     OutputStream.occupyClosedDescriptors()
     let process = ProcessLimits.ofThisProcess()
     let invocation: Invocation
     do {
-      invocation = try Invocation(arguments, from: .process())
+      try ProcessText.checkVariables()
+      invocation = try Invocation(try ProcessText.arguments(arguments), from: .process())
     } catch {
       await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
       return ExitStatus.usage.rawValue
@@ -50,7 +51,7 @@ package enum HaulProgram {
       signal(SIGPIPE, SIG_IGN)
       let session = ControlSession(
         plan: plan, context: context, executable: executable,
-        workingDirectory: FileManager.default.currentDirectoryPath, creationMask: creationMask,
+        creationMask: creationMask,
         interruptions: plan.isInteractive ? Signals.takeOver().interruptions : nil)
       return await session.run().rawValue
     case .serve(var plan):

@@ -35,7 +35,30 @@ package struct Signals: Sendable {
     continuation.yield(cause)
     var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
     let isSecond = poll(&poller, 1, maximumEnd) > 0
-    _exit(128 + (isSecond ? nextSignal(from: reader) ?? number : number))
+    let last = isSecond ? nextSignal(from: reader) ?? number : number
+    if last == SIGINT { dieOfInterrupt() }
+    _exit(128 + last)
+  }
+
+  /// Ends the process with this status; after SIGINT it dies of that signal. bash ends a script or
+  /// a loop only then: it looks at how a program ended, not at the number 130.
+  package static func exit(with status: Int32) -> Never {
+    if status == ExitStatus.interrupted.rawValue { dieOfInterrupt() }
+    #if canImport(Glibc)
+      Glibc.exit(status)
+    #else
+      Darwin.exit(status)
+    #endif
+  }
+
+  private static func dieOfInterrupt() {
+    fflush(nil)
+    signal(SIGINT, SIG_DFL)
+    var set = sigset_t()
+    sigemptyset(&set)
+    sigaddset(&set, SIGINT)
+    pthread_sigmask(SIG_UNBLOCK, &set, nil)
+    raise(SIGINT)
   }
 
   /// In milliseconds: after this time the process ends in any case.

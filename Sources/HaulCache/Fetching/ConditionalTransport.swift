@@ -9,6 +9,7 @@ struct ConditionalTransport: Transport {
   /// One fetch of the cache, over all its attempts.
   struct Exchange: Sendable {
     let conditions: [HeaderFields.Field]
+    let begun: @Sendable () -> Void
     var head: ResponseHead?
     var requestedAt: Double = 0
     var answeredAt: Double = 0
@@ -23,8 +24,11 @@ struct ConditionalTransport: Transport {
 
   init(base: any Transport, clock: any TransferClock) { (self.base, self.clock) = (base, clock) }
 
-  func begin(_ name: String, conditions: [HeaderFields.Field]) {
-    exchanges.withLockedValue { $0[name] = Exchange(conditions: conditions) }
+  /// - Parameter begun: called when a request is sent.
+  func begin(
+    _ name: String, conditions: [HeaderFields.Field], begun: @escaping @Sendable () -> Void
+  ) {
+    exchanges.withLockedValue { $0[name] = Exchange(conditions: conditions, begun: begun) }
   }
 
   /// Ends an exchange, and returns what was noted.
@@ -38,6 +42,7 @@ struct ConditionalTransport: Transport {
     }
     var sent = request
     sent.headers.remove(Self.exchangeField)
+    exchanges.withLockedValue({ $0[name]?.begun })?()
     guard request.firstByte ?? 0 == 0 else { return try await base.fetch(sent) }
     for condition in exchanges.withLockedValue({ $0[name]?.conditions ?? [] }) {
       sent.headers.append(condition.name, condition.value)

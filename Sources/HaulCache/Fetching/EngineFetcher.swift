@@ -46,7 +46,7 @@ package final class EngineFetcher: ResourceFetcher {
   ) async throws(TransferError) -> ResourceResponse {
     let name = "\(last.wrappingAdd(1, ordering: .relaxed).newValue)"
     let (plain, conditions) = request.splitConditions
-    transport.begin(name, conditions: conditions)
+    transport.begin(name, conditions: conditions) { request.noteBegun() }
     do throws(TransferError) {
       let body = try await bytes(of: request, headers: plain, named: name)
       guard let exchange = transport.end(name), let response = exchange.response(body) else {

@@ -1,8 +1,8 @@
 /// Which loads are under way, and their requests, as a value.
 ///
-/// Equal requests share one flight. It is cancelled when the last subscriber leaves, and its
-/// priority is the highest of theirs. A request that comes after that begins a new flight, though
-/// the old one has not ended yet.
+/// Equal requests share one flight, whose priority is the highest of theirs. It is cancelled when
+/// the last subscriber leaves, unless its request was sent already. A request that comes after that
+/// begins a new flight, though the old one has not ended yet.
 package struct FlightTable<Key: Hashable & Sendable>: Sendable {
   package typealias FlightID = UInt64
   package typealias SubscriberID = UInt64
@@ -11,6 +11,8 @@ package struct FlightTable<Key: Hashable & Sendable>: Sendable {
     case join(SubscriberID, Key, priority: Int)
     case leave(SubscriberID)
     case setPriority(SubscriberID, Int)
+    /// The request was sent: the flight finishes also without a subscriber.
+    case begun(FlightID)
     /// The result is known. Those who join from now on get it, until the flight ends.
     case published(FlightID)
     /// The result is not for later requests: the next one begins a new flight.
@@ -32,6 +34,7 @@ package struct FlightTable<Key: Hashable & Sendable>: Sendable {
     /// The number of subscribers of each priority.
     var counts: [Int: Int] = [:]
     var priority: Int
+    var hasBegun = false
     var isPublished = false
   }
 
@@ -47,14 +50,22 @@ package struct FlightTable<Key: Hashable & Sendable>: Sendable {
   /// The flight that a request would join.
   package func flight(of key: Key) -> FlightID? { current[key] }
 
+  /// Those who wait for the result of a flight.
+  package func subscribers(of flight: FlightID) -> [SubscriberID] {
+    flights[flight]?.subscribers.keys.sorted() ?? []
+  }
+
   package mutating func handle(_ event: Event) -> [Effect] {
     switch event {
-    case .join(let id, let key, let priority): join(id, key, priority)
-    case .leave(let id): leave(id)
-    case .setPriority(let id, let priority): setPriority(id, priority)
-    case .published(let id): publish(id)
-    case .detached(let id): detach(id)
-    case .ended(let id): end(id)
+    case .join(let id, let key, let priority): return join(id, key, priority)
+    case .leave(let id): return leave(id)
+    case .setPriority(let id, let priority): return setPriority(id, priority)
+    case .begun(let id):
+      flights[id]?.hasBegun = true
+      return []
+    case .published(let id): return publish(id)
+    case .detached(let id): return detach(id)
+    case .ended(let id): return end(id)
     }
   }
 }
@@ -80,7 +91,9 @@ extension FlightTable {
   private mutating func leave(_ id: SubscriberID) -> [Effect] {
     guard let flight = subscriptions.removeValue(forKey: id) else { return [] }
     flights[flight]?.remove(id)
-    guard flights[flight]?.subscribers.isEmpty == true else { return adjusted(flight) }
+    guard let left = flights[flight], left.subscribers.isEmpty, !left.hasBegun else {
+      return adjusted(flight)
+    }
     forget(flight)
     return [.cancel(flight)]
   }

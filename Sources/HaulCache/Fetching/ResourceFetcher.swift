@@ -12,6 +12,8 @@ import NIOConcurrencyHelpers
 ///   body of a 200 or 203 only if it is complete.
 /// - **Limits.** Throw `too-large` for a body of more than `request.maximumSize` bytes.
 /// - **Errors.** Throw after a bounded number of attempts.
+/// - **Begin.** Call `request.noteBegun()` when the request is sent. From then on the fetch
+///   finishes for the cache, though nobody waits for it any more; without that it is cancelled.
 /// - **Cancellation.** If the task is cancelled, close the connection and soon throw `cancelled`.
 public protocol ResourceFetcher: Sendable {
   /// Fetches a resource.
@@ -29,17 +31,22 @@ public struct ResourceFetchRequest: Sendable {
   public let maximumSize: Int64
   /// The priority, which may change while the request waits.
   public let priority: FetchPriority
+  private let begun: @Sendable () -> Void
 
   /// A request. Caches create them, and tests of a fetcher.
   public init(
     url: ResourceURL, headers: HeaderFields = HeaderFields(), maximumSize: Int64 = .max,
-    priority: FetchPriority = FetchPriority(.default)
+    priority: FetchPriority = FetchPriority(.default), begun: @escaping @Sendable () -> Void = {}
   ) {
+    self.begun = begun
     self.url = url
     self.headers = headers
     self.maximumSize = maximumSize
     self.priority = priority
   }
+
+  /// Says that the request is sent.
+  public func noteBegun() { begun() }
 }
 
 /// A complete response.

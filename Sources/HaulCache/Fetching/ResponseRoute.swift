@@ -27,8 +27,13 @@ package struct ResponseRoute: Sendable {
   /// password.
   package func text(to origin: ResourceURL.Origin) -> String {
     var parts: [String] = []
-    if let proxy = proxies.proxy(for: origin) {
-      parts.append("\(proxy.kind)://\(proxy.credentials?.user ?? "")@\(proxy)")
+    do throws(TransferError) {
+      if let proxy = try proxies.proxy(for: origin) {
+        parts.append("\(proxy.kind)://\(proxy.credentials?.user ?? "")@\(proxy)")
+      }
+    } catch {
+      // Nothing is fetched, and no copy that came without a proxy is used.
+      parts.append("unreadable")
     }
     if let address = addresses[origin.host] { parts.append("address=\(address)") }
     if origin.scheme == "https", !trust.isEmpty { parts.append(trust) }

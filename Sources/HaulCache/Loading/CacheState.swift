@@ -35,6 +35,8 @@ struct CacheState: Sendable {
   var table = FlightTable<FlightKey>()
   var flights: [UInt64: Flight] = [:]
   var waiters: [UInt64: Waiter] = [:]
+  /// Those who also want a stale copy while the server is asked.
+  var observers: [UInt64: @Sendable (CachedResource) -> Void] = [:]
   /// The fields by which responses vary, by the key without them.
   var vary = S3FIFO<ResourceKey, VaryNames>(costLimit: 10_000)
   var negative: KnownFailures
@@ -81,12 +83,14 @@ enum CacheAction: Sendable {
   case resume(CacheState.Waiter, CacheState.Outcome)
   case cancel(Task<Void, Never>)
   case prioritize(FetchPriority)
+  case offer(CachedResource, to: @Sendable (CachedResource) -> Void)
 
   func perform() {
     switch self {
     case .resume(let waiter, let outcome): waiter.resume(returning: outcome)
     case .cancel(let task): task.cancel()
     case .prioritize(let priority): priority.notify()
+    case .offer(let resource, let observer): observer(resource)
     }
   }
 }

@@ -32,8 +32,39 @@ extension ResourceCache {
     return memory.value(for: key).flatMap { $0.fits(request) ? $0 : nil }
   }
 
+  /// Whether a copy may be shown though the server has not confirmed it.
+  func mayBeUsedStale(
+    _ freshness: Freshness, for directives: CacheControl, isDisconnected: Bool
+  ) -> Bool {
+    !directives.noCache
+      && freshness.mayBeUsedStale(
+        at: clock.wallSeconds, isDisconnected: isDisconnected,
+        staleWhenDisconnected: configuration.staleWhenDisconnected / .seconds(1))
+  }
+
+  /// The resource in memory that may be shown while the server is asked.
+  func staleResource(for request: ResourceRequest) -> CachedResource? {
+    guard request.policy == .standard, let resource = rememberedResource(for: request),
+      mayBeUsedStale(resource.freshness, for: request.directives, isDisconnected: true)
+    else { return nil }
+    return resource
+  }
+
+  /// Shows those who want it a stale copy; once each.
+  func offer(_ resource: CachedResource, of flight: UInt64) {
+    perform { state in
+      state.table.subscribers(of: flight).compactMap { subscriber in
+        state.observers.removeValue(forKey: subscriber).map { .offer(resource, to: $0) }
+      }
+    }
+  }
+
   /// Joins the load of an equal request, or begins one, and waits for its result.
-  func resource(for request: ResourceRequest, priority: TransferRequest.Priority) async -> Outcome {
+  /// - Parameter onStale: called at most once, with a copy that may be shown until then.
+  func resource(
+    for request: ResourceRequest, priority: TransferRequest.Priority,
+    onStale: (@Sendable (CachedResource) -> Void)? = nil
+  ) async -> Outcome {
     let id = state.withLockedValue { $0.newSubscriber() }
     return await withTaskCancellationHandler {
       await withCheckedContinuation { waiter in
@@ -41,6 +72,7 @@ extension ResourceCache {
         if Task.isCancelled { return waiter.resume(returning: .failure(Self.cancelled)) }
         perform { state in
           state.waiters[id] = waiter
+          state.observers[id] = onStale
           return join(id, request, priority, &state)
         }
       }
@@ -75,6 +107,7 @@ extension ResourceCache {
   func leave(_ id: UInt64) {
     perform { state in
       var actions = apply(.leave(id), of: nil, to: &state)
+      state.observers[id] = nil
       if let waiter = state.waiters.removeValue(forKey: id) {
         actions.append(.resume(waiter, .failure(Self.cancelled)))
       }
@@ -124,6 +157,7 @@ extension ResourceCache {
           let waiter = state.waiters.removeValue(forKey: subscriber),
           let outcome = state.flights[id]?.outcome
         else { return [] }
+        state.observers[subscriber] = nil
         return [.resume(waiter, outcome)]
       case .setPriority(let id, let priority):
         guard let flight = state.flights[id]?.priority else { return [] }
@@ -136,7 +170,8 @@ extension ResourceCache {
           return []
         }
         return subscribers.compactMap { subscriber in
-          state.waiters.removeValue(forKey: subscriber).map { .resume($0, outcome) }
+          state.observers[subscriber] = nil
+          return state.waiters.removeValue(forKey: subscriber).map { .resume($0, outcome) }
         }
       }
     }

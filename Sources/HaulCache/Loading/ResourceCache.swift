@@ -104,13 +104,26 @@ extension ResourceCache {
   public func value(
     for request: ResourceRequest, priority: TransferRequest.Priority = .default
   ) async throws(ResourceError) -> Value {
+    try await value(for: request, priority: priority, onStale: nil)
+  }
+
+  /// - Parameter onStale: called at most once, with a value that may be shown until then.
+  func value(
+    for request: ResourceRequest, priority: TransferRequest.Priority,
+    onStale: (@Sendable (Value) -> Void)?
+  ) async throws(ResourceError) -> Value {
     if let resource = usableResource(for: request) { return resource.value(as: Value.self) }
     do throws(TransferError) { try request.check() } catch {
       throw ResourceError(.transfer(error))
     }
     // If the response varies by a field that differs, this request needs a fetch of its own.
     for _ in 0..<4 {
-      let resource = try await resource(for: request, priority: priority).get()
+      let offer = onStale.map { onStale in
+        { @Sendable (stale: CachedResource) in
+          if stale.fits(request) { onStale(stale.value(as: Value.self)) }
+        }
+      }
+      let resource = try await resource(for: request, priority: priority, onStale: offer).get()
       if resource.fits(request) { return resource.value(as: Value.self) }
     }
     throw ResourceError(

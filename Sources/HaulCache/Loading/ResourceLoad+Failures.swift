@@ -22,15 +22,16 @@ extension ResourceLoad {
 
   /// A candidate that may be used though the server did not confirm it.
   func stale(_ candidate: Candidate, isDisconnected: Bool) -> Loaded? {
-    let limit = cache.configuration.staleWhenDisconnected / .seconds(1)
-    guard !directives.noCache,
-      candidate.freshness.mayBeUsedStale(
-        at: now, isDisconnected: isDisconnected, staleWhenDisconnected: limit),
+    guard mayBeUsedStale(candidate, isDisconnected: isDisconnected),
       let resource = try? resource(of: candidate)
     else { return nil }
     cache.counters.update { $0.stale += 1 }
     remember(resource)
     return Loaded(resource: resource)
+  }
+
+  func mayBeUsedStale(_ candidate: Candidate, isDisconnected: Bool) -> Bool {
+    cache.mayBeUsedStale(candidate.freshness, for: directives, isDisconnected: isDisconnected)
   }
 
   /// Notes a failure, and returns it with the time of the next attempt.

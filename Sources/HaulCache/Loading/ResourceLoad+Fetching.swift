@@ -16,7 +16,11 @@ extension ResourceLoad {
       response = try await cache.fetcher.fetch(
         ResourceFetchRequest(
           url: request.url, headers: headers, maximumSize: cache.configuration.maximumSize,
-          priority: priority))
+          priority: priority,
+          begun: { [weak cache, flight] in
+            guard let cache else { return }
+            cache.perform { cache.apply(.begun(flight), of: nil, to: &$0) }
+          }))
       if response.body.count > cache.configuration.maximumSize {
         throw TransferError(.tooLarge, "the resource is larger than the limit")
       }

@@ -81,6 +81,12 @@ struct ResourceLoad<Value: Sendable>: Sendable {
     }
     if directives.onlyIfCached { throw ResourceError(.notCached) }
     if Task.isCancelled { throw ResourceError(.cancelled) }
+    if let candidate, mayBeUsedStale(candidate, isDisconnected: true),
+      let resource = try? resource(of: candidate)
+    {
+      remember(resource)
+      cache.offer(resource, of: flight)
+    }
     return try await fetch(replacing: candidate)
   }
 

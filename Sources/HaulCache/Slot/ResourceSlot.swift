@@ -38,6 +38,10 @@ public final class ResourceSlot<Value: Sendable> {
 
   /// Shows a resource in place of what was shown. `deliver` is called on the main actor; hold the
   /// row weakly in it.
+  ///
+  /// A stale copy that may be used without the server is shown at once, and what the server says
+  /// after that. A fetch whose request was sent finishes for the cache, also if the slot then shows
+  /// another resource.
   public func load(
     _ request: ResourceRequest, from cache: ResourceCache<Value>,
     priority: TransferRequest.Priority = .default,
@@ -48,16 +52,22 @@ public final class ResourceSlot<Value: Sendable> {
     let generation = state.begin(isLoaded: value != nil)
     if let value { return deliver(.value(value)) }
     self.deliver = deliver
+    let stale = cache.staleResource(for: request)?.value(as: Value.self)
+    let show = { @Sendable [weak self] (value: Value) in
+      _ = Task { @MainActor in self?.show(generation, value) }
+    }
     task = Task { @MainActor [weak self] in
       let content: Content
       do throws(ResourceError) {
-        content = .value(try await cache.value(for: request, priority: priority))
+        content = .value(
+          try await cache.value(
+            for: request, priority: priority, onStale: stale == nil ? show : nil))
       } catch {
         content = .failure(error)
       }
       self?.finish(generation, content)
     }
-    deliver(.placeholder)
+    deliver(stale.map { .value($0) } ?? .placeholder)
   }
 
   /// Stops showing a resource. Nothing more is delivered.
@@ -69,6 +79,11 @@ public final class ResourceSlot<Value: Sendable> {
   private func stop() {
     task?.cancel()
     (task, deliver) = (nil, nil)
+  }
+
+  /// Shows a stale value; the validated one follows.
+  private func show(_ generation: SlotState.Generation, _ value: Value) {
+    if state.awaits(generation) { deliver?(.value(value)) }
   }
 
   private func finish(_ generation: SlotState.Generation, _ content: Content) {

@@ -15,9 +15,14 @@ package struct SlotState: Hashable, Sendable {
     return generation
   }
 
+  /// Whether the result of this generation is still to come.
+  package func awaits(_ generation: Generation) -> Bool {
+    isWaiting && generation == self.generation
+  }
+
   /// Whether the result of this generation is to be shown.
   package mutating func accepts(_ generation: Generation) -> Bool {
-    guard isWaiting, generation == self.generation else { return false }
+    guard awaits(generation) else { return false }
     isWaiting = false
     return true
   }

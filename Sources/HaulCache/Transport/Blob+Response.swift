@@ -18,6 +18,7 @@ extension Blob {
     }
     var answer = ResponseHead(status: rest == nil ? 200 : 206, headers: headers, url: request.url)
     answer.cacheUse = use
+    answer.copiedAt = head.response.answeredAt
     let bytes = body.dropFirst(sent.lowerBound).prefix(sent.count)
     let starts = stride(from: bytes.startIndex, to: bytes.endIndex, by: Self.chunkSize)
     let chunks = starts.map { bytes[$0..<min($0 + Self.chunkSize, bytes.endIndex)] }

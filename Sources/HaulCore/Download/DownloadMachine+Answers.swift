@@ -11,10 +11,13 @@ extension DownloadMachine {
       return [.drop(id)] + continueWhenStopped(&plan)
     }
     // The fetch was stopped before its answer arrived.
-    if fetch.isUnneeded {
+    if fetch.isUnneeded || plan.segments[id] == nil {
       return [.drop(id)] + stopped(id, plan: &plan, at: now, using: &rng)
     }
     let verdict = ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: fetch.request)
+    if case .identify(let other) = fetch.purpose {
+      return identified(id, verdict, other: other, plan: &plan)
+    }
     if case .failure(let error) = verdict {
       return [.drop(id)]
         + refused(id, error, from: head, plan: &plan, at: now, using: &rng)
@@ -36,7 +39,7 @@ extension DownloadMachine {
       coding: head.contentCoding,
       isPage: ["text/html", "application/xhtml+xml"].contains(
         head.headers["Content-Type"]?.prefix(beforeAnyOf: "; \t").lowercased()),
-      isUnconfirmedCopy: head.cacheUse == .hit)
+      copiedAt: head.cacheUse == .hit ? head.copiedAt ?? .infinity : nil)
     switch verdict {
     case .failure: return []
     case .range(let body): return answered(id, with: body, isWhole: false, answer, plan: &plan)
@@ -61,8 +64,8 @@ extension DownloadMachine {
     let coding: String?
     /// Whether it is a page for people.
     let isPage: Bool
-    /// Whether it comes from a cache that did not ask the server.
-    let isUnconfirmedCopy: Bool
+    /// When the copy of a cache that did not ask the server was received, in seconds since 1970.
+    let copiedAt: Double?
   }
 
   private mutating func handleUnsatisfiable(
@@ -74,7 +77,7 @@ extension DownloadMachine {
     let newer = Validator(head.headers, now: wallSeconds)
     if isRefusedOnAdditional(id, total: total, newer) {
       // The server does not serve this range now; the working connections fetch it.
-      return closeSurplus(id, &plan)
+      return closeSurplus(id, "416", &plan)
     }
     if let version, version.length == nil, plan.received.covers(0..<first),
       version.validator.comparison(with: newer) != .different
@@ -114,22 +117,27 @@ extension DownloadMachine {
       return adopt(id, body, isWhole: isWhole, answer, plan: &plan)
     }
     if isWhole, fetches[id]?.request.ifRange != nil { return requestWithoutIfRange(id, plan) }
-    if isWhole, let error = StrangeAnswer.error(body, answer, version, rules.url, plan, pending) {
-      guard fetches.count == 1 else { return closeSurplus(id, &plan) }
+    // Bytes from another address are expected to differ.
+    if isWhole, pending != .otherAddress,
+      let error = StrangeAnswer.error(
+        body, answer, version.validator, rules.url, received: plan.receivedCount)
+    {
+      guard fetches.count == 1 else { return closeSurplus(id, "something else", &plan) }
+      // A redirect led to it, perhaps that of a hotel's network: the given address is asked again.
+      if answer.location != rules.url { (resolved, redirection) = (nil, nil) }
       return confirm(id, orElse: .fail(error), plan: &plan)
     }
     var isProved = true
     if answer.isOtherResource {
       guard let join = join(body, answer.digest) else {
-        if fetches.contains(where: { $0.key != id && $0.value.body != nil }) {
-          return closeSurplus(id, &plan)
-        }
+        if isBesideWorking(id) { return closeSurplus(id, "a file of another address", &plan) }
         return requestPreviousAddress(id, body, plan) ?? startOverWithNewResource(id, plan: &plan)
       }
       isProved = join == .sameVersion
     } else {
       switch comparison(of: body, answer.digest, to: version) {
-      case .different: return changed(id, "the file changed on the server", plan: &plan)
+      case .different:
+        return changed(id, "the file changed on the server", seen: body, plan: &plan)
       case .unknown where !joinsMixedVersions:
         return changed(id, "the server no longer sends a validator", plan: &plan)
       case .same: break
@@ -138,7 +146,7 @@ extension DownloadMachine {
     }
     // A stream cannot hash bytes that its reader has already received.
     if self.version?.announced == nil, !rules.isStream { self.version?.announced = answer.digest }
-    if goal == .confirm { (goal, confirmations) = (.transfer, 0) }
+    if goal == .confirm { (goal, confirmations, lastDifferent) = (.transfer, 0, nil) }
     if version.length == nil, let total = body.total {
       if let last = plan.received.ranges.last, last.upperBound > total {
         return changed(id, "the file is shorter now", plan: &plan)
@@ -149,7 +157,8 @@ extension DownloadMachine {
     self.version?.location = answer.location
     (pending, isTryingPreviousAddress) = (nil, false)
     let notes = isProved ? [] : noteMixedVersions()
-    return notes + (isWhole ? receiveWholeBody(id, body, plan: &plan) : receive(id, body))
+    return notes
+      + (isWhole ? receiveWholeBody(id, body, plan: &plan) : receive(id, body, &plan))
   }
 
   func comparison(
@@ -163,8 +172,11 @@ extension DownloadMachine {
     return version.validator.comparison(with: body.validator)
   }
 
-  private mutating func receive(_ id: SegmentID, _ body: ResponseBody) -> [Command] {
+  private mutating func receive(
+    _ id: SegmentID, _ body: ResponseBody, _ plan: inout SegmentPlan
+  ) -> [Command] {
     change(id) { $0.body = body }
+    plan.noteAnswer(id, upTo: body.end)
     let command = Command.receive(id, body, newVersion: hasBegun ? nil : version)
     if isTransferring { return [command] }
     isTransferring = true
@@ -176,10 +188,13 @@ extension DownloadMachine {
     _ id: SegmentID, _ body: ResponseBody, isWhole: Bool, _ answer: Answer,
     plan: inout SegmentPlan
   ) -> [Command] {
-    let version = Version(
-      validator: body.validator, length: body.total, announced: answer.digest,
-      location: answer.location, coding: answer.coding)
-    if answer.isUnconfirmedCopy {
+    var version = Version(
+      validator: hasUnstableValidators ? .none : body.validator, length: body.total,
+      announced: answer.digest, location: answer.location, coding: answer.coding)
+    if let copiedAt = answer.copiedAt {
+      if let same = rules.existing.first(where: { $0.isAsNew(as: version, receivedAt: copiedAt) }) {
+        return [.drop(id)] + closeAndFinish(id, .alreadyExists(same), &plan)
+      }
       // The existing file may be newer than the copy, which would replace it.
       if !rules.existing.isEmpty, existing(like: version) == nil { needsConfirmation = true }
       if needsConfirmation { return [.drop(id), open(id, plan)] }
@@ -189,13 +204,22 @@ extension DownloadMachine {
       hasComparedExisting = true
       return [.drop(id), open(id, plan)]
     }
+    let strange =
+      StrangeAnswer.error(body, answer, .none, rules.url, received: forgotten ?? 0)
+      ?? StrangeAnswer.error(replacingWith: answer, rules)
+    if let strange { return [.drop(id)] + closeAndFinish(id, .failed(strange), &plan) }
+    version.isUnexpectedPage = answer.isPage && rules.url.namesOtherThanPage
     self.version = version
     if let length = version.length { plan.learn(length: length) }
     hasBegun = false
-    sendsRange = !isWhole
-    maximumConnections = !isWhole && version.length != nil && mayResume ? rules.connections : 1
+    // A retry without a range may have been lucky, not necessary: ranges are tried beside it.
+    sendsRange = !isWhole || rangeTrial.isTurnWithout
+    rangeTrial.beganWithout = isWhole && rangeTrial.isTurnWithout
+    rangeTrial.isTurnWithout = false
+    let isSplit = sendsRange && version.length != nil && mayResume && !isOneConnection
+    maximumConnections = isSplit ? rules.connections : 1
     framing = body.framing
-    return receive(id, body)
+    return receive(id, body, &plan)
   }
 
   private func existing(like version: Version) -> ExistingFile? {
@@ -230,10 +254,16 @@ extension DownloadMachine {
   private mutating func answeredEmpty(
     _ id: SegmentID, _ validator: Validator, _ answer: Answer, plan: inout SegmentPlan
   ) -> [Command] {
+    if version != nil, plan.receivedCount > 0, pending != .otherAddress {
+      guard fetches.count == 1 else { return closeSurplus(id, "something else", &plan) }
+      return confirm(id, orElse: .fail(StrangeAnswer.empty), plan: &plan)
+    }
     guard version == nil else { return changed(id, "the file is empty now", plan: &plan) }
     let version = Version(
       validator: validator, length: 0, announced: answer.digest, location: answer.location)
-    if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
+    let strange: End? = forgotten == nil ? nil : .failed(StrangeAnswer.empty)
+    let end = strange ?? refusal(of: version)
+    if let end { return [.drop(id)] + closeAndFinish(id, end, &plan) }
     self.version = version
     plan.learn(length: 0)
     _ = close(id)
@@ -248,17 +278,18 @@ extension DownloadMachine {
   ) -> [Command] {
     sendsRange = false
     maximumConnections = 1
-    guard fetches.count == 1 else { return closeSurplus(id, &plan) }
+    guard fetches.count == 1 else { return closeSurplus(id, "the whole file", &plan) }
     plan.receiveWholeBody(id)
-    return receive(id, body)
+    return receive(id, body, &plan)
   }
 
-  /// Ends an additional fetch and lowers the limit to the remaining ones, which continue.
-  private mutating func closeSurplus(_ id: SegmentID, _ plan: inout SegmentPlan) -> [Command] {
-    _ = close(id)
-    plan.release(id)
-    maximumConnections = max(1, fetches.count)
-    return [.drop(id)] + openMore(&plan)
+  /// Ends an additional fetch that got something else; the others continue.
+  private mutating func closeSurplus(
+    _ id: SegmentID, _ what: String, _ plan: inout SegmentPlan
+  ) -> [Command] {
+    let error = TransferError(
+      .protocolViolation, "the server sends \(what) to an additional connection")
+    return [.drop(id)] + withdraw(id, error, &plan)
   }
 
   /// A 200 to `If-Range` means that the file changed, or that the server ignores such requests. A
@@ -279,7 +310,7 @@ extension DownloadMachine {
     }
     sendsRange = false
     maximumConnections = 1
-    guard fetches.count == 1 else { return closeSurplus(id, &plan) }
+    guard fetches.count == 1 else { return closeSurplus(id, why, &plan) }
     return [.drop(id), open(id, plan)]
   }
 }
@@ -288,9 +319,18 @@ extension DownloadMachine {
 extension DownloadMachine {
   /// A change counts only after two more requests, a second apart, confirm it: server nodes may
   /// differ.
-  mutating func changed(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
+  ///
+  /// - Parameter seen: what the server sends now; nil if it says nothing of its version.
+  mutating func changed(
+    _ id: SegmentID, _ reason: String, seen: ResponseBody? = nil, plan: inout SegmentPlan
+  ) -> [Command] {
     // A copy may be older than what is on disk, or than what the server has.
     needsConfirmation = true
+    if isBesideWorking(id) {
+      if let seen { noteDoubt(seen) }
+      return closeSurplus(id, "another version", &plan)
+    }
+    if let seen { noteDifferent(seen.validator) }
     // A difference was expected: do not ask again.
     if pending == .otherAddress { return startOverWithNewResource(id, plan: &plan) }
     guard restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
@@ -305,7 +345,10 @@ extension DownloadMachine {
     confirming = nil
     if goal == .confirm { confirmations += 1 }
     if confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
-    if case .startOver = next { restarts += 1 }
+    if case .startOver = next {
+      restarts += 1
+      isOneConnection = isOneConnection || pending == nil
+    }
     return [.drop(id)] + stopAll(for: next, plan: &plan)
   }
 

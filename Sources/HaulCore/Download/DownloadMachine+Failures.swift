@@ -6,7 +6,7 @@ extension DownloadMachine {
     at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     switch head.status {
-    case 429, 503:
+    case 420, 429, 503, 509:
       if fetches.count > 1 { return learnLimit(id, error, plan: &plan) }
       if hostServesOthers, goal == .transfer { return yieldToOthers(id, error, plan: &plan) }
       return failed(id, error, plan: &plan, at: now, using: &rng)
@@ -25,6 +25,41 @@ extension DownloadMachine {
     plan.release(id)
     maximumConnections = max(1, fetches.count)
     return limit(error) + openMore(&plan)
+  }
+
+  /// Whether other connections receive bytes: then nothing that this one gets ends the download.
+  func isBesideWorking(_ id: SegmentID) -> Bool {
+    goal == .transfer && fetches.contains { $0.key != id && $0.value.body != nil }
+  }
+
+  /// An additional connection got something else than its bytes: the others continue, and no more
+  /// are opened.
+  mutating func withdraw(
+    _ id: SegmentID, _ error: TransferError, _ plan: inout SegmentPlan
+  ) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    maximumConnections = max(1, fetches.count)
+    return [.refusedAdditional(error)] + openMore(&plan)
+  }
+
+  /// What to do instead of failing; nil if nothing remains.
+  ///
+  /// - An additional connection leaves its bytes to the others. If they have ended meanwhile, it
+  ///   asks again, as the only one.
+  /// - The original address may lead to another mirror now.
+  /// - Firewalls and broken servers refuse requests for their range: one is sent without.
+  mutating func insteadOfFailing(
+    _ id: SegmentID, _ error: TransferError, _ plan: inout SegmentPlan
+  ) -> [Command]? {
+    guard let fetch = fetches[id], error.isOfNetwork else { return nil }
+    if goal == .transfer, fetches.count > 1 { return withdraw(id, error, &plan) }
+    guard fetch.body == nil else { return nil }
+    if goal == .transfer, fetch.request.isAdditional, hasBegun {
+      maximumConnections = 1
+      return [.refusedAdditional(error), open(id, plan)]
+    }
+    return asksDifferently(fetch, error) ? [open(id, plan)] : nil
   }
 
   /// The host serves other transfers but not this one: gives the slot back and counts no attempt.
@@ -51,7 +86,9 @@ extension DownloadMachine {
     if plan.isComplete || (goal != .transfer && goal != .confirm) {
       return stopped(id, plan: &plan, at: now, using: &rng)
     }
-    if fetch.isUnneeded, error.isRetryable { return stopped(id, plan: &plan, at: now, using: &rng) }
+    if fetch.isUnneeded || plan.segments[id] == nil, error.isRetryable {
+      return stopped(id, plan: &plan, at: now, using: &rng)
+    }
     if let commands = returnToOriginalAddress(id, plan) { return commands }
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
     let isConnectionRefused = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
@@ -60,7 +97,9 @@ extension DownloadMachine {
     if fetches.count > 1, lastDeliveringAttempt == attemptNumber, isTooMany, isConnectionRefused {
       return learnLimit(id, error, plan: &plan)
     }
-    guard error.isRetryable else { return fail(id, error, plan: &plan) }
+    guard error.isRetryable else {
+      return insteadOfFailing(id, error, &plan) ?? fail(id, error, plan: &plan)
+    }
     let isCheap = resumesAtOnce(id, error, plan)
     let isUnanswered = isUnanswered(error, fetch)
     _ = close(id)
@@ -76,7 +115,8 @@ extension DownloadMachine {
     if let loss = streamFailure(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     attemptNumber += 1
     if isUnanswered, hostHealth.isTrialOfAnotherTransfer { return waitForHost(&plan) }
-    return countAttempt(error, isUnanswered: isUnanswered, plan: &plan, at: now, using: &rng)
+    return countAttempt(
+      error, of: fetch, isUnanswered: isUnanswered, plan: &plan, at: now, using: &rng)
   }
 
   /// Whether the transfer had one request only, and the host did not answer it.
@@ -115,8 +155,8 @@ extension DownloadMachine {
   }
 
   private mutating func countAttempt(
-    _ error: TransferError, isUnanswered: Bool, plan: inout SegmentPlan, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ error: TransferError, of fetch: Fetch, isUnanswered: Bool, plan: inout SegmentPlan,
+    at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [Command] {
     let received = plan.receivedCount
     var failure = RetryState.Failure(
@@ -128,12 +168,18 @@ extension DownloadMachine {
     let decision = retry.failed(failure, at: now, using: &rng)
     receivedAtLastFailure = max(receivedAtLastFailure, received)
     switch decision {
+    case .giveUp where goal == .transfer && !fetches.isEmpty:
+      maximumConnections = fetches.count
+      return [.refusedAdditional(error)] + releaseFailedConnection()
+    case .giveUp where asksDifferently(fetch, error):
+      return openMore(&plan)
     case .giveUp:
       let pause = rules.isAttended ? nil : RetryPolicy.ceiling(ofAttempt: hostHealth.failures + 1)
       return (isUnanswered ? [.hostFailed(nextTrial: pause)] : [])
         + stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
     case .retry(let delay, let attempt):
       isWaitingToRetry = true
+      chooseNextRequest(after: fetch, error, attempt: attempt, plan)
       let pauses =
         (error.retryAfter.map { [Command.pauseHost($0)] } ?? [])
         + (isUnanswered ? [.hostFailed(nextTrial: delay)] : [])
@@ -152,6 +198,7 @@ extension DownloadMachine {
     let loss = TransferError(.connectionLost, "the server sent less than the whole file")
     if let loss = streamFailure(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     let isLoss = plan.receivedCount > 0
+    if isLoss, version?.isUnexpectedPage == false { forgotten = plan.receivedCount }
     version = nil
     mayMixVersions = false
     hasBegun = false
@@ -159,6 +206,8 @@ extension DownloadMachine {
     maximumConnections = 1
     tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
+    // Nothing binds it to the address that a redirect named.
+    (resolved, redirection) = (nil, nil)
     let reason = "the connection broke, and the server sends no strong validator to resume with"
     return isLoss ? [.phase(.restarted, reason: reason)] : []
   }

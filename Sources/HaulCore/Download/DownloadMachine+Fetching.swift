@@ -82,6 +82,7 @@ extension DownloadMachine {
     // A fetch that this one replaces does not count.
     request.isAdditional = fetches.contains { $0.key != id }
     request.needsConfirmation = needsConfirmation
+    request.patience = patience
     if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
     if let resolved { request = request.redirected(to: resolved, as: redirection) }
     var purpose = Purpose.receive
@@ -89,10 +90,11 @@ extension DownloadMachine {
       purpose = .compare(range)
       request.firstByte = range.lowerBound
       request.lastByte = range.upperBound - 1
-    } else if sendsRange {
+    } else if sendsRange, !rangeTrial.isTurnWithout {
       request.firstByte = segment.next
       if asksForExisting { request.lastByte = 0 }
-      if version != nil, segment.end != .max { request.lastByte = segment.end - 1 }
+      // A segment without bytes is for a question about the resource.
+      if version != nil, segment.end != .max { request.lastByte = max(segment.end, 1) - 1 }
       // An entity tag of another resource says nothing about this one.
       if segment.next > 0, sendsIfRange, pending != .otherAddress {
         request.ifRange = version?.validator.ifRange
@@ -102,6 +104,10 @@ extension DownloadMachine {
       request, for: purpose, attemptNumber: attemptNumber, from: segment.next, at: now)
     return .open(id, request)
   }
+
+  /// How many times the usual time a silent connection is kept: longer with each attempt that
+  /// brought nothing.
+  package var patience: Int { 1 << min(retry.attempts, 2) }
 
   /// Whether to request one byte first: if the file exists already, its body is not needed.
   var asksForExisting: Bool {
@@ -131,6 +137,7 @@ extension DownloadMachine {
     guard let fetch = close(id) else { return [] }
     noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
     hasBegun = true
+    if fetch.start > 0, fetch.request.firstByte != nil { rangeTrial.hasServed = true }
     // While the length is unknown, the server chooses where a range ends: more may follow.
     let isToTheEnd = fetch.body?.end == nil
     if goal == .transfer, isToTheEnd, plan.length == nil, let segment = plan.segments[id] {
@@ -141,7 +148,7 @@ extension DownloadMachine {
     plan.release(id)
     if plan.isComplete, goal == .transfer || goal == .confirm {
       goal = .transfer
-      return fetches.isEmpty ? finishing() : fetches.keys.sorted().map { .stop($0) }
+      return fetches.isEmpty ? received(&plan) : fetches.keys.sorted().map { .stop($0) }
     }
     guard goal == .transfer else { return continueWhenStopped(&plan) }
     guard fetches.isEmpty, !mayResume else { return stopRedundant(plan) + openMore(&plan) }
@@ -237,7 +244,7 @@ extension DownloadMachine {
     guard close(id) != nil else { return [] }
     plan.release(id)
     guard goal == .transfer else { return continueWhenStopped(&plan) }
-    if plan.isComplete { return fetches.isEmpty ? finishing() : [] }
+    if plan.isComplete { return fetches.isEmpty ? received(&plan) : [] }
     return forgetUnresumable(&plan) + openMore(&plan)
   }
 
@@ -257,10 +264,18 @@ extension DownloadMachine {
     // The reader may have received its first bytes while the server was asked again.
     guard !plan.isCommitted else { return finish(.failed(Self.changedInStream(reason))) }
     goal = .transfer
+    // Without a strong validator, nobody knows that the file is another one now.
+    if pending != .otherAddress, version?.validator.isStrong == false,
+      version?.isUnexpectedPage == false, plan.receivedCount > 0
+    {
+      forgotten = plan.receivedCount
+    }
     pending = nil
     version = nil
     hasBegun = false
     resolved = nil
+    sendsRange = !rules.decodes
+    (doubt, lastDifferent) = (nil, nil)
     toCompare = []
     mayMixVersions = false
     isTransferring = false
@@ -280,6 +295,8 @@ extension DownloadMachine {
       return grantedConnections == 0 ? [.requestSlot] : openMore(&plan)
     case .confirm:
       guard goal == .confirm else { return [] }
+      // Some servers send another version, or a page, only to requests for a range.
+      if confirmations == 1, !plan.isCommitted { sendsRange = false }
       guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
         // The window of a stream is full until its reader advances.
         return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
@@ -290,21 +307,22 @@ extension DownloadMachine {
     }
   }
 
-  /// Drops connections under 1 KiB/s for 60 s.
+  /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that brought nothing.
   mutating func stopSlowFetches(plan: inout SegmentPlan, at now: Instant) -> [Command] {
     guard !rules.isRateLimited, goal == .transfer, !isFinishing else { return [] }
     var commands: [Command] = []
+    let seconds = 60 * patience
     for id in fetches.keys.sorted() {
       guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }
       guard let position = plan.segments[id]?.next else { continue }
       if plan.takeHasWaitedForReader(id) { fetches[id]?.slowSince = nil }
-      guard let since = fetch.slowSince, position - since.position < 60 << 10 else {
+      guard let since = fetch.slowSince, position - since.position < seconds << 10 else {
         fetches[id]?.slowSince = (now, position)
         continue
       }
-      guard now - since.instant >= .seconds(60) else { continue }
+      guard now - since.instant >= .seconds(seconds) else { continue }
       fetches[id]?.slowness = TransferError(
-        .stalled, "less than 1 KiB/s for 60 seconds; try again later", isRetryable: true)
+        .stalled, "less than 1 KiB/s for \(seconds) seconds; try again later", isRetryable: true)
       commands.append(.stop(id))
     }
     return commands

@@ -28,6 +28,9 @@ extension DownloadMachine {
         adoptRecovered(recovered)
         return [.drop(id)] + (plan.isComplete ? finishing() : openMore(&plan))
       }
+      if refusesToStartOver(recovered) {
+        return [.drop(id)] + closeAndFinish(id, .failed(Self.isNotSame), &plan)
+      }
       commands = [.phase(.restarted, reason: Self.reason(against: recovered))]
     }
     return commands

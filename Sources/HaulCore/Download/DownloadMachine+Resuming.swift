@@ -42,7 +42,10 @@ extension DownloadMachine {
       if isResumable(recovered, plan) {
         adoptRecovered(recovered)
         if plan.isComplete { return finishing() }
+      } else if refusesToStartOver(recovered) {
+        return finish(.failed(Self.isNotSame))
       } else {
+        if recovered.isSameAddress { forgotten = plan.receivedCount }
         plan.startOver(length: nil)
         commands = [.phase(.restarted, reason: Self.reason(against: recovered))]
       }
@@ -96,6 +99,18 @@ extension DownloadMachine {
     }
   }
 
+  /// Whether the user says that another address has the file of the bytes on disk, and nothing can
+  /// prove it: they are not discarded without a word.
+  func refusesToStartOver(_ recovered: Recovered) -> Bool {
+    rules.resumesFromOtherURL && !recovered.isSameAddress
+  }
+
+  static let isNotSame = TransferError(
+    .changedOnServer,
+    "nothing proves that this address has the file whose bytes are on disk: length, and a strong "
+      + "entity tag or date; the bytes are kept"
+  ).remedied(by: .startingOver)
+
   static func reason(against recovered: Recovered) -> String {
     recovered.isSameAddress
       ? "nothing proves that the bytes on disk belong to the server's version"
@@ -132,7 +147,9 @@ extension DownloadMachine {
 
   mutating func join(_ body: ResponseBody, _ digest: Checksum?) -> Join? {
     guard let version, let length = version.length, body.total == length else { return nil }
-    if rules.resumesFromOtherURL, !mayMixVersions,
+    // A date beside a weak tag proves nothing about another resource.
+    if rules.resumesFromOtherURL, !mayMixVersions, !version.validator.hasWeakTag,
+      !body.validator.hasWeakTag,
       version.validator.comparison(with: body.validator) == .same
     {
       return .sameVersion
@@ -172,6 +189,11 @@ extension DownloadMachine {
 
   /// Another resource answers: the bytes on disk stay until its first byte arrives.
   mutating func startOverWithNewResource(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    if pending == .otherAddress, rules.resumesFromOtherURL {
+      _ = close(id)
+      plan.release(id)
+      return [.drop(id)] + stopAll(for: .fail(Self.isNotSame), plan: &plan)
+    }
     let reason =
       pending == .otherAddress
       ? "the bytes on disk are from another address" : "the address now leads to another one"

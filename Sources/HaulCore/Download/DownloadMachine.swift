@@ -38,44 +38,6 @@ package struct DownloadMachine: Sendable {
     package init(url: ResourceURL) { self.url = url }
   }
 
-  /// An existing file that may be the requested one.
-  package struct ExistingFile: Sendable, Hashable {
-    package let path: String
-    package let size: Int64
-    /// Seconds since 1970.
-    package let modified: Double
-    /// Its entity tag, if Haul made it.
-    package let entityTag: String?
-    /// Whether its date alone does not identify its version.
-    package let hasWeakDate: Bool
-
-    package init(
-      path: String, size: Int64, modified: Double, entityTag: String? = nil,
-      hasWeakDate: Bool = false
-    ) {
-      self.path = path
-      self.size = size
-      self.modified = modified
-      self.entityTag = entityTag
-      self.hasWeakDate = hasWeakDate
-    }
-
-    /// Whether it is that version, judging by length and date, or by length and tag without a date
-    /// (RFC 9110, section 13.1.2: a weak comparison).
-    func isCopy(of version: Version, wallSeconds: Double) -> Bool {
-      guard version.length == size else { return false }
-      // An empty file is the same whatever its date, which a 416 does not send.
-      if size == 0 { return true }
-      if hasWeakDate { return false }
-      let isTagOurs = entityTag.flatMap(EntityTag.init).flatMap { ours in
-        version.validator.entityTag.flatMap(EntityTag.init).map(ours.weaklyMatches)
-      }
-      guard let date = version.validator.lastModified else { return isTagOurs ?? false }
-      return isTagOurs != false
-        && HTTPDate(date, now: wallSeconds)?.secondsSince1970 == Int64(modified.rounded(.down))
-    }
-  }
-
   /// One version of the resource.
   package struct Version: Sendable, Hashable {
     package var validator: Validator
@@ -87,6 +49,8 @@ package struct DownloadMachine: Sendable {
     package var location: ResourceURL?
     /// The content coding of its bytes.
     package var coding: String?
+    /// Whether it is a web page although the address names another kind of file.
+    package var isUnexpectedPage = false
 
     package init(
       validator: Validator, length: Int64?, announced: Checksum? = nil,
@@ -157,6 +121,8 @@ package struct DownloadMachine: Sendable {
     case requestSlot
     /// The host refused this connection while others are open: those are its limit.
     case limitHost(TransferError)
+    /// An additional connection got something else than its bytes: no more are opened.
+    case refusedAdditional(TransferError)
     /// This number of connections was chosen, and why there are not more.
     case connectionsChosen(ConnectionChoice)
     /// A lost connection is reopened at once.
@@ -214,7 +180,11 @@ package struct DownloadMachine: Sendable {
     }
   }
 
-  enum Purpose: Sendable { case receive, compare(ByteRange) }
+  enum Purpose: Sendable {
+    case receive, compare(ByteRange)
+    /// Find out whether the file changed to this version, which an additional connection was shown.
+    case identify(Version)
+  }
 
   /// Why everything in progress is being stopped.
   enum Goal: Sendable, Hashable {
@@ -251,6 +221,16 @@ package struct DownloadMachine: Sendable {
   static let decodingLimit: Int64 = 1 << 30
 
   var sendsRange: Bool
+  /// What is known of a server that refuses or spoils ranges.
+  var rangeTrial = RangeTrial()
+  /// Another version, which an additional connection was shown.
+  var doubt: Version?
+  /// The other version that the last confirmation was shown.
+  var lastDifferent: Validator?
+  /// Whether the entity tag or the date is new in each answer, so that they identify nothing.
+  var hasUnstableValidators = false
+  /// Whether the version changed during this run: then one connection must do.
+  var isOneConnection = false
   var sendsIfRange = true
   /// Where redirects led, for the ranges after the first.
   var resolved: ResourceURL?
@@ -279,6 +259,8 @@ package struct DownloadMachine: Sendable {
   var toCompare: [ByteRange] = []
   /// Whether only a digest can prove that all bytes are of one version.
   var mayMixVersions = false
+  /// How many bytes were given up because nothing proves what they belong to; nil for none.
+  var forgotten: Int64?
   var hasComparedExisting = false
   /// Whether a cache must ask the server before it answers. Set before `start` or `bound` if an
   /// existing file will be replaced that is not in `existing`.

@@ -41,13 +41,13 @@ package struct ResponseJudge: Sendable {
   package init(wallSeconds: Double) { self.wallSeconds = wallSeconds }
 
   package func verdict(on head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
-    if head.status == 200 || head.status == 206, hasUnaskedCoding(head) {
+    if head.hasWholeFile || head.status == 206, hasUnaskedCoding(head) {
       return .failure(
         TransferError(
           .protocolViolation, "the server sent a transfer coding that was not requested"))
     }
     return switch head.status {
-    case 200: whole(head)
+    case _ where head.hasWholeFile: whole(head)
     case 206: partial(head, to: request)
     case 416: unsatisfiable(head, to: request)
     default: .failure(failure(for: head, to: request))
@@ -66,7 +66,9 @@ package struct ResponseJudge: Sendable {
 
   private func whole(_ head: ResponseHead) -> ResponseVerdict {
     guard let length = announcedLength(head) else { return Self.badLength }
-    let validator = Validator(head.headers, now: wallSeconds)
+    // A proxy may have changed the body of a 203, and kept the tag (RFC 9110, section 15.3.4).
+    let validator: Validator =
+      head.status == 203 ? .none : Validator(head.headers, now: wallSeconds)
     if length == 0 { return .empty(validator) }
     return .whole(
       ResponseBody(
@@ -74,10 +76,7 @@ package struct ResponseJudge: Sendable {
   }
 
   private func partial(_ head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
-    guard let asked = request.firstByte else {
-      return .failure(
-        TransferError(.protocolViolation, "the server answered 206 to a request without a range"))
-    }
+    guard let asked = request.firstByte else { return unaskedPartial(head) }
     if let type = head.headers["Content-Type"]?.lowercased(), type.hasBytePrefix("multipart/") {
       return .unusableRange("a multipart body in answer to one range")
     }
@@ -98,6 +97,25 @@ package struct ResponseJudge: Sendable {
       ResponseBody(
         start: asked, end: range.upperBound, total: content.total, framing: framing(of: head),
         validator: Validator(head.headers, now: wallSeconds)))
+  }
+
+  /// A 206 to a request without `Range` is the whole resource, if its `Content-Range` says so: some
+  /// servers answer every request with 206.
+  private func unaskedPartial(_ head: ResponseHead) -> ResponseVerdict {
+    if let content = ContentRange(head.headers), let total = content.total,
+      content.range == 0..<total, case .whole(let body) = whole(head),
+      body.total == nil || body.total == total
+    {
+      // The range counts coded bytes.
+      let length = head.removedCoding == nil ? total : nil
+      return .whole(
+        ResponseBody(
+          start: 0, end: length, total: length, framing: body.framing, validator: body.validator))
+    }
+    return .failure(
+      TransferError(
+        .protocolViolation,
+        "the server answered 206, a part of the file, to a request for all of it"))
   }
 
   private func unsatisfiable(_ head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
@@ -123,52 +141,67 @@ package struct ResponseJudge: Sendable {
 
   private func framing(of head: ResponseHead) -> ResponseBody.Framing {
     // A compressed stream marks its own end.
-    if head.removedCoding != nil || head.headers["Transfer-Encoding"] != nil { return .chunked }
-    if head.headers["Content-Length"] != nil { return .length }
-    // The end of a stream is explicit (RFC 9113, section 8.1), the end of a connection is not.
-    return head.version == "HTTP/2" ? .chunked : .close
+    if head.removedCoding != nil { return .chunked }
+    if head.endsWithConnection { return .close }
+    let hasLength = head.headers["Content-Length"] != nil
+    return hasLength && head.headers["Transfer-Encoding"] == nil ? .length : .chunked
+  }
+}
+
+extension ResponseHead {
+  /// Whether the body is the whole file. An unknown status counts as x00 of its class (RFC 9110,
+  /// section 15).
+  package var hasWholeFile: Bool { [200, 203].contains(status) || (209..<300).contains(status) }
+
+  /// Whether only the end of the connection ends the body, which may also be a failure. The end of
+  /// a stream of HTTP/2 is explicit (RFC 9113, section 8.1).
+  package var endsWithConnection: Bool {
+    version != "HTTP/2" && headers["Content-Length"] == nil && headers["Transfer-Encoding"] == nil
   }
 }
 
 extension ResponseJudge {
+  /// Who answered, after a redirect. What follows a semicolon is the advice of a message.
+  private static func place(of head: ResponseHead) -> String {
+    guard head.wasRedirected else { return "" }
+    let address = head.url.redacted
+    return " (at \(address.hasBytes(";") ? head.url.origin.description : address))"
+  }
+
   private func failure(for head: ResponseHead, to request: FetchRequest) -> TransferError {
     let retryAfter = RetryAfter.delay(head.headers, now: wallSeconds)
     func error(_ code: TransferError.Code, _ text: String, retryable: Bool = false)
       -> TransferError
     {
       TransferError(
-        code, "the server answered \(head.status); \(text)", status: head.status,
-        isRetryable: retryable, retryAfter: retryAfter)
+        code, "the server answered \(head.status)\(Self.place(of: head)); \(text)",
+        status: head.status, isRetryable: retryable, retryAfter: retryAfter)
     }
     switch head.status {
     case 401:
-      let (text, remedy) = Self.advice(onCredentialsOf: request, from: head)
+      let (text, remedy) = UnauthorizedAdvice.advice(
+        on: head, to: request.url, request.headers)
       let refused = error(.unauthorized, text)
       return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, "access is forbidden")
     case 404, 410: return error(.notFound, "check the address")
     case 407: return error(.proxy, "the proxy requires credentials")
-    case 429: return error(.rateLimited, "too many requests; try again later", retryable: true)
-    case 408, 425, 500, 502, 503, 504:
+    // 420 is an old form of 429.
+    case 420, 429:
+      return error(.rateLimited, "too many requests; try again later", retryable: true)
+    // An unknown status counts as x00 of its class (RFC 9110, section 15): 520 to 530 are
+    // Cloudflare's, 509 is that of a bandwidth limit.
+    case 408, 425, 500, 502, 503, 504, 509, 512..<600:
       return error(.httpStatus, "try again later", retryable: true)
+    case 202:
+      return error(
+        .httpStatus, "it is still preparing the file; try again later",
+        retryable: retryAfter != nil)
     case 200..<300: return error(.httpStatus, "that is not the file")
+    case 304:
+      return error(.httpStatus, "nobody asked whether the file has changed; try again later")
     case 300..<400: return error(.httpStatus, "it does not say where the file is")
     default: return error(.httpStatus, "the request was not served")
     }
-  }
-
-  /// Only for the request's own credentials: a redirect to another origin drops them.
-  private static func advice(
-    onCredentialsOf request: FetchRequest, from head: ResponseHead
-  ) -> (text: String, TransferError.Remedy?) {
-    let authorization = request.headers["authorization"]
-    guard head.url.origin == request.url.origin,
-      authorization != nil || request.url.credentials != nil
-    else { return ("give a user name and a password", .credentials) }
-    if authorization == nil, request.url.credentials?.password.isEmpty == true {
-      return ("no password was sent; give one", .password)
-    }
-    return authorization?.lowercased().hasBytePrefix("bearer ") == true
-      ? ("the token is wrong or has expired", nil) : ("wrong user name or password", nil)
   }
 }

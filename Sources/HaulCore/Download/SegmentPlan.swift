@@ -26,6 +26,8 @@ package struct SegmentPlan: Sendable, Hashable {
     package fileprivate(set) var hasWaitedForReader = false
     /// Whether another segment fetches the same bytes, or did.
     package fileprivate(set) var isShared = false
+    /// Where the body of the answer ends; nil until one has come.
+    fileprivate var bodyEnd: Int64?
     /// What a shared segment is writing: its own part of `written..<next`.
     fileprivate var writing: [ByteRange] = []
 
@@ -183,8 +185,34 @@ package struct SegmentPlan: Sendable, Hashable {
     segments[id] = Segment(written: 0, next: 0, end: whole.upperBound, skipsReceived: true)
   }
 
+  /// Notes that an answer with the bytes of the segment has come.
+  /// - Parameter end: where its body ends; nil if it does not say so.
+  package mutating func noteAnswer(_ id: SegmentID, upTo end: Int64?) {
+    change(id) { $0.bodyEnd = end ?? .max }
+  }
+
+  /// A segment without bytes, for a request about the resource.
+  package mutating func assignNothing() -> SegmentID { add(0..<0) }
+
+  /// Before a segment ends, it takes back the tail that it gave away, if its body has the tail and
+  /// no answer for it has come: perhaps none ever comes.
+  private mutating func takeBackUnanswered(_ id: SegmentID, count: Int) {
+    while let segment = segments[id], Int64(count) >= segment.remaining,
+      let bodyEnd = segment.bodyEnd, bodyEnd > segment.end, !segment.isShared,
+      !segment.skipsReceived,
+      let (other, tail) = segments.first(where: {
+        $0.value.written == segment.end && $0.value.remaining > 0 && $0.value.bodyEnd == nil
+          && !$0.value.isShared
+      })
+    {
+      segments[other] = nil
+      segments[id]?.end = tail.end
+    }
+  }
+
   /// Reserves received bytes of a segment before they are written.
   package mutating func reserve(_ id: SegmentID, count: Int) -> Grant {
+    takeBackUnanswered(id, count: count)
     guard let segment = segments[id] else { return Grant(pieces: [], used: 0, isLast: true) }
     let used = min(Int64(count), segment.remaining)
     let range = segment.next..<(segment.next + used)

@@ -3,14 +3,29 @@
 enum StrangeAnswer {
   /// Why it is not taken for a new version; nil if it may be one.
   static func error(
-    _ body: ResponseBody, _ answer: DownloadMachine.Answer, _ version: DownloadMachine.Version,
-    _ url: ResourceURL, _ plan: SegmentPlan, _ pending: DownloadMachine.Pending?
+    _ body: ResponseBody, _ answer: DownloadMachine.Answer, _ known: Validator, _ url: ResourceURL,
+    received: Int64
   ) -> TransferError? {
-    // Bytes from another address are expected to differ.
-    guard plan.receivedCount > 0, pending != .otherAddress,
-      let what = description(body, answer, version.validator, url, plan.receivedCount)
+    guard received > 0, let what = description(body, answer, known, url, received) else {
+      return nil
+    }
+    return Self.error(what)
+  }
+
+  /// Why a page does not replace the whole file that an earlier run made; nil if it may.
+  static func error(replacingWith answer: DownloadMachine.Answer, _ rules: DownloadMachine.Rules)
+    -> TransferError?
+  {
+    guard answer.isPage, rules.url.namesOtherThanPage, rules.existing.contains(where: \.isOwn)
     else { return nil }
-    return TransferError(
+    return error("a web page")
+  }
+
+  /// A file of no bytes where others were.
+  static let empty = error("an empty file")
+
+  private static func error(_ what: String) -> TransferError {
+    TransferError(
       .changedOnServer,
       "the server sends \(what) instead of the file: has a login or a link expired? The received "
         + "bytes are kept; start over if that is the file now"
@@ -36,7 +51,7 @@ extension Validator {
 
 extension ResourceURL {
   /// Whether its path ends with an extension that is not that of a page.
-  fileprivate var namesOtherThanPage: Bool {
+  var namesOtherThanPage: Bool {
     let name = path.lastPathName ?? ""
     let end = FileNameParts(name).pathExtension.lowercased()
     return !end.isEmpty && !Self.pageExtensions.contains(end)

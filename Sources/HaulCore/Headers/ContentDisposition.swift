@@ -5,56 +5,92 @@ package struct ContentDisposition: Hashable, Sendable {
   /// The name that the server suggests, decoded and **not** made safe: for `FileName` only.
   package let fileName: String?
 
-  /// Reads one value; nil if it is malformed or repeats a parameter (RFC 6266, section 4.1).
+  /// Reads one value; nil if nothing of it can be read.
   ///
-  /// `filename*` overrides `filename`, unless it cannot be decoded (section 4.3).
+  /// Names without the quotes or the type that the RFC asks for are read as browsers do (decision
+  /// 024). `filename*` overrides `filename`, unless it cannot be decoded (section 4.3).
   package init?(_ text: String) {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
-    guard let type = scanner.token(), let parameters = Self.parameters(&scanner) else { return nil }
-    self.type = type.lowercased()
-    fileName = parameters["filename*"].flatMap(Self.decodeExtended) ?? parameters["filename"]
+    let type = Self.type(&scanner)
+    let parameters = Self.parameters(&scanner)
+    guard type != nil || !parameters.isEmpty else { return nil }
+    self.type = type ?? "attachment"
+    let name =
+      parameters["filename*"].flatMap { Self.decodeExtended($0, strictly: true) }
+      ?? parameters["filename"].map(EncodedWord.decoded)
+      ?? parameters["filename*"].flatMap { Self.decodeExtended($0, strictly: false) }
+    // In its place were bytes that the transport could not keep.
+    fileName = name.flatMap { $0.unicodeScalars.contains("\u{FFFD}") ? nil : $0 }
   }
 
-  /// Reads the field of a response; nil if it is missing, malformed or repeated.
+  /// Reads the field of a response; nil if it is missing, unreadable, or repeated with another
+  /// value.
   package init?(_ headers: HeaderFields) {
-    let values = headers.values(of: "Content-Disposition")
-    guard values.count == 1, let only = values.first else { return nil }
+    guard let only = headers.single("Content-Disposition") else { return nil }
     self.init(only)
   }
 
-  /// Parameters by their name in lower case (RFC 9110, section 5.6.6: a parameter may be empty).
-  private static func parameters(_ scanner: inout FieldScanner) -> [String: String]? {
-    var parameters: [String: String] = [:]
-    scanner.skipWhitespace()
-    while scanner.take(";") {
-      scanner.skipWhitespace()
-      guard let name = scanner.token()?.lowercased() else { continue }
-      scanner.skipWhitespace()
-      guard scanner.take("=") else { return nil }
-      scanner.skipWhitespace()
-      let value = scanner.next == UInt8(ascii: "\"") ? scanner.quotedString() : scanner.token()
-      guard let value, parameters.updateValue(value, forKey: name) == nil else { return nil }
-      scanner.skipWhitespace()
-    }
-    return scanner.isAtEnd ? parameters : nil
+  /// Nil if the field begins with a parameter.
+  private static func type(_ scanner: inout FieldScanner) -> String? {
+    var rest = scanner
+    guard let token = rest.token() else { return nil }
+    rest.skipWhitespace()
+    guard rest.next != UInt8(ascii: "=") else { return nil }
+    scanner = rest
+    return token.lowercased()
   }
 
-  /// Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED` (RFC 8187, section 3.2); nil when malformed or in
-  /// another charset.
-  private static func decodeExtended(_ value: String) -> String? {
+  /// Parameters by their name in lower case. Of two with one name, the first counts.
+  private static func parameters(_ scanner: inout FieldScanner) -> [String: String] {
+    var parameters: [String: String] = [:]
+    while !scanner.isAtEnd {
+      _ = scanner.takeRun { $0 == UInt8(ascii: ";") || FieldScanner.isWhitespace($0) }
+      if let name = scanner.token()?.lowercased() {
+        scanner.skipWhitespace()
+        if scanner.take("="), let value = value(&scanner), parameters[name] == nil {
+          parameters[name] = value
+        }
+      }
+      _ = scanner.takeRun { $0 != UInt8(ascii: ";") }
+    }
+    return parameters
+  }
+
+  /// A quoted text, which its end may close, or everything up to the next semicolon.
+  private static func value(_ scanner: inout FieldScanner) -> String? {
+    scanner.skipWhitespace()
+    if scanner.take("\"") { return quoted(&scanner) }
+    let run = scanner.takeRun { $0 != UInt8(ascii: ";") }
+    let value = String(decoding: run, as: UTF8.self).trimmingBytes(" \t")
+    return value.isEmpty ? nil : String(value)
+  }
+
+  /// A backslash escapes a quote and itself. Before anything else it is a part of a path, which
+  /// servers on Windows send.
+  private static func quoted(_ scanner: inout FieldScanner) -> String? {
+    var bytes: [UInt8] = []
+    while true {
+      bytes += scanner.takeRun { $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") }
+      if scanner.take("\\\"") {
+        bytes.append(UInt8(ascii: "\""))
+      } else if scanner.take("\\\\") || scanner.take("\\") {
+        bytes.append(UInt8(ascii: "\\"))
+      } else {
+        _ = scanner.take("\"")
+        return String(decoding: bytes, as: UTF8.self)
+      }
+    }
+  }
+
+  /// Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED` (RFC 8187, section 3.2); nil when malformed or,
+  /// strictly, in another charset.
+  private static func decodeExtended(_ value: String, strictly: Bool) -> String? {
     let parts = value.byteSplit(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, let bytes = percentDecoded(parts[2]) else { return nil }
-    switch parts[0].lowercased() {
-    case "utf-8":
-      return String(validating: bytes, as: UTF8.self)
-    case "iso-8859-1":
-      var text = ""
-      text.unicodeScalars.append(contentsOf: bytes.map { Unicode.Scalar($0) })
-      return text
-    default:
-      return nil
-    }
+    if let text = Charset.text(bytes, in: String(parts[0])) { return text }
+    guard !strictly else { return nil }
+    return String(decoding: FieldText.utf8(bytes, escaping: false) ?? bytes, as: UTF8.self)
   }
 
   private static func percentDecoded(_ text: Substring) -> [UInt8]? {

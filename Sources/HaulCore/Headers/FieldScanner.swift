@@ -109,7 +109,7 @@ package struct FieldScanner {
     byte == 0x09 || (byte >= 0x20 && byte != 0x7F)
   }
 
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
+  static func lowercased(_ byte: UInt8) -> UInt8 {
     (0x41...0x5A).contains(byte) ? byte | 0x20 : byte
   }
 }

@@ -50,7 +50,8 @@ package enum PercentCoding {
     }.joined()
   }
 
-  private static func nibble(_ byte: UInt8) -> UInt8? {
+  /// The value of a hexadecimal digit.
+  static func nibble(_ byte: UInt8) -> UInt8? {
     switch byte {
     case 0x30...0x39: byte - 0x30
     case 0x41...0x46: byte - 0x41 + 10

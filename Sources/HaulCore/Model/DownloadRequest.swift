@@ -88,6 +88,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   package var creationMask: UInt32?
   /// The directories that its file must lie below, once links are resolved; nil for anywhere.
   package var roots: [String]?
+  /// Whether a client over TCP added it, not the owner.
+  package var isOfClient: Bool { roots != nil }
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
 

@@ -22,7 +22,8 @@ struct QueryItem {
   /// like a flag.
   var redacted: String {
     guard let value else { return withoutValue }
-    return isSecret || value.utf8.count > Self.maximumShown ? hidden : String(text)
+    return isSecret || value.utf8.count > Self.maximumShown || Self.isRandom(value)
+      ? hidden : String(text)
   }
 
   /// The form without any value.
@@ -35,6 +36,19 @@ struct QueryItem {
   /// The longest value, and the longest item without one, that are shown, in bytes.
   private static let maximumShown = 32
   private static let maximumFlag = 8
+
+  /// Whether a value looks like a key: 16 hexadecimal digits and more, or 20 letters of both cases
+  /// with digits.
+  private static func isRandom(_ value: Substring) -> Bool {
+    let bytes = value.utf8
+    let (digits, upper, lower) = (
+      bytes.count { (0x30...0x39).contains($0) }, bytes.count { (0x41...0x5A).contains($0) },
+      bytes.count { (0x61...0x7A).contains($0) }
+    )
+    guard digits > 0, digits + upper + lower == bytes.count, bytes.count >= 16 else { return false }
+    return bytes.allSatisfy { PercentCoding.nibble($0) != nil }
+      || (bytes.count >= 20 && upper > 0 && lower > 0)
+  }
 
   /// Whether the value only grants access for a time, and does not select the resource.
   /// - Parameter isSAS: whether the query has a `sig`, as shared access signatures have.
@@ -63,8 +77,10 @@ struct QueryItem {
   /// Whether it is the signature of a shared access signature.
   var isSharedAccessSignature: Bool { name == "sig" }
 
+  fileprivate var mayExpire: Bool { isSecret || (value?.utf8.count ?? 0) > Self.maximumShown }
+
   private var isSecret: Bool {
-    isSigning(inSAS: true) || Self.secrets.contains(name)
+    isSigning(inSAS: true) || Self.secrets.contains(name) || name.hasByteSuffix("key")
       || Self.secretParts.contains { name.hasBytes($0) }
   }
 
@@ -73,7 +89,8 @@ struct QueryItem {
   private static let signing: Set = [
     "signature", "expires", "key-pair-id", "policy", "sig", "se", "token", "access_token",
     "awsaccesskeyid", "googleaccessid", "ossaccesskeyid", "security-token", "q-ak", "jwt",
-    "hdnea", "hdnts", "__token__", "__gda__",
+    "hdnea", "hdnts", "__token__", "__gda__", "auth_key", "sign", "verify", "ticket", "md5", "hmac",
+    "wssecret", "wstime", "txsecret", "txtime", "x-xet-signed-range",
   ]
 
   /// Names whose values change with every new shared access signature.
@@ -96,10 +113,27 @@ struct QueryItem {
 }
 
 extension ResourceURL {
-  /// The form that may be logged, shown or stored: without user information and without query
-  /// values that are known to be secret or longer than 32 bytes.
+  /// The form that may be logged, shown or stored: without user information, and without values of
+  /// the query, or of parameters in the path (`;jsessionid=…`), that are known to be secret, look
+  /// like a key or are longer than 32 bytes.
   public var redacted: String {
-    query == nil ? absoluteString : Self.mappingItems(of: absoluteString, \.redacted)
+    let text = query == nil ? absoluteString : Self.mappingItems(of: absoluteString, \.redacted)
+    return Self.redactingPathParameters(text)
+  }
+
+  private static func redactingPathParameters(_ text: String) -> String {
+    guard text.utf8.contains(UInt8(ascii: ";")) else { return text }
+    var (shown, rest, isParameter) = ("", text[...], false)
+    while true {
+      let part = rest.prefix(beforeAnyOf: ";/?")
+      let hasValue = part.utf8.contains(UInt8(ascii: "="))
+      shown += isParameter && hasValue ? QueryItem(part).redacted : String(part)
+      rest = rest[part.endIndex...]
+      guard let mark = rest.utf8.first, mark != UInt8(ascii: "?") else { return shown + rest }
+      isParameter = mark == UInt8(ascii: ";")
+      shown.unicodeScalars.append(Unicode.Scalar(mark))
+      rest = rest[rest.utf8.index(after: rest.startIndex)...]
+    }
   }
 
   /// An address, redacted or not, without user information, in the form for what is kept for long:
@@ -141,6 +175,11 @@ extension ResourceURL {
   package var exactResourceText: String {
     guard let query, QueryItem.isSigned(QueryItem.all(of: query)) else { return absoluteString }
     return resourceText
+  }
+
+  /// Whether its query has a signature or a token, which may be valid for a time.
+  package var mayExpire: Bool {
+    query.map { QueryItem.all(of: $0).contains(where: \.mayExpire) } ?? false
   }
 
   private func withQuery(_ items: [String]) -> String {

@@ -124,7 +124,9 @@ public struct ResourceURL: Hashable, Sendable {
       self.init(Parts(text, origin, nil, path: plain.path, query: plain.query))
       return
     }
-    guard let url = URL(string: text), let scheme = url.scheme?.lowercased() else {
+    guard let url = URL(string: AddressEscapes.completed(text)),
+      let scheme = url.scheme?.lowercased()
+    else {
       throw TransferError(
         .badURL,
         text.isEmpty
@@ -187,7 +189,7 @@ public struct ResourceURL: Hashable, Sendable {
   /// - Throws: as `init(_:)`.
   package func resolving(_ location: String) throws(TransferError) -> ResourceURL {
     guard let base = URL(string: absoluteString),
-      let url = URL(string: location, relativeTo: base)?.absoluteURL,
+      let url = URL(string: AddressEscapes.completed(location), relativeTo: base)?.absoluteURL,
       let scheme = url.scheme?.lowercased()
     else { throw TransferError(.badURL, "the redirect's address cannot be read") }
     return try ResourceURL(url, scheme: scheme)
@@ -262,12 +264,17 @@ private struct Sent {
     else { return nil }
     host = whole.trimmingBytes("[]").lowercased()
     let password = parts.password ?? ""
-    credentials = parts.user.map { ResourceURL.Credentials(user: $0, password: password) }
+    // An empty user, as in `http://@host/`, is none.
+    credentials = parts.user.flatMap { user in
+      user.isEmpty && password.isEmpty
+        ? nil : ResourceURL.Credentials(user: user, password: password)
+    }
     parts.user = nil
     parts.password = nil
     parts.fragment = nil
     parts.scheme = scheme
-    if parts.percentEncodedPath.isEmpty { parts.percentEncodedPath = "/" }
+    let path = parts.percentEncodedPath
+    parts.percentEncodedPath = path.isEmpty ? "/" : DotSegments.removed(from: path)
     self.parts = parts
   }
 

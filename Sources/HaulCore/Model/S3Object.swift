@@ -1,5 +1,17 @@
 /// An object of an S3 store: where it is, and which address it has.
 public struct S3Object: Hashable, Sendable {
+  /// Where an address has the bucket.
+  public enum Addressing: String, CaseIterable, Sendable {
+    /// In the host's name at Amazon and below the stores' domains that take nothing else:
+    /// `aliyuncs.com` and `myqcloud.com`. At any other endpoint in the path.
+    case auto
+    /// In the path.
+    case path
+    /// In the host's name. In the path if the host is an IP address, or if the bucket has a dot,
+    /// upper case or an underscore.
+    case virtual
+  }
+
   /// The name of its bucket.
   public let bucket: String
   /// Its name in the bucket, not encoded.
@@ -9,17 +21,19 @@ public struct S3Object: Hashable, Sendable {
   /// Its address, without credentials.
   public let url: ResourceURL
 
-  /// An object of a bucket. At an endpoint of your own, the bucket is the first part of the path.
-  /// At Amazon it is a part of the host's name, unless it has a dot, which no certificate allows.
+  /// An object of a bucket. A bucket with a dot is never in the host's name, because no certificate
+  /// allows that.
   /// - Parameters:
   ///   - bucket: the name of its bucket.
   ///   - key: its name in the bucket, not encoded.
   ///   - region: that signatures name.
   ///   - endpoint: the address of the store; nil for Amazon's in the region.
+  ///   - addressing: whether the bucket is in the host's name or in the path.
   /// - Throws: `bad-url` for a name that no bucket or object can have, and for a key with a part
   ///   `.` or `..`: clients and proxies take it for a directory.
   public init(
-    bucket: String, key: String, region: String = "us-east-1", endpoint: ResourceURL? = nil
+    bucket: String, key: String, region: String = "us-east-1", endpoint: ResourceURL? = nil,
+    addressing: Addressing = .auto
   ) throws(TransferError) {
     guard Self.isBucket(bucket) else {
       throw TransferError(.badURL, "\(bucket) is not the name of a bucket")
@@ -36,20 +50,31 @@ public struct S3Object: Hashable, Sendable {
       throw TransferError(.badURL, "\(region) is not the name of a region")
     }
     (self.bucket, self.key, self.region) = (bucket, key, region)
-    let path = Self.encoded(key)
-    guard let endpoint else {
-      let domain = region.hasBytePrefix("cn-") ? "amazonaws.com.cn" : "amazonaws.com"
-      let host = "s3.\(region).\(domain)"
-      url = try ResourceURL(
-        Self.isHostLabel(bucket)
-          ? "https://\(bucket).\(host)/\(path)" : "https://\(host)/\(bucket)/\(path)")
-      return
+    let store: ResourceURL
+    if let endpoint {
+      store = endpoint
+    } else {
+      store = try ResourceURL("https://s3.\(region).\(AmazonDomain.of(region: region))/")
     }
-    guard endpoint.query == nil, endpoint.credentials == nil else {
+    guard store.query == nil, store.credentials == nil else {
       throw TransferError(.badURL, "the address of a store has no query and no user name")
     }
-    let base = endpoint.absoluteString
-    url = try ResourceURL("\(base)\(base.hasByteSuffix("/") ? "" : "/")\(bucket)/\(path)")
+    let (origin, path) = (store.origin, Self.encoded(key))
+    let wantsHost =
+      addressing == .virtual
+      || addressing == .auto && (endpoint == nil || Self.refusesPaths(origin.host))
+    let isInHost = wantsHost && Self.isHostLabel(bucket) && IPAddress(origin.host) == nil
+    let base =
+      isInHost
+      ? "\(origin.scheme)://\(bucket).\(origin.authority)\(store.path)" : store.absoluteString
+    let slash = base.hasByteSuffix("/") ? "" : "/"
+    url = try ResourceURL("\(base)\(slash)\(isInHost ? path : "\(bucket)/\(path)")")
+  }
+
+  /// Whether the store of this host takes the bucket only in the host's name: Alibaba OSS and
+  /// Tencent COS.
+  private static func refusesPaths(_ host: String) -> Bool {
+    host.hasByteSuffix(".aliyuncs.com") || host.hasByteSuffix(".myqcloud.com")
   }
 
   private static let maximumKey = 1024

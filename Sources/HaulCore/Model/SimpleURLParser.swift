@@ -1,5 +1,5 @@
-/// Parses plain addresses fast: lower case up to the path, without user information, fragment or
-/// escapes. Most addresses in lists are plain; others need the full parser.
+/// Parses plain addresses fast: lower case up to the path, without user information, fragment,
+/// escapes or dots after a slash. Most addresses in lists are plain; others need the full parser.
 struct SimpleURLParser {
   let scheme: String
   let host: String
@@ -29,7 +29,7 @@ struct SimpleURLParser {
     let colon = authority.firstIndex(of: UInt8(ascii: ":")) ?? root
     let question = bytes[root...].firstIndex(of: UInt8(ascii: "?")) ?? bytes.endIndex
     guard Self.isHost(authority[..<colon]), let port = Self.port(authority[colon...], of: scheme),
-      bytes[root..<question].allSatisfy(Self.isOfPath),
+      Self.isPath(bytes[root..<question]),
       bytes[question...].dropFirst().allSatisfy({ Self.isOfPath($0) || $0 == UInt8(ascii: "?") })
     else { return nil }
     self.port = port
@@ -66,6 +66,18 @@ struct SimpleURLParser {
       last = byte
     }
     return !bytes.isEmpty
+  }
+
+  /// Without a dot after a slash: it may begin a dot segment.
+  private static func isPath(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
+    var last: UInt8 = 0
+    for byte in bytes {
+      guard isOfPath(byte), byte != UInt8(ascii: ".") || last != UInt8(ascii: "/") else {
+        return false
+      }
+      last = byte
+    }
+    return true
   }
 
   /// RFC 3986, section 3.3, without escapes.

@@ -23,18 +23,30 @@ package enum TerminalText {
       ? text.utf8.count : text.unicodeScalars.reduce(0) { $0 + width(of: $1) }
   }
 
-  /// Escaped text in at most `cells` cells, cut between graphemes; `…` replaces the rest.
-  package static func cut(_ text: String, to cells: Int) -> String {
+  /// Escaped text in at most `cells` cells, cut between graphemes; a mark replaces the rest.
+  package static func cut(_ text: String, to cells: Int, mark: Character = "…") -> String {
     guard width(text) > cells else { return text }
     guard cells > 0 else { return "" }
-    var kept = ""
-    var used = 1
+    return prefix(text, cells - 1) + String(mark)
+  }
+
+  /// The same for a name, whose end says what it is: the mark replaces its middle.
+  package static func cutName(_ name: String, to cells: Int, mark: Character = "…") -> String {
+    guard width(name) > cells, cells > 8 else { return cut(name, to: cells, mark: mark) }
+    let end = (cells - 1) / 3
+    let last = prefix(name.reversed(), end).reversed()
+    return prefix(name, cells - 1 - end) + String(mark) + String(last)
+  }
+
+  /// The first graphemes that fit.
+  private static func prefix(_ text: some Sequence<Character>, _ cells: Int) -> String {
+    var (kept, used) = ("", 0)
     for character in text {
       used += width(String(character))
       guard used <= cells else { break }
       kept.append(character)
     }
-    return kept + "…"
+    return kept
   }
 
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {

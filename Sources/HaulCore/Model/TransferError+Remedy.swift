@@ -2,12 +2,12 @@ extension TransferError {
   /// A setting that avoids the error. The message describes it for users of the library; the
   /// command line adds its options.
   package enum Remedy: String, Hashable, Codable, Sendable {
-    case credentials, password, proxyCredentials
+    case credentials, password, token, proxyCredentials
     case certificateAuthority, clientCertificate
-    case existingFile, overwriting, newAddress, directory, streaming
+    case existingFile, overwriting, newAddress, directory, streaming, relaxedDurability
     case maximumSize, noDecoding, startingOver
-    case olderHTTP, addressFamily, localAddress
-    case region, endpoint
+    case olderHTTP, newerHTTP, addressFamily, localAddress, longerTimeout
+    case region, endpoint, sameResource
   }
 
   package var remedy: Remedy? { parts.remedy }

@@ -47,7 +47,7 @@ public struct TransferError: Error, Hashable, Sendable {
 
   struct Parts: Hashable, Codable, Sendable {
     let code: Code
-    let message: String
+    var message: String
     let status: Int?
     let isRetryable: Bool
     let retryAfter: Duration?
@@ -128,6 +128,13 @@ public struct TransferError: Error, Hashable, Sendable {
     return error
   }
 
+  /// The same error, with a text before its message.
+  package func prefixed(_ text: String) -> TransferError {
+    var old = parts
+    old.message = text + old.message
+    return TransferError(old)
+  }
+
   /// The same error, for the target of a redirect.
   package var ofRedirect: TransferError {
     var error = self
@@ -142,10 +149,9 @@ extension TransferError {
     guard attempts > 1 else { return self }
     // The advice comes last in a message.
     let reason = message.prefix(beforeAnyOf: ";")
-    return TransferError(
-      code, "\(reason) after \(attempts) attempts\(message[reason.endIndex...])", status: status,
-      isRetryable: isRetryable,
-      retryAfter: retryAfter, cause: cause)
+    var parts = parts
+    parts.message = "\(reason) after \(attempts) attempts\(message[reason.endIndex...])"
+    return TransferError(parts)
   }
 }
 

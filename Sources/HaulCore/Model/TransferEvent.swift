@@ -172,6 +172,7 @@ public struct TransferResult: Sendable, Hashable {
     let error: TransferError?
     let metrics: TransferMetrics?
     var cacheUse: CacheUse?
+    var isUnexpectedPage: Bool?
   }
 
   private let box: Box
@@ -205,6 +206,9 @@ public struct TransferResult: Sendable, Hashable {
   public var metrics: TransferMetrics? { box.parts.metrics }
   /// Where its bytes came from; nil if no cache was asked.
   package var cacheUse: CacheUse? { box.parts.cacheUse }
+  /// Whether it is a web page although the address names another kind of file, and no digest proves
+  /// it: perhaps a login was needed.
+  package var isUnexpectedPage: Bool { box.parts.isUnexpectedPage ?? false }
 
   /// A result as a manager returns it, for previews, fakes and tests.
   /// - Parameters: the values of the properties of the same names.
@@ -224,6 +228,13 @@ public struct TransferResult: Sendable, Hashable {
   package func noting(_ cacheUse: CacheUse) -> TransferResult {
     var parts = parts
     parts.cacheUse = cacheUse
+    return TransferResult(parts)
+  }
+
+  /// The same result of a file that is a web page instead.
+  package func notingUnexpectedPage() -> TransferResult {
+    var parts = parts
+    parts.isUnexpectedPage = true
     return TransferResult(parts)
   }
 

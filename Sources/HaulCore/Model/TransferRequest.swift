@@ -37,6 +37,10 @@ public struct TransferRequest: Sendable, Hashable, Codable {
     /// It takes the new request, as after `TransferManager.set`: a new token or signature counts
     /// from its next run on. Its dependencies stay. While it runs, this is refused.
     case update
+    /// It stays unchanged if the new request says to do the same. If not, nothing is added, and the
+    /// call fails with `in-use` and what differs. Options that `set` can change while it runs
+    /// (priority, rate limit, start time), dependencies and the group do not count.
+    case match
     /// Nothing is added, and the call fails with `in-use`.
     case refuse
   }

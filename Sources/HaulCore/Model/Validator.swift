@@ -15,6 +15,10 @@ package struct Validator: Hashable, Sendable, Codable {
 }
 
 extension Validator {
+  /// That of a resource that identifies no version.
+  package static let none = Validator(
+    entityTag: nil, lastModified: nil, lastModifiedIsStrong: false)
+
   /// The result of comparing two validators.
   package enum Comparison: Hashable, Sendable {
     /// Byte for byte equal: their ranges may be combined (RFC 9110, section 15.3.7.3).
@@ -65,6 +69,9 @@ extension Validator {
     guard let lastModified, let newerDate = newer.lastModified else { return false }
     return !lastModified.isByteEqual(newerDate)
   }
+
+  /// Whether the server does not promise equal bytes (RFC 9110, section 8.8.1).
+  package var hasWeakTag: Bool { tag?.isWeak ?? false }
 
   private var tag: EntityTag? { entityTag.flatMap { EntityTag($0) } }
   private var strongTag: EntityTag? { tag.flatMap { $0.isWeak ? nil : $0 } }

@@ -27,7 +27,7 @@ extension IPAddress {
   ].compactMap { text, bits in IPAddress(text).map { ($0, bits) } }
 
   /// Whether it is this machine itself (RFC 6890).
-  fileprivate var isLoopback: Bool {
+  var isLoopback: Bool {
     Self.loopback.contains { hasPrefix($0.0, bits: $0.bits) }
   }
 }
@@ -36,7 +36,7 @@ extension ProxyRules {
   /// Whether requests to this origin stay on this machine. A name is not enough: it may get another
   /// address.
   package func keepLocal(_ origin: ResourceURL.Origin) -> Bool {
-    proxy(for: origin) == nil && IPAddress(origin.host)?.isLoopback == true
+    isDirect(to: origin) && IPAddress(origin.host)?.isLoopback == true
   }
 }
 

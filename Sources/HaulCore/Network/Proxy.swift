@@ -19,7 +19,8 @@ extension ProxyRules {
     public let port: Int
     package let credentials: ResourceURL.Credentials?
 
-    /// Reads `[http://|socks5://|socks5h://][USER:PASSWORD@]HOST[:PORT]`.
+    /// Reads `[http://|socks5://|socks5h://][USER:PASSWORD@]HOST[:PORT]`. `socks://` means SOCKS5:
+    /// desktops write it so.
     /// - Throws: `bad-url`, without the text, which may hold a password.
     public init(_ text: String) throws(TransferError) {
       var rest = text[...]
@@ -30,7 +31,7 @@ extension ProxyRules {
       }
       switch scheme {
       case "http": kind = .http
-      case "socks5", "socks5h": kind = .socks5
+      case "socks", "socks5", "socks5h": kind = .socks5
       default:
         throw TransferError(
           .badURL, "a proxy's address begins with http://, socks5:// or socks5h://")
@@ -42,6 +43,9 @@ extension ProxyRules {
         rest = rest[rest.utf8.index(after: at)...]
       }
       credentials = user
+      guard !rest.hasBytes("/") else {
+        throw TransferError(.badURL, "a proxy's address has no path; leave it out")
+      }
       (host, port) = try Self.endpoint(rest)
     }
 

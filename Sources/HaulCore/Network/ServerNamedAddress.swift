@@ -34,16 +34,27 @@ extension ResourceURL {
     return target.at(origin).adoptingCredentials(of: self)
   }
 
+  /// The longest address that a server may name, in bytes. It is kept, and sent back.
+  package static let longestNamedAddress = 32 << 10
+
   private func readable(_ location: String) throws(TransferError) -> ResourceURL {
+    guard location.utf8.count <= Self.longestNamedAddress else {
+      throw TransferError(
+        .redirectRefused,
+        "the server names an address of \(location.utf8.count) bytes; at most "
+          + "\(Self.longestNamedAddress) are followed")
+    }
     let target: ResourceURL
     do {
-      target = try resolving(location)
+      // White space around a value is not a part of it (RFC 9110, section 5.5).
+      target = try resolving(String(location.trimmingBytes(" \t")))
     } catch {
       throw TransferError(.redirectRefused, "a redirect was refused: \(error.message)")
     }
-    guard target.credentials == nil else {
+    guard target.credentials.map({ $0.user.isEmpty && $0.password.isEmpty }) ?? true else {
       throw TransferError(.redirectRefused, "a redirect to an address with a user name was refused")
     }
-    return target
+    // Nothing before an `@` is no user name (RFC 3986, section 3.2.1).
+    return target.credentials == nil ? target : target.taking(nil)
   }
 }

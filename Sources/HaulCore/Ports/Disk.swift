@@ -105,6 +105,9 @@ package protocol DiskDirectory: AnyObject, Sendable {
   func rename(_ name: String, to newName: String, replacing: Bool) throws(DiskError)
   func link(_ name: String, to newName: String) throws(DiskError)
   func unlink(_ name: String) throws(DiskError)
+  /// The rights that a file created with 0666 gets by the directory's default ACL, which replaces
+  /// the `umask`; nil without one.
+  func defaultMode() throws(DiskError) -> UInt32?
   /// Makes creations, renames and removals in the directory durable.
   func sync() throws(DiskError)
   /// Bytes that may still be written here; nil if the file system does not report it.
@@ -114,6 +117,8 @@ package protocol DiskDirectory: AnyObject, Sendable {
 /// An open file. Positional calls may come from several threads at once.
 package protocol DiskFile: AnyObject, Sendable {
   func status() throws(DiskError) -> FileStatus
+  /// The size, cheap enough for each write: it waits for no write and asks no server.
+  func size() throws(DiskError) -> Int64
   /// Starts to read a range into the system's cache without waiting; a hint that cannot fail.
   func startReading(_ range: ByteRange)
   /// Writes some of the bytes; returns how many.
@@ -132,7 +137,12 @@ package protocol DiskFile: AnyObject, Sendable {
   func syncData() throws(DiskError)
   /// `fsync`.
   func sync() throws(DiskError)
+  /// Reports the errors that `close` reports, such as those of a file system that stores a file
+  /// only then. The file stays open.
+  func flush() throws(DiskError)
   func setMode(_ mode: UInt32) throws(DiskError)
+  /// Takes the group and the access control list of another file; then the mode must be set.
+  func takeAccess(of former: any DiskFile) throws(DiskError)
   /// Seconds since 1970.
   func setModified(_ seconds: Double) throws(DiskError)
   /// Haul's own attribute of the file; nil if there is none. Fails with `EOPNOTSUPP` where files

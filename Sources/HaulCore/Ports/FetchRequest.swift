@@ -21,12 +21,20 @@ public struct FetchRequest: Sendable, Hashable {
   package var isAdditional = false
   /// Whether a cache must ask the server before it answers.
   package var needsConfirmation = false
+  /// How many times the usual time an answer may take: a server that prepares the file, or a proxy
+  /// that examines it first, begins anew with each request.
+  package var patience = 1
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
+  /// The transfer whose cookies it shares, unless all transfers share them; nil for those of its
+  /// redirects only.
+  package var session: TransferID?
   /// Hosts that may get secrets after a redirect over https.
   package var trustedHosts: Set<String> = []
   /// Whether a redirect led to another origin, which must get no secrets.
   package private(set) var hasLeftOrigin = false
+  /// The origin that was asked first, once it was left.
+  private var firstOrigin: ResourceURL.Origin?
   /// The origin that redirected here from another one.
   package private(set) var redirectingOrigin: ResourceURL.Origin?
 
@@ -64,7 +72,15 @@ public struct FetchRequest: Sendable, Hashable {
     return next
   }
 
+  /// Whether the user's own entries for this host count, after a redirect: they were given for the
+  /// first origin, so another port of its host does not get them.
+  package var mayUseEntries: Bool {
+    guard let firstOrigin else { return true }
+    return firstOrigin == url.origin || !firstOrigin.host.isByteEqual(url.origin.host)
+  }
+
   private mutating func dropSecrets() {
+    firstOrigin = firstOrigin ?? url.origin
     url = url.taking(nil)
     headers.keepOnly(Self.harmlessHeaders)
     (hasLeftOrigin, allowInsecure) = (true, false)
@@ -75,6 +91,13 @@ public struct FetchRequest: Sendable, Hashable {
     self.init(
       url: request.url, headers: request.headers, allowInsecure: request.allowInsecure)
     (redirectingOrigin, hasLeftOrigin) = (request.namedBy, request.namedBy != nil)
+    (session, firstOrigin) = (request.session, request.namedBy)
+  }
+
+  /// The user name and the password, if they are what it proves itself with.
+  package var credentials: ResourceURL.Credentials? {
+    guard let field = headers["Authorization"] else { return url.credentials }
+    return ResourceURL.Credentials(field: field)
   }
 
   /// The fields that may be sent to another origin.
@@ -90,6 +113,7 @@ public struct FetchRequest: Sendable, Hashable {
     guard target.origin != url.origin else { return next }
     next.allowInsecure = false
     next.redirectingOrigin = url.origin
+    next.firstOrigin = firstOrigin ?? url.origin
     if !isTrusted {
       next.headers.keepOnly(Self.harmlessHeaders)
       next.hasLeftOrigin = true

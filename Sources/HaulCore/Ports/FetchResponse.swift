@@ -15,6 +15,8 @@ public struct ResponseHead: Sendable, Hashable {
   package var removedCoding: String?
   /// Set by a transport that has a cache.
   package var cacheUse: CacheUse?
+  /// When the copy of a cache was received, in seconds since 1970.
+  package var copiedAt: Double?
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   public var version: String
 

@@ -20,6 +20,8 @@ public struct SendRequest: Sendable {
   public var allowInsecure: Bool
   /// The origin whose server chose the address, if it is another one; nil for the caller's address.
   package var namedBy: ResourceURL.Origin?
+  /// As in a `FetchRequest`.
+  package var session: TransferID?
 
   /// A request. Managers create them, and tests of a transport.
   public init(

@@ -109,6 +109,25 @@ package struct DependencyGraph: Sendable {
     entries[id]?.readiness ?? .ready
   }
 
+  /// The same transfers, each after those of its dependencies that are among them. O(ids and
+  /// their dependencies).
+  package func sorted(_ ids: [TransferID]) -> [TransferID] {
+    guard count > 0 else { return ids }
+    var (missing, sorted) = (Set(ids), [TransferID]())
+    for id in ids {
+      var path = [id]
+      while let last = path.last {
+        let before = missing.contains(last) ? entries[last]?.after ?? [] : []
+        let first = before.filter(missing.contains)
+        path += first
+        guard first.isEmpty else { continue }
+        path.removeLast()
+        if missing.remove(last) != nil { sorted.append(last) }
+      }
+    }
+    return sorted
+  }
+
   /// Its dependents, in order of arrival.
   package func dependents(of id: TransferID) -> [TransferID] {
     edges(to: id).map(\.dependent)

@@ -62,6 +62,13 @@ package struct ProgramMachine: Sendable, Hashable {
 extension ProgramEnd {
   private static let lines = 3
   private static let cells = 400
+  /// What separates the reason from the output.
+  private static let mark = "; it said: "
+
+  /// An error's message without what the program wrote, which may be a secret of its owner.
+  package static func withoutOutput(_ message: String) -> String {
+    message.utf8.firstRange(of: mark.utf8).map { String(message[..<$0.lowerBound]) } ?? message
+  }
 
   /// The error of this end, with the last output; nil for a success.
   package func error(_ name: String) -> TransferError? {
@@ -75,7 +82,7 @@ extension ProgramEnd {
     let said =
       errors.lines(Self.lines, cells: Self.cells)
       ?? output.lines(Self.lines, cells: Self.cells)
-    return TransferError(.io, "\(name) \(reason)" + (said.map { "; it said: \($0)" } ?? ""))
+    return TransferError(.io, "\(name) \(reason)" + (said.map { Self.mark + $0 } ?? ""))
   }
 
   /// Signals with the same number on every system.

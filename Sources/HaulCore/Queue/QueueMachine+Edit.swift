@@ -34,7 +34,8 @@ extension QueueMachine {
       throw TransferError(
         .refused,
         "the new address gives the file another name, and its bytes have the old one; "
-          + "remove it, and add the new address")
+          + "say that it is the same file, or remove it, and add the new address"
+      ).remedied(by: .sameResource)
     }
     let file = (old: record.request.exactTarget, new: request.exactTarget)
     if file.new != file.old { try refuseTakenTarget(of: request, for: id) }

@@ -92,6 +92,12 @@ package struct QueueMachine: Sendable {
   /// The member with an identifier of the caller.
   package func id(of identifier: String) -> TransferID? { identifiers[identifier] }
 
+  /// These members in the order in which a command must reach them. The queue decides other things
+  /// between its portions, and a dependent that is resumed before its dependency fails again then.
+  package func order(_ ids: [TransferID], for command: TransferMachine.Command) -> [TransferID] {
+    [.resume, .retry, .restart].contains(command) ? graph.sorted(ids) : ids
+  }
+
   /// Applies a command to each of these members; those that refuse it stay unchanged. O(members
   /// concerned).
   /// - Parameters:

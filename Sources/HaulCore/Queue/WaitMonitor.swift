@@ -11,6 +11,9 @@ package struct WaitMonitor: Sendable {
   /// The time between attempts if a check cannot show whether there is room.
   package static let tryPeriod: Duration = .seconds(60)
 
+  /// The time between two reports of the same wait.
+  package static let reportPeriod: Duration = .seconds(3600)
+
   /// What to check.
   package enum Check: Hashable, Sendable {
     /// How many bytes are free on a file system, seen from a directory on it.
@@ -40,6 +43,8 @@ package struct WaitMonitor: Sendable {
     let reason: WaitReason
     /// The time of an attempt if a check cannot show whether there is room.
     let tryAt: Instant
+    /// When its wait is reported again.
+    var reportAt: Instant
   }
 
   private var waiters: OrderedDictionary<TransferID, Waiter> = [:]
@@ -100,12 +105,21 @@ package struct WaitMonitor: Sendable {
     }
   }
 
+  /// The waits that must be reported again, with their reasons.
+  package mutating func longWaits(at now: Instant) -> [(id: TransferID, reason: WaitReason)] {
+    waiters.filter { now >= $0.value.reportAt }.map { id, waiter in
+      waiters[id]?.reportAt = now + Self.reportPeriod
+      return (id, updated(waiter.reason))
+    }
+  }
+
   private mutating func suspend(_ id: TransferID, _ reason: WaitReason, at now: Instant) {
     if case .diskFull(let shortage) = reason {
       // A transfer without enough room does not stop smaller ones.
       if let free = shortage.free, free < Self.reserve { fullDevices.insert(shortage.device) }
     }
-    waiters[id] = Waiter(reason: reason, tryAt: now + Self.tryPeriod)
+    waiters[id] = Waiter(
+      reason: reason, tryAt: now + Self.tryPeriod, reportAt: now + Self.reportPeriod)
     nextCheck = nextCheck ?? now + Self.period
   }
 

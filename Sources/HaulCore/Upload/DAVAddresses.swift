@@ -2,36 +2,62 @@
 struct DAVAddresses: Sendable {
   /// The file's own.
   let target: ResourceURL
-  /// The directories above it, its own first; without the root, which always exists.
-  let directories: [ResourceURL]
+  /// How many directories are above it, without the root, which always exists.
+  let directoryCount: Int
 
   init(_ target: ResourceURL) {
     self.target = target
-    let segments = target.path.byteSplit(separator: "/", omittingEmptySubsequences: false)
-      .dropFirst()
-    // What follows the last slash is the name of a file; nothing does if it is a directory.
-    let names = segments.dropLast()
-    directories = names.indices.reversed().compactMap { last in
-      target.withPath("/" + names[...last].joined(separator: "/") + "/")
-    }
+    directoryCount = max(0, target.path.utf8.count { $0 == UInt8(ascii: "/") } - 1)
+  }
+
+  /// A directory above it; level 0 is its own. Made when it is needed: a path may have thousands.
+  /// - Complexity: O(length of the path).
+  func directory(_ level: Int) -> ResourceURL {
+    let slashes = target.path.utf8.indices.filter { target.path.utf8[$0] == UInt8(ascii: "/") }
+    let end = slashes[slashes.count - 1 - level]
+    return target.withPath(String(target.path[...end])) ?? target
   }
 
   /// The address of a name beside the target.
-  func sibling(_ name: String) -> ResourceURL? {
-    let end = target.path.lastByteIndex(of: "/") ?? target.path.startIndex
-    return target.withPath(target.path[...end] + name)
+  func sibling(_ name: Substring) -> ResourceURL? {
+    target.withPath(target.directoryPath + name)
   }
 
-  /// A name that no one else chooses.
-  static func temporaryName(using rng: inout some RandomNumberGenerator) -> String {
-    "haul-\((rng.next() as UInt64).hexDigits).part"
+  /// The same name in the directory of this address.
+  func moved(beside other: ResourceURL) -> DAVAddresses? {
+    target.withPath(other.directoryPath + target.lastName).map { DAVAddresses($0) }
+  }
+
+  /// A name that no one else chooses. Nextcloud and ownCloud refuse names that end with `.part`.
+  static func temporaryName(using rng: inout some RandomNumberGenerator) -> Substring {
+    "haul-\((rng.next() as UInt64).hexDigits).tmp"
   }
 }
 
 extension ResourceURL {
+  /// The path up to its last slash.
+  var directoryPath: Substring {
+    let end = path.lastByteIndex(of: "/") ?? path.startIndex
+    return path[..<end] + "/"
+  }
+
+  /// What follows the last slash of the path.
+  var lastName: Substring {
+    path.lastByteIndex(of: "/").map { path[path.utf8.index(after: $0)...] } ?? path[...]
+  }
+
+  /// The same with a slash at the end of its path.
+  var asDirectory: ResourceURL { path.endsWithSlash ? self : withPath(path + "/") ?? self }
+
+  /// Whether it is the same resource but for a slash at its end.
+  func isSameDirectory(as other: ResourceURL) -> Bool {
+    origin == other.origin
+      && path.withoutLastSlashes.isByteEqual(other.path.withoutLastSlashes)
+  }
+
   /// The same address with another path; query and user information stay.
   /// - Parameter path: percent-encoded, with a slash at its start.
-  fileprivate func withPath(_ path: String) -> ResourceURL? {
+  fileprivate func withPath(_ path: some StringProtocol) -> ResourceURL? {
     let query = query.map { "?\($0)" } ?? ""
     let start = "\(origin.scheme)://\(origin.authority)"
     // A path that was read once can be read again.

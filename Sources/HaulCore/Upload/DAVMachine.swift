@@ -2,23 +2,31 @@
 /// name in its directory. It gets its own name once the server has it whole, so that nobody reads a
 /// part of it there.
 package struct DAVMachine: UploadMachine {
-  private enum State: Sendable, Hashable {
+  enum State: Sendable, Hashable {
     case waiting, asking, making, storing, sending, checking, moving
-    /// Whether the file is still under its temporary name, after a MOVE without an answer.
-    case lookingForPart
-    case lookingForTarget
+    /// Whether the directory exists, after this refusal to make it.
+    case lookingForDirectory(TransferError)
+    /// What the server has. HEAD is first, and has found this; PROPFIND says what it did not.
+    case looking(DAVQuestion, head: DAVFinding?)
+    /// Whether a directory has the name of the file, by PROPFIND or else by HEAD.
+    case lookingForCollection(byHead: Bool)
     /// The temporary name is deleted; then the upload fails with this error.
     case cleaning(TransferError)
+    /// The same; then the file is sent to its own name, because of this error.
+    case clearing(TransferError)
     case done
   }
 
-  private let request: UploadRequest
+  let request: UploadRequest
   private let source: SourceIdentity
-  private let addresses: DAVAddresses
+  private(set) var addresses: DAVAddresses
   /// Of the source, in bytes; nil for a stream until its end was sent.
-  private var length: Int64?
+  private(set) var length: Int64?
   private let isStream: Bool
-  private var state = State.waiting
+  private let isAttended: Bool
+  var state = State.waiting
+  /// Decides instead, once the server is known not to move files.
+  private var plain: PutMachine?
   /// The temporary name, once it is chosen; and whether it is on disk.
   private var part: ResourceURL?
   private var isPartStored = false
@@ -27,14 +35,28 @@ package struct DAVMachine: UploadMachine {
   /// Whether a directory above the missing one was found or made.
   private var isDescending = false
   private var hasDirectory = false
+  /// How often the server has named another directory.
+  private var redirects = 0
   /// Whether the server may have something under the temporary name.
   private var mayHavePart = false
   /// Whether it has the whole file there.
-  private var hasWholePart = false
+  var hasWholePart = false
   /// Whether a MOVE without a clear answer may have had its effect; and the clear refusal of one
   /// after it.
-  private var mayHaveMoved = false
-  private var refusal: TransferError?
+  var mayHaveMoved = false
+  var refusal: TransferError?
+  /// Whether the server does not move files; then they are sent to their own name.
+  var lacksMove = false
+  /// Whether what has the name of the file may be replaced: it is no directory. A MOVE that
+  /// overwrites deletes a directory with all that is in it (RFC 4918, section 9.9.3).
+  var replaces = false
+  /// How the next MOVE names where to.
+  var destination = DAVDestination.path
+  /// Since when the server is at work on a MOVE, and how often it was asked since.
+  private var movingSince: Instant?
+  private(set) var looks = 0
+  /// Why the upload fails, unless a last look finds the file.
+  var lastError: TransferError?
   /// Whether an earlier run may have moved the file to its name.
   private var mayHaveArrived = false
   package var attempts: UploadAttempts
@@ -47,6 +69,7 @@ package struct DAVMachine: UploadMachine {
     self.request = request
     self.source = source
     self.isStream = isStream
+    self.isAttended = isAttended
     length = isStream ? nil : source.size
     addresses = DAVAddresses(request.url)
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
@@ -55,6 +78,11 @@ package struct DAVMachine: UploadMachine {
   package mutating func handle(
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
+    if plain != nil {
+      plain?.attempts.hostHealth = attempts.hostHealth
+      plain?.attempts.isSpent = attempts.isSpent
+      return plain?.handle(event, at: now, using: &rng) ?? []
+    }
     switch (state, event) {
     case (_, .read(let extent)):
       length = extent.length
@@ -66,9 +94,13 @@ package struct DAVMachine: UploadMachine {
     case (.checking, .sourceChecked(let error?)): return end(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
-      let judge = UploadJudge(wallSeconds: answer.wallSeconds)
-      return answered(answer.head, answer.sent, judge, at: now, using: &rng)
+      let judge = UploadJudge(answer, of: request)
+      return answered(answer, judge, at: now, using: &rng)
     case (.cleaning(let error), .failed): return finish(.failed(error))
+    case (.clearing(let error), .failed): return sendDirectly(because: error, at: now)
+    // The server took the file, and need not answer more.
+    case (.looking(.stored, let head), .failed):
+      return found(.unclear(nil), .stored, head, at: now, using: &rng)
     case (_, .failed(let error, _, _)):
       if state == .moving { mayHaveMoved = true }
       return failed(error, at: now, using: &rng)
@@ -83,7 +115,7 @@ package struct DAVMachine: UploadMachine {
     request.address(of: record).map { message("DELETE", $0, request) }
   }
 
-  private static func message(
+  static func message(
     _ method: String, _ url: ResourceURL, _ request: UploadRequest, _ own: [(String, String)] = []
   ) -> UploadMessage {
     var fields = request.fields
@@ -93,7 +125,7 @@ package struct DAVMachine: UploadMachine {
     return UploadMessage(method, url, fields: fields)
   }
 
-  private mutating func send(
+  mutating func send(
     _ state: State, _ method: String, _ url: ResourceURL, _ own: [(String, String)] = []
   ) -> [UploadCommand] {
     self.state = state
@@ -129,13 +161,13 @@ package struct DAVMachine: UploadMachine {
     return makeDirectory()
   }
 
-  private mutating func makeDirectory() -> [UploadCommand] {
+  mutating func makeDirectory() -> [UploadCommand] {
     (level, isDescending) = (0, false)
-    guard !hasDirectory, !addresses.directories.isEmpty else { return sendPart() }
-    return send(.making, "MKCOL", addresses.directories[0])
+    guard !hasDirectory, addresses.directoryCount > 0 else { return sendPart() }
+    return send(.making, "MKCOL", addresses.directory(0))
   }
 
-  private mutating func sendPart() -> [UploadCommand] {
+  mutating func sendPart() -> [UploadCommand] {
     hasDirectory = true
     guard !request.isDirectory else { return [.deleteRecord] + finish(.completed) }
     guard !isPartStored else { return send() }
@@ -153,163 +185,159 @@ package struct DAVMachine: UploadMachine {
     return [.send(message)]
   }
 
-  private mutating func check() -> [UploadCommand] {
+  mutating func check() -> [UploadCommand] {
     state = .checking
     return [.checkSource]
   }
 
-  private mutating func move() -> [UploadCommand] {
+  mutating func move() -> [UploadCommand] {
     guard let part else { return [] }
-    let overwrite = request.precondition == .absent ? "F" : "T"
     return send(
       .moving, "MOVE", part,
-      [("Destination", addresses.target.absoluteString), ("Overwrite", overwrite)])
+      [
+        ("Destination", destination.text(of: addresses.target)),
+        ("Overwrite", replaces ? "T" : "F"),
+      ])
   }
 
-  private mutating func look() -> [UploadCommand] {
+  /// Something has the name of the file.
+  mutating func lookForCollection(byHead: Bool = false) -> [UploadCommand] {
+    state = .lookingForCollection(byHead: byHead)
+    let target = addresses.target
+    return [.send(byHead ? Self.message("HEAD", target, request) : properties(of: target))]
+  }
+
+  /// Asks what the server has.
+  mutating func look(
+    _ question: DAVQuestion = .part, after head: DAVFinding? = nil
+  ) -> [UploadCommand] {
     guard let part else { return [] }
-    return send(.lookingForPart, "HEAD", part)
+    let url = question == .target ? addresses.target : part
+    state = .looking(question, head: head)
+    var message = head == nil ? UploadMessage.measure(url, of: request) : properties(of: url)
+    message.isOptional = question == .stored
+    return [.send(message)]
   }
 
-  // MARK: Answers
-
-  private mutating func answered(
-    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    let isSuccess = (200..<300).contains(head.status)
-    switch (state, head.status) {
-    case (.asking, _) where isSuccess: return end(conflict(head))
-    // A server that does not answer HEAD still knows `Overwrite`.
-    case (.asking, 404), (.asking, 410), (.asking, 403), (.asking, 405), (.asking, 501):
-      return makeDirectory()
-    case (.making, _): return makeAnswered(head, judge, at: now, using: &rng)
-    case (.sending, _): return putAnswered(head, sent, judge, at: now, using: &rng)
-    case (.moving, _): return moveAnswered(head, judge, at: now, using: &rng)
-    case (.lookingForPart, _) where isSuccess:
-      mayHaveMoved = refusal == nil
-      return refusal.map { end($0) } ?? check()
-    case (.lookingForPart, 404), (.lookingForPart, 410):
-      return send(.lookingForTarget, "HEAD", addresses.target)
-    case (.lookingForTarget, 404), (.lookingForTarget, 410):
-      return sendAgain(head, judge, at: now, using: &rng)
-    case (.lookingForTarget, _) where isSuccess: return found(head, judge, at: now, using: &rng)
-    case (.cleaning(let error), _):
-      let isGone = isSuccess || head.status == 404 || head.status == 410
-      return (isGone ? [.deleteRecord] : []) + finish(.failed(error))
-    default: return failed(judge.failure(of: head, to: request), at: now, using: &rng)
-    }
+  /// Asks for the properties of a file, or of a directory without its content.
+  private func properties(of url: ResourceURL) -> UploadMessage {
+    var message = Self.message(
+      "PROPFIND", url, request, [("Depth", "0"), ("Content-Type", "application/xml")])
+    message.body = Array(
+      """
+      <?xml version="1.0" encoding="utf-8"?>
+      <propfind xmlns="DAV:"><prop><getcontentlength/><resourcetype/></prop></propfind>
+      """.utf8)
+    return message
   }
 
-  /// Handles the answer to MKCOL (RFC 4918, section 9.3.1): 405 says that the directory exists, 409
-  /// that the one above it does not.
-  private mutating func makeAnswered(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    let error = judge.failure(of: head, to: request)
-    switch head.status {
-    case 200, 201, 405: break
-    case 404, 409:
-      guard !isDescending, level + 1 < addresses.directories.count else {
-        return end(judge.error(.notFound, head, "the directory cannot be made; check the address"))
-      }
-      level += 1
-      return send(.making, "MKCOL", addresses.directories[level])
-    case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
-      return failed(error, at: now, using: &rng)
-    // Some servers refuse MKCOL whether or not the directory exists. PUT shows which.
-    default:
-      if request.isDirectory, level == 0 { return failed(error, at: now, using: &rng) }
+  /// The directory need not be missing, although the server refuses to make it.
+  mutating func lookForDirectory(_ refusal: TransferError) -> [UploadCommand] {
+    state = .lookingForDirectory(refusal)
+    return [.send(properties(of: addresses.directory(0)))]
+  }
+
+  /// Makes the directory above the missing one; looks for that, if there is none.
+  mutating func ascend(_ refusal: TransferError) -> [UploadCommand] {
+    guard !isDescending, level + 1 < addresses.directoryCount else {
+      return lookForDirectory(refusal)
     }
+    level += 1
+    return send(.making, "MKCOL", addresses.directory(level))
+  }
+
+  /// Makes the next directory below the one that exists.
+  mutating func descend() -> [UploadCommand] {
     guard level > 0 else { return sendPart() }
     (level, isDescending) = (level - 1, true)
-    return send(.making, "MKCOL", addresses.directories[level])
+    return send(.making, "MKCOL", addresses.directory(level))
   }
 
-  private mutating func putAnswered(
-    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    let isFullySent = length.map { sent >= $0 } ?? false
-    switch judge.verdict(on: head, to: request, isFullySent: isFullySent) {
-    case .accepted:
-      hasWholePart = true
-      return check()
-    case .early:
+  /// The directory that is being made.
+  var directory: ResourceURL { addresses.directory(level) }
+  /// Whether it is the one that the file goes to.
+  var isLowest: Bool { level == 0 }
+
+  /// The server names another place of the same origin for the directory of the file.
+  /// - Returns: nil if it has done so too often, or it cannot be read.
+  mutating func relocate(beside other: ResourceURL) -> [UploadCommand]? {
+    guard redirects < 5, let part, let moved = addresses.moved(beside: other),
+      let newPart = moved.sibling(part.lastName)
+    else { return nil }
+    redirects += 1
+    (hasDirectory, replaces) = (false, false)
+    (addresses, self.part, isPartStored, mayHavePart) = (moved, newPart, false, false)
+    return makeDirectory()
+  }
+
+  /// Deletes the temporary name, and then sends the file to its own.
+  mutating func giveUpMoving(_ error: TransferError) -> [UploadCommand] {
+    guard !attempts.isSpent, let part else {
+      let advice = "upload it again from its beginning, to https:// without dav+"
       return end(
-        judge.error(.protocolViolation, head, "it did not have the whole file yet"))
-    case .redirected(let target):
-      return end(
-        judge.error(.redirectRefused, head, "if that is right, upload to \(target.redacted)"))
-    case .failure(let error): return failed(error, at: now, using: &rng)
+        TransferError(
+          error.code, "the server does not move files (MOVE); \(advice)", status: error.status))
     }
+    return send(.clearing(error), "DELETE", part)
   }
 
-  /// Handles the answer to MOVE (RFC 4918, section 9.9.4). One that leaves open what happened
-  /// counts as no answer.
-  private mutating func moveAnswered(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    switch head.status {
-    case 201, 204, 200: return [.deleteRecord] + finish(.completed)
-    case 408, 500, 502, 503, 504:
-      mayHaveMoved = true
-      return failed(judge.failure(of: head, to: request), at: now, using: &rng)
-    case 412:
-      refusal = conflict(head)
-    case 404:
-      guard !mayHaveMoved else { break }
-      return sendAgain(head, judge, at: now, using: &rng)
-    case 207:
-      refusal = judge.error(.httpStatus, head, "it did not give the file its name")
-    default:
-      refusal = judge.failure(of: head, to: request)
-    }
-    if mayHaveMoved { return look() }
-    return failed(refusal ?? judge.failure(of: head, to: request), at: now, using: &rng)
-  }
-
-  /// The temporary name is gone, and only our MOVE takes it away: a file of the right length under
-  /// the other name is ours. Anything else proves nothing.
-  private mutating func found(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    if let length, head.headers.single("Content-Length").flatMap({ Int64($0) }) == length {
-      return [.deleteRecord] + finish(.completed)
-    }
-    guard request.precondition == .none else { return end(conflict(head)) }
-    return sendAgain(head, judge, at: now, using: &rng)
+  mutating func sendDirectly(because error: TransferError, at now: Instant) -> [UploadCommand] {
+    var request = request
+    (request.method, request.url) = (.put, addresses.target)
+    plain = PutMachine(
+      request, length: isStream ? nil : length, hasRun: mayHaveArrived, isAttended: isAttended,
+      now: now)
+    return [.deleteRecord, .retry(after: .zero, attempt: 1, error)]
   }
 
   /// The server has lost the file: all of it is sent again.
-  private mutating func sendAgain(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+  mutating func sendAgain(
+    at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     (hasWholePart, mayHaveMoved, refusal) = (false, false, nil)
-    return failed(
-      judge.error(.httpStatus, head, "it no longer has what was sent", isRetryable: true),
-      at: now, using: &rng)
+    let lost = TransferError(
+      .httpStatus, "the server no longer has what was sent", isRetryable: true)
+    return failed(lost, at: now, using: &rng)
   }
 
-  private func conflict(_ head: ResponseHead) -> TransferError {
+  func conflict(_ status: Int) -> TransferError {
     let origin =
       mayHaveArrived || mayHaveMoved
       ? "; an earlier attempt of this upload may have stored it: compare it" : ""
     return TransferError(
-      .nameConflict, "the server has a file there already\(origin)", status: head.status)
+      .nameConflict, "the server has a file there already\(origin)", status: status)
   }
 
   // MARK: Ends
 
-  private mutating func failed(
+  /// The server is still at work on a MOVE: it copies or joins the file, which may take minutes.
+  /// These looks are no attempts.
+  mutating func wait(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
+    let since = movingSince ?? now
+    (movingSince, mayHaveMoved, refusal) = (since, true, nil)
+    guard now - since < Self.patience else {
+      return finish(.failed(error.leavingOpen))
+    }
+    looks += 1
+    state = .waiting
+    let delay = error.retryAfter ?? .seconds(min(1 << min(looks - 1, 4), 15))
+    return [.retry(after: delay, attempt: looks, error)]
+  }
+
+  /// How long a MOVE may take, once the server has said that it is not done.
+  private static let patience: Duration = .seconds(900)
+
+  mutating func failed(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    if let lastError { return end(lastError) }
     switch attempts.failed(error, sendsAgain: !hasWholePart, at: now, using: &rng) {
-    case .failure(let error): return end(error)
+    case .failure(let error):
+      guard mayHaveMoved else { return end(error) }
+      lastError = error
+      return look()
     case .success(let retry):
       (state, refusal) = (.waiting, nil)
       return [retry]
@@ -317,21 +345,24 @@ package struct DAVMachine: UploadMachine {
   }
 
   /// Deletes the temporary name, with one attempt, and fails.
-  private mutating func end(_ error: TransferError) -> [UploadCommand] {
-    let isOpen = mayHaveMoved && error.code != .nameConflict
-    let reason = error.message.prefix(beforeAnyOf: ";")
-    let shown =
-      isOpen
-      ? TransferError(
-        error.code, "\(reason); the server may have stored the file all the same: look there",
-        status: error.status)
-      : error
+  mutating func end(_ error: TransferError) -> [UploadCommand] {
+    let shown = mayHaveMoved && error.code != .nameConflict ? error.leavingOpen : error
     guard mayHavePart, let part else { return finish(.failed(shown)) }
     return send(.cleaning(shown), "DELETE", part)
   }
 
-  private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
+  mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
     state = .done
     return [.finish(end)]
+  }
+}
+
+extension TransferError {
+  /// The same, of an upload that may have succeeded.
+  fileprivate var leavingOpen: TransferError {
+    let reason = message.prefix(beforeAnyOf: ";")
+    return TransferError(
+      code, "\(reason); the server may have stored the file all the same: look there",
+      status: status)
   }
 }

@@ -36,8 +36,9 @@ package struct FormBody: Sendable, Hashable {
       switch part.content {
       case .text(let value): text += "\r\n\r\n\(value)\r\n"
       case .file(let path):
-        let name = Self.escaped(path.pathParts.name)
-        text += "; filename=\"\(name)\"\r\nContent-Type: application/octet-stream\r\n\r\n"
+        let name = path.pathParts.name
+        let type = MediaType.ofFile(named: name) ?? "application/octet-stream"
+        text += "; filename=\"\(Self.escaped(name))\"\r\nContent-Type: \(type)\r\n\r\n"
         pieces += [.bytes(Array(text.utf8)), .file(file, 0..<lengths[file])]
         (text, file) = ("\r\n", file + 1)
       }

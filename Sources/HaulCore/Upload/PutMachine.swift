@@ -3,13 +3,15 @@
 ///
 /// Such an upload cannot resume: each attempt sends the whole file.
 package struct PutMachine: UploadMachine {
-  private enum State: Sendable { case waiting, asking, sending, checking, done }
+  private enum State: Sendable { case waiting, asking, sending, checking, measuring, done }
 
   private let request: UploadRequest
   /// In bytes; nil for a stream until its end was sent.
   private var length: Int64?
   private let isStream: Bool
   private let form: FormBody?
+  /// Whether the server is asked for the length of what it has, once it has taken the file.
+  private var measures: Bool
   private var state = State.waiting
   private var url: ResourceURL
   private var redirects = 0
@@ -21,14 +23,16 @@ package struct PutMachine: UploadMachine {
   ///   - length: of the file, in bytes; nil for a stream.
   ///   - form: is sent instead of the file.
   ///   - hasRun: whether an earlier run may have sent it.
+  ///   - measures: whether the server answers other requests than PUT, as far as is known.
   package init(
     _ request: UploadRequest, length: Int64?, form: FormBody? = nil, hasRun: Bool,
-    isAttended: Bool, now: Instant
+    measures: Bool = true, isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.length = form?.length ?? length
     isStream = length == nil
     self.form = form
+    self.measures = measures && request.method != .post && form == nil
     mayHaveArrived = hasRun
     url = request.url
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
@@ -45,17 +49,19 @@ package struct PutMachine: UploadMachine {
     case (.waiting, .start): return begin()
     case (.asking, .answered(let answer)):
       attempts.noteAnswer()
-      return found(answer.head, answer.wallSeconds, at: now, using: &rng)
+      return found(answer.head, UploadJudge(answer, of: request), at: now, using: &rng)
     case (.sending, .answered(let answer)):
       attempts.noteAnswer()
       return judge(
-        answer.head, isFullySent: isFullySent(answer.sent), answer.wallSeconds, at: now,
-        using: &rng)
+        answer.head, isFullySent: isFullySent(answer.sent), UploadJudge(answer, of: request),
+        at: now, using: &rng)
     case (.asking, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
     case (.sending, .failed(let error, let sent, _)):
       return lost(error, sent: sent, at: now, using: &rng)
     case (.checking, .sourceChecked(let error)):
-      return finish(error.map { .failed($0) } ?? .completed)
+      return error.map { finish(.failed($0)) } ?? measure()
+    case (.measuring, .answered(let answer)): return measured(answer.head, at: now, using: &rng)
+    case (.measuring, .failed): return finish(.completed)
     default: return []
     }
   }
@@ -90,13 +96,13 @@ package struct PutMachine: UploadMachine {
   /// Handles the answer to HEAD. A server that does not answer it may still know the condition that
   /// the upload is sent with.
   private mutating func found(
-    _ head: ResponseHead, _ wallSeconds: Double, at now: Instant,
+    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     switch head.status {
     case 404, 410, 403, 405, 501: return send(to: request.url)
     case 200..<300: return finish(.failed(conflict(status: head.status)))
-    default: return judge(head, isFullySent: false, wallSeconds, at: now, using: &rng)
+    default: return self.judge(head, isFullySent: false, judge, at: now, using: &rng)
     }
   }
 
@@ -108,15 +114,16 @@ package struct PutMachine: UploadMachine {
   }
 
   private mutating func judge(
-    _ head: ResponseHead, isFullySent: Bool, _ wallSeconds: Double, at now: Instant,
+    _ head: ResponseHead, isFullySent: Bool, _ judge: UploadJudge, at now: Instant,
     using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     var asked = request
     asked.url = url
-    let judge = UploadJudge(wallSeconds: wallSeconds)
     switch judge.verdict(on: head, to: asked, isFullySent: isFullySent) {
     case .accepted:
       state = .checking
+      // What 202 promises need not be there yet.
+      if head.status == 202 { measures = false }
       return [.checkSource]
     case .early:
       return finish(
@@ -144,6 +151,22 @@ package struct PutMachine: UploadMachine {
   }
 
   private static let maximumRedirects = 20
+
+  private mutating func measure() -> [UploadCommand] {
+    guard measures, length != nil else { return finish(.completed) }
+    state = .measuring
+    return [.send(.measure(url, of: request))]
+  }
+
+  private mutating func measured(
+    _ head: ResponseHead, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard let length, let found = StoredLength.head(head, of: request), found != length else {
+      return finish(.completed)
+    }
+    mayHaveArrived = true
+    return failed(StoredLength.mismatch(found, of: length), at: now, using: &rng)
+  }
 
   /// The server has not said that it took the file. A POST may have had its effect all the same.
   private mutating func lost(

@@ -28,6 +28,8 @@ package struct RemoteVersion: Sendable, Hashable {
     _ head: ResponseHead, to probe: FetchRequest, of source: DownloadRequest, wallSeconds: Double
   ) throws(TransferError) -> Reading {
     switch ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: probe) {
+    // Some firewalls refuse the range.
+    case .failure where [400, 403, 405, 406, 501].contains(head.status): return .stream
     case .failure(let error): throw error.ofSource
     case .range(let body):
       try source.checkSize(body.total ?? 0)

@@ -33,12 +33,18 @@ package struct ResumableMachine: UploadMachine {
   /// What the server had before a request whose answer does not say what it has now.
   private var offsetBefore: Int64?
   private var hasStartedOver = false
+  /// The most bytes of a request, after the server, or a proxy, has refused more.
+  private var most = Int64.max
+  /// Whether the question what the server offers was lost once.
+  private var hasLostQuestion = false
   package var attempts: UploadAttempts
 
   /// In the order in which the server is asked.
   private static let versions = [8, 6]
   /// Smaller files, in bytes, are sent with plain PUT, without asking.
   package static let smallest: Int64 = 8 << 20
+  /// The most bytes of a stream that are held for one request.
+  package static let mostHeld: Int64 = 64 << 20
 
   /// - Parameters:
   ///   - extent: what of the source can be sent; nil for all of a file.
@@ -77,8 +83,10 @@ package struct ResumableMachine: UploadMachine {
     case (_, .answered(let answer)):
       attempts.noteAnswer()
       mostSent = max(mostSent, offset + answer.sent)
-      let judge = UploadJudge(wallSeconds: answer.wallSeconds)
+      let judge = UploadJudge(answer, of: request)
       return answered(answer.head, answer.sent, judge, at: now, using: &rng)
+    case (.discovering, .failed(let error, _, _)) where error.leavesQuestionOpen:
+      return undiscovered(error, at: now, using: &rng)
     case (_, .failed(let error, let sent, _)):
       mostSent = max(mostSent, offset + sent)
       return failed(error, at: now, using: &rng)
@@ -99,13 +107,26 @@ package struct ResumableMachine: UploadMachine {
     return discover()
   }
 
+  /// The server has not said what it offers. It is asked once more, and then gets a plain PUT: some
+  /// firewalls drop what is no GET, POST or PUT.
+  private mutating func undiscovered(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    guard !hasLostQuestion, error.code != .stalled,
+      case .success(let retry) = attempts.failed(error, at: now, using: &rng)
+    else { return fallBack(measures: error.status != nil, at: now, using: &rng) }
+    (hasLostQuestion, state) = (error.status == nil, .waiting)
+    return [retry]
+  }
+
   private mutating func fallBack(
-    at now: Instant, using rng: inout some RandomNumberGenerator
+    measures: Bool = true, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     var request = request
     request.method = .put
     var machine = PutMachine(
-      request, length: extent.length, hasRun: hasRun, isAttended: isAttended, now: now)
+      request, length: extent.length, hasRun: hasRun, measures: measures, isAttended: isAttended,
+      now: now)
     defer { plain = machine }
     return machine.handle(.start(nil), at: now, using: &rng)
   }
@@ -142,7 +163,10 @@ package struct ResumableMachine: UploadMachine {
   }
 
   private mutating func discover() -> [UploadCommand] {
-    send(.discovering, "OPTIONS", request.url)
+    state = .discovering
+    var message = Self.message("OPTIONS", request.url, request, version)
+    message.isOptional = true
+    return [.send(message)]
   }
 
   private mutating func create() -> [UploadCommand] {
@@ -155,11 +179,13 @@ package struct ResumableMachine: UploadMachine {
 
   private mutating func append() -> [UploadCommand] {
     (isAccepted, offsetBefore) = (false, nil)
-    guard offset < extent.end || extent.isWhole else {
+    let most = min(most, limit?.maximumAppend ?? .max)
+    // Only the request that completes the file may have fewer bytes (section 4.1.4).
+    let least = min(limit?.minimumAppend ?? 1, most, Self.mostHeld)
+    guard extent.end - offset >= least || extent.isWhole else {
       state = .reading
-      return [.read(UploadExtent.window)]
+      return [.read(max(UploadExtent.window, Int(least)))]
     }
-    let most = limit?.maximumAppend ?? .max
     end = extent.end - offset > most ? offset + most : extent.end
     let fields = [
       ("Upload-Offset", "\(offset)"), ("Upload-Complete", end == extent.length ? "?1" : "?0"),
@@ -176,9 +202,8 @@ package struct ResumableMachine: UploadMachine {
   ) -> [UploadCommand] {
     let isSuccess = (200..<300).contains(head.status)
     switch (state, head.status) {
-    case (.discovering, 408), (.discovering, 425), (.discovering, 429), (.discovering, 502...504),
-      (.discovering, 401), (.discovering, 407):
-      return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    case (.discovering, 429), (.discovering, 503):
+      return undiscovered(judge.failure(of: head, to: request), at: now, using: &rng)
     case (.discovering, _):
       return discovered(isSuccess ? UploadLimit(head.headers) : nil, at: now, using: &rng)
     case (.creating, _) where isSuccess: return created(head)
@@ -192,6 +217,10 @@ package struct ResumableMachine: UploadMachine {
       let error = judge.failure(of: head, to: request)
       return [.deleteRecord]
         + finish(.failed(TransferError(error.code, error.message, status: head.status)))
+    // Perhaps a proxy takes no such long body.
+    case (.appending, 413) where UploadStep.smaller(than: end - offset) != nil:
+      most = UploadStep.smaller(than: end - offset) ?? most
+      return append()
     // The server has another offset, or the connection before still writes.
     case (.appending, 409):
       return failed(
@@ -224,6 +253,14 @@ package struct ResumableMachine: UploadMachine {
     }
     if let most = limit.maximumSize, extent.end > most {
       return fail(.tooLarge, "the server takes at most \(most) bytes")
+    }
+    // A stream counts with what was read of it, because its length is not known.
+    guard extent.end >= limit.minimumSize ?? 0 else { return fallBack(at: now, using: &rng) }
+    if !extent.isWhole, let least = limit.minimumAppend, least > Self.mostHeld {
+      return fail(
+        .httpStatus,
+        "the server takes a stream only in requests of \(least) bytes or more, and at most"
+          + " \(Self.mostHeld) are held; save the source to a file and upload that")
     }
     self.limit = limit
     return create()

@@ -3,14 +3,15 @@ extension TusMachine {
   mutating func answered(
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    let (head, judge) = (answer.head, UploadJudge(wallSeconds: answer.wallSeconds))
+    let (head, judge) = (answer.head, UploadJudge(answer, of: request))
     let isSuccess = (200..<300).contains(head.status)
     switch state {
     case .discovering where isSuccess: return discovered(head, at: now)
-    // A server without OPTIONS may still speak the protocol.
-    case .discovering where [404, 405, 501].contains(head.status) && record == nil:
-      offer = TusOffer()
-      return extent.isWhole ? begin() : fail(.httpStatus, Self.lengthNeeded)
+    // A proxy may have answered, and a server without OPTIONS may still speak the protocol.
+    case .discovering where head.status != 429 && head.status != 503: return undiscovered()
+    case .creating where (300..<400).contains(head.status),
+      .joining where (300..<400).contains(head.status):
+      return redirected(head, judge, at: now, using: &rng)
     case .creating where head.status == 201: return created(head)
     case .asking where isSuccess: return found(head)
     case .asking where [403, 404, 410].contains(head.status):
@@ -31,19 +32,46 @@ extension TusMachine {
   }
 
   private func refusal(_ head: ResponseHead, _ judge: UploadJudge) -> TransferError {
-    head.status == 412
-      ? judge.error(.httpStatus, head, "it does not speak version 1.0.0 of tus")
-      : judge.failure(of: head, to: request)
+    if head.status == 412 {
+      return judge.error(.httpStatus, head, "it does not speak version 1.0.0 of tus")
+    }
+    let error = judge.failure(of: head, to: request)
+    let isOther = !error.isRetryable && [.httpStatus, .notFound].contains(error.code)
+    guard case .creating = state, offer?.isKnown == false, isOther else { return error }
+    return judge.error(error.code, head, "does it speak tus 1.0.0 there? check the address")
   }
+
+  /// The server has not said what it offers. What the address says counts, and the next answer
+  /// shows more.
+  mutating func undiscovered() -> [UploadCommand] {
+    offer = TusOffer()
+    guard record == nil else { return proceed() }
+    return extent.isWhole ? begin() : fail(.httpStatus, Self.lengthNeeded)
+  }
+
+  /// Uploads are created at another address of the same origin (RFC 9110, sections 15.4.8, 15.4.9).
+  private mutating func redirected(
+    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    var asked = request
+    asked.url = messages.creator
+    switch judge.redirect(head, of: asked) {
+    case .redirected(let target) where redirects < Self.maximumRedirects:
+      (redirects, messages.creator) = (redirects + 1, target)
+      if case .joining = state { return join() }
+      return create()
+    case .failure(let error): return refused(error, at: now, using: &rng)
+    default: return fail(.tooManyRedirects, "more than \(Self.maximumRedirects) redirects")
+    }
+  }
+
+  private static let maximumRedirects = 5
 
   private mutating func refused(
     _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     switch state {
-    // It has the upload, whatever it says of itself.
-    case .discovering where record != nil && !error.isRetryable:
-      offer = TusOffer()
-      return proceed()
     case .creating where isPartRefused(error): return partRefused()
     case .joining: return unjoined(error, at: now, using: &rng)
     // It has said that it joined the parts, and need not keep the file there.
@@ -54,6 +82,7 @@ extension TusMachine {
 
   private mutating func discovered(_ head: ResponseHead, at now: Instant) -> [UploadCommand] {
     let offer = TusOffer(head.headers)
+    guard offer.isKnown else { return undiscovered() }
     note(offer, at: now)
     guard record == nil else { return proceed() }
     guard offer.speaksTus else {
@@ -111,7 +140,25 @@ extension TusMachine {
     var (error, isGone) = (refusal(head, judge), false)
     switch head.status {
     case 200..<300: return appended(answer, at: now, using: &rng)
+    // Some firewalls block PATCH (tus 1.0.0, X-HTTP-Method-Override).
+    case 405, 501:
+      if blockedParts.insert(answer.part).inserted {
+        messages.overridesPatch = true
+        parts.close(answer.part, sent: answer.sent)
+        return afterPart(at: now, using: &rng)
+      }
+      error = judge.error(.httpStatus, head, Self.patchBlocked)
+    // A server that does not know the field has nothing to post to there.
+    case 404 where messages.overridesPatch && !isOverrideTaken:
+      error = judge.error(.httpStatus, head, Self.patchBlocked)
     case 404, 410: isGone = true
+    // Perhaps a proxy takes no such long body.
+    case 413:
+      if let step = UploadStep.smaller(than: parts[answer.part].chunk?.length ?? 0) {
+        most = min(most, step)
+        parts.close(answer.part, sent: answer.sent)
+        return afterPart(at: now, using: &rng)
+      }
     // The server has another offset, or the connection before still writes.
     case 409:
       error = judge.error(
@@ -125,6 +172,9 @@ extension TusMachine {
     return partFailed(
       answer.part, error, sent: answer.sent, isGone: isGone, at: now, using: &rng)
   }
+
+  private static let patchBlocked =
+    "PATCH is blocked there, and POST in its place too; a firewall or a proxy must allow PATCH"
 
   private mutating func appended(
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
@@ -140,6 +190,7 @@ extension TusMachine {
       return partFailed(answer.part, wrong, sent: answer.sent, at: now, using: &rng)
     }
     isLengthSent = isLengthSent || extent.isWhole
+    isOverrideTaken = messages.overridesPatch
     guard count > before else {
       let none = TransferError(.httpStatus, "the server took no byte", isRetryable: true)
       return partFailed(answer.part, none, sent: answer.sent, at: now, using: &rng)

@@ -11,7 +11,7 @@ package struct TusMachine: UploadMachine {
     case done
   }
 
-  let messages: TusMessages
+  var messages: TusMessages
   let source: SourceIdentity
   /// What of the source can be sent.
   var extent: UploadExtent
@@ -36,6 +36,13 @@ package struct TusMachine: UploadMachine {
   private var refusesParts = false
   /// Whether an upload that the server no longer had was replaced by a new one.
   private var hasStartedOver = false
+  /// The most bytes of a request, after the server, or a proxy, has refused more.
+  var most = Int64.max
+  /// The parts whose method was refused once. Requests of others may have been under way then.
+  var blockedParts: Set<Int> = []
+  /// Whether the server has taken bytes with POST in place of PATCH.
+  var isOverrideTaken = false
+  var redirects = 0
   package var attempts: UploadAttempts
 
   var request: UploadRequest { messages.request }
@@ -85,6 +92,8 @@ package struct TusMachine: UploadMachine {
       return answered(answer, at: now, using: &rng)
     case (.sending, .failed(let error, let sent, let part)):
       return partFailed(part, error, sent: sent, at: now, using: &rng)
+    case (.discovering, .failed(let error, _, _)) where error.leavesQuestionOpen:
+      return undiscovered()
     case (.joining, .failed(let error, _, _)): return unjoined(error, at: now, using: &rng)
     case (_, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
     default: return []
@@ -147,7 +156,7 @@ package struct TusMachine: UploadMachine {
   }
 
   /// Creates the upload; or its parts, one after the other.
-  private mutating func create() -> [UploadCommand] {
+  mutating func create() -> [UploadCommand] {
     (state, isLengthSent) = (.creating, extent.isWhole)
     let length = parts.areSeveral ? nextPart.range.length : extent.length
     return [.send(messages.create(length: length, isPart: parts.areSeveral))]
@@ -207,7 +216,7 @@ package struct TusMachine: UploadMachine {
     let isBounded = parts.areSeveral || offer?.checksum != nil
     var commands: [UploadCommand] = []
     while parts.openCount < connections,
-      let number = parts.openNext(upTo: isBounded ? TusParts.step : .max)
+      let number = parts.openNext(upTo: min(most, isBounded ? TusParts.step : .max))
     {
       commands += send(number)
     }
@@ -295,7 +304,7 @@ package struct TusMachine: UploadMachine {
     return store(joining)
   }
 
-  private mutating func join() -> [UploadCommand] {
+  mutating func join() -> [UploadCommand] {
     state = .joining
     return [.send(messages.join(parts))]
   }

@@ -3,8 +3,18 @@ import FoundationEssentials
 /// The requests of one upload by tus.
 struct TusMessages: Sendable {
   let request: UploadRequest
+  /// Where uploads are created: the given address, or where its server redirects to.
+  var creator: ResourceURL
+  /// Whether bytes go with POST instead of PATCH, which something on the way blocks.
+  var overridesPatch = false
 
-  var discover: UploadMessage { message("OPTIONS", request.url) }
+  init(request: UploadRequest) { (self.request, creator) = (request, request.url) }
+
+  var discover: UploadMessage {
+    var message = message("OPTIONS", creator)
+    message.isOptional = true
+    return message
+  }
 
   /// - Parameters:
   ///   - length: in bytes; nil if it is not known.
@@ -12,7 +22,7 @@ struct TusMessages: Sendable {
   func create(length: Int64?, isPart: Bool) -> UploadMessage {
     let length = length.map { ("Upload-Length", "\($0)") } ?? ("Upload-Defer-Length", "1")
     let own = isPart ? ("Upload-Concat", "partial") : ("Upload-Metadata", metadata)
-    return message("POST", request.url, [length, own], range: 0..<0)
+    return message("POST", creator, [length, own], range: 0..<0)
   }
 
   func ask(_ url: ResourceURL, part: Int = 0) -> UploadMessage {
@@ -35,7 +45,8 @@ struct TusMessages: Sendable {
     ]
     if let length { fields.append(("Upload-Length", "\(length)")) }
     if let checksum { fields.append(("Upload-Checksum", checksum)) }
-    var message = message("PATCH", url, fields, range: chunk)
+    if overridesPatch { fields.append(("X-HTTP-Method-Override", "PATCH")) }
+    var message = message(overridesPatch ? "POST" : "PATCH", url, fields, range: chunk)
     message.part = number
     return message
   }
@@ -46,7 +57,7 @@ struct TusMessages: Sendable {
     let own = [
       ("Upload-Concat", "final;\(urls.joined(separator: " "))"), ("Upload-Metadata", metadata),
     ]
-    var message = message("POST", request.url, own)
+    var message = message("POST", creator, own)
     // Without bytes, and the server may need minutes to answer.
     message.body = []
     return message

@@ -8,6 +8,8 @@ struct TusOffer: Hashable, Sendable {
 
   private let versions: Set<String>
   private let extensions: Set<String>
+  /// Whether the answer is one of tus. Others are of a proxy, or of a server without OPTIONS.
+  var isKnown: Bool { !versions.isEmpty || !extensions.isEmpty }
   /// The most bytes of an upload; nil if the server does not say.
   let maximumSize: Int64?
   /// What the server checks the bytes of a request with; nil for nothing that is known here.

@@ -13,8 +13,16 @@ package enum UploadVerdict: Sendable, Hashable {
 package struct UploadJudge: Sendable {
   /// Seconds since 1970, for dates in `Retry-After`.
   package let wallSeconds: Double
+  /// Why the server refuses, in its own words; nil if it does not say so.
+  private let reason: String?
 
-  package init(wallSeconds: Double) { self.wallSeconds = wallSeconds }
+  package init(wallSeconds: Double) { (self.wallSeconds, reason) = (wallSeconds, nil) }
+
+  /// Judges an answer whose body may say more.
+  init(_ answer: UploadAnswer, of request: UploadRequest) {
+    wallSeconds = answer.wallSeconds
+    reason = ShownText.reason(in: answer, of: request)
+  }
 
   /// - Parameters:
   ///   - request: the upload, with the address that was asked.
@@ -23,28 +31,40 @@ package struct UploadJudge: Sendable {
     on head: ResponseHead, to request: UploadRequest, isFullySent: Bool
   ) -> UploadVerdict {
     switch head.status {
-    case 200, 201, 202, 204: return isFullySent ? .accepted : .early
-    case 301, 302, 303, 307, 308: return redirect(head, from: request.url)
+    // The one is for a part of a resource (RFC 9110, section 15.3.7); the other has the outcome in
+    // its body (RFC 4918, section 13).
+    case 206, 207:
+      return .failure(
+        error(.httpStatus, head, "that does not say whether it has the file: look there"))
+    case 200..<300: return isFullySent ? .accepted : .early
+    // It has taken what was posted, and names a page about that (RFC 9110, section 15.4.4).
+    case 303 where request.method == .post: return isFullySent ? .accepted : .early
+    case 301, 302, 303, 307, 308: return redirect(head, of: request, isFullySent: isFullySent)
     default: return .failure(failure(of: head, to: request))
     }
   }
 
   /// A body is sent again only to the same origin, and only with the same method (RFC 9110,
   /// sections 15.4.8 and 15.4.9).
-  private func redirect(_ head: ResponseHead, from url: ResourceURL) -> UploadVerdict {
+  func redirect(
+    _ head: ResponseHead, of request: UploadRequest, isFullySent: Bool = false
+  ) -> UploadVerdict {
     guard let location = head.headers["Location"] else {
       return .failure(error(.httpStatus, head, "it does not say where to upload to"))
     }
     let target: ResourceURL
     do {
-      target = try url.uploadTarget(named: location)
+      target = try request.url.uploadTarget(named: location)
     } catch let refusal {
       return .failure(refusal)
     }
     let shown = target.redacted
-    guard head.status == 307 || head.status == 308, target.origin == url.origin else {
-      return .failure(
-        error(.redirectRefused, head, "if that is right, upload to \(shown)"))
+    guard head.status == 307 || head.status == 308, target.origin == request.url.origin else {
+      let advice =
+        request.method == .post && isFullySent
+        ? "it may have taken the file: look there, at \(shown)"
+        : "if that is right, upload to \(shown)"
+      return .failure(error(.redirectRefused, head, advice))
     }
     return .redirected(target)
   }
@@ -52,17 +72,20 @@ package struct UploadJudge: Sendable {
   func failure(of head: ResponseHead, to request: UploadRequest) -> TransferError {
     switch head.status {
     case 401:
-      let hasCredentials =
-        request.url.credentials != nil || request.fields["authorization"] != nil
-      return hasCredentials
-        ? error(.unauthorized, head, "the user name, the password or the token is wrong")
-        : error(.unauthorized, head, "give a user name and a password").remedied(by: .credentials)
+      let (text, remedy) = UnauthorizedAdvice.advice(on: head, to: request.url, request.fields)
+      let refused = error(.unauthorized, head, text)
+      return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, head, "uploading there is forbidden")
     case 404, 410: return error(.notFound, head, "check the address")
     case 405, 501:
-      return error(.httpStatus, head, "it does not accept \(request.method.rawValue) there")
+      return error(.httpStatus, head, "it does not accept \(request.method.name) there")
     case 407: return error(.proxy, head, "the proxy requires credentials")
     case 409: return error(.httpStatus, head, "does the directory exist there?")
+    // A file is sent with its length (RFC 9110, section 15.5.12).
+    case 411 where !request.hasFile:
+      return error(
+        .httpStatus, head,
+        "it needs the length beforehand; save the source to a file and upload that")
     case 412: return unmet(head, request)
     case 413: return error(.tooLarge, head, "the file is too large for it")
     case 415: return error(.httpStatus, head, "it does not accept this type of file")
@@ -85,9 +108,24 @@ package struct UploadJudge: Sendable {
   func error(
     _ code: TransferError.Code, _ head: ResponseHead, _ text: String, isRetryable: Bool = false
   ) -> TransferError {
-    TransferError(
-      code, "the server answered \(head.status); \(text)", status: head.status,
+    // The advice comes last in a message, and the reason before the semicolon.
+    let said = reason.map { " (it says: \($0))" } ?? ""
+    return TransferError(
+      code, "the server answered \(head.status)\(said); \(text)", status: head.status,
       isRetryable: isRetryable, retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
+  }
+}
+
+extension UploadRequest.Method {
+  /// Its name in messages.
+  fileprivate var name: String {
+    switch self {
+    case .put, .resumable: "PUT"
+    case .post: "POST"
+    case .tus: "tus"
+    case .s3: "S3"
+    case .webDAV: "WebDAV"
+    }
   }
 }
 
@@ -106,5 +144,16 @@ extension TransferError {
   /// Whether the host did not answer.
   var isHostUnresponsive: Bool {
     [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost].contains(code)
+  }
+
+  /// The same with the place that failed, if it is another one than that of the upload. Only its
+  /// directory: the address of an upload is enough to write to it.
+  package func naming(_ asked: ResourceURL?, of request: UploadRequest) -> TransferError {
+    guard let asked, status != nil || isHostUnresponsive,
+      asked.origin != request.url.origin
+        || !asked.directoryPath.isByteEqual(request.url.directoryPath)
+    else { return self }
+    let origin = "\(asked.origin.scheme)://\(asked.origin.authority)"
+    return prefixed("at \(origin)\(asked.directoryPath): ")
   }
 }

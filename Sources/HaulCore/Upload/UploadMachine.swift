@@ -40,7 +40,8 @@ package enum UploadCommand: Sendable, Hashable {
   /// The server says that what it has made has the checksum of the file.
   case reportVerified(Checksum)
   case checkSource
-  /// Release what is held of the stream, and read so many bytes; fewer only at its end.
+  /// Release what the server has of the stream, by the last `reportAcknowledged`, and read until so
+  /// many bytes are held; fewer only at its end.
   case read(Int)
   /// Take or release connections, until there are so many, or as many as are granted.
   case connect(Int)
@@ -95,6 +96,8 @@ package struct UploadMessage: Sendable, Hashable {
   package var pieces: [UploadPiece]?
   /// Whether the body is the whole stream, whose length is not known.
   package var sendsStream = false
+  /// Whether the upload can go on without an answer, which is then not waited for as long.
+  package var isOptional = false
 
   package init(
     _ method: String, _ url: ResourceURL, fields: HeaderFields, range: ByteRange? = nil

@@ -1,6 +1,7 @@
 import CoreMetrics
 import HaulCore
 import HaulKit
+import Logging
 
 /// What the transfers do, as metrics: counted from their events.
 struct TransferMetricsCollector {
@@ -12,9 +13,10 @@ struct TransferMetricsCollector {
 
   /// Counts until the manager has shut down.
   static func run(
-    _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory
+    _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
+    _ logger: Logger
   ) async {
-    var collector = TransferMetricsCollector(registry)
+    var (collector, log) = (TransferMetricsCollector(registry), TransferLog())
     let events = manager.events()
     while true {
       let some = await events.next(atMost: 1000)
@@ -22,6 +24,9 @@ struct TransferMetricsCollector {
       for event in some {
         collector.apply(event)
         history.apply(event)
+        for line in log.lines(about: event, time: SystemClock().wallSeconds) {
+          logger.info("\(line)")
+        }
       }
       Gauge(label: "haul_rate_bytes_per_second", factory: registry)
         .record(collector.running.values.reduce(0) { $0 + $1.rate })

@@ -93,7 +93,8 @@ package struct DesktopMessage: Hashable, Sendable {
   /// - Parameter isClickable: whether it waits for a click. Without a time for that, because the
   ///   desktop would show it for that long too.
   package init(_ notice: Notice, hasSound: Bool, isClickable: Bool = false) {
-    let hasFailed = notice.state == .failed || notice.kind == .dropped
+    let hasFailed =
+      notice.state == .failed || notice.kind == .dropped || notice.waiting?.isOver == false
     // Names of the Sound Naming Specification and of the Desktop Notifications Specification.
     let sound =
       !hasSound || notice.state == .cancelled

@@ -22,7 +22,8 @@ package struct NoticeList: Codable, Hashable, Sendable {
   package mutating func add(_ new: [Notice], through number: Int) {
     notices += new
     notices.removeFirst(max(0, notices.count - Self.limit))
-    unseen += new.count { $0.number > seen }
+    // A wait has no number of its own.
+    unseen += new.count { $0.number > seen || $0.kind == .waiting }
     known = number
   }
 
@@ -40,6 +41,7 @@ package struct NoticeList: Codable, Hashable, Sendable {
 /// Keeps the list of notices in a file, so that it survives the end of the daemon.
 actor NoticeBoard {
   private var list: NoticeList
+  private var waits = LongWaits()
   private let file: StateFile
   /// One thread, so that a newer list is never replaced by an older one.
   private let io: BlockingIO
@@ -110,7 +112,10 @@ actor NoticeBoard {
       case .transfer(let event):
         new += Notice.notices(of: event, name: names[event.id], time: time)
         number = event.number ?? number
-      case .reset(let snapshot): number = snapshot.number
+        new += waits.notices(of: event, after: number, name: names[event.id], time: time)
+      case .reset(let snapshot):
+        number = snapshot.number
+        waits.reset(to: snapshot.transfers, time: time)
       }
     }
     list.add(new, through: number)

@@ -99,14 +99,16 @@ struct NoticeChannel: Sendable {
 }
 
 extension TransferManager {
-  /// The names of transfers that ended, as the list has them. A completed download has its name
-  /// in its path, and needs no look-up.
+  /// The names of transfers that ended or wait for long, as the list has them. A completed download
+  /// has its name in its path, and needs no look-up.
   func names(of events: [QueueEvent]) async -> [TransferID: String] {
     let ids = events.compactMap { event -> TransferID? in
-      guard case .transfer(let event) = event, case .finished(let result) = event.kind,
-        result.path == nil
-      else { return nil }
-      return event.id
+      guard case .transfer(let event) = event else { return nil }
+      return switch event.kind {
+      case .finished(let result): result.path == nil ? event.id : nil
+      case .waiting(let reason): LongWaits.concerns(reason) ? event.id : nil
+      default: nil
+      }
     }
     guard !ids.isEmpty else { return [:] }
     // Without the row, the notice has the id as its name.

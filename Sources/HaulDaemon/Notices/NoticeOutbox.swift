@@ -64,6 +64,7 @@ package struct NoticeOutbox: Sendable {
   /// The notice that is being delivered, and how many of `pending` it stands for.
   private var current: (notice: Notice, count: Int)?
   private var attempts: Attempts?
+  private var waits = LongWaits()
 
   /// The failed attempts to deliver one notice.
   private struct Attempts {
@@ -105,12 +106,15 @@ package struct NoticeOutbox: Sendable {
         pending += Notice.notices(of: event, name: names[event.id], time: time)
           .filter(rules.level.includes)
         known = event.number ?? known
+        pending += waits.notices(of: event, after: known, name: names[event.id], time: time)
+          .filter(rules.level.includes)
       case .reset(let snapshot):
         if snapshot.number > known {
           let dropped = Notice.dropped(after: known, through: snapshot.number, time: time)
           pending.append(dropped)
           commands.append(.log(dropped.title))
         }
+        waits.reset(to: snapshot.transfers, time: time)
         // A smaller number belongs to another list; its ends are reported from now on.
         known = snapshot.number
         if stored > known { commands += store(known) }
@@ -124,7 +128,7 @@ package struct NoticeOutbox: Sendable {
     guard let first = pending.first else {
       return (known - stored >= Self.storedDistance ? store(known) : []) + [.read]
     }
-    let alike = pending.prefix { $0.kind != .dropped }
+    let alike = pending.prefix { [.transfer, .group].contains($0.kind) }
     if let most = rules.mostAtOnce, alike.count > most, let all = Notice.several(Array(alike)) {
       current = (all, alike.count)
       return [.deliver(all)]

@@ -2,7 +2,14 @@ import HaulControl
 import HaulCore
 import Logging
 import NIOConcurrencyHelpers
+import NIOCore
 import ServiceLifecycle
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
 
 /// The servers on the loopback interface: one for new pages, which runs from the start if its port
 /// is chosen, otherwise once `haul ui` asks for it; and one at each port where a page may be open.
@@ -62,10 +69,20 @@ final class WebListener: Service {
 
   func run() async throws {
     defer { settle(.ended) }
-    if let port = access.port { return try await server(self, port, opened) }
+    if let port = access.port { return try await serve(at: port) }
     await withTaskGroup(of: Void.self) { group in
       for port in sessions.ports { group.addTask { await self.serveOpenPages(at: port) } }
       await serveNewPages()
+    }
+  }
+
+  /// At the chosen port.
+  /// - Throws: `in-use`, `io`.
+  private func serve(at port: Int) async throws {
+    do {
+      try await server(self, port, opened)
+    } catch let error as IOError {
+      throw TransferError(listeningAt: access.authority(port), error.errnoCode)
     }
   }
 
@@ -99,5 +116,18 @@ final class WebListener: Service {
     }
     let port: Int? = if case .open(let port) = new { port } else { nil }
     for continuation in waiting { continuation.resume(returning: port) }
+  }
+}
+
+extension TransferError {
+  /// - Parameter number: an error number of the system.
+  fileprivate init(listeningAt address: String, _ number: Int32) {
+    if number == EADDRINUSE {
+      self.init(
+        .inUse, "cannot listen at \(address): another program uses that port; choose another one")
+    } else {
+      self.init(
+        .io, "cannot listen at \(address): \(SystemError.text(number)); choose another address")
+    }
   }
 }

@@ -59,7 +59,7 @@ package final class UploadRecordFile: Sendable {
     if let failure { throw failure }
     try mapping(action) { () throws(DiskError) in
       try file.sync()
-      try directory.sync()
+      try directory.syncIfPossible()
     }
   }
 

@@ -58,6 +58,7 @@ package final class UploadSource: Sendable {
     }
     do throws(TransferError) {
       try Self.check(opened, expected, path)
+      try checkLength()
     } catch {
       file.close()
       throw error
@@ -71,6 +72,27 @@ package final class UploadSource: Sendable {
     throw TransferError(
       .sourceChanged,
       "\(Printable.text(path)) was replaced after its directory was listed; put it again")
+  }
+
+  /// Files of the kernel (`/proc`, `/sys`) have other bytes than their length says.
+  private func checkLength() throws(TransferError) {
+    guard let file else { return }
+    // The last byte, and one that must not be there.
+    let start = max(0, opened.size - 1)
+    let expected = Int(min(1, opened.size))
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2, alignment: 1)
+    defer { buffer.deallocate() }
+    let found: Int
+    do throws(DiskError) {
+      found = try file.read(into: buffer, at: start)
+    } catch {
+      throw Self.unreadable(path, error)
+    }
+    guard found != expected else { return }
+    throw TransferError(
+      .sourceUnreadable,
+      "\(Printable.text(path)) has \(found > expected ? "more" : "fewer") bytes than its length, "
+        + "\(opened.size), says; send it by standard input, or copy it first")
   }
 
   /// Closes the file.
@@ -198,7 +220,10 @@ package final class UploadSource: Sendable {
     return TransferError(
       .sourceUnreadable,
       error.errno == ENOENT || error.errno == ENOTDIR
-        ? "there is no file \(name)"
+        ? path.unicodeScalars.contains("\u{FFFD}")
+          ? "there is no file \(name); if its name is not UTF-8, rename it, or send it by standard"
+            + " input"
+          : "there is no file \(name)"
         : error.errno == EXDEV
           ? "\(name) leads out of the directories allowed for it"
           : "cannot read \(name): \(SystemError.text(error.errno))")

@@ -19,11 +19,17 @@ package final class JournalHead: Codable, Hashable, Sendable {
   package let length: Int64?
   /// The digest of the whole file that the server announced, as `ALGORITHM=HEX`.
   package let announced: String?
+  /// True if a client over TCP asked for the bytes; nil otherwise, so that nothing is written.
+  private let ofClient: Bool?
 
-  /// - Parameter location: the address of the answer, after redirects.
+  package var isOfClient: Bool { ofClient == true }
+
+  /// - Parameters:
+  ///   - location: the address of the answer, after redirects.
+  ///   - isOfClient: whether a client over TCP asks for the bytes.
   package init(
     url: ResourceURL, location: ResourceURL? = nil, validator: Validator, length: Int64?,
-    announced: Checksum? = nil
+    announced: Checksum? = nil, isOfClient: Bool = false
   ) {
     self.url = url.redacted
     fingerprint = .of(url)
@@ -33,6 +39,7 @@ package final class JournalHead: Codable, Hashable, Sendable {
     self.validator = validator
     self.length = length
     self.announced = announced?.description
+    ofClient = isOfClient ? true : nil
   }
 
   package static func == (left: JournalHead, right: JournalHead) -> Bool {
@@ -40,6 +47,7 @@ package final class JournalHead: Codable, Hashable, Sendable {
       && left.tokenFingerprint == right.tokenFingerprint && left.location == right.location
       && left.locationFingerprint == right.locationFingerprint && left.validator == right.validator
       && left.length == right.length && left.announced == right.announced
+      && left.ofClient == right.ofClient
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }

@@ -13,12 +13,16 @@ package struct FileRecord: Hashable, Sendable {
   /// Whether the server's date was so recent that the file may have changed later with the same
   /// date (RFC 9110, section 8.8.2.2).
   package let hasWeakDate: Bool
+  /// Whether a client over TCP added the download: then it proves nothing to the owner, and only
+  /// such a file may be replaced or deleted over TCP.
+  package let isOfClient: Bool
 
-  private static let version: UInt8 = 1
-  private static let weakDateVersion: UInt8 = 2
+  /// Of the owner's files, and of a client's; each is one more if the date is weak.
+  private static let (version, clientVersion): (UInt8, UInt8) = (1, 3)
   /// The attribute of a part file until it is whole. It only shows that Haul created it.
   static let unfinishedAttribute = [version]
   private static let resourceLength = 16
+  private static let longestTag = 512
 
   /// - Parameters:
   ///   - url: the address; nil if only the journal has it.
@@ -33,15 +37,17 @@ package struct FileRecord: Hashable, Sendable {
     self.modified = modified
     entityTag = head.validator.entityTag
     hasWeakDate = head.validator.lastModified != nil && !head.validator.isStrong
+    isOfClient = head.isOfClient
   }
 
   /// Nil if the bytes are no record of this version.
   init?(_ bytes: [UInt8]) {
     let tagStart = 1 + Self.resourceLength + 16
-    guard let version = bytes.first, [Self.version, Self.weakDateVersion].contains(version),
+    guard let version = bytes.first, (Self.version...Self.clientVersion + 1).contains(version),
       bytes.count >= tagStart
     else { return nil }
-    hasWeakDate = version == Self.weakDateVersion
+    isOfClient = version >= Self.clientVersion
+    hasWeakDate = version.isMultiple(of: 2)
     resource = bytes[1...Self.resourceLength]
     size = Int64(littleEndian: bytes[(1 + Self.resourceLength)..<(tagStart - 8)])
     modified = Double(bitPattern: UInt64(littleEndian: bytes[(tagStart - 8)..<tagStart]))
@@ -52,11 +58,12 @@ package struct FileRecord: Hashable, Sendable {
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(64)
-    bytes.append(hasWeakDate ? Self.weakDateVersion : Self.version)
+    bytes.append((isOfClient ? Self.clientVersion : Self.version) + (hasWeakDate ? 1 : 0))
     bytes += resource
     withUnsafeBytes(of: size.littleEndian) { bytes += $0 }
     withUnsafeBytes(of: modified.bitPattern.littleEndian) { bytes += $0 }
-    if let entityTag { bytes += entityTag.utf8 }
+    // A record that does not fit is none, and then the file would be anybody's.
+    if let entityTag, entityTag.utf8.count <= Self.longestTag { bytes += entityTag.utf8 }
     return bytes
   }
 

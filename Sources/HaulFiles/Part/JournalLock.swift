@@ -68,12 +68,16 @@ struct JournalLock {
         ? (try directory.create(name), true) : (try directory.open(name, writing: true), false)
     } catch {
       if error.errno == EEXIST || (error.errno == ENOENT && status != nil) { return nil }
-      throw TransferError(error, while: "open the journal")
+      throw status == nil
+        ? TransferError(error, making: "the journal", in: directory)
+        : TransferError(error, while: "open the journal")
     }
   }
 
   static let inUse = TransferError(
-    .inUse, "another process, or another manager of this one, is downloading to this file")
+    .inUse,
+    "another download writes to this file: of another program, or here under a name that differs "
+      + "only in case; wait for it, or choose another name")
 
   /// Whether this process has the lock now; nil where files cannot be locked.
   static func tryLock(_ file: any DiskFile, _ what: String) throws(TransferError) -> Bool? {

@@ -97,7 +97,7 @@ extension PartFile {
     } catch {
       // It did not exist when this run checked, so another run has started.
       throw error.errno == EEXIST
-        ? JournalLock.inUse : TransferError(error, while: "make the part file")
+        ? JournalLock.inUse : TransferError(error, making: "the part file", in: directory)
     }
   }
 
@@ -134,6 +134,7 @@ extension PartState {
     pending = []
     dirtyBytes = 0
     open = []
+    writtenEnd = 0
     digest = nil
     space = nil
   }

@@ -42,7 +42,7 @@ extension PartFile {
     try locked { state throws(TransferError) in try state.append(.syncing(count)) }
     try syncPart(part, dataOnly: !whole)
     if !namesAreDurable {
-      try sync("directory") { () throws(DiskError) in try directory.sync() }
+      try sync("directory") { () throws(DiskError) in try directory.syncIfPossible() }
       namesAreDurable = true
     }
     try locked { state throws(TransferError) in try state.append(.durable(count)) }

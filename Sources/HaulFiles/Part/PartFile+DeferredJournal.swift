@@ -82,6 +82,6 @@ extension PartFile {
     }
     guard wasDeferred, durability == .strict else { return }
     try syncJournal()
-    try sync("directory") { () throws(DiskError) in try directory.sync() }
+    try sync("directory") { () throws(DiskError) in try directory.syncIfPossible() }
   }
 }

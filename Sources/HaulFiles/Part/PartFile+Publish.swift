@@ -83,7 +83,8 @@ extension PartFile {
       try verifyDirectory()
       if !entry.replacing { try refuseTaken(name) }
       let status = try finish(
-        part, length: length, modified: entry.modified, mode: setsModeLast ? nil : mode)
+        part, length: length, modified: entry.modified, mode: setsModeLast ? nil : mode,
+        replacing: entry.replacing ? name : nil)
       writeFileRecord(on: part, status)
       if durability == .strict {
         let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
@@ -93,10 +94,11 @@ extension PartFile {
           try makeDurable(part, count, whole: true, &namesAreDurable)
         }
       }
+      try flush(part, length)
       let publication = Publication(length: length, part: identity, name: name)
       try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
       if durability == .strict, !isOwnershipProofOnly { try syncJournal() }
-      if setsModeLast { try setLate(mode, on: part) }
+      if setsModeLast { try setLate(mode, on: part, replacing: entry.replacing ? name : nil) }
       try renameToFinalName(publication, replacing: entry.replacing)
       state.withLockedValue { $0.isPublished = true }
     }
@@ -146,24 +148,38 @@ extension PartFile {
   }
 
   private func finish(
-    _ part: any DiskFile, length: Int64, modified: Double?, mode: UInt32?
+    _ part: any DiskFile, length: Int64, modified: Double?, mode: UInt32?, replacing name: String?
   ) throws(TransferError) -> FileStatus {
     let status = try mapping("finish the part file") { () throws(DiskError) in
-      if let mode { try part.setMode(mode) }
-      if let modified { try part.setModified(modified) }
+      if let mode { try setMode(mode, on: part, replacing: name) }
+      if let modified { try part.setModifiedIfPossible(modified) }
       return try part.status()
     }
     // All bytes were written, so another program has cut the file; missing bytes would be zeros.
     guard status.size >= length else {
-      throw TransferError(
-        .io, "the part file was cut short by another program; try again")
+      throw state.withLockedValue { $0.distrust(.resizedError) }
     }
     if status.size == length { return status }
     return try mapping("finish the part file") { () throws(DiskError) in
       try part.truncate(to: length)
-      if let modified { try part.setModified(modified) }  // truncating has changed it
+      if let modified { try part.setModifiedIfPossible(modified) }  // truncating has changed it
       return try part.status()
     }
+  }
+
+  /// Finds failures that some file systems report only at close (close(2)), and a part file that
+  /// has another size by now. Then no byte counts, whatever a sync has said.
+  private func flush(_ part: any DiskFile, _ length: Int64) throws(TransferError) {
+    let size: Int64
+    do throws(DiskError) {
+      try part.flush()
+      size = try part.status().size
+    } catch {
+      let failure = TransferError(error, while: "store the part file")
+      guard error.call == "close" else { throw failure }
+      throw state.withLockedValue { $0.distrust(failure) }
+    }
+    guard size == length else { throw state.withLockedValue { $0.distrust(.resizedError) } }
   }
 
   /// Stores the file's record, so that a later run knows that Haul made it.
@@ -176,10 +192,11 @@ extension PartFile {
     try? part.setAttribute(record.bytes)
   }
 
-  private var finalMode: UInt32 { 0o666 & ~creationMask }
-
   /// The new file keeps the restrictions of the replaced one: a private file stays private.
   private func mode(replacing name: String?) throws(TransferError) -> UInt32 {
+    let finalMode = try mapping("check the directory") { () throws(DiskError) in
+      try directory.newFileMode(creationMask)
+    }
     guard let name else { return finalMode }
     let former = try mapping("check the target") { () throws(DiskError) in
       try directory.status(of: name)
@@ -193,9 +210,34 @@ extension PartFile {
   /// the mask allows that, the mode is set after the record.
   private static func mustSetModeLast(_ mode: UInt32) -> Bool { mode & 0o022 != 0 }
 
-  private func setLate(_ mode: UInt32, on part: any DiskFile) throws(TransferError) {
-    try mapping("finish the part file") { () throws(DiskError) in try part.setMode(mode) }
+  private func setLate(
+    _ mode: UInt32, on part: any DiskFile, replacing name: String?
+  ) throws(TransferError) {
+    try mapping("finish the part file") { () throws(DiskError) in
+      try setMode(mode, on: part, replacing: name)
+    }
     if durability == .strict { try syncPart(part) }
+  }
+
+  /// The new file has the group and the access control list of the replaced one; where it cannot,
+  /// neither a group nor a list gives access to it.
+  private func setMode(
+    _ mode: UInt32, on part: any DiskFile, replacing name: String?
+  ) throws(DiskError) {
+    let hasAccess = try name.map { (name) throws(DiskError) in try takesAccess(of: name, part) }
+    try part.setModeIfPossible(hasAccess == false ? mode & ~0o070 : mode)
+  }
+
+  private func takesAccess(of name: String, _ part: any DiskFile) throws(DiskError) -> Bool {
+    guard try directory.status(of: name) != nil else { return true }
+    do throws(DiskError) {
+      let former = try directory.open(name, writing: false)
+      defer { former.close() }
+      try part.takeAccess(of: former)
+      return true
+    } catch {
+      return false
+    }
   }
 
   private static let taken = TransferError(
@@ -235,7 +277,7 @@ extension PartFile {
   /// The new name is durable before the old one is removed, so that one of them always exists.
   private func removeOldName(_ identity: FileIdentity) throws(TransferError) {
     try mapping("remove the name of the part file") { () throws(DiskError) in
-      if durability == .strict { try directory.sync() }
+      if durability == .strict { try directory.syncIfPossible() }
       try directory.unlink(names.part, ifStill: identity)
     }
   }
@@ -292,7 +334,7 @@ extension PartFile {
 
   private func syncOwnDirectory() -> TransferError? {
     do throws(TransferError) {
-      try sync("directory") { () throws(DiskError) in try directory.sync() }
+      try sync("directory") { () throws(DiskError) in try directory.syncIfPossible() }
       return nil
     } catch {
       return error
@@ -306,4 +348,10 @@ extension PartFile {
       try? directory.unlink(names.journal, ifStill: journal)
     }
   }
+}
+
+extension TransferError {
+  static let resizedError = TransferError(
+    .io,
+    "the part file was cut or extended by another program; run it again to fetch its bytes anew")
 }

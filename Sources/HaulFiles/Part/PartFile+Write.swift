@@ -34,8 +34,12 @@ extension PartFile {
     var (part, extent, digest, space) = try reserve(total, for: writer, now: now)
     defer {
       extent.reserved = nil
-      writer.offset = extent.range.upperBound
-      state.withLockedValue { [extent] in $0.store(extent, of: writer) }
+      let written = writer.offset..<extent.range.upperBound
+      writer.offset = written.upperBound
+      state.withLockedValue { [extent] in
+        $0.store(extent, of: writer)
+        if !written.isEmpty { $0.writtenEnd = max($0.writtenEnd, written.upperBound) }
+      }
     }
     if let space { try allocate(space, of: part) }
     for chunk in chunks {
@@ -82,6 +86,7 @@ extension PartFile {
       if let length = state.head?.length, range.upperBound > length {
         throw TransferError(.lengthMismatch, "the server sent more than the announced length")
       }
+      try state.refuseCut(part)
       extent.reserved = range.upperBound
       state.open[writer] = extent
       return (part, extent, state.digest, state.reserveSpace(for: range))
@@ -134,6 +139,13 @@ extension OpenExtent {
 }
 
 extension PartState {
+  /// Finds that another program has cut the part file; the next write would fill it with zeros.
+  fileprivate mutating func refuseCut(_ part: any DiskFile) throws(TransferError) {
+    guard writtenEnd > 0 else { return }
+    let size = try mapping("check the part file") { () throws(DiskError) in try part.size() }
+    if size < writtenEnd { throw distrust(.resizedError) }
+  }
+
   /// Stores an extent after a write, unless it was dropped meanwhile.
   fileprivate mutating func store(_ extent: OpenExtent, of writer: ExtentWriter) {
     if open[writer] != nil { open[writer] = extent }

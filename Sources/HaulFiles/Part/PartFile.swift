@@ -109,6 +109,8 @@ struct PartState {
   /// The ranges of the claims from `durableCount` on; nil for void ones.
   var pending: [ByteRange?] = []
   var dirtyBytes: Int64 = 0
+  /// The end of the last byte written; the part file is never shorter.
+  var writtenEnd: Int64 = 0
   /// Extents that are being written; there are few.
   var open: [OpenExtent] = []
   /// Nil if no space is reserved: the length is unknown, or the file system does not support it.
@@ -195,6 +197,17 @@ struct PartState {
     pending.removeFirst(Int(count - durableCount))
     durableCount = count
     dirtyBytes = pending.reduce(0) { $0 + ($1?.length ?? 0) }
+  }
+
+  /// Voids all claims, because nothing shows which bytes are right. Every further call fails.
+  /// - Returns: the error.
+  mutating func distrust(_ error: TransferError) -> TransferError {
+    // If this write fails, the next run finds most of it: it compares sizes, and reads.
+    if claimCount > 0 { try? append(.void([0..<claimCount])) }
+    dropPending()
+    claimed = ByteRangeSet()
+    failure = error
+    return error
   }
 
   /// Forgets the claims since the last good sync.

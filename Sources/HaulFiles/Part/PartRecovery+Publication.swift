@@ -55,7 +55,7 @@ extension PartRecovery {
   }
 
   private func syncDirectory() throws(TransferError) {
-    try mapping("sync the directory") { () throws(DiskError) in try directory.sync() }
+    try mapping("sync the directory") { () throws(DiskError) in try directory.syncIfPossible() }
   }
 
   func published(_ publication: Publication, _ replay: JournalReplay) -> (PartState, Recovery) {

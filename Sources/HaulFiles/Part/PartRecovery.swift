@@ -80,13 +80,15 @@ struct PartRecovery {
   func adoptPart(_ replay: JournalReplay)
     throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
   {
-    // An interrupted publish leaves the mode of the final file, which a group may be able to write.
-    // For a small file it leaves no journal, so its bytes do not count.
-    let published = 0o666 & ~disk.creationMask
     let named = try mapping("check the part file") { () throws(DiskError) in
       try directory.status(of: names.part)
     }
     guard let named else { return nil }
+    // An interrupted publish leaves the mode of the final file, which a group may be able to write.
+    // For a small file it leaves no journal, so its bytes do not count.
+    let published = try mapping("check the directory") { () throws(DiskError) in
+      try directory.newFileMode(disk.creationMask)
+    }
     try Ownership.check(named, user: disk.effectiveUser, mode: published, what: "part file")
     let file = try mapping("open the part file") { () throws(DiskError) in
       try directory.open(names.part, writing: true)
@@ -124,7 +126,9 @@ struct PartRecovery {
     let findings = try audit.perform(isCancelled)
     if !findings.void.isEmpty { try state.append(.void(findings.void)) }
     if part.status.mode != 0o600 {
-      try mapping("protect the part file") { () throws(DiskError) in try part.file.setMode(0o600) }
+      try mapping("protect the part file") { () throws(DiskError) in
+        try part.file.setModeIfPossible(0o600)
+      }
     }
     try state.appendRun(run)
     if durability == .strict {
@@ -148,5 +152,6 @@ extension PartState {
     pending = Array(findings.ranges[Int(durableCount)...])
     dirtyBytes = pending.reduce(0) { $0 + ($1?.length ?? 0) }
     for range in findings.ranges { if let range { claimed.insert(contentsOf: range) } }
+    writtenEnd = claimed.ranges.last?.upperBound ?? 0
   }
 }

@@ -87,6 +87,23 @@ final class POSIXDirectory: DiskDirectory {
     _ = try descriptor.call("unlinkat") { unlinkat($0, name, 0) }
   }
 
+  func defaultMode() throws(DiskError) -> UInt32? {
+    do throws(DiskError) {
+      let none = UnsafeMutableRawBufferPointer(start: nil, count: 0)
+      let length = try descriptor.call("fgetxattr") { PlatformCalls.defaultACL($0, none) }
+      var value = [UInt8](repeating: 0, count: length)
+      let count = try descriptor.call("fgetxattr") { number in
+        value.withUnsafeMutableBytes { PlatformCalls.defaultACL(number, $0) }
+      }
+      return DefaultACL.mode(Array(value.prefix(count)))
+    } catch {
+      // These say that there is none, or that the file system has no ACLs.
+      let absent = [PlatformCalls.noAttribute, EOPNOTSUPP, ENOSYS, EINVAL, EPERM]
+      if absent.contains(error.errno) { return nil }
+      throw error
+    }
+  }
+
   func sync() throws(DiskError) {
     _ = try descriptor.call("fsync") { fsync($0) }
   }

@@ -22,7 +22,9 @@ package struct POSIXDisk: Disk {
   package func workingDirectory() throws(DiskError) -> String {
     guard let path = getcwd(nil, 0) else { throw DiskError("getcwd", errno) }
     defer { free(path) }
-    return String(cString: path)
+    // With a replacement character, it would be the path of another directory.
+    guard let text = String(validatingCString: path) else { throw DiskError("getcwd", EILSEQ) }
+    return text
   }
 
   /// The same path without symbolic links.

@@ -24,6 +24,10 @@ final class POSIXFile: DiskFile {
     return FileStatus(status)
   }
 
+  func size() throws(DiskError) -> Int64 {
+    try descriptor.call("statx") { PlatformCalls.size($0) }
+  }
+
   func startReading(_ range: ByteRange) {
     // Only a hint; a closed file needs none.
     _ = try? descriptor.call("posix_fadvise") { number in
@@ -83,6 +87,28 @@ final class POSIXFile: DiskFile {
       return 0
     }
     if failure != 0 { throw DiskError(name, failure) }
+  }
+
+  func takeAccess(of former: any DiskFile) throws(DiskError) {
+    guard let former = former as? POSIXFile else { throw DiskError("fsetxattr", EXDEV) }
+    _ = try former.descriptor.call("fgetxattr") { other in
+      (try? descriptor.call("fsetxattr") { PlatformCalls.takeAccess($0, of: other) }) ?? -1
+    }
+  }
+
+  /// Closes a copy of the descriptor: that reports the same errors, and the lock stays.
+  func flush() throws(DiskError) {
+    let copy = try descriptor.call("dup") { PlatformCalls.duplicate($0) }
+    // Not repeated after EINTR: the copy is closed, whatever this returns.
+    guard Self.closeCopy(copy) == 0 else { throw DiskError("close", errno) }
+  }
+
+  private static func closeCopy(_ copy: Int32) -> Int32 {
+    #if canImport(Glibc)
+      Glibc.close(copy)
+    #else
+      Darwin.close(copy)
+    #endif
   }
 
   func setMode(_ mode: UInt32) throws(DiskError) {

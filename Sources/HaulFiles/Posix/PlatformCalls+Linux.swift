@@ -50,6 +50,18 @@ import HaulCore
       haul_set_attribute(file, value.baseAddress, value.count)
     }
 
+    static func defaultACL(_ directory: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
+      haul_get_default_acl(directory, buffer.baseAddress, buffer.count)
+    }
+
+    static func takeAccess(_ file: Int32, of former: Int32) -> Int32 {
+      haul_take_access(file, former)
+    }
+
+    static func duplicate(_ file: Int32) -> Int32 { haul_duplicate(file) }
+
+    static func size(_ file: Int32) -> Int64 { haul_size(file) }
+
     static func tryLock(_ file: Int32) -> Int32 { haul_try_lock(file) }
 
     static func syncData(_ file: Int32) -> Int32 { fdatasync(file) }

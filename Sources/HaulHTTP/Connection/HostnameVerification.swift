@@ -6,17 +6,41 @@ import NIOSSL
 ///
 /// The TLS library compares names, but also accepts a certificate for the peer's address. With such
 /// a certificate, an attacker that controls name lookup, or a proxy with a tunnel, could pose as
-/// any host. So a certificate that lists addresses must also match by name.
+/// any host. So a certificate that lists addresses must also match by name. The library refuses
+/// every name with an underscore; those are compared here only.
 package enum HostnameVerification {
+  /// Whether the TLS library must leave the comparison to `check`.
+  static func isOnlyHere(_ host: String) -> Bool { host.hasBytes("_") }
+
+  /// The name of a host in a handshake: without its last dot (RFC 6066, section 3).
+  package static func serverName(of host: String) -> String {
+    guard let name = host.dropping(byteSuffix: ".").map(String.init), IPAddress(name) == nil else {
+      return host
+    }
+    return name
+  }
+
   /// - Throws: `tls` when the certificate is for another name.
   static func check(_ host: String, on channel: any Channel) throws {
     let tls = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
     guard let certificate = tls.peerCertificate else { throw mismatch }
     let names = certificate._subjectAlternativeNames()
-    guard names.contains(where: { $0.nameType == .ipAddress }) else { return }
+    guard isOnlyHere(host) || names.contains(where: { $0.nameType == .ipAddress }) else { return }
     let fits = names.contains {
       $0.nameType == .dnsName && matches(String(decoding: $0.contents, as: UTF8.self), host)
     }
+    guard fits else { throw mismatch }
+  }
+
+  /// The same for an address; only the certificate's own addresses count (RFC 9110, section 4.3.5).
+  /// - Throws: `tls` when the certificate is for another one.
+  static func check(_ address: IPAddress, on channel: any Channel) throws {
+    let tls = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
+    let names = tls.peerCertificate?._subjectAlternativeNames()
+    let fits =
+      names?.contains {
+        $0.nameType == .ipAddress && $0.contents.elementsEqual(address.bytes)
+      } ?? false
     guard fits else { throw mismatch }
   }
 

@@ -8,6 +8,9 @@ package final class PrivateHostRegistry: Sendable {
   /// Whether each host has had a connection to a public address. One is enough for good: the owner
   /// of a name may let it lead to a private address first.
   private let hosts = NIOLockedValueBox<[String: Bool]>([:])
+  /// Names that are remembered. Beyond that, what was learned is forgotten: a name that was never
+  /// connected to counts as public.
+  private static let most = 65_536
 
   package init() {}
 
@@ -30,7 +33,10 @@ package final class PrivateHostRegistry: Sendable {
   /// Notes whether a connection to a host had a public address.
   package func note(_ host: String, isPublic: Bool) {
     let name = host.lowercased()
-    hosts.withLockedValue { $0[name] = isPublic || $0[name] ?? false }
+    hosts.withLockedValue { hosts in
+      if hosts.count >= Self.most { hosts = [:] }
+      hosts[name] = isPublic || hosts[name] ?? false
+    }
   }
 
   /// - Throws: `redirect-refused` for an address that is private without a lookup.

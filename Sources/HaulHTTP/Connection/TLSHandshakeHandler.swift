@@ -1,3 +1,4 @@
+import AsyncHTTPClient
 import NIOCore
 import NIOTLS
 
@@ -18,6 +19,9 @@ final class TLSHandshakeHandler: ChannelInboundHandler, RemovableChannelHandler,
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    var error = error
+    // The proxy has answered in time.
+    if case ChannelError.connectTimeout = error { error = HTTPClientError.tlsHandshakeTimeout }
     result.complete(.failure(error), context, self)
   }
 

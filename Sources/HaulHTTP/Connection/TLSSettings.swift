@@ -13,11 +13,14 @@ struct TLSSettings: Sendable {
     /// For an origin that a server chose: the check, and no certificate of ours, which would tell a
     /// stranger who the user is.
     case anonymous
+    /// No check and no certificate of ours, for a connection that only reads the server's.
+    case inspected
   }
 
   private let checked: TLSConfiguration
   private let unchecked: TLSConfiguration
   private let anonymous: TLSConfiguration
+  private let inspected: TLSConfiguration
 
   /// - Throws: `tls` when a file cannot be read or has the wrong content.
   init(_ settings: HTTPTransport.Settings) throws(TransferError) {
@@ -29,6 +32,9 @@ struct TLSSettings: Sendable {
       tls.trustRoots = .certificates(try Self.certificates(in: path))
     }
     anonymous = tls
+    tls.certificateVerification = .none
+    inspected = tls
+    tls.certificateVerification = anonymous.certificateVerification
     if let client = settings.clientCertificate {
       tls.certificateChain = try Self.certificates(in: client.certificateFile)
         .map { .certificate($0) }
@@ -44,6 +50,7 @@ struct TLSSettings: Sendable {
     case .checked: checked
     case .unchecked: unchecked
     case .anonymous: anonymous
+    case .inspected: inspected
     }
   }
 

@@ -49,11 +49,15 @@ enum UnprocessedRetry {
   struct Count {
     /// More than the number of connections kept for one host.
     private var left = 16
+    /// After so many over HTTP/2, HTTP/1.1 is tried.
+    private var leftOverHTTP2 = 4
 
-    mutating func take(_ chance: UnprocessedRetry) -> UnprocessedRetry {
+    mutating func take(_ chance: UnprocessedRetry, overHTTP2: Bool) -> UnprocessedRetry {
       guard left > 0 else { return .none }
       left -= 1
-      return chance
+      guard chance == .again, overHTTP2 else { return chance }
+      leftOverHTTP2 -= 1
+      return leftOverHTTP2 > 0 ? .again : .overHTTP1
     }
   }
 }

@@ -201,8 +201,10 @@ extension PlainHTTPClient {
       if isShutDown { throw ClientCache.shutDownError }
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHandlers([
-        HTTPRequestEncoder(), ReusedConnectionHandler(),
-        ByteToMessageHandler(HTTPResponseDecoder(leftOverBytesStrategy: .dropBytes)),
+        HTTPRequestEncoder(), ReusedConnectionHandler(), ResponseNormalizingHandler(),
+        ByteToMessageHandler(
+          HTTPResponseDecoder(
+            leftOverBytesStrategy: .dropBytes, limitConfiguration: .ofAnswers)),
         NIOHTTPRequestHeadersValidator(), PlainHTTPConnection(of: self, to: origin),
       ])
     }

@@ -46,7 +46,7 @@ final class PlainHTTPConnection: ChannelInboundHandler {
     guard self.request != nil else { return }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     request.markSent()
-    headDeadline = .now() + client.headTimeout
+    headDeadline = .now() + client.headTimeout * request.patience
     if headTimer == nil { watchHead(on: context.eventLoop) }
   }
 

@@ -16,8 +16,9 @@ final class AbsoluteFormHandler: ChannelOutboundHandler, Sendable {
       return context.write(data, promise: promise)
     }
     head.uri = "http://\(head.headers.first(name: "host") ?? "")\(head.uri)"
-    if let credentials = proxy.credentials {
-      head.headers.replaceOrAdd(name: "Proxy-Authorization", value: credentials.basic)
+    // The answer to a challenge is there already.
+    if let credentials = proxy.credentials, !head.headers.contains(name: "Proxy-Authorization") {
+      head.headers.add(name: "Proxy-Authorization", value: credentials.basic)
     }
     context.write(wrapOutboundOut(.head(head)), promise: promise)
   }

@@ -1,10 +1,10 @@
 import HaulCore
 
 /// The client's side of a SOCKS5 handshake (RFC 1928, RFC 1929): bytes in, bytes out.
-struct SOCKSHandshake {
+struct SOCKSHandshake: ProxyHandshake {
   private enum Step { case method, password, reply, open }
 
-  private let proxy: ProxyRules.Proxy
+  let proxy: ProxyRules.Proxy
   private let target: ResourceURL.Origin
   private var step = Step.method
   private var received: [UInt8] = []

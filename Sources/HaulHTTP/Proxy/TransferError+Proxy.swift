@@ -8,6 +8,7 @@ extension TransferError {
   /// credentials.
   init?(of proxy: ProxyRules.Proxy, mapping error: any Error) {
     switch error {
+    case let error as TunnelRefused: self.init(wantsPassword: proxy, error.challenges)
     case let error as HTTPClientError: self.init(of: proxy, client: error)
     case ChannelError.connectTimeout:
       self.init(proxy, "did not answer in time; is it running?", isRetryable: true)
@@ -39,13 +40,29 @@ extension TransferError {
   }
 
   /// 407 is not 401: the request never reached the server (RFC 9110, section 15.5.8).
-  init(wantsPassword proxy: ProxyRules.Proxy) {
+  init(wantsPassword proxy: ProxyRules.Proxy, _ challenges: [AuthChallenge] = []) {
+    if let scheme = UnauthorizedAdvice.unsupportedScheme(of: challenges, besides: ["basic"]) {
+      self.init(proxy, "wants \(scheme), which is not supported", status: 407)
+      return
+    }
     self = TransferError(
       proxy,
       proxy.credentials == nil
         ? "requires a user name and a password" : "refused the user name and password",
       status: 407
     ).remedied(by: .proxyCredentials)
+  }
+
+  /// Before a tunnel was open.
+  init(closedEarly proxy: ProxyRules.Proxy) {
+    self.init(
+      proxy, "closed the connection before it opened a tunnel; is its address right?",
+      isRetryable: true)
+  }
+
+  /// After it was opened.
+  init(closedTunnel proxy: ProxyRules.Proxy) {
+    self.init(proxy, "closed the tunnel; can it reach that server?", isRetryable: true)
   }
 
   private init(

@@ -23,6 +23,15 @@ struct Answer: Sendable {
     Answer(status: status, headers: headers, version: version, body: CollectedBody(chunks: []))
   }
 
+  /// Whether its body may be the file.
+  var hasFile: Bool {
+    status != 401 && status != 407
+      && RedirectPolicy.location(status: status, headers: headers) == nil
+  }
+
+  /// Whether nothing in it is for the session, and no other request follows.
+  var isFinal: Bool { hasFile && headers["Set-Cookie"] == nil }
+
   private init(
     status: Int, headers: HeaderFields, version: HTTPVersion, body: FetchResponse.Body
   ) {

@@ -25,10 +25,33 @@ final class CallbackRequest: FetchHandle {
     /// Continues the request after a redirect or a failure.
     var rest: Task<Void, Never>?
     var headTimer: NIOScheduledCallback?
+    /// For a body with a length over HTTP/2.
+    var unproved: UnprovedBody?
+    /// Called if the server violates HTTP/2 when the answer was passed on already.
+    var violationHandler: (@Sendable () -> Void)?
     var wasSent = false
     var isCancelled = false
     /// Nil before the start, and after it was called.
     var completionHandler: Completion?
+
+    /// Whether the answer says that its body is empty, and the end has not come.
+    var isToBeEmpty: Bool { unproved?.length == 0 }
+
+    /// Keeps the last bytes of a body until its end; false for other bytes.
+    mutating func keeps(_ bytes: ByteBuffer) -> Bool {
+      guard unproved?.left == 0, bytes.readableBytes > 0 else { return false }
+      unproved?.last = bytes
+      return true
+    }
+  }
+
+  /// Only the end of a stream proves the length that its head announces (RFC 9113, section 8.1.1).
+  private struct UnprovedBody {
+    let length: Int
+    /// How many bytes are still to come.
+    var left: Int
+    /// The last bytes, which are passed on with the end of the stream.
+    var last: ByteBuffer?
   }
 
   /// The most bytes that are collected; many transfers hold that much at the same time.
@@ -38,9 +61,11 @@ final class CallbackRequest: FetchHandle {
 
   private let state: NIOLockedValueBox<State>
   private let origin: ResourceURL.Origin
+  /// How many times the usual time its answer may take.
+  let patience: Int
 
-  init(from origin: ResourceURL.Origin) {
-    self.origin = origin
+  init(from origin: ResourceURL.Origin, patience: Int) {
+    (self.origin, self.patience) = (origin, patience)
     state = NIOLockedValueBox(State())
   }
 
@@ -83,7 +108,11 @@ final class CallbackRequest: FetchHandle {
 
   private func failIfUnanswered() {
     let (stop, wasSent) = state.withLockedValue { state in
-      guard case .waiting = state.phase else { return (nil as Stop?, false) }
+      switch state.phase {
+      case .waiting: break
+      case .collecting where state.isToBeEmpty: break
+      case .collecting, .streaming, .over: return (nil as Stop?, false)
+      }
       return (state.stop, state.wasSent)
     }
     // The client's own errors: a request without a connection may be sent in another way.
@@ -107,7 +136,7 @@ final class CallbackRequest: FetchHandle {
     }
     guard let (head, bytes) = collected else { return }
     let (source, body) = stream()
-    if bytes.readableBytes > 0 { source.add(bytes) }
+    if bytes.readableBytes > 0, !state.withLockedValue({ $0.keeps(bytes) }) { source.add(bytes) }
     complete(.success(Answer(head, body: ResponseBodySequence(body, from: origin))))
   }
 
@@ -121,11 +150,13 @@ final class CallbackRequest: FetchHandle {
     state.withLockedValue { $0.stop }?(CancellationError())
   }
 
-  private func end() -> Phase {
-    state.withLockedValue { state in
-      defer { (state.phase, state.stop) = (.over, nil) }
-      return state.phase
+  private func end() -> (phase: Phase, last: ByteBuffer?) {
+    let (phase, last, timer) = state.withLockedValue { state in
+      defer { (state.phase, state.stop, state.unproved, state.headTimer) = (.over, nil, nil, nil) }
+      return (state.phase, state.unproved?.last, state.headTimer)
     }
+    timer?.cancel()
+    return (phase, last)
   }
 }
 
@@ -148,10 +179,14 @@ extension CallbackRequest {
     let length = head.headers.first(name: "Content-Length").flatMap { Int($0) }
     let isShort = length.map { (0...Self.maximumCollected).contains($0) } ?? false
     let room = ByteBufferAllocator().buffer(capacity: isShort ? length ?? 0 : 0)
-    let (isWanted, timer) = state.withLockedValue { state in
-      defer { state.headTimer = nil }
+    let (isWanted, timer) = state.withLockedValue { state -> (Bool, NIOScheduledCallback?) in
       guard case .waiting = state.phase else { return (false, state.headTimer) }
       state.phase = .collecting(head, room)
+      if head.version.major == 2 {
+        state.unproved = length.map { UnprovedBody(length: $0, left: $0) }
+      }
+      if state.isToBeEmpty { return (true, nil) }
+      defer { state.headTimer = nil }
       return (true, state.headTimer)
     }
     timer?.cancel()
@@ -161,7 +196,7 @@ extension CallbackRequest {
   /// Waits up to 50 ms for the rest of a short body, and then streams it.
   func waitShortly(on loop: any EventLoop) {
     let isCollecting = state.withLockedValue { state in
-      if case .collecting = state.phase { true } else { false }
+      if case .collecting = state.phase { !state.isToBeEmpty } else { false }
     }
     guard isCollecting else { return }
     loop.scheduleTask(in: Self.bodyWait) { [weak self] in self?.startStreaming() }
@@ -170,8 +205,9 @@ extension CallbackRequest {
   /// A future that completes when the reader wants more; nil if it wants more already.
   func received(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let source = state.withLockedValue { state -> BodySource? in
+      state.unproved?.left -= bytes.readableBytes
       switch state.phase {
-      case .streaming(let source): return source
+      case .streaming(let source): return state.keeps(bytes) ? nil : source
       case .collecting(let head, var collected):
         state.phase = .over
         // Copied, because the bytes are a small part of a large buffer that is reused for reading.
@@ -185,22 +221,30 @@ extension CallbackRequest {
   }
 
   func ended() {
-    switch end() {
+    let (phase, last) = end()
+    switch phase {
     case .collecting(let head, let bytes):
       let chunks: [any ByteChunk] = bytes.readableBytes > 0 ? [bytes] : []
       complete(.success(Answer(head, body: CollectedBody(chunks: chunks), collected: chunks)))
-    case .streaming(let source): source.finish(nil)
+    case .streaming(let source):
+      if let last { source.add(last) }
+      source.finish(nil)
     case .waiting, .over: break
     }
   }
 
   func failed(_ error: any Error) {
-    // Bytes that arrived before the failure are passed on.
-    startStreaming()
-    let timer = state.withLockedValue { $0.headTimer }
-    timer?.cancel()
-    switch end() {
-    case .streaming(let source): source.finish(error)
+    let isViolation = UnprocessedRetry(after: error, overHTTP2: true) == .neverHTTP2
+    let (isToBeEmpty, whenViolated) = state.withLockedValue {
+      ($0.isToBeEmpty, $0.violationHandler)
+    }
+    // Bytes that arrived before the failure are passed on, unless they are requested again at once.
+    if !isViolation, !isToBeEmpty { startStreaming() }
+    let (phase, last) = end()
+    switch phase {
+    case .streaming(let source):
+      if isViolation { whenViolated?() } else if let last { source.add(last) }
+      source.finish(error)
     case .waiting, .collecting: complete(.failure(error))
     case .over: break
     }
@@ -211,15 +255,23 @@ extension CallbackRequest {
 extension CallbackRequest: HTTPClientResponseDelegate {
   typealias Response = Void
 
-  /// - Parameter headTimeout: from now to the head of the answer.
+  /// - Parameters:
+  ///   - headTimeout: from now to the head of the answer, or to the end of an empty one.
+  ///   - whenViolated: called if the server violates HTTP/2, or wants HTTP/1.1, in the body of the
+  ///     answer. Before, the request fails with the error.
   func send(
     _ message: HTTPClient.Request, with client: HTTPClient, on loop: any EventLoop,
-    headTimeout: TimeAmount
+    headTimeout: TimeAmount, whenViolated: @escaping @Sendable () -> Void,
+    whenOver: @escaping @Sendable () -> Void
   ) {
-    guard isWanted else { return failed(CancellationError()) }
+    guard isWanted else {
+      whenOver()
+      return failed(CancellationError())
+    }
     let timer = try? loop.scheduleCallback(in: headTimeout, handler: self)  // fails at shutdown
-    state.withLockedValue { $0.headTimer = timer }
+    state.withLockedValue { ($0.headTimer, $0.violationHandler) = (timer, whenViolated) }
     let task = client.execute(request: message, delegate: self, eventLoop: .delegate(on: loop))
+    task.futureResult.whenComplete { _ in whenOver() }
     setStopHandler { task.fail(reason: $0) }
   }
 

@@ -2,6 +2,19 @@ import CHaulCoding
 import HaulCore
 import NIOCore
 
+/// The content codings that can be decoded.
+package enum ContentCodings {
+  fileprivate static let known: [String: haul_coding] = [
+    "gzip": HAUL_GZIP, "x-gzip": HAUL_GZIP, "deflate": HAUL_DEFLATE, "br": HAUL_BROTLI,
+  ]
+
+  /// Whether a body with this coding could be decoded.
+  package static func canDecode(_ coding: String) -> Bool {
+    let kind = known[coding.lowercased()]
+    return kind != nil && (kind != HAUL_BROTLI || haul_has_brotli() != 0)
+  }
+}
+
 /// Decodes one content coding (RFC 9110, section 8.4.1), with a limit for the output.
 final class ContentDecoder {
   /// The supported codings, as in `Accept-Encoding`.
@@ -23,10 +36,9 @@ final class ContentDecoder {
 
   /// - Throws: `not-yet-supported` for an unknown coding.
   init(_ coding: String, limit: Int64) throws(TransferError) {
-    let known: [String: haul_coding] = [
-      "gzip": HAUL_GZIP, "x-gzip": HAUL_GZIP, "deflate": HAUL_DEFLATE, "br": HAUL_BROTLI,
-    ]
-    guard let kind = known[coding.lowercased()], let decoder = haul_decoder_make(kind) else {
+    guard let kind = ContentCodings.known[coding.lowercased()],
+      let decoder = haul_decoder_make(kind)
+    else {
       throw TransferError(
         .notYetSupported,
         "the server sent the content coding '\(coding)', which cannot be decoded here; save it as it is"
@@ -85,9 +97,11 @@ final class ContentDecoder {
     return end
   }
 
+  /// - Parameter hasMarkedEnd: whether an empty body is known to be complete: it is the coded form
+  ///   of an empty file, for many servers.
   /// - Throws: `connection-lost` when the encoded stream is incomplete.
-  func finish() throws(TransferError) {
-    guard hasEnded else {
+  func finish(hasMarkedEnd: Bool) throws(TransferError) {
+    guard hasEnded || (hasMarkedEnd && read == 0) else {
       throw TransferError(
         .connectionLost, "the \(coding) stream of the body ended early", isRetryable: true)
     }
@@ -114,10 +128,13 @@ struct DecodedBody: AsyncSequence, Sendable {
   let base: FetchResponse.Body
   let coding: String
   let limit: Int64
+  /// Whether its framing says where it ends.
+  let hasMarkedEnd: Bool
 
   struct AsyncIterator: AsyncIteratorProtocol {
     var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
     let decoder: Result<ContentDecoder, TransferError>
+    let hasMarkedEnd: Bool
 
     mutating func next() async throws -> (any ByteChunk)? {
       try await next(isolation: #isolation)
@@ -128,7 +145,7 @@ struct DecodedBody: AsyncSequence, Sendable {
       while true {
         if let buffer = try decoder.next() { return buffer }
         guard let chunk = try await base.next(isolation: actor) else {
-          try decoder.finish()
+          try decoder.finish(hasMarkedEnd: hasMarkedEnd)
           return nil
         }
         decoder.put(chunk)
@@ -139,7 +156,8 @@ struct DecodedBody: AsyncSequence, Sendable {
   func makeAsyncIterator() -> AsyncIterator {
     AsyncIterator(
       base: base.makeAsyncIterator(),
-      decoder: Result { () throws(TransferError) in try ContentDecoder(coding, limit: limit) })
+      decoder: Result { () throws(TransferError) in try ContentDecoder(coding, limit: limit) },
+      hasMarkedEnd: hasMarkedEnd)
   }
 }
 
@@ -149,16 +167,20 @@ extension FetchResponse {
   /// Validators and digests are removed: they describe the encoded bytes, and prove nothing about
   /// the decoded bytes.
   func decoded(limit: Int64) -> FetchResponse {
-    guard head.status == 200, head.headers["content-length"] != "0",
+    guard head.hasWholeFile, head.headers["content-length"] != "0",
       let coding = head.contentCoding
     else { return self }
+    let hasMarkedEnd = !head.endsWithConnection
     var head = head
     head.headers = HeaderFields(
       head.headers.fields.filter { !Self.ofCodedBytes.contains($0.name.lowercased()) }
         .map { ($0.name, $0.value) })
     head.removedCoding = coding
     return FetchResponse(
-      head: head, body: DecodedBody(base: body, coding: coding, limit: limit), executor: executor)
+      head: head,
+      body: DecodedBody(
+        base: body, coding: coding, limit: limit, hasMarkedEnd: hasMarkedEnd),
+      executor: executor)
   }
 
   private static let ofCodedBytes: Set = [

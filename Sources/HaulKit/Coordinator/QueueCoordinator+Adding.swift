@@ -178,7 +178,8 @@ extension QueueCoordinator {
     do {
       directory = try engine.disk.workingDirectory()
     } catch {
-      throw TransferError(.io, "the working directory does not exist; give absolute paths")
+      throw TransferError(
+        .io, "the working directory does not exist, or is not UTF-8; give absolute paths")
     }
     return requests.map { $0.absolute(in: directory) }
   }
@@ -243,15 +244,22 @@ extension QueueCoordinator {
     }
   }
 
-  /// What a client over TCP has named is not taken for what its owner adds under that name.
+  /// What a client over TCP has named is not taken for what its owner adds under that name, and
+  /// with `match` nothing else than the same request is.
   private static func checkKept(
     _ kept: TransferRequest, _ ifKnown: TransferRequest.IfKnown, for request: TransferRequest
   ) throws(TransferError) {
-    guard ifKnown == .keep, kept.roots != nil, request.roots == nil else { return }
+    if ifKnown != .update, kept.roots != nil, request.roots == nil {
+      throw TransferError(
+        .inUse,
+        "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP; "
+          + "remove that one, or choose another")
+    }
+    guard ifKnown == .match, let difference = kept.difference(from: request) else { return }
     throw TransferError(
       .inUse,
-      "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP; "
-        + "remove that one, or choose another")
+      "the identifier \(request.identifier ?? "") belongs to a transfer with \(difference); it "
+        + "stays as it is, and nothing was added; remove it, or choose another identifier")
   }
 
   /// Reserves file names in the order of `add`, not of the runs: files that would get the same name
@@ -269,9 +277,12 @@ extension QueueCoordinator {
     let alike = shared.sorted().map { additions[$0] }
     // If no name can be reserved now, the run reports why.
     try? await engine.io.run { [engine] in
+      var last: [String: Int] = [:]
       for addition in alike {
         guard let download = addition.request.download else { continue }
-        try? TargetSearch(for: download, of: addition.id, in: engine).reserve(among: alike.count)
+        let target = addition.target ?? ""
+        last[target] = try? TargetSearch(for: download, of: addition.id, in: engine)
+          .reserve(among: alike.count, after: last[target])
       }
     }
   }

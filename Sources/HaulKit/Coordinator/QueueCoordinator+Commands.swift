@@ -6,7 +6,7 @@ extension QueueCoordinator {
     _ command: TransferMachine.Command, _ selection: TransferSelection,
     by initiator: TransferEvent.Initiator = .user
   ) async throws(TransferError) -> CommandReport {
-    let ids = ids(of: selection)
+    let ids = queue.order(ids(of: selection), for: command)
     var refused: [TransferID: CommandRefusal] = [:]
     try await performDecision(inPortions: ids) { some, isLast, queue, decision in
       let refusals = queue.handle(
@@ -79,8 +79,12 @@ extension QueueCoordinator {
   }
 
   func setSuspended(_ isSuspended: Bool) async {
-    engine.scheduler.update { $0.isSuspended = isSuspended }
+    let hasChanged = engine.scheduler.update { scheduler in
+      defer { scheduler.isSuspended = isSuspended }
+      return scheduler.isSuspended != isSuspended
+    }
     await startReady()
+    if hasChanged { emitSlotWaits() }
   }
 
   func setLimits(_ change: @Sendable (inout Scheduler.Limits) -> Void) async {

@@ -97,8 +97,10 @@ extension QueueCoordinator {
         let (phase, progress) = engine.hub.live(record.id)
         let storedState = queue.members[record.id]?.facts.storedState
         let snapshot = TransferSnapshot(summary: summary, phase: phase, progress: progress)
+        var row = TransferList.Row(record, snapshot)
+        row.note(length: runs[record.id].location?.length)
         return TransferView(
-          row: TransferList.Row(record, snapshot), summary: summary,
+          row: row, summary: summary,
           result: summary.state.isEnded ? record.result : nil,
           connections: summary.state == .running ? progress?.connections : nil,
           request: record.request,
@@ -123,6 +125,11 @@ extension QueueCoordinator {
   /// Which bytes of a download are on disk, and which are being fetched; nil unless it runs.
   package func segments(of id: TransferID) -> TransferSegments? {
     runs.run(of: id)?.context.segments
+  }
+
+  /// Whether a text is the id or the identifier of a listed transfer.
+  package func isWhole(_ text: String) -> Bool {
+    TransferID(text).map(queue.members.contains) ?? false || queue.id(of: text) != nil
   }
 
   /// The transfers that a text may mean: the one with this identifier, otherwise those whose ids

@@ -24,7 +24,7 @@ extension QueueCoordinator {
     if !retries.isEmpty { await release(retries) }
     await startReady()
     for id in starting where queue.members.state(of: id) == .queued { emitWaiting(id, nil) }
-    if keys.contains(.schedule) { emitWaitsAfterSchedule() }
+    emitWaitsAfterSchedule()
   }
 
   /// Requeues transfers whose wait is over.
@@ -115,6 +115,9 @@ extension QueueCoordinator {
     for id in released where queue.members.state(of: id) == .queued {
       emitWaiting(id, nil)
     }
+    for wait in waitMonitor.longWaits(at: engine.clock.now) {
+      emitWaiting(wait.id, wait.reason, nil)
+    }
   }
 
   /// Forgets transfers that a command has released meanwhile.
@@ -175,6 +178,7 @@ extension QueueCoordinator {
     // No timer is needed when nothing runs or waits for a slot: the next `add` checks the schedule.
     deadlines.set(.schedule, to: queue.outstandingCount > 0 ? scheduleMonitor.nextCheck : nil)
     guard wasOpen != scheduleMonitor.isOpen else { return }
+    hasScheduleChanged = true
     guard scheduleMonitor.isOpen else { return stopForSchedule(runs.running) }
     // A decision that starts nothing may have noticed the open window.
     if queue.outstandingCount > 0 { deadlines.set(.hosts, to: engine.clock.now) }
@@ -185,7 +189,6 @@ extension QueueCoordinator {
     stoppingForSchedule += ids.filter {
       queue.members[$0]?.facts.storesStart == false && runs.stream(of: $0) == nil
     }
-    stoppedBySchedule.formUnion(stoppingForSchedule)
   }
 
   /// Stops what the schedule no longer allows.
@@ -201,13 +204,10 @@ extension QueueCoordinator {
     }
   }
 
-  /// Emits the new wait reason of transfers that were stopped and have no slot yet.
   private func emitWaitsAfterSchedule() {
-    guard scheduleMonitor.isOpen, !stoppedBySchedule.isEmpty else { return }
-    for id in stoppedBySchedule.sorted() where queue.members.state(of: id) == .queued {
-      emitWaiting(id, nil)
-    }
-    stoppedBySchedule = []
+    guard hasScheduleChanged else { return }
+    hasScheduleChanged = false
+    emitSlotWaits()
   }
 }
 
@@ -230,6 +230,15 @@ extension QueueCoordinator {
         emitWaiting(member.id, reason, member.identity)
       }
     }
+  }
+
+  /// Emits why each queued transfer has no slot, after what holds the whole list has changed.
+  /// - Complexity: O(members of the list)
+  func emitSlotWaits() {
+    let waiting = queue.members.values.lazy.filter {
+      $0.state == .queued && ($0.waiting ?? .slot) == .slot
+    }
+    emitWaiting(waiting.map { IdentifiedTransfer(id: $0.facts.id, identity: nil) })
   }
 
   /// Why it has no slot; nil when it does not wait for one, or is about to get it.

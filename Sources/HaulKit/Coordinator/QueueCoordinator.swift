@@ -39,7 +39,7 @@ package actor QueueCoordinator {
   var scheduleMonitor: ScheduleMonitor
   /// Transfers that the schedule stops or has stopped.
   var stoppingForSchedule: [TransferID] = []
-  var stoppedBySchedule: Set<TransferID> = []
+  var hasScheduleChanged = false
   var steps: [String: StepClosure] = [:]
   /// Transfers that have a slot, and whose start is not stored yet.
   var pendingStarts: [TransferID] = []

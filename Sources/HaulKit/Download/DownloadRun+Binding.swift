@@ -48,8 +48,8 @@ extension DownloadRun {
     if let old = driver.previous.location { await removeUnlessContinued(old) }
     await engine.hooks.recovered(id)
     let target = FileTarget(
-      claim: claim, url: request.url, io: engine.io, groupPublisher: engine.groupPublisher,
-      clock: engine.clock)
+      claim: claim, url: request.url, isOfClient: request.isOfClient, io: engine.io,
+      groupPublisher: engine.groupPublisher, clock: engine.clock)
     self.target = target
     (machine.rules.existing, machine.rules.needsExisting) = (claim.existing, claim.needsExisting)
     machine.needsConfirmation =

@@ -21,6 +21,7 @@ extension DownloadRun {
     case .releaseSlot: await context.report(.slotReleased(until: retryAt))
     case .requestSlot: await context.report(.slotRequested)
     case .limitHost(let error): await limitHost(error)
+    case .refusedAdditional(let error): log(refused: error)
     case .pauseHost(let delay):
       await context.pauseHost(host, until: now + delay)
     case .hostFailed(let delay): await hostFailed(nextTrial: delay)

@@ -7,6 +7,7 @@ extension DownloadRun {
   mutating func open(_ id: SegmentID, _ fetch: FetchRequest) {
     requests += 1
     var fetch = fetch
+    fetch.session = self.id
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     log(id, asks: fetch)
     let now = engine.clock.now
@@ -129,7 +130,7 @@ extension DownloadRun {
     if connection.isStopped { return .stopped(id) }
     // The body ended before the timeout took effect: no timeout is reported.
     if case .ended = event { return event }
-    return connection.hasTimedOut ? .failed(id, engine.idleTimeoutError) : event
+    return connection.hasTimedOut ? .failed(id, engine.idleTimeoutError(machine.patience)) : event
   }
 
   /// Stops connections that received nothing for the idle timeout.
@@ -137,7 +138,7 @@ extension DownloadRun {
     for index in connections.indices {
       let connection = connections[index]
       guard connection.isActive, !connection.hasTimedOut, let start = connection.idleSince.start,
-        now - start >= engine.idleTimeout
+        now - start >= engine.idleTimeout * machine.patience
       else { continue }
       connections[index].hasTimedOut = true
       connection.cancel()
@@ -176,9 +177,13 @@ extension DownloadMachine.Event {
 
 extension Engine {
   /// Why a connection without bytes is dropped.
-  var idleTimeoutError: TransferError {
+  /// - Parameter patience: how many times the timeout it was kept.
+  func idleTimeoutError(_ patience: Int = 1) -> TransferError {
     TransferError(
-      .stalled, "no bytes received for \(idleTimeout); try again later", isRetryable: true)
+      .stalled,
+      "no bytes received for \(idleTimeout * patience); try again later, or allow more time",
+      isRetryable: true
+    ).remedied(by: .longerTimeout)
   }
 
   /// Whether the machine has no network: then a transfer waits for it, and counts no attempt.

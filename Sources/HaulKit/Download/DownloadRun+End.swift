@@ -157,12 +157,15 @@ extension DownloadRun {
     verified: TransferResult.Verification? = nil, error: TransferError? = nil
   ) -> TransferResult {
     let (fetched, repeated) = plan.update { ($0.fetched, $0.repeated) }
-    let result = TransferResult(
+    var result = TransferResult(
       state: state, path: path, bytes: bytes, fetched: fetched, reused: max(0, reused - repeated),
       duration: engine.clock.now - started,
       checksums: verified == .checksum ? machine.checksums : [], verified: verified,
       coding: state == .completed ? machine.version?.coding : nil, error: error,
       metrics: metrics)
+    if state == .completed, verified != .checksum, machine.version?.isUnexpectedPage == true {
+      result = result.notingUnexpectedPage()
+    }
     return cacheUse.map(result.noting) ?? result
   }
 

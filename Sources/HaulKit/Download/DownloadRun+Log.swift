@@ -44,6 +44,11 @@ extension DownloadRun {
     engine.logger.debug("\(number): \(choice.reason.text)", metadata: metadata)
   }
 
+  func log(refused error: TransferError) {
+    engine.logger.info(
+      "no more connections are opened: \(error.message)", metadata: ["transfer": "\(id)"])
+  }
+
   func log(lost error: TransferError) {
     engine.logger.debug(
       "a connection was lost; reconnecting: \(error.message)",

@@ -11,7 +11,7 @@ extension DownloadRun {
       request.checksums.isEmpty
       ? !recovery.rejected.isEmpty : request.checksums.contains { recovery.rejected.contains($0) }
     guard let head = recovery.head, !request.startOver, !request.decodesContent, !isRejected,
-      !recovery.received.isEmpty
+      !recovery.received.isEmpty, head.isOfClient == request.isOfClient
     else { return nil }
     // If the server sends the name, the plan of its first answer is kept.
     let isBound = !machine.rules.learnsName

@@ -11,7 +11,9 @@ extension DownloadRun {
     guard driver.stream == nil, case .finished(let result) = end, result.state == .failed,
       let error = result.error, let reason = await waitReason(behind: error)
     else { return nil }
-    engine.logger.info("waiting: \(error.message)", metadata: ["transfer": "\(id)"])
+    // It resumes by itself, so the advice at the end is for nobody.
+    let what = error.message.prefix(beforeAnyOf: ";")
+    engine.logger.info("waiting: \(what)", metadata: ["transfer": "\(id)"])
     return reason
   }
 

@@ -5,6 +5,7 @@ import HaulFiles
 struct FileTarget: DownloadTarget {
   let claim: TargetClaim
   let url: ResourceURL
+  let isOfClient: Bool
   let io: BlockingIO
   let groupPublisher: GroupPublisher
   let clock: any TransferClock
@@ -30,7 +31,8 @@ struct FileTarget: DownloadTarget {
   private func head(of version: DownloadMachine.Version) -> JournalHead {
     JournalHead(
       url: url, location: version.location.flatMap { $0 == url ? nil : $0 },
-      validator: version.validator, length: version.length, announced: version.announced)
+      validator: version.validator, length: version.length, announced: version.announced,
+      isOfClient: isOfClient)
   }
 
   var digestLag: Int64 { part.digestLag }

@@ -8,10 +8,14 @@ struct PreviousRun: Sendable {
   /// The path of the file that one of them completed: it may be replaced if it is unchanged.
   var path: String?
 
-  /// Whether a part file is empty, or holds bytes of the address or of this transfer.
+  /// Whether a part file is empty, or holds bytes of the address or of this transfer. Bytes that a
+  /// client over TCP asked for are not the owner's.
   func owns(
-    _ part: PartFile, _ name: FileName, in directory: any DiskDirectory, of url: ResourceURL
+    _ part: PartFile, _ name: FileName, in directory: any DiskDirectory, of request: DownloadRequest
   ) -> Bool {
-    part.matches(url) || (location?.name == name.text && location?.directory == directory.path)
+    guard let head = part.recovery.head else { return true }
+    guard head.isOfClient == request.isOfClient else { return false }
+    return head.matches(request.url)
+      || (location?.name == name.text && location?.directory == directory.path)
   }
 }

@@ -46,7 +46,7 @@ struct SegmentReceiver: Sendable {
   /// the header arrived.
   private var bodyStoppedError: TransferError {
     Task.isCancelled
-      ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.idleTimeoutError
+      ? TransferError(.interrupted, "stopped", isRetryable: true) : engine.idleTimeoutError()
   }
 
   private struct State {

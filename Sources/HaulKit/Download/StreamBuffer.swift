@@ -73,9 +73,17 @@ package final class StreamBuffer: Sendable {
 
   var hasEnded: Bool { state.withLockedValue { $0.end != nil } }
 
-  /// Ends the stream after the bytes that it holds.
+  /// Ends the stream after the bytes that it holds; at once if the transfer was stopped.
   func finish(_ end: Result<Void, TransferError>) {
-    change { $0.end = $0.end ?? end }
+    change { state in
+      guard state.end == nil else { return }
+      state.end = end
+      guard case .failure(let error) = end, [.cancelled, .interrupted].contains(error.code) else {
+        return
+      }
+      state.chunks = [:]
+      state.bufferedBytes = state.givenEnd - state.readEnd
+    }
   }
 }
 

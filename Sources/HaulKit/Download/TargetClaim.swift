@@ -34,6 +34,8 @@ struct TargetClaim: Sendable {
     case none
     /// Any file: the user asked for it.
     case any
+    /// Any file of a client over TCP, if it is unchanged: a client asked for it.
+    case ofClients(user: UInt32)
     /// The file that an earlier download of the address made, if it is unchanged.
     case own(FileRecord, user: UInt32)
   }
@@ -43,6 +45,8 @@ struct TargetClaim: Sendable {
     switch replacement {
     case .none: false
     case .any: true
+    case .ofClients(let user):
+      FileRecord.read(name.text, in: directory, user: user)?.isOfClient == true
     case .own(let record, let user):
       FileRecord.read(name.text, in: directory, user: user) == record
     }
@@ -59,16 +63,11 @@ struct TargetClaim: Sendable {
   /// The next name to try when the wanted one was taken meanwhile.
   func nextFreeName() throws(TransferError) -> FileName {
     var number = 1
-    while try TargetCheck.state(of: wanted.numbered(number).text, in: directory) != .absent {
+    while try TargetCheck.state(
+      of: wanted.numbered(number).text, in: directory, allowsOther: true) != .absent
+    {
       number += 1
     }
     return wanted.numbered(number)
-  }
-}
-
-extension PartFile {
-  /// Whether the part is empty or holds bytes of this address.
-  func matches(_ url: ResourceURL) -> Bool {
-    recovery.head?.matches(url) ?? true
   }
 }

@@ -11,6 +11,14 @@ final class TargetReservations: Sendable {
     let name: String
   }
 
+  /// A name that was reserved before its transfer ran.
+  struct Reserved {
+    /// 0 for none.
+    let number: Int
+    /// Whether no file, and no part of one, had the name, with or without a number.
+    let hadNoFiles: Bool
+  }
+
   fileprivate struct Holder {
     let id: TransferID
     let url: ResourceURL
@@ -22,8 +30,7 @@ final class TargetReservations: Sendable {
     var holders: [Key: Holder] = [:]
     var releaseCount = 0
     var kept: [TransferID: Key] = [:]
-    /// The numbers of reserved names; 0 for none.
-    var numbers: [TransferID: Int] = [:]
+    var reserved: [TransferID: Reserved] = [:]
   }
 
   private let state = NIOLockedValueBox(State())
@@ -56,18 +63,18 @@ final class TargetReservations: Sendable {
   }
 
   /// Reserves a target for a transfer that has not run yet.
-  func reserve(_ key: Key, number: Int, for id: TransferID) {
+  func reserve(_ key: Key, as reserved: Reserved, for id: TransferID) {
     keep(key)
-    state.withLockedValue { $0.numbers[id] = number }
+    state.withLockedValue { $0.reserved[id] = reserved }
   }
 
-  /// The number that was reserved for it; nil for none.
-  func number(for id: TransferID) -> Int? { state.withLockedValue { $0.numbers[id] } }
+  /// What was reserved for it; nil for nothing.
+  func reserved(for id: TransferID) -> Reserved? { state.withLockedValue { $0.reserved[id] } }
 
   /// Forgets a transfer that will not resume.
   func forget(_ id: TransferID) {
     state.withLockedValue { state in
-      state.numbers[id] = nil
+      state.reserved[id] = nil
       if let key = state.kept.removeValue(forKey: id) { state.release(key, of: id) }
     }
   }

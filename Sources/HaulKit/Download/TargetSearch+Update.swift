@@ -14,8 +14,9 @@ extension TargetSearch {
     }
     // Another transfer of this manager may use the first one.
     for own in files {
-      guard let record = own.record, record.matches(request.url), let part = try acquire(own.name)
-      else { continue }
+      guard let record = own.record, mayReplace(record), let part = try acquire(own.name) else {
+        continue
+      }
       if isExact || isOwn(part, own.name) {
         var claim = claim(own.name, part, number: own.number)
         claim.replacement = .own(record, user: disk.effectiveUser)
@@ -30,11 +31,11 @@ extension TargetSearch {
     var claim = isExact ? try claimWanted() : try claimNumbered()
     if trustsExisting {
       // A file that Haul made for another address does not count, whatever its date.
-      claim.existing = files.filter { $0.record == nil }.map(\.existing)
+      claim.existing = files.filter { $0.record.map(mayBeRequested) ?? true }.map(\.existing)
     }
     if request.checksums.isEmpty {
       // Where files cannot be marked with attributes, each run would add another file.
-      claim.needsExisting = isExact || (files.count > 1 && !canMarkFiles)
+      claim.needsExisting = isExact || (files.count > 1 && files.first?.canBeMarked == false)
     }
     return .claimed(claim)
   }
@@ -48,18 +49,29 @@ extension TargetSearch {
     if try TargetCheck.state(of: name.text, in: directory) == .absent {
       return try reservations.search(claimFree)
     }
-    guard request.ifExists != .overwrite else { return try claimWanted() }
+    guard request.ifExists != .overwrite else { return try claimReplaced() }
     let user = disk.effectiveUser
     guard let record = FileRecord.read(name.text, in: directory, user: user),
-      record.matches(request.url)
+      mayReplace(record)
     else { return nil }
     var claim = try claimWanted()
     claim.replacement = .own(record, user: user)
     return claim
   }
 
-  /// Whether files of this file system can have attributes.
-  private var canMarkFiles: Bool {
+  /// Whether the file may be the requested one. The owner's programs use files: one of a client
+  /// proves nothing to the owner.
+  private func mayBeRequested(_ record: FileRecord) -> Bool {
+    record.matches(request.url) && (request.isOfClient || !record.isOfClient)
+  }
+
+  /// Whether the file is an earlier version of the requested one, which the same side asked for.
+  private func mayReplace(_ record: FileRecord) -> Bool {
+    record.matches(request.url) && record.isOfClient == request.isOfClient
+  }
+
+  /// Whether a file can have attributes.
+  private func canBeMarked(_ name: FileName) -> Bool {
     guard let file = try? directory.open(name.text, writing: false) else { return true }
     defer { file.close() }
     do throws(DiskError) {
@@ -79,11 +91,13 @@ extension TargetSearch {
     let modified: Double
     /// Haul's record of the file, if the file is unchanged.
     let record: FileRecord?
+    let canBeMarked: Bool
 
     var existing: DownloadMachine.ExistingFile {
       .init(
         path: path, size: size, modified: modified, entityTag: record?.entityTag,
-        hasWeakDate: record?.hasWeakDate ?? false)
+        hasWeakDate: record?.hasWeakDate ?? false, hasCoarseDate: !canBeMarked,
+        isOwn: record != nil)
     }
   }
 
@@ -94,17 +108,26 @@ extension TargetSearch {
     var number = 0
     while true {
       let candidate = number == 0 ? name : name.numbered(number)
-      let state = try TargetCheck.state(of: candidate.text, in: directory)
+      let state = try state(of: candidate)
       if case .regular(let size, let modified) = state {
+        let record = FileRecord.read(candidate.text, in: directory, user: disk.effectiveUser)
         files.append(
           ExistingTarget(
             number: number, name: candidate, path: directory.filePath(candidate.text), size: size,
-            modified: modified,
-            record: FileRecord.read(candidate.text, in: directory, user: disk.effectiveUser)))
+            modified: modified, record: record,
+            canBeMarked: record != nil || canBeMarked(candidate)))
       }
       if isExact || (state == .absent && number >= highestNumber) { return files }
       number += 1
     }
+  }
+
+  /// Whether a file, or a part of one, has the wanted name or one of its numbers.
+  func hasFiles() throws(TransferError) -> Bool {
+    for number in 0...highestNumber {
+      if try hasJournal(number == 0 ? name : name.numbered(number)) { return true }
+    }
+    return try !existingFiles().isEmpty
   }
 
   private func digests(of file: ExistingTarget) throws(TransferError) -> [Checksum] {

@@ -14,10 +14,12 @@ struct TargetSearch {
   let status: FileStatus
   let name: FileName
   let isExact: Bool
-  /// The reserved number; nil for none, 0 for the name without a number.
-  let reserved: Int?
+  /// What was reserved for it before it ran; nil for nothing.
+  let reserved: TargetReservations.Reserved?
   /// Files of the address are searched up to this number, even if lower ones are missing.
   var highestNumber: Int
+  /// The first number that is tried for a free name.
+  var firstNumber = 1
 
   /// - Parameter serverName: overrides the name in the address; an exact path overrides both.
   /// - Throws: `not-a-regular-file`, `permission-denied`, `io`.
@@ -33,8 +35,8 @@ struct TargetSearch {
     self.disk = disk
     nonce = engine.random.bytes(16)
     isExact = request.destination.isExact
-    reserved = reservations.number(for: id)
-    highestNumber = reserved ?? 0
+    reserved = reservations.reserved(for: id)
+    highestNumber = reserved?.number ?? 0
     let directoryPath: String
     switch request.destination {
     case .directory(let path):
@@ -100,7 +102,7 @@ struct TargetSearch {
     }
     let candidate = name.numbered(number)
     guard try hasJournal(candidate),
-      try TargetCheck.state(of: candidate.text, in: directory) == .absent
+      try state(of: candidate) == .absent
     else { return nil }
     return try reservations.search { () throws(TransferError) in
       try acquire(candidate).map { claim(candidate, $0, number: number) }
@@ -114,16 +116,26 @@ struct TargetSearch {
   /// - Throws: `not-a-regular-file`, `permission-denied`, `name-conflict`, `in-use`, `disk-full`,
   ///   `io`.
   private func find() throws(TransferError) -> TargetClaim.Outcome {
-    let isFree = try TargetCheck.state(of: name.text, in: directory) == .absent
+    // Nothing that has a number now is an earlier download of it: each look would cost one more.
+    if let reserved, reserved.number > 0, reserved.hadNoFiles {
+      return .claimed(try claimNumbered())
+    }
+    let isFree = try state(of: name) == .absent
     if !isFree, let finished = try claimPublished() { return .claimed(finished) }
     switch request.ifExists {
     case .update where !isFree || highestNumber > 0: return try update(isFree: isFree)
     case _ where isFree: return .claimed(try reservations.search(claimFree))
     case .skip: return try alreadyExists()
     case .fail: throw Self.conflict
-    case .overwrite: return .claimed(try claimWanted())
+    case .overwrite: return .claimed(try claimReplaced())
     case .rename, .update: return .claimed(try claimNumbered())
     }
+  }
+
+  /// What has a name. Beside a name that was derived, a number is added for anything that has it.
+  func state(of name: FileName) throws(TransferError) -> TargetState {
+    try TargetCheck.state(
+      of: name.text, in: directory, allowsOther: !isExact && numbering != .never)
   }
 
   private func alreadyExists() throws(TransferError) -> TargetClaim.Outcome {
@@ -152,7 +164,7 @@ struct TargetSearch {
   /// Claims the free name, or the next one if the name is derived and its part file is of another
   /// address or in use.
   func claimFree() throws(TransferError) -> TargetClaim {
-    if let reserved, reserved > 0 { return try nextNumbered() }
+    if let reserved, reserved.number > 0 { return try nextNumbered() }
     if let part = try acquire(name) {
       if isExact || isOwn(part, name) { return claim(name, part) }
       release(part, name)
@@ -164,14 +176,24 @@ struct TargetSearch {
 
   /// Finds and reserves the name of a download that runs later. Numbers follow the order of these
   /// calls.
-  /// - Parameter count: how many files would have the same name.
+  /// - Parameters:
+  ///   - count: how many files would have the same name.
+  ///   - last: the number of the one before, if no file has the name: then the disk need not be
+  ///     searched from the first number again.
+  /// - Returns: its number, for the next one; nil if that must search the disk.
   /// - Throws: as `find`.
-  func reserve(among count: Int) throws(TransferError) {
+  func reserve(among count: Int, after last: Int?) throws(TransferError) -> Int? {
     var search = self
     search.highestNumber = count
-    guard case .claimed(let claim) = try search.find() else { return }
+    let mayContinue = last != nil && numbering != .never
+    if let last { search.firstNumber = last + 1 }
+    let outcome = mayContinue ? .claimed(try search.claimNumbered()) : try search.find()
+    guard case .claimed(let claim) = outcome else { return nil }
     claim.part.release()
-    reservations.reserve(claim.key, number: claim.number, for: id)
+    let hadNoFiles = mayContinue ? true : try !search.hasFiles()
+    reservations.reserve(
+      claim.key, as: .init(number: claim.number, hadNoFiles: hadNoFiles), for: id)
+    return hadNoFiles ? claim.number : nil
   }
 
   /// Claims the wanted name if it has no file and no part file; otherwise it returns nil and
@@ -179,7 +201,7 @@ struct TargetSearch {
   /// again if a target was released meanwhile.
   func claimNew() throws(TransferError) -> TargetClaim? {
     let releaseCount = reservations.releaseCount
-    guard reserved ?? 0 == 0, let part = try acquireNew(),
+    guard reserved?.number ?? 0 == 0, let part = try acquireNew(),
       reservations.hold(key(name), for: id, request.url)
     else { return nil }
     if reservations.releaseCount == releaseCount { return claim(name, part) }
@@ -194,10 +216,23 @@ struct TargetSearch {
   }
 
   private func acquireNew() throws(TransferError) -> PartFile? {
-    guard try TargetCheck.state(of: name.text, in: directory) == .absent else { return nil }
+    guard try state(of: name) == .absent else { return nil }
     return try PartFile.acquireNew(
       disk: disk, directory: directory, name: name.text, nonce: nonce,
       durability: request.durability, deferringJournalUpTo: Self.smallFile)
+  }
+
+  /// Claims the wanted name, whose file is replaced. Over TCP, only what came over TCP may be.
+  func claimReplaced() throws(TransferError) -> TargetClaim {
+    let claim = try claimWanted()
+    guard claim.mayReplace else {
+      release(claim.part, name)
+      throw TransferError(
+        .nameConflict,
+        "the file of that name did not come over TCP, or has changed since; replace it over the "
+          + "socket (haul add), or give another name")
+    }
+    return claim
   }
 
   /// Claims the wanted name, even if a file has it.
@@ -215,7 +250,7 @@ struct TargetSearch {
     )
   }
 
-  /// Finds a file that was published just before a crash: its journal was not deleted.
+  /// Finds the file that this download published just before a crash: its journal was not deleted.
   private func claimPublished() throws(TransferError) -> TargetClaim? {
     guard try hasJournal(name) else { return nil }
     return try reservations.search { () throws(TransferError) in
@@ -226,7 +261,7 @@ struct TargetSearch {
     }
   }
 
-  private func hasJournal(_ name: FileName) throws(TransferError) -> Bool {
+  func hasJournal(_ name: FileName) throws(TransferError) -> Bool {
     try TargetCheck.state(of: try PartNames(name.text).journal, in: directory) != .absent
   }
 
@@ -235,11 +270,12 @@ struct TargetSearch {
   }
 
   private func nextNumbered() throws(TransferError) -> TargetClaim {
-    var number = max(reserved ?? 1, 1) - 1
+    var number = max(reserved?.number ?? firstNumber, 1) - 1
     while true {
       number += 1
       let candidate = name.numbered(number)
-      let isTaken = try TargetCheck.state(of: candidate.text, in: directory) != .absent
+      let state = try TargetCheck.state(of: candidate.text, in: directory, allowsOther: true)
+      let isTaken = state != .absent
       if isTaken, try !hasJournal(candidate) { continue }
       guard let part = try acquire(candidate) else { continue }
       // The name is taken by its own file if a crash came just after publishing.
@@ -252,7 +288,7 @@ struct TargetSearch {
 
   /// Whether the part is empty, or holds bytes of the address or of this transfer.
   func isOwn(_ part: PartFile, _ name: FileName) -> Bool {
-    previous.owns(part, name, in: directory, of: request.url)
+    previous.owns(part, name, in: directory, of: request)
   }
 
   private func key(_ name: FileName) -> TargetReservations.Key {
@@ -263,13 +299,32 @@ struct TargetSearch {
   func acquire(_ name: FileName) throws(TransferError) -> PartFile? {
     guard reservations.hold(key(name), for: id, request.url) else { return nil }
     do throws(TransferError) {
-      return try PartFile.acquire(
-        disk: disk, directory: directory, name: name.text, nonce: nonce,
-        durability: request.durability, deferringJournalUpTo: Self.smallFile)
+      let part = try adopt(name)
+      guard isPublishedByOther(part, name) else { return part }
+      // The release deletes the journal, and then the file is one like any other.
+      part.release()
+      let second = try adopt(name)
+      guard isPublishedByOther(second, name) else { return second }
+      second.release()
+      throw TransferError(
+        .io,
+        "the journal of another finished download cannot be removed: remove "
+          + "\(name.text).haul.journal")
     } catch {
       reservations.release(key(name))
       throw error
     }
+  }
+
+  /// Whether another download published the file, and crashed before it deleted the journal.
+  private func isPublishedByOther(_ part: PartFile, _ name: FileName) -> Bool {
+    part.recovery.published && !isOwn(part, name)
+  }
+
+  private func adopt(_ name: FileName) throws(TransferError) -> PartFile {
+    try PartFile.acquire(
+      disk: disk, directory: directory, name: name.text, nonce: nonce,
+      durability: request.durability, deferringJournalUpTo: Self.smallFile)
   }
 
   func release(_ part: PartFile, _ name: FileName) {
@@ -282,9 +337,11 @@ struct TargetSearch {
 
   func claim(_ name: FileName, _ part: PartFile, number: Int = 0) -> TargetClaim {
     part.setSourceURL(from: request.url)
+    let replaced: TargetClaim.Replacement =
+      request.isOfClient ? .ofClients(user: disk.effectiveUser) : .any
     return TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, number: number,
-      replacement: request.ifExists == .overwrite ? .any : .none, numbering: numbering,
+      replacement: request.ifExists == .overwrite ? replaced : .none, numbering: numbering,
       key: key(name))
   }
 }

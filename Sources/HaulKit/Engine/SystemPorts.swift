@@ -94,5 +94,6 @@ extension HTTPTransport.Settings {
     addresses = configuration.addresses
     userAgent = configuration.userAgent
     refusesPrivateRedirects = configuration.refusesPrivateRedirects
+    session = configuration.session
   }
 }

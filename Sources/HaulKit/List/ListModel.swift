@@ -86,6 +86,12 @@ extension TransferList.Row {
     if state == .running { phase = snapshot.phase }
   }
 
+  /// Takes the length that an earlier run learned, if it failed.
+  mutating func note(length: Int64?) {
+    guard state == .failed, bytes > 0, total == nil, let length, length > 0 else { return }
+    (total, fraction) = (length, Double(bytes) / Double(length))
+  }
+
   fileprivate mutating func apply(_ record: TransferRecord) {
     (identifier, group) = (record.request.identifier, record.request.group)
     switch record.request.work {
@@ -155,6 +161,8 @@ extension TransferList.Row {
       }
     stop(end)
     error = result.error
+    // A failed download keeps its bytes.
+    if result.state == .failed, address != nil, result.bytes > 0 { bytes = result.bytes }
     guard result.state == .completed else { return }
     if let path = result.path {
       self.path = path

@@ -34,7 +34,7 @@ struct CleanupDriver: TransferDriver {
     // Under an exact name, a run would adopt any part file, so any is deleted.
     guard
       request.destination.isExact
-        || previous.owns(claim.part, claim.name, in: claim.directory, of: request.url)
+        || previous.owns(claim.part, claim.name, in: claim.directory, of: request)
     else { return claim.part.release() }
     try claim.part.discard()
   }

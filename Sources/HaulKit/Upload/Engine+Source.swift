@@ -3,16 +3,17 @@ import NIOConcurrencyHelpers
 
 /// Requests to the server of a remote source.
 extension Engine {
-  /// How the resource can be read; nil if it was stopped.
+  /// How the resource can be read, and how it is encoded; nil if it was stopped.
   func askSource(
     _ source: DownloadRequest, unless stop: StopSignal
-  ) async throws(TransferError) -> RemoteVersion.Reading? {
+  ) async throws(TransferError) -> (reading: RemoteVersion.Reading, coding: String?)? {
     let probe = RemoteVersion.probe(of: source)
     return try await read(unless: stop) { timer in
       // Dropping the response closes its body.
       let head = try await self.fetchSource(probe, timer).head
-      return try RemoteVersion.reading(
+      let reading = try RemoteVersion.reading(
         head, to: probe, of: source, wallSeconds: self.clock.wallSeconds)
+      return (reading, head.contentCoding)
     }
   }
 
@@ -44,7 +45,7 @@ extension Engine {
     }
     switch result {
     case .success(let value): return value
-    case .failure where watch.hasStalled: throw idleTimeoutError.ofSource
+    case .failure where watch.hasStalled: throw idleTimeoutError().ofSource
     case .failure where stop.isStopped || Task.isCancelled: return nil
     case .failure(let error): throw Self.sourceError(error)
     }

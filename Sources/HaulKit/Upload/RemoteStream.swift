@@ -38,7 +38,7 @@ struct RemoteStream: AsyncSequence, Sendable {
         return try await read(isolation: actor)
       } catch {
         source.watch.close()
-        if source.watch.hasStalled { throw source.engine.idleTimeoutError.ofSource }
+        if source.watch.hasStalled { throw source.engine.idleTimeoutError().ofSource }
         if error is CancellationError { throw error }
         throw Engine.sourceError(error)
       }

@@ -65,7 +65,11 @@ struct UploadBody: AsyncSequence, Sendable {
   /// In bytes.
   var length: Int64 { pieces.reduce(0) { $0 + $1.length } }
 
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+  /// Perhaps again, after the challenge of a server.
+  func makeAsyncIterator() -> AsyncIterator {
+    progress.beginBody(of: part)
+    return AsyncIterator(self)
+  }
 
   private func read(
     _ count: Int, of piece: UploadPiece, at offset: Int64

@@ -7,9 +7,11 @@ final class UploadProgress: HeartbeatReceiver {
   private struct Request {
     /// The length of its body; of a stream, once its end was sent.
     var count: Int64?
-    /// Whether the server may need minutes to answer once it has the body.
-    let takesLong: Bool
+    /// How long the server may take to answer, once it has the body.
+    let patience: Duration
     var sent: Int64 = 0
+    /// What the request before has sent, if this one only asks about it.
+    var kept: Int64 = 0
     /// Nil while the file is read, or a rate limit is waited for, or nothing is sent.
     var idleSince: Instant?
     /// Nil once it has ended.
@@ -31,8 +33,15 @@ final class UploadProgress: HeartbeatReceiver {
     var isClosed = false
 
     /// The bytes that the connections have taken, as far as they are of use.
-    var bytes: Int64 { requests.values.reduce(acknowledged) { $0 + $1.sent } }
+    var bytes: Int64 { requests.values.reduce(acknowledged) { $0 + $1.sent + $1.kept } }
     var connections: Int { max(1, requests.values.count { $0.stop != nil }) }
+
+    /// It has all bytes only once the server has confirmed the file.
+    var progress: TransferProgress {
+      let shown = length.map { min(bytes, max(0, $0 - 1)) } ?? bytes
+      return TransferProgress(
+        bytes: shown, total: length, rate: meter.rate, connections: connections)
+    }
   }
 
   private let context: RunContext
@@ -57,15 +66,25 @@ final class UploadProgress: HeartbeatReceiver {
   /// The bytes of all attempts.
   var sentInAll: Int64 { state.withLockedValue { $0.sentInAll } }
 
-  /// The request of a part begins, with so many bytes of the file; nil for a stream.
+  /// The request of a message begins, with so many bytes of the file; nil for a stream.
   /// - Parameter stop: called if the connection takes nothing for too long.
-  func begin(_ part: Int, count: Int64?, takesLong: Bool, _ stop: StopSignal) {
-    let now = context.engine.clock.now
-    state.withLockedValue {
-      $0.requests[part] = Request(
-        count: count, takesLong: takesLong, idleSince: now, stop: stop)
+  func begin(_ message: UploadMessage, count: Int64?, _ stop: StopSignal) {
+    let (now, idleTimeout) = (context.engine.clock.now, context.engine.idleTimeout)
+    let patience =
+      message.isOptional
+      ? min(idleTimeout, Self.patienceForAQuestion)
+      : message.takesLong ? max(idleTimeout, Self.patience) : idleTimeout
+    state.withLockedValue { state in
+      var request = Request(count: count, patience: patience, idleSince: now, stop: stop)
+      if count == 0, let before = state.requests[message.part] {
+        request.kept = before.sent + before.kept
+      }
+      state.requests[message.part] = request
     }
   }
+
+  /// The body of a part is sent from its first byte.
+  func beginBody(of part: Int) { state.withLockedValue { $0.requests[part]?.sent = 0 } }
 
   /// The request of a part has ended.
   func end(_ part: Int) {
@@ -111,40 +130,55 @@ final class UploadProgress: HeartbeatReceiver {
 
   /// Emits the progress; and stops a request whose connection takes nothing for too long.
   func tick() -> Bool {
-    let engine = context.engine
-    let now = engine.clock.now
-    let (progress, stalled, isOpen) = state.withLockedValue { state in
+    let now = context.engine.clock.now
+    let (stalled, isOpen) = state.withLockedValue { state in
       state.meter.note(state.sentInAll, at: now)
-      let progress = TransferProgress(
-        bytes: state.bytes, total: state.length, rate: state.meter.rate,
-        connections: state.connections)
-      var stalled: [StopSignal] = []
-      for (part, request) in state.requests {
-        let isWhole = request.sent == request.count
-        let limit =
-          isWhole && request.takesLong ? max(engine.idleTimeout, Self.patience) : engine.idleTimeout
-        guard let stop = request.stop, let since = request.idleSince, now - since >= limit
-        else { continue }
-        state.requests[part]?.stall = Self.stall(isWhole: isWhole, after: limit)
-        stalled.append(stop)
-      }
-      return (progress, stalled, !state.isClosed)
+      let progress = state.progress
+      if !state.isClosed, progress.bytes > 0 { emit(progress: progress) }
+      return (stop(&state, at: now), !state.isClosed)
     }
     for stop in stalled { stop.stop() }
-    if isOpen, progress.bytes > 0 {
-      engine.hub.emit(progress: progress, of: context.id, context.identity)
-    }
     return isOpen
+  }
+
+  /// Emits that the server has all bytes, after which there is no other progress.
+  func complete(_ bytes: Int64, rate: Double) {
+    state.withLockedValue { state in
+      state.isClosed = true
+      emit(progress: TransferProgress(bytes: bytes, total: bytes, rate: rate))
+    }
+  }
+
+  private func emit(progress: TransferProgress) {
+    context.engine.hub.emit(progress: progress, of: context.id, context.identity)
+  }
+
+  /// The requests whose connection takes nothing for too long.
+  private func stop(_ state: inout State, at now: Instant) -> [StopSignal] {
+    var stalled: [StopSignal] = []
+    for (part, request) in state.requests {
+      let isWhole = request.sent == request.count
+      let limit = isWhole ? request.patience : context.engine.idleTimeout
+      guard let stop = request.stop, let since = request.idleSince, now - since >= limit
+      else { continue }
+      state.requests[part]?.stall = Self.stall(sent: request.sent, isWhole: isWhole, after: limit)
+      stalled.append(stop)
+    }
+    return stalled
   }
 
   /// How long a server may take to answer once it has the whole file: it may check or copy it.
   private static let patience: Duration = .seconds(300)
+  /// How long an answer is waited for that the upload does not need.
+  private static let patienceForAQuestion: Duration = .seconds(10)
 
-  private static func stall(isWhole: Bool, after limit: Duration) -> TransferError {
+  private static func stall(sent: Int64, isWhole: Bool, after limit: Duration) -> TransferError {
     let silence =
-      isWhole
-      ? "the server has everything, and did not answer for \(limit)"
-      : "the server took no bytes for \(limit)"
+      !isWhole
+      ? "the server took no bytes for \(limit)"
+      : sent > 0
+        ? "the server has everything, and did not answer for \(limit)"
+        : "the server did not answer for \(limit)"
     return TransferError(.stalled, "\(silence); try again later", isRetryable: true)
   }
 

@@ -23,16 +23,17 @@ extension UploadRun {
     await handle(.read(extent))
   }
 
-  /// Reads the next bytes of the stream.
+  /// Reads the next bytes of the stream. Those that the server does not have stay held.
   mutating func read(_ count: Int) {
     guard stopOrder == nil, let stream = input.stream else { return }
     let stop = StopSignal()
     stops[0] = stop
     stop.whenStopped { stream.close() }
-    helpers.append { [inbox] in
+    helpers.append { [inbox, acknowledged] in
       await withTaskCancellationHandler {
         do throws(TransferError) {
-          inbox.yield(.ended(part: 0, .read(try await stream.fill(count))))
+          let extent = try await stream.fill(count, from: acknowledged)
+          inbox.yield(.ended(part: 0, .read(extent)))
         } catch {
           inbox.yield(stop.isStopped ? .ended(part: 0, nil) : .unreadable(error))
         }
@@ -50,8 +51,8 @@ extension UploadRun {
     stops[0] = stop
     helpers.append { [engine, inbox] in
       do throws(TransferError) {
-        let reading = try await engine.askSource(source, unless: stop)
-        inbox.yield(reading.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
+        let answer = try await engine.askSource(source, unless: stop)
+        inbox.yield(answer.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
       } catch {
         inbox.yield(.asked(.failure(error)))
       }
@@ -59,24 +60,33 @@ extension UploadRun {
   }
 
   /// The server has said how the source can be read, or has failed.
-  mutating func asked(_ outcome: Result<RemoteVersion.Reading, TransferError>) async {
+  mutating func asked(
+    _ outcome: Result<(reading: RemoteVersion.Reading, coding: String?), TransferError>
+  ) async {
     guard case .unknown(let source) = input else { return }
     // Only parts are read in ranges.
     switch outcome {
-    case .success(.ranges(let version)) where request.method == .s3:
+    case .success((.ranges(let version), _)) where request.method == .s3:
       await begin(RemoteSource(source, version))
-    case .success:
-      input = .stream(RemoteStream.open(source, engine))
-      read(UploadExtent.window)
+    case .success(let answer):
+      coding = answer.coding
+      readStream(of: source)
     case .failure(let error) where engine.isOffline(error): end = .suspended(.offline)
     case .failure(let error):
       sourceError = error
       var random = engine.random
       switch asking.failed(error, at: engine.clock.now, using: &random) {
       case .success(let retry): await perform(retry)
+      // Some firewalls break every connection that asks for a range.
+      case .failure(let error) where error.code == .connectionLost: readStream(of: source)
       case .failure(let error): end = .finished(result(.failed, error: error))
       }
     }
+  }
+
+  private mutating func readStream(of source: DownloadRequest) {
+    input = .stream(RemoteStream.open(source, engine))
+    read(UploadExtent.window)
   }
 
   private mutating func begin(_ source: RemoteSource) async {

@@ -13,7 +13,7 @@ struct UploadRun: ~Copyable {
     /// The stream cannot be read.
     case unreadable(TransferError)
     /// How the remote source can be read, or why its server does not say.
-    case asked(Result<RemoteVersion.Reading, TransferError>)
+    case asked(Result<(reading: RemoteVersion.Reading, coding: String?), TransferError>)
   }
 
   let driver: UploadDriver
@@ -39,9 +39,13 @@ struct UploadRun: ~Copyable {
   /// How many bodies have ended, of a stream.
   var bodies = 0
   /// The bytes that the server is known to have.
-  private var acknowledged: Int64 = 0
+  private(set) var acknowledged: Int64 = 0
   /// Those that it had from earlier runs.
   private var reused: Int64 = 0
+  /// The address of the last request.
+  private var asked: ResourceURL?
+  /// How the server of a remote source has encoded it, unasked; nil if it has not.
+  var coding: String?
   /// The checksum that the server has computed of the file.
   private var verified: Checksum?
   private let progress: UploadProgress
@@ -279,13 +283,10 @@ struct UploadRun: ~Copyable {
       }
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
     case .finish(.completed):
-      let bytes = length ?? progress.sentInAll
-      engine.hub.emit(
-        progress: TransferProgress(bytes: bytes, total: bytes, rate: averageRate), of: id,
-        context.identity)
+      progress.complete(length ?? progress.sentInAll, rate: averageRate)
       end = .finished(result(.completed))
     case .finish(.failed(let error)):
-      end = .finished(result(.failed, error: error))
+      end = .finished(result(.failed, error: error.naming(asked, of: request)))
     }
   }
 
@@ -312,10 +313,12 @@ struct UploadRun: ~Copyable {
     let (stop, part) = (StopSignal(), message.part)
     stops[part] = stop
     let (body, length) = input.body(of: message, number: bodies, context, progress)
-    progress.begin(part, count: length, takesLong: message.takesLong, stop)
-    let outgoing = SendRequest(
+    progress.begin(message, count: length, stop)
+    asked = message.url
+    var outgoing = SendRequest(
       message, body: body, length: length, of: request,
       at: engine.clock.wallSeconds)
+    outgoing.session = id
     helpers.append { [engine, inbox, progress, outgoing] in
       let task = Task(executorPreference: engine.soleExecutor) {
         try await engine.transport.send(outgoing)
@@ -345,8 +348,7 @@ struct UploadRun: ~Copyable {
           checksums = try await input.digest(
             of: range, part: part, algorithms, unless: stop, engine)
         }
-        inbox.yield(
-          .ended(part: part, checksums.map { .digested(part: part, .success($0)) }))
+        inbox.yield(.ended(part: part, checksums.map { .digested(part: part, .success($0)) }))
         // A part that cannot be read says so when it is asked for.
         try? await partDigests?.prepare(engine)
       } catch {
@@ -386,14 +388,13 @@ struct UploadRun: ~Copyable {
     return seconds > 0 ? Double(progress.sentInAll) / seconds : 0
   }
 
-  func result(
-    _ state: TransferResult.State, error: TransferError? = nil
-  ) -> TransferResult {
+  func result(_ state: TransferResult.State, error: TransferError? = nil) -> TransferResult {
     let isWhole = state == .completed
     return TransferResult(
       state: state, bytes: isWhole ? length ?? acknowledged : acknowledged,
       fetched: progress.sentInAll, reused: reused, duration: engine.clock.now - started,
       checksums: isWhole ? [verified].compactMap(\.self) : [],
-      verified: isWhole ? (verified == nil ? .length : .checksum) : nil, error: error)
+      verified: isWhole ? (verified == nil ? .length : .checksum) : nil,
+      coding: isWhole ? coding : nil, error: error)
   }
 }

@@ -7,7 +7,7 @@ import NIOConcurrencyHelpers
 /// One reader at a time.
 actor UploadStream {
   private var iterator: any AsyncIteratorProtocol<any ByteChunk, any Error>
-  /// Held until the next `fill`, or until bytes after it are read for a body.
+  /// Held until a `fill` releases them, or until bytes after it are read for a body.
   private var window: [UInt8] = []
   /// The bytes before the window.
   private var start: Int64 = 0
@@ -34,11 +34,17 @@ actor UploadStream {
     UploadExtent(start: start, end: end, isWhole: hasEnded && ahead.isEmpty)
   }
 
-  /// Releases the window, and reads the next one; it is shorter only at the end.
+  /// Releases the bytes before the offset, and reads until the window has so many; it is shorter
+  /// only at the end.
   /// - Throws: `source-unreadable`, `interrupted`, and what the bytes themselves fail with.
-  func fill(_ count: Int) async throws(TransferError) -> UploadExtent {
-    start = end
-    window.removeAll(keepingCapacity: window.capacity >= count)
+  func fill(_ count: Int, from offset: Int64) async throws(TransferError) -> UploadExtent {
+    let released = min(max(0, offset - start), Int64(window.count))
+    start += released
+    if released == window.count {
+      window.removeAll(keepingCapacity: window.capacity >= count)
+    } else {
+      window.removeFirst(Int(released))
+    }
     window.reserveCapacity(count)
     while window.count < count {
       try await readAhead()

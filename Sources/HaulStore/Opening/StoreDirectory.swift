@@ -54,6 +54,14 @@ struct StoreDirectory: Sendable {
     return true
   }
 
+  /// Whether an existing file has no bytes.
+  /// - Throws: `io`, `permission-denied`.
+  func isEmpty(_ file: String) throws(TransferError) -> Bool {
+    var status = stat()
+    guard lstat(file, &status) == 0 else { throw failure("check \(file)") }
+    return status.st_size == 0
+  }
+
   private func check(_ status: stat, _ file: String) throws(TransferError) {
     guard status.st_uid == geteuid() else {
       throw TransferError(

@@ -45,7 +45,12 @@ struct StoreOpener: Sendable {
       companions.append(suffix)
     }
     var finding: String?
-    if exists {
+    // Only a database that was never used is empty: one that was closed, or has a log, was not.
+    let wasUsed = lock.lastShutdown == .closed || companions.contains("-wal")
+    if exists, wasUsed, try directory.isEmpty(directory.database) {
+      // SQLite would take it for a new database, and delete its log.
+      finding = "it has 0 bytes"
+    } else if exists {
       let inspection = Inspection(
         path: directory.database, rollsBack: companions.contains("-journal"),
         checksAllPages: lock.lastShutdown == .unknown)

@@ -94,11 +94,11 @@ package struct CertificateAuthority: Sendable {
       switch kind {
       case .wrongHost: [.dnsName("elsewhere.invalid")]
       case .addressOnly: [.dnsName("elsewhere.invalid"), address]
-      default: [.dnsName("localhost"), address]
+      default: [.dnsName("localhost"), .dnsName("*.haul.test"), address]
       }
     return try Certificate(
       version: .v3, serialNumber: Certificate.SerialNumber(), publicKey: leafKey.publicKey,
-      notValidBefore: now.addingTimeInterval(-2 * Self.day),
+      notValidBefore: now.addingTimeInterval((kind == .notYetValid ? 2 : -2) * Self.day),
       notValidAfter: now.addingTimeInterval(kind == .expired ? -Self.day : 7 * Self.day),
       issuer: isOwnIssuer ? subject : certificate.subject, subject: subject,
       signatureAlgorithm: .ecdsaWithSHA256,
@@ -115,9 +115,9 @@ package struct CertificateAuthority: Sendable {
 /// The certificate that a fault server sends.
 package enum FaultServerTLS: String, CaseIterable, Codable, Sendable {
   case none
-  /// Signed by the authority, for localhost and 127.0.0.1.
+  /// Signed by the authority, for localhost, *.haul.test and 127.0.0.1.
   case good
-  case expired
+  case expired, notYetValid
   /// Not signed by the authority.
   case selfSigned
   /// Signed by the authority, for another name.

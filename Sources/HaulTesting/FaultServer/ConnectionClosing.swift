@@ -19,7 +19,7 @@ struct ConnectionClosing {
   func end(_ ending: Fault.Ending) {
     switch ending {
     case .reset, .refuse, .demandHTTP1: resetWhenTaken(until: .now() + Self.closeTimeout)
-    case .close, .goAway, .push: closeInOrder()
+    case .close, .goAway, .goAwayDemandingHTTP1, .endThenGoAway, .emptyData, .push: closeInOrder()
     case .closeWithoutNotify: closeOutput(of: belowTLS)
     case .stall: break
     }

@@ -24,6 +24,8 @@ final class FaultServerState: Sendable {
     /// The number of requests that each fault has matched.
     var matched: [Int]
     var uploads: (any UploadServer)?
+    /// The length of what the last PUT has sent: HEAD answers with it from then on.
+    var stored: Int64?
 
     init(_ resource: FaultScript.Resource) {
       self.resource = resource
@@ -142,6 +144,7 @@ extension FaultServerState {
         othersInProgress: values.snapshot.inProgress(key))
       let actions = entry.takeActions(facts)
       values.entries[key] = entry
+      if method == "HEAD", let stored = entry.stored { entry.resource.length = stored }
       values.snapshot.change(key) { counters in
         counters.requests += 1
         counters.inProgress += 1
@@ -186,7 +189,13 @@ extension FaultServerState {
   private static let largestKeptBody = 16 << 20
 
   func answered(_ number: Int, status: Int?) {
-    change { $0.edit(number) { $0.status = status } }
+    change { values in
+      values.edit(number) { $0.status = status }
+      guard let status, (200..<300).contains(status), let request = values.request(number),
+        request.method == "PUT"
+      else { return }
+      values.entries[values.resourcePath(of: request.path)]?.stored = request.bodyReceived
+    }
   }
 
   func sent(_ number: Int, path: String, bodyBytes: Int) {

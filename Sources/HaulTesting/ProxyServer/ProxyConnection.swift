@@ -28,6 +28,9 @@ final class ProxyConnection: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     let bytes = unwrapInboundIn(data)
+    if phase == .open, isTunnel, let alert = rules.alert {
+      return send([0x15, 3, 3, 0, 2, 2, alert], context)
+    }
     if phase == .open, peer != nil, received.isEmpty, kind == .socks5 || isTunnel {
       peer?.writeAndFlush(bytes, promise: nil)
       return
@@ -74,17 +77,22 @@ final class ProxyConnection: ChannelInboundHandler {
     note(.init(line: "\(words[0]) \(words[1])", fields: Array(lines.dropFirst())))
     guard isAllowed(lines) else {
       let answer =
-        "HTTP/1.1 407 Denied\r\nProxy-Authenticate: Basic realm=\"p\"\r\nContent-Length: 0\r\n\r\n"
+        "HTTP/1.1 407 Denied\r\nProxy-Authenticate: \(rules.challenge)\r\nContent-Length: 0\r\n\r\n"
       return send(Array(answer.utf8), context)
     }
     isTunnel = words[0] == "CONNECT"
     if isTunnel, rules.refuses {
       return send(Array("HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n".utf8), context)
     }
+    if isTunnel, rules.closesTunnels {
+      send(Array(rules.opening.utf8), context)
+      return close(context)
+    }
     isTunnel ? openTunnel(words[1], context) : forward(words, lines, context)
   }
 
   private func isAllowed(_ lines: [String]) -> Bool {
+    if let text = rules.wantsText, !lines.contains(where: { $0.contains(text) }) { return false }
     guard let user = rules.user else { return true }
     let wanted = Data("\(user):\(rules.password)".utf8).base64EncodedString()
     return lines.contains {
@@ -95,8 +103,7 @@ final class ProxyConnection: ChannelInboundHandler {
   private func openTunnel(_ authority: String, _ context: ChannelHandlerContext) {
     let (host, port) = Self.split(authority, port: 443)
     connect(host, port, context) { isOpen in
-      self.send(
-        Array("HTTP/1.1 \(isOpen ? "200 Open" : "502 Bad")\r\n\r\n".utf8), context)
+      self.send(Array((isOpen ? self.rules.opening : "HTTP/1.1 502 Bad\r\n\r\n").utf8), context)
     }
   }
 

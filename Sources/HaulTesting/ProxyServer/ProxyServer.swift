@@ -15,6 +15,17 @@ package final class ProxyServer: Sendable {
     package var strips: Set<String> = []
     /// Refuses every tunnel: with 403, or with the SOCKS5 code for a rule.
     package var refuses = false
+    /// Answers requests without this text in a line of their head with 407.
+    package var wantsText: String?
+    /// The value of `Proxy-Authenticate` in a 407.
+    package var challenge = "Basic realm=\"p\""
+    /// Opens every tunnel, and closes it at once.
+    package var closesTunnels = false
+    /// The answer of an HTTP proxy that opens a tunnel.
+    package var opening = "HTTP/1.1 200 Open\r\n\r\n"
+    /// Answers the TLS handshake in a tunnel of an HTTP proxy with this alert (RFC 8446, section
+    /// 6).
+    package var alert: UInt8?
     /// The port to which every connection leads, in place of the requested one.
     package var port: Int?
     /// The host to which every connection leads, in place of the requested one.

@@ -96,6 +96,7 @@ final class BrokenDirectory: DiskDirectory {
     if defect != .noSync, defect != .noDirectorySync { try base.sync() }
   }
 
+  func defaultMode() throws(DiskError) -> UInt32? { try base.defaultMode() }
   func availableBytes() throws(DiskError) -> Int64? { try base.availableBytes() }
 }
 
@@ -114,6 +115,7 @@ final class BrokenFile: DiskFile {
   }
 
   func status() throws(DiskError) -> FileStatus { try base.status() }
+  func size() throws(DiskError) -> Int64 { try base.size() }
 
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     let count = try base.write(bytes, at: offset)
@@ -147,6 +149,8 @@ final class BrokenFile: DiskFile {
     }
   }
 
+  func takeAccess(of former: any DiskFile) throws(DiskError) { try base.takeAccess(of: former) }
+  func flush() throws(DiskError) { try base.flush() }
   func setMode(_ mode: UInt32) throws(DiskError) { try base.setMode(mode) }
   func setModified(_ seconds: Double) throws(DiskError) { try base.setModified(seconds) }
   func attribute() throws(DiskError) -> [UInt8]? { try base.attribute() }

@@ -88,6 +88,7 @@ final class CountingDirectory: DiskDirectory {
   func unlink(_ name: String) throws(DiskError) { try called().unlink(name) }
   func checkWritable() throws(DiskError) { try called().checkWritable() }
   func sync() throws(DiskError) { try called().sync() }
+  func defaultMode() throws(DiskError) -> UInt32? { try called().defaultMode() }
   func availableBytes() throws(DiskError) -> Int64? { try called().availableBytes() }
 }
 
@@ -115,6 +116,7 @@ final class CountingFile: DiskFile {
   }
 
   func status() throws(DiskError) -> FileStatus { try called().status() }
+  func size() throws(DiskError) -> Int64 { try called().size() }
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     try called().write(bytes, at: offset)
   }
@@ -125,6 +127,8 @@ final class CountingFile: DiskFile {
   func startWriteback(_ range: ByteRange) { called().startWriteback(range) }
   func syncData() throws(DiskError) { try called().syncData() }
   func sync() throws(DiskError) { try called().sync() }
+  func takeAccess(of former: any DiskFile) throws(DiskError) { try called().takeAccess(of: former) }
+  func flush() throws(DiskError) { try called().flush() }
   func setMode(_ mode: UInt32) throws(DiskError) { try called().setMode(mode) }
   func setModified(_ seconds: Double) throws(DiskError) { try called().setModified(seconds) }
   func attribute() throws(DiskError) -> [UInt8]? { try called().attribute() }

@@ -110,10 +110,14 @@ final class SimulatedDirectory: DiskDirectory {
   }
 
   func sync() throws(DiskError) {
-    try entries("fsync", isChange: true) { world, entries throws(DiskError) in
+    try entries("fsyncdir", isChange: true) { world, entries throws(DiskError) in
       if world.failsToSync() { throw DiskError("fsync", EIO) }
       entries.sync()
     }
+  }
+
+  func defaultMode() throws(DiskError) -> UInt32? {
+    try entries("fgetxattr") { world, _ in world.faults.defaultMode }
   }
 
   /// The simulated directory is always writable.

@@ -43,6 +43,10 @@ final class SimulatedFile: DiskFile {
     }
   }
 
+  func size() throws(DiskError) -> Int64 {
+    try file("statx") { _, file in Int64(file.cache.count) }
+  }
+
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     try checkRoom("pwrite", offset..<(offset + Int64(bytes.count)))
     return try file("pwrite", isChange: true) { world, file in
@@ -105,6 +109,11 @@ final class SimulatedFile: DiskFile {
       file.sync()
     }
   }
+
+  /// All files have one group, and no list.
+  func takeAccess(of former: any DiskFile) throws(DiskError) {}
+
+  func flush() throws(DiskError) { try file("close") { _, _ in } }
 
   func setMode(_ mode: UInt32) throws(DiskError) {
     try file("fchmod", isChange: true) { _, file in file.mode = mode }

@@ -108,6 +108,22 @@ package final class SimulatedMachine: Sendable {
     }
   }
 
+  /// Changes the size of a file, as another program would.
+  package func resize(_ name: String, in path: String, to size: Int) {
+    world.withLockedValue { world in
+      guard let inode = world.directories[path]?.current[name] else { return }
+      world.inodes[inode]?.truncate(to: size)
+      world.touch(inode)
+    }
+  }
+
+  /// The permission bits of a file.
+  package func mode(of name: String, in path: String) -> UInt32? {
+    world.withLockedValue { world in
+      world.directories[path]?.current[name].flatMap { world.inodes[$0]?.mode }
+    }
+  }
+
   /// Whether a process has removed or replaced a planted file.
   package func isPlantedFileLost(in path: String) -> Bool {
     world.withLockedValue { $0.directories[path]?.isPlantedFileLost ?? false }
@@ -121,6 +137,7 @@ package final class SimulatedMachine: Sendable {
     try world.withLockedValue { world in
       Result { () throws(DiskError) in
         guard world.living.contains(process) else { throw DiskError(call, EIO) }
+        if let number = world.faults.errors[call] { throw DiskError(call, number) }
         if isChange { world.changes += 1 }
         guard isChange, world.diesNow() else { return try body(&world) }
         if Bool.random(using: &world.random) {

@@ -18,6 +18,10 @@ package struct SimulatedFaults: Sendable {
   package var supportsLinks = true
   package var supportsAllocation = true
   package var supportsAttributes = true
+  /// Calls that always fail, by name, with this `errno`. That of a directory's sync is `fsyncdir`.
+  package var errors: [String: Int32] = [:]
+  /// The rights that every directory's default ACL gives to new files.
+  package var defaultMode: UInt32?
 
   package init() {}
 }

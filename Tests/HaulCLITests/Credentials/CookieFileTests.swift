@@ -7,7 +7,7 @@ import Testing
     -> [String]
   {
     let text = lines.map { $0.replacing(" ", with: "\t") }.joined(separator: "\n")
-    return try CookieFile(text).pairs(for: ResourceURL(url), at: wallSeconds)
+    return try CookieFile(text).jar.cookies(for: ResourceURL(url), at: wallSeconds).map(\.pair)
   }
 
   @Test("a cookie is sent to its host, and to subdomains if the line says so")
@@ -52,6 +52,17 @@ import Testing
     #expect(try sent(cookies, "https://h/", at: 2000) == ["s=1"])
   }
 
+  @Test("a later line replaces the one of the same name, domain and path, in its place")
+  func twice() throws {
+    let cookies = [
+      "h FALSE / FALSE 0 sid old", "h FALSE / FALSE 0 b 2", ".h TRUE / FALSE 0 sid new",
+      "h FALSE /a FALSE 0 sid below", "i FALSE / FALSE 0 sid other",
+    ]
+    #expect(try sent(cookies, "http://h/") == ["sid=new", "b=2"])
+    #expect(try sent(cookies, "http://h/a") == ["sid=below", "sid=new", "b=2"])
+    #expect(try sent(cookies + ["h FALSE / FALSE 1 sid x"], "http://h/") == ["b=2"])
+  }
+
   @Test(
     "#HttpOnly_ lines are cookies, other # lines comments; empty values and spaces are kept")
   func layout() throws {
@@ -62,15 +73,15 @@ import Testing
       h\tFALSE\t/\tFALSE\t0\tempty\t
       h\tFALSE\t/\tFALSE\t0\tnone
       """
-    let pairs = try CookieFile(text).pairs(for: ResourceURL("http://h/"), at: 0)
-    #expect(pairs == ["a=b c=d ", "empty=", "none="])
+    let cookies = try CookieFile(text).jar.cookies(for: ResourceURL("http://h/"), at: 0)
+    #expect(cookies.map(\.pair) == ["a=b c=d ", "empty=", "none="])
   }
 
   @Test(
     "an invalid line is refused with its number and without its text",
     arguments: [
       "secret", "h FALSE / FALSE 0 n secret more", "h secret / FALSE 0 n v",
-      "h FALSE / FALSE secret n v", "h FALSE / FALSE nan n secret", "h FALSE / FALSE 0  secret",
+      "h FALSE / FALSE secret n v", "h FALSE / FALSE nan n secret",
       "h FALSE / FALSE 0 n secret;x", "h FALSE / FALSE 0 n secret\u{7}",
     ])
   func malformed(line: String) {
@@ -81,5 +92,17 @@ import Testing
       #expect(error.line == 2)
       #expect(!error.message.contains("secret"))
     }
+  }
+
+  @Test("a line that is no cookie is left out, beside others; one without a name always")
+  func skipped() throws {
+    let file = try CookieFile(
+      ["h FALSE / FALSE 0  secret", "x", "h FALSE / FALSE 0 a 1"].joined(separator: "\n")
+        .replacing(" ", with: "\t"))
+    #expect(file.jar.cookies.map(\.pair) == ["a=1"])
+    #expect(file.skipped.map(\.line) == [1, 2])
+    #expect(file.skipped.allSatisfy { !$0.message.contains("secret") })
+    let nameless = try CookieFile("h\tFALSE\t/\tFALSE\t0\t\tsecret")
+    #expect(nameless.jar.isEmpty && nameless.skipped.count == 1)
   }
 }

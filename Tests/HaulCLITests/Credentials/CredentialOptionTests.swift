@@ -83,6 +83,25 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(only[0].headers.isEmpty)
   }
 
+  @Test("of several files, the later one replaces a cookie")
+  func severalFiles() throws {
+    let line = "a\tFALSE\t/\tFALSE\t0\tid\t"
+    let files = sources(["x": line + "old", "y": line + "new"])
+    let both = try plan(["--cookie-file", "x", "--cookie-file", "y", "https://a/"], files)
+    #expect(both.requests[0].header("Cookie") == "id=new")
+  }
+
+  @Test("a cookie that is not text is refused where it is needed, and ignored elsewhere")
+  func cookieOfBytes() throws {
+    let jar = "a\tFALSE\t/\tFALSE\t0\tcity\tK\0ln\nb\tFALSE\t/\tFALSE\t0\tid\tv\n"
+    let files = sources(["jar": jar])
+    let message = try #require(refusal(["--cookie-file", "jar", "https://a/"], files))
+    #expect(message.contains("https://a/: a cookie of --cookie-file for this host"))
+    let other = try plan(["--cookie-file", "jar", "https://b/"], files)
+    #expect(other.requests[0].header("Cookie") == "id=v")
+    #expect(other.managerOptions.session?.cookies.cookies.map(\.pair) == ["id=v"])
+  }
+
   @Test(
     "contradicting or useless options are refused",
     arguments: [
@@ -108,6 +127,21 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     let message = try #require(refusal(arguments + ["https://h/x"], files))
     #expect(message.contains(part), "\(message)")
     #expect(!message.contains("secret") && !message.contains("token\n"))
+  }
+
+  @Test("hosts that a server names get their own entry of the netrc file, if that was asked for")
+  func furtherHosts() throws {
+    let text =
+      "machine a login u password 1\nmachine b login v password 2\ndefault login w password 3"
+    let jar = "b\tFALSE\t/\tFALSE\t0\tin\tfile\nx\n"
+    let files = sources(["/n": text, "jar": jar], environment: ["NETRC": "/n"])
+    let whole = try plan(["--netrc", "--cookie-file", "jar", "https://a/"], files)
+    let session = try #require(whole.managerOptions.session)
+    #expect(session.logins.mapValues(\.password) == ["a": "1", "b": "2"])
+    #expect(session.cookies.cookies.map(\.pair) == ["in=file"])
+    #expect(whole.notes.count == 1 && whole.notes[0].contains("jar: line 2 was left out"))
+    #expect(try plan(["--user", "u", "https://a/"], files).managerOptions.session == nil)
+    #expect(try plan(["--netrc", "--cache", "https://a/"], files).managerOptions.session == nil)
   }
 
   @Test("an error in a file is reported with its line")

@@ -51,9 +51,34 @@ import Testing
   }
 
   @Test(
+    "words of other programs are skipped with their values",
+    arguments: [
+      "machine o login x password y protocol https\nmachine h login u password p",
+      "machine h protocol https login u port 443 password p", "machine h x y login u password p",
+    ])
+  func otherWords(text: String) throws { #expect(try found(text, "h") == "u p") }
+
+  @Test("an entry that cannot be used is refused for its own host, without its text")
+  func unusable() throws {
+    for (text, line) in [
+      ("machine o login u\npassword my secret\nmachine h login u password p", 2),
+      ("machine o login u password secret\0\nmachine h login u password p", 1),
+    ] {
+      #expect(try found(text, "h") == "u p")
+      #expect(try Netrc(text).logins.keys.sorted() == ["h"])
+      do {
+        _ = try Netrc(text).credentials(host: "o")
+        Issue.record("it was used")
+      } catch {
+        #expect(error.line == line && !error.message.contains("secret"))
+      }
+    }
+  }
+
+  @Test(
     "an invalid file is refused with the line number and without its text",
     arguments: [
-      ("machine h\nsecret login u", 2), ("machine", 1), ("machine h login u\npassword ", 2),
+      ("machine", 1), ("machine h login u\npassword ", 2),
       ("login secret password p", 1), ("machine h\n\npassword \"secret", 3), ("{\"secret\": 1}", 1),
     ])
   func malformed(text: String, line: Int) {

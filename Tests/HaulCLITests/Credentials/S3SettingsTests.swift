@@ -95,6 +95,79 @@ import Testing
     #expect(try url("--s3-endpoint", "http://e0", "--s3-region", "r0") == "r0 e0")
   }
 
+  @Test("addresses of the environment and of the profile can be ignored, but not the option's")
+  func ignoredEndpoints() throws {
+    let variable = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
+    let amazon = "b-1.s3.us-east-1.amazonaws.com"
+    let file = "[default]\nendpoint_url = http://e\n"
+    let ignoring = file + "ignore_configured_endpoint_urls = true\n"
+    func host(_ own: [String: String], _ file: String) throws -> String {
+      let environment = Self.keys.merging(Self.home) { $1 }.merging(own) { $1 }
+      let found = try requests(
+        "f", "s3://b-1/k", environment: environment, files: ["/h/.aws/config": file])
+      return found[0].url.origin.host
+    }
+    #expect(try host([:], file) == "e")
+    #expect(try host([variable: "no"], file) == "e")
+    #expect(try host([variable: "True"], file) == amazon)
+    #expect(try host([variable: "true", "AWS_ENDPOINT_URL": "http://v"], file) == amazon)
+    #expect(try host([:], ignoring) == amazon)
+    #expect(try host([variable: "false"], ignoring) == "e")
+    let given = try requests(
+      "f", "s3://b-1/k", "--s3-endpoint", "http://o",
+      environment: Self.keys.merging([variable: "true"]) { $1 })
+    #expect(given[0].url.origin.host == "o")
+  }
+
+  @Test("the profile or an option says whether the bucket is in the host's name")
+  func addressing() throws {
+    let environment = Self.keys.merging(Self.home) { $1 }
+    let files = ["/h/.aws/config": "[default]\ns3 =\n  addressing_style = virtual\n"]
+    let (option, endpoint) = ("--s3-endpoint", "https://h")
+    let configured = try requests(
+      "f", "s3://b-1/k", option, endpoint, environment: environment, files: files)
+    #expect(configured[0].url.absoluteString == "https://b-1.h/k")
+    let given = try requests(
+      "f", "s3://b-1/k", option, endpoint, "--s3-addressing", "path", environment: environment,
+      files: files)
+    #expect(given[0].url.absoluteString == "https://h/b-1/k")
+    let wrong = refusal(
+      "f", "s3://b-1/k", environment: environment,
+      files: ["/h/.aws/config": "[default]\ns3 =\n  addressing_style = dns\n"])
+    #expect(wrong?.contains("addressing_style of the profile default") == true)
+    #expect(refusal("f", "https://h/x", "--s3-addressing", "path") != nil)
+    let remote = [
+      "get", "https://s/f", "-o", "s3://b-1/k", option, endpoint, "--s3-addressing", "virtual",
+    ]
+    guard
+      case .put(let plan) = try Invocation(remote, from: CommandSources(environment: Self.keys))
+    else { throw UsageError("that is not an upload") }
+    #expect(plan.requests[0].url.absoluteString == "https://b-1.h/k")
+  }
+
+  @Test(
+    "the name of a profile may be quoted",
+    arguments: [
+      ("profile 'My  Prof'", "My  Prof"), ("profile \"My Prof\"", "My Prof"),
+      ("profile  My  Prof", "My Prof"), ("profile\t'It'\"'\"'s'", "It's"),
+      ("profile bob's", "bob's"), ("profile 'default'", "default"),
+    ])
+  func quotedProfiles(section: String, name: String) throws {
+    let file = "[\(section)]\naws_access_key_id=c\naws_secret_access_key=z\n"
+    let found = try requests(
+      "f", "s3://b/k", environment: ["HOME": "/h", "AWS_PROFILE": name],
+      files: ["/h/.aws/config": file])
+    #expect(found[0].url.credentials?.user == "c")
+  }
+
+  @Test("metadata that is not ASCII is refused before anything is sent")
+  func metadata() throws {
+    let refused = refusal("f", "s3://b/k", "-H", "X-Amz-Meta-Name: groß")
+    #expect(refused?.contains("-H X-Amz-Meta-Name: S3 takes only ASCII") == true)
+    #expect(refused?.contains("groß") == false)
+    #expect(try requests("f", "s3://b/k", "-H", "x-amz-meta-name: gro%C3%9F").count == 1)
+  }
+
   @Test("the access key comes from the environment, or from the profile of a file")
   func keys() throws {
     let files = [

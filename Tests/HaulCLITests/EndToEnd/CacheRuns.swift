@@ -14,14 +14,14 @@ import Testing
   }
 
   /// Gets the file through the cache; returns its last event.
-  private func get(
+  func get(
     _ fixture: CommandFixture, _ options: String...,
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> JSONValue {
     try await get(fixture, options, sourceLocation: sourceLocation)
   }
 
-  private func get(
+  func get(
     _ fixture: CommandFixture, _ options: [String],
     sourceLocation: SourceLocation = #_sourceLocation
   ) async throws -> JSONValue {
@@ -33,7 +33,7 @@ import Testing
       sourceLocation: sourceLocation)
   }
 
-  private func count(_ fixture: CommandFixture) async throws -> JSONValue? {
+  func count(_ fixture: CommandFixture) async throws -> JSONValue? {
     let result = try await fixture.haul(["cache", "size", "--json"])
     #expect(result.status == 0, "\(result.errors)")
     return try JSONValue(parsing: result.output)["entries"]
@@ -57,6 +57,25 @@ import Testing
       let plain = try await fixture.haul(
         ["get", "--cache", "-o", "third.bin", fixture.server.url("/file.bin")])
       #expect(plain.errorLines.last?.hasSuffix(", from the cache") == true, "\(plain.errors)")
+    }
+  }
+
+  @Test("Beside the file that it made, a fresh copy without validators causes no further request")
+  func withoutValidators() async throws {
+    let file = Self.file("max-age=3600").with { ($0.entityTag, $0.lastModified) = (nil, nil) }
+    try await CommandFixture.with(file) { fixture in
+      _ = try await get(fixture)
+      let asked = fixture.server.snapshot.requests.count
+      for _ in 1...2 {
+        #expect(try await get(fixture)["fetched"] == .integer(0))
+        #expect(fixture.server.snapshot.requests.count == asked)
+      }
+      // A file that is older than the copy is replaced.
+      fixture.server.replaceContent("/file.bin", seed: 99)
+      #expect(try await fixture.haul(["cache", "purge"]).status == 0)
+      _ = try await get(fixture, "-o", "elsewhere.bin")
+      #expect(try await get(fixture)["bytes"] == .integer(CommandFixture.length))
+      try fixture.expectWhole(seed: 99)
     }
   }
 
@@ -336,50 +355,6 @@ import Testing
       #expect(newer["cache"]?.string == "miss")
       try fixture.expectWhole("4", seed: 9)
       #expect(!(try fixture.names().contains("3")))
-    }
-  }
-
-  @Test("Other credentials are another copy, and no secret reaches the directory or the list")
-  func secrets() async throws {
-    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
-      let url = fixture.server.url("/file.bin?token=s3cret-query")
-      for (name, token) in [("a", "s3cret-a"), ("b", "s3cret-b"), ("c", "s3cret-a")] {
-        let result = try await fixture.haul(
-          ["get", "--cache", "-H", "Authorization: Bearer \(token)", url, "-o", name])
-        #expect(result.status == 0, "\(result.errors)")
-      }
-      let sent = fixture.server.snapshot.requests.map { $0.header("Authorization") }
-      #expect(sent == ["Bearer s3cret-a", "Bearer s3cret-b"])
-      let list = try await fixture.haul(["cache", "list"])
-      #expect(list.output.contains("/file.bin?token=***"))
-      let json = try await fixture.haul(["cache", "list", "--json"])
-      #expect(!(list.output + json.output).contains("s3cret"))
-      let directory = fixture.path(".cache/haul")
-      let names = try FileManager.default.subpathsOfDirectory(atPath: directory)
-      #expect(names.count { $0.hasSuffix(".blob") } == 2)
-      for name in names {
-        #expect(!name.contains("s3cret"))
-        let data = FileManager.default.contents(atPath: "\(directory)/\(name)") ?? Data()
-        #expect(data.firstRange(of: Data("s3cret".utf8)) == nil, "\(name)")
-      }
-    }
-  }
-
-  @Test("A directory that others may use is refused before anything is requested")
-  func open() async throws {
-    try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
-      try FileManager.default.createDirectory(
-        atPath: fixture.path("c/haul"), withIntermediateDirectories: true,
-        attributes: [.posixPermissions: 0o755])
-      let environment = ["XDG_CACHE_HOME": fixture.path("c")]
-      for arguments in [
-        ["get", "--cache", fixture.server.url("/file.bin")], ["cache", "list"], ["cache", "purge"],
-      ] {
-        let result = try await fixture.haul(arguments, environment: environment)
-        #expect(result.status == (arguments[0] == "get" ? 2 : 1))
-        #expect(result.errors.contains("run: chmod 700 "), "\(result.errors)")
-      }
-      #expect(fixture.server.snapshot.requests.isEmpty)
     }
   }
 }

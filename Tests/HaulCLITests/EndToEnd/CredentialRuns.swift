@@ -32,6 +32,41 @@ import Testing
     }
   }
 
+  @Test("A file that everybody can change is refused, also if it has no secret")
+  func changeable() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let url = fixture.server.url("/file.bin")
+      try write("127.0.0.1\tFALSE\t/\tFALSE\t0\ts\tv\n", to: "jar", mode: 0o666, in: fixture)
+      try write("X-Key: v\n", to: "fields", mode: 0o646, in: fixture)
+      try write(url + "\n", to: "list", mode: 0o602, in: fixture)
+      for options in [
+        [url, "--cookie-file", "jar"], [url, "-H", "@fields"], ["-i", "list"],
+      ] {
+        let result = try await fixture.haul(["get"] + options)
+        #expect(result.status == 2)
+        #expect(result.failures.count == 1 && result.errors.contains("chmod o-w"))
+      }
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
+  }
+
+  @Test("Bytes that are not UTF-8 do no harm in lines that are not needed")
+  func otherBytes() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let lines = "127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\tv\no.test\tFALSE\t/\tFALSE\t0\tc\tK"
+      try (Data(lines.utf8) + [0xF6]).write(to: URL(filePath: fixture.path("jar")))
+      try write("", to: ".netrc", in: fixture)
+      try (Data("# B".utf8) + [0xFC] + Data("\nmachine 127.0.0.1 login u password p".utf8))
+        .write(to: URL(filePath: fixture.path(".netrc")))
+      let result = try await fixture.haul(["get", url, "--netrc", "--cookie-file", "jar"])
+      #expect(result.status == 0, "\(result.errors)")
+      let request = try #require(fixture.server.snapshot.requests.first)
+      #expect(request.header("Cookie") == "sid=v")
+      #expect(request.header("Authorization") == "Basic \(Data("u:p".utf8).base64EncodedString())")
+    }
+  }
+
   @Test("Secrets of a private file are sent to its host, and never to another origin")
   func sent() async throws {
     try await CommandFixture.with(

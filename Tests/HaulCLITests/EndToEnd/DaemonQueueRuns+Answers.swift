@@ -85,6 +85,21 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test("when transfers were added and ended is known after a restart")
+  func keepsTimes() async throws {
+    try await withThree { (fixture, ids) async throws in
+      heal(fixture)
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      let before = try await fixture.state(of: ids.b)
+      #expect(before.added != nil && before.ended != nil)
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let after = try await fixture.state(of: ids.b)
+      let difference = abs((after.added ?? 0) - (before.added ?? 0))
+      #expect(difference < 0.001 && after.ended != nil, "\(after)")
+    }
+  }
+
   @Test("remove --delete-file deletes what was downloaded, and nothing that has changed since")
   func deletes() async throws {
     try await withThree { (fixture, ids) async throws in
@@ -213,18 +228,27 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("add with a known name and another address says that the old address stays")
+  @Test("add with a known name finds the same transfer, and fails for another one")
   func knownName() async throws {
     try await withThree { (fixture, _) async throws in
       let id = try await fixture.add("/b", "-o", "own", "--id", "mine")
       let same = try await fixture.haul(
         "add", fixture.work.server.url("/b"), "-o", "own", "--id", "mine")
       #expect(same.output == id + "\n" && same.errors.isEmpty, "\(same.errors)")
-      let other = try await fixture.haul(
-        "add", fixture.work.server.url("/c"), "-o", "own", "--id", "mine")
-      #expect(other.status == 0 && other.output == id + "\n")
-      #expect(other.errors.contains("stays \(fixture.work.server.url("/b"))"), "\(other.errors)")
-      #expect(other.errors.contains("haul set \(id) --url"))
+      let url = fixture.work.server.url("/b")
+      let digest = "sha-256=" + String(repeating: "0", count: 64)
+      let others = [
+        ([fixture.work.server.url("/c"), "-o", "own"], "another address, \(url)"),
+        ([url, "-o", "other"], "another file"),
+        ([url, "-o", "own", "--checksum", digest], "check"),
+        ([url, "-o", "own", "-H", "X: y"], "header"), (["--run", "--", "true"], "kind of work"),
+      ]
+      for (arguments, difference) in others {
+        let other = try await fixture.work.haul(
+          ["add", "--id", "mine"] + arguments, environment: fixture.environment)
+        #expect(other.status == 1 && other.output.isEmpty, "\(arguments)")
+        #expect(other.errors.contains(difference), "\(other.errors)")
+      }
     }
   }
 

@@ -44,6 +44,40 @@ struct DaemonRuns {
     }
   }
 
+  @Test("resumes at a new address if strong validator and length agree, else keeps the bytes")
+  func newAddress() async throws {
+    let cut = Fault(.reset(after: CommandFixture.stallOffset), when: .request(1))
+    let gone = Fault(.status(403), when: .init(skip: 1))
+    let old = CommandFixture.file("/file.bin", cut).with { $0.faults.append(gone) }
+    let same = CommandFixture.file("/new/file.bin")
+    let renamed = CommandFixture.file("/x/other.bin")
+    let another = CommandFixture.file("/other/file.bin").with {
+      ($0.seed, $0.entityTag) = (9, "\"other\"")
+    }
+    try await DaemonFixture.with(old, same, renamed, another) { fixture in
+      let server = fixture.work.server
+      let id = try await fixture.add("/file.bin")
+      #expect(try await fixture.haul("wait", id).status == 1)
+      #expect(try await fixture.state(of: id).bytes > 0)
+      #expect(try await fixture.haul("set", id, "--url", server.url("/other/file.bin")).status == 0)
+      #expect(try await fixture.haul("retry", id).status == 0)
+      #expect(try await fixture.haul("wait", id).status == 1)
+      #expect(try await fixture.state(of: id).error?.code == .changedOnServer)
+      #expect(try await fixture.haul("explain", id).output.contains("haul restart \(id)"))
+      let refused = try await fixture.haul("set", id, "--url", server.url("/x/other.bin"))
+      #expect(refused.status != 0)
+      #expect(refused.errors.contains("--same-resource"), "\(refused.errors)")
+      let set = try await fixture.haul(
+        "set", id, "--url", server.url("/x/other.bin"), "--same-resource")
+      #expect(set.status == 0, "\(set.errors)")
+      #expect(try await fixture.haul("retry", id).status == 0)
+      #expect(try await fixture.haul("wait", id).status == 0)
+      try fixture.work.expectWhole()
+      let ranges = server.snapshot.requests("/x/other.bin").map(\.range)
+      #expect(!ranges.contains("bytes=0-") && !ranges.contains(nil), "\(ranges)")
+    }
+  }
+
   @Test("that was killed loses nothing")
   func survivesKill() async throws {
     let stall = Fault(.stall(after: CommandFixture.stallOffset))
@@ -150,6 +184,28 @@ struct DaemonRuns {
       let result = try await fixture.haul("serve")
       #expect(result.status == 1)
       #expect(result.errors.contains("chmod 700"), "\(result.errors)")
+    }
+  }
+
+  @Test("that cannot start says why: a damaged list, a file in the place of the socket")
+  func cannotStart() async throws {
+    try await DaemonFixture.with([]) { fixture in
+      let location = try fixture.location()
+      let ownerOnly = [FileAttributeKey.posixPermissions: 0o700]
+      try FileManager.default.createDirectory(
+        atPath: location.list, withIntermediateDirectories: true, attributes: ownerOnly)
+      try FileManager.default.setAttributes(ownerOnly, ofItemAtPath: location.directory)
+      try Data(repeating: 65, count: 9000).write(to: URL(filePath: "\(location.list)/queue.sqlite"))
+      let damaged = try await fixture.haul("daemon", "start")
+      #expect(damaged.status == 2 && damaged.errors.contains("cannot start"), "\(damaged.errors)")
+      #expect(damaged.errors.contains("is damaged"), "\(damaged.errors)")
+      try Data("x".utf8).write(to: URL(filePath: location.socket))
+      for arguments in [["daemon", "start"], ["serve"]] {
+        let result = try await fixture.work.haul(arguments, environment: fixture.environment)
+        #expect(result.status != 0)
+        #expect(result.errors.contains("is not a socket"), "\(result.errors)")
+      }
+      try FileManager.default.removeItem(atPath: location.socket)
     }
   }
 

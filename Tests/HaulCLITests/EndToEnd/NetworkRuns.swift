@@ -31,13 +31,22 @@ import Testing
     }
   }
 
-  @Test func `An unreadable proxy in the environment is a usage error`() async throws {
+  @Test func `An unreadable proxy in the environment fails only a transfer that needs it`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
-      let result = try await fixture.haul(
-        ["get", fixture.server.url("/file.bin")], environment: ["http_proxy": "ftp://a:hidden@b"])
-      #expect(result.status == 2)
-      #expect(result.errors.contains("http_proxy"))
-      #expect(!result.errors.contains("hidden"))
+      let arguments = ["get", "--json", fixture.server.url("/file.bin")]
+      let needing = try await fixture.haul(
+        arguments, environment: ["http_proxy": "ftp://a:hidden@b"])
+      #expect(needing.status == 1)
+      #expect(try needing.events().codes == ["proxy"])
+      let shown = needing.output + needing.errors
+      #expect(shown.contains("http_proxy") && !shown.contains("hidden"), "\(shown)")
+      let other = try await fixture.haul(
+        arguments,
+        environment: ["https_proxy": "ftp://b", "all_proxy": "ftp://b", "no_proxy": "127.0.0.1"])
+      #expect(other.status == 0, "\(other.errors)")
+      try fixture.expectWhole()
     }
   }
 

@@ -26,9 +26,9 @@ import Testing
       let result = try await fixture.haul(
         ["put", "--json", "f.bin", "g.bin", fixture.server.url("/")])
       #expect(result.status == 0, "\(result.errors)")
-      let requests = fixture.server.snapshot.requests.sorted { $0.path < $1.path }
-      #expect(requests.map(\.path) == ["/f.bin", "/g.bin"])
-      #expect(requests.allSatisfy { $0.method == "PUT" && $0.body == Self.content })
+      let requests = fixture.server.snapshot.requests.filter { $0.method == "PUT" }
+      #expect(requests.map(\.path).sorted() == ["/f.bin", "/g.bin"])
+      #expect(requests.allSatisfy { $0.body == Self.content })
       let events = try result.events()
       let added = events.filter { $0["type"]?.string == "added" }
       #expect(added.allSatisfy { $0["kind"]?.string == "upload" })
@@ -58,7 +58,8 @@ import Testing
       #expect(result.status == 130)
       #expect(result.errors.contains("run the same command again to send every file again"))
       #expect(try await fixture.haul(arguments).status == 0)
-      #expect(fixture.server.snapshot.requests.last?.body == Self.content)
+      let puts = fixture.server.snapshot.requests.filter { $0.method == "PUT" }
+      #expect(puts.last?.body == Self.content)
     }
   }
 
@@ -197,8 +198,9 @@ import Testing
       let result = try await script(text, in: fixture).end()
       #expect(result.status == 0, "\(result.errors)")
       #expect(result.errors.contains("f.bin: complete"))
-      let put = try #require(fixture.server.snapshot.requests.last)
-      #expect((put.method, put.bodyReceived) == ("PUT", 9_300_000))
+      let put = try #require(
+        fixture.server.snapshot.requests.last { $0.method == "PUT" })
+      #expect(put.bodyReceived == 9_300_000)
       #expect(put.header("Transfer-Encoding") == "chunked")
       #expect(put.body.prefix(300_000) == Self.content[...])
     }

@@ -97,6 +97,9 @@ struct RemoteConfinementRuns {
         #expect(try remote.move(id, to: "http://localhost:9/a").status == 403)
         #expect(try remote.move(id, to: fixture.work.server.url("/other")).status == 403)
       }
+      let weak = try await fixture.add(
+        "/a", "-o", "\(remote.root)/weak", "--checksum", "crc32c=00000000")
+      #expect(try remote.move(weak, to: "http://localhost:9/a").status == 403)
       // The checksum of its owner stays, and it stays its owner's.
       #expect(try remote.move(proved, to: "http://localhost:9/a").status == 200)
       #expect(try remote.move(proved, to: "http://localhost:9/b").status == 200)
@@ -107,6 +110,40 @@ struct RemoteConfinementRuns {
       let own = try remote.add(#""url":"\#(url)","file":"\#(remote.root)/own""#)
       let id = try #require(own.body.firstMatch(of: /[0-9A-Z]{8}/).map { String($0.output) })
       #expect(try remote.move(id, to: "http://localhost:9/a").status == 200)
+    }
+  }
+
+  @Test("a call looks for at most a hundred beginnings of ids in the list")
+  func shortenedIDs() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      #expect(try await remote.fixture.haul("suspend").status == 0)
+      let id = try await remote.fixture.add("/a", "-o", "\(remote.root)/a")
+      func pause(_ name: String, _ count: Int) throws -> Int {
+        let names = repeatElement(#""\#(name)""#, count: count).joined(separator: ",")
+        return try remote.call(
+          "POST", "/api/v1/commands", remote.fields + ["Content-Type: application/json"],
+          body: #"{"command":"pause","transfers":{"ids":[\#(names)]}}"#
+        ).status
+      }
+      #expect(try pause(String(id.prefix(4)), 101) == 422)
+      #expect(try pause(String(id.prefix(4)), 100) == 200)
+      #expect(try pause(id, 1000) == 200)
+    }
+  }
+
+  @Test("what the owner's program wrote is shown on the socket only")
+  func programOutput() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let added = try await fixture.haul(
+        "add", "--run", "--", "sh", "-c", "echo canary >&2; exit 3")
+      let id = added.output.trimmingCharacters(in: .newlines)
+      #expect(try await fixture.haul("wait", id).status != 0)
+      #expect(try await fixture.haul("show", id).output.contains("canary"))
+      for path in ["transfers", "transfers/\(id)", "transfers/\(id)/details", "notices"] {
+        let call = try remote.call("GET", "/api/v1/\(path)", remote.fields)
+        #expect(call.status == 200 && !call.body.contains("canary"), "\(path): \(call.body)")
+      }
     }
   }
 
@@ -125,6 +162,99 @@ struct RemoteConfinementRuns {
       for _ in 0..<2 {
         #expect(try remote.add(mine, beside: #","if_known":"update""#).status == 201)
       }
+    }
+  }
+
+  @Test("what the owner's transfer has completed is neither replaced nor deleted")
+  func completed() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let path = "\(remote.root)/tool"
+      let id = try await fixture.add("/a", "-o", path)
+      #expect(try await fixture.haul("wait", id).status == 0)
+      let good = try Data(contentsOf: URL(filePath: path))
+      fixture.work.server.replaceContent("/a", seed: 99)
+      let url = fixture.work.server.url("/a")
+      for keys in [
+        #""url":"\#(url)?evil","file":"\#(path)","if_exists":"overwrite""#,
+        #""url":"\#(url)","file":"\#(path)""#, #""url":"\#(url)?x","file":"\#(path)""#,
+      ] {
+        let other = try remote.id(of: try remote.add(keys))
+        #expect(try await fixture.haul("wait", other).status == 1, "\(keys)")
+        #expect(try await fixture.state(of: other).error?.code == .nameConflict)
+      }
+      let left = try remote.remove(id)
+      #expect(left == [path])
+      #expect(try Data(contentsOf: URL(filePath: path)) == good)
+      // The control: what came over TCP is replaced, and deleted, over TCP.
+      let own = "\(remote.root)/own"
+      for keys in ["", #","if_exists":"overwrite""#] {
+        let mine = try remote.id(
+          of: try remote.add(#""url":"\#(url)?\#(keys.count)","file":"\#(own)"\#(keys)"#))
+        #expect(try await fixture.haul("wait", mine).status == 0)
+        guard !keys.isEmpty else { continue }
+        #expect(try remote.remove(mine) == [])
+      }
+      #expect(!FileManager.default.fileExists(atPath: own))
+    }
+  }
+
+  @Test(
+    "what it has downloaded is not taken for the owner's download of that address",
+    arguments: [2, 1000, 5000])
+  func trusted(tagLength: Int) async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let tag = "\"\(String(repeating: "t", count: tagLength))\""
+      fixture.work.server.update("/a") { $0.entityTag = tag }
+      let url = fixture.work.server.url("/a")
+      let keys = #""url":"\#(url)","file":"\#(remote.root)/tool""#
+      #expect(try await fixture.haul("wait", try remote.id(of: try remote.add(keys))).status == 0)
+      let again = try remote.id(of: try remote.add(keys))
+      #expect(try await fixture.haul("wait", again).status == 0, "the control: it is the client's")
+      let own = try await fixture.add("/a", "-o", "\(remote.root)/tool")
+      #expect(try await fixture.haul("wait", own).status == 1)
+      #expect(try await fixture.state(of: own).error?.code == .nameConflict)
+      let named = try await fixture.add("/a", "-d", remote.root)
+      #expect(try await fixture.haul("wait", named).status == 0)
+    }
+  }
+
+  @Test("a mask takes nothing from the owner of the file, who could not read whose it is")
+  func mask() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let url = remote.fixture.work.server.url("/a")
+      let path = "\(remote.root)/f"
+      #expect(try remote.add(#""url":"\#(url)","file":"\#(path)","umask":"777""#).status == 201)
+      #expect(try await remote.fixture.haul("wait", "--all").status == 0)
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o600 } == 0o600)
+    }
+  }
+
+  @Test("neither side continues a part of the other", arguments: [true, false], [true, false])
+  func parts(isBegunByOwner: Bool, isOfOwner: Bool) async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let (server, path) = (fixture.work.server, "\(remote.root)/tool")
+      let keys = #""url":"\#(server.url("/a"))","file":"\#(path)","connections":1"#
+      func add(byOwner: Bool) async throws -> String {
+        byOwner
+          ? try await fixture.add("/a", "-o", path, "-x", "1")
+          : try remote.id(of: try remote.add(keys))
+      }
+      server.setFaults("/a", [Fault(.stall(after: 2 << 20))])
+      let begun = try await add(byOwner: isBegunByOwner)
+      try await server.waitForHeld("/a")
+      while try await fixture.state(of: begun).bytes < 1 << 20 { await Task.yield() }
+      #expect(try await fixture.haul("cancel", "--keep-part", begun).status == 0)
+      server.setFaults("/a", [])
+      let own = try await add(byOwner: isOfOwner)
+      #expect(try await fixture.haul("wait", own).status == 0)
+      let range = try #require(server.snapshot.requests.last?.range)
+      // The control: its own part is continued.
+      #expect((range == "bytes=0-") == (isBegunByOwner != isOfOwner), "\(range)")
+      try fixture.work.expectWhole("root/tool")
     }
   }
 

@@ -43,6 +43,22 @@ struct RemoteFixture {
       body: #"{"transfers":[{\#(keys)}]\#(more)}"#)
   }
 
+  /// The id in the answer to an addition.
+  func id(of answer: SocketCall) throws -> String {
+    try #require(
+      answer.body.firstMatch(of: /[0-9A-Z]{8}/).map { String($0.output) }, "\(answer.body)")
+  }
+
+  /// Removes a transfer, or all, with its file; returns the paths of the files that are left.
+  func remove(_ id: String?) throws -> [String] {
+    let which = id.map { #""ids":["\#($0)"]"# } ?? #""all":true"#
+    let answer = try call(
+      "POST", "/api/v1/commands", fields + ["Content-Type: application/json"],
+      body: #"{"command":"remove","transfers":{\#(which)},"delete_files":true}"#)
+    #expect(answer.status == 200, "\(answer.body)")
+    return try JSONDecoder().decode(CommandResponse.self, from: Data(answer.body.utf8)).left
+  }
+
   /// Gives a transfer another address.
   func move(_ id: String, to url: String) throws -> SocketCall {
     try call(

@@ -35,6 +35,38 @@ import Testing
     }
   }
 
+  @Test("A path that is not UTF-8 is refused, not written under another name")
+  func otherBytes() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      func shell(_ command: String) async throws -> CommandResult {
+        let whole = "d=$(printf 'na\\357ve'); mkdir -p $d; \(command); s=$?; ls; exit $s"
+        return try await CommandRun(
+          ["-c", whole], in: fixture.directory, program: "/bin/sh"
+        ).end()
+      }
+      let (haul, url) = (CommandRun.executable.path, fixture.server.url("/file.bin"))
+      let named = try await shell("'\(haul)' get '\(url)' -d $d")
+      #expect(named.status == 2 && named.errors.contains("'na\\xEFve'"), "\(named.errors)")
+      #expect(named.output.split(separator: "\n").count == 1)
+      // Only the shell stands in that directory.
+      let added = try await shell("(cd $d && '\(haul)' add '\(url)')")
+      #expect(added.status == 2 && added.errors.contains("working directory"), "\(added.errors)")
+      #expect(added.output.split(separator: "\n").count == 1)
+    }
+  }
+
+  @Test("serve names a port that another program uses, and what to do")
+  func portInUse() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let address = "127.0.0.1:\(fixture.server.port)"
+      let result = try await fixture.haul(
+        ["serve", "--listen", address], environment: ["XDG_STATE_HOME": fixture.path("s")])
+      #expect(result.status == 1)
+      let text = "haul: cannot listen at \(address): another program uses that port; choose another"
+      #expect(result.errors.contains(text), "\(result.errors)")
+    }
+  }
+
   @Test("401 says whether a password was wrong or not sent")
   func unauthorized() async throws {
     let closed = CommandFixture.file().with { $0.faults = [Fault(.respond(status: 401))] }
@@ -166,6 +198,21 @@ import Testing
       let plain = try await fixture.haul(["get", "--decode", "-o", "plain", url])
       #expect(plain.status == 0, "\(plain.errors)")
       #expect(try fixture.contents("plain") == Array("haul\n".utf8))
+    }
+  }
+
+  @Test(
+    "--decode is suggested only for codings that it can decode",
+    arguments: ["zstd", "aws-chunked", "utf-8", "gzip, br"])
+  func otherCoding(coding: String) async throws {
+    let coded = CommandFixture.file().with {
+      $0.faults = [Fault(.addHeaders(fields: ["Content-Encoding: \(coding)"]))]
+    }
+    try await CommandFixture.with(coded) { fixture in
+      let sent = try await fixture.haul(["get", "-o", "sent", fixture.server.url("/file.bin")])
+      #expect(sent.status == 0)
+      #expect(sent.errors.contains("encoded with \(coding)"), "\(sent.errors)")
+      #expect(!sent.errors.contains("--decode"))
     }
   }
 }

@@ -138,32 +138,23 @@ struct WebInterfaceRuns {
 
   @Test("over TCP, files are deleted below the directory, and not through a link")
   func deletesBelowRoots() async throws {
-    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
-      let (root, outside) = (fixture.work.path("root"), fixture.work.path("outside"))
-      for path in [root, outside, "\(root)/sub"] {
+    try await RemoteFixture.with { (remote) async throws in
+      let (fixture, root) = (remote.fixture, remote.root)
+      let outside = fixture.work.path("outside")
+      for path in [outside, "\(root)/sub"] {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
       }
-      let serving = try await fixture.serve("--listen", "127.0.0.1:0", "--root", root)
-      try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
-      let port = try #require(serving.firstError(matching: /listening on port (\d+)/))
-      let token = try String(contentsOfFile: try fixture.location().token, encoding: .utf8)
-      for path in ["\(root)/sub/a", "\(root)/moved", "\(outside)/b"] {
-        _ = try await fixture.add("/a", "-o", path)
+      for path in ["\(root)/sub/a", "\(root)/moved"] {
+        let keys = #""url":"\#(fixture.work.server.url("/a"))?\#(path.count)","file":"\#(path)""#
+        #expect(try remote.add(keys).status == 201)
       }
+      _ = try await fixture.add("/a", "-o", "\(outside)/b")
       #expect(try await fixture.haul("wait", "--all").status == 0)
       // The name is now a link to another file of the same length.
       try FileManager.default.moveItem(atPath: "\(root)/moved", toPath: "\(outside)/moved")
       try FileManager.default.createSymbolicLink(
         atPath: "\(root)/moved", withDestinationPath: "\(outside)/moved")
-      let answer = try SocketCall(
-        "POST", "/api/v1/commands",
-        [
-          "Host: 127.0.0.1:\(port)", "Content-Type: application/json",
-          "Authorization: Bearer \(token.trimmingCharacters(in: .newlines))",
-        ], body: #"{"command":"remove","transfers":{"all":true},"delete_files":true}"#,
-        at: .port(try #require(Int(port))))
-      #expect(answer.status == 200)
-      let left = try JSONDecoder().decode(CommandResponse.self, from: Data(answer.body.utf8)).left
+      let left = try remote.remove(nil)
       #expect(Set(left) == ["\(root)/moved", "\(outside)/b"])
       #expect(!FileManager.default.fileExists(atPath: "\(root)/sub/a"))
       for path in ["\(outside)/b", "\(outside)/moved"] {

@@ -70,6 +70,11 @@ import Testing
       ("https://h/1\n  group=g", "line 2: group is not yet supported"),
       ("https://h/1\n  id=x", "line 2: id is not yet supported"),
       ("https://h/1\n  outt=x", "line 2: unknown key outt"),
+      (
+        "https://h/1\n  https://u:secret@h/2?a=b",
+        "line 2: an indented line is an option of the address above it; remove"
+      ),
+      ("https://h/1\n  Authorization: Bearer secret==", "line 2: that is no key; the keys are"),
       ("  out=x", "line 1: an indented line"),
       ("https://h/1\n\n  out", "line 3: an indented line is written key=value"),
       ("https://h/1\n  out=\n", "line 2: out has no value"),

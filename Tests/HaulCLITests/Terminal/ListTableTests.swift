@@ -87,6 +87,7 @@ struct ListTableTests {
     arguments: [
       (.connectionLost, "haul retry 4FZ0ABCD resumes it, or starts over"),
       (.notFound, "haul retry 4FZ0ABCD requests it again"),
+      (.unauthorized, "4FZ0ABCD sends the same credentials again; to use new ones, add it again"),
       (.checksumMismatch, "haul retry 4FZ0ABCD downloads it again"),
       (.needsNewURL, "haul set 4FZ0ABCD --url URL, then: haul retry 4FZ0ABCD"),
       (.dependencyFailed, "retry the dependency first, then: haul retry 4FZ0ABCD"),
@@ -99,6 +100,14 @@ struct ListTableTests {
       try transfer("x", .failed, error: error, url: "http://localhost/x"))
     #expect(text.hasPrefix("x failed: why; "))
     #expect(text.contains(part))
+  }
+
+  @Test("a refused password is shown with the way to give another one")
+  func showsAdvice() throws {
+    let error = TransferDocument.Failure(
+      code: .unauthorized, message: "why", status: 401, isRetryable: false)
+    let failed = try transfer("x", .failed, error: error, url: "http://localhost/x")
+    #expect(TransferText.details(failed).contains("the bytes on disk are used"))
   }
 
   @Test("a program that failed or completed is run again, because it keeps no bytes")

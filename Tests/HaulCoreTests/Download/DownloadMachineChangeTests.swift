@@ -35,9 +35,8 @@ struct DownloadMachineChangeTests {
     check(try script.range(1, 50, 99, tag: "\"v2\""), is: ["drop 1", "wake confirm 1"])
     check(script.send(.timer(.confirm)), is: ["open 2 50-99"])
     check(try script.range(2, 50, 99, tag: "\"v2\""), is: ["drop 2", "wake confirm 1"])
-    check(script.send(.timer(.confirm)), is: ["open 3 50-99"])
-    check(
-      try script.range(3, 50, 99, tag: "\"v2\""), is: ["drop 3", "restarted", "open 4 0-"])
+    check(script.send(.timer(.confirm)), is: ["open 3 whole"])
+    check(try script.whole(3, tag: "\"v2\""), is: ["drop 3", "restarted", "open 4 0-"])
     #expect(script.plan.receivedCount == 0)
     check(try script.range(4, 0, 99, tag: "\"v2\""), is: ["transferring", "receive 4 0 new"])
     _ = script.deliver(4)
@@ -61,7 +60,7 @@ struct DownloadMachineChangeTests {
     check(try script.answer(1, 200, fields), is: ["drop 1", "wake confirm 1"])
     check(script.send(.timer(.confirm)), is: ["open 2 50-99 at a.example"])
     check(try script.answer(2, 200, fields), is: ["drop 2", "wake confirm 1"])
-    check(script.send(.timer(.confirm)), is: ["open 3 50-99 at a.example"])
+    check(script.send(.timer(.confirm)), is: ["open 3 whole at a.example"])
     check(try script.answer(3, 200, fields), is: ["drop 3", "failed changed-on-server"])
     #expect(script.plan.receivedCount == 50)
   }
@@ -90,7 +89,7 @@ struct DownloadMachineChangeTests {
     #expect(script.plan.receivedCount == 50)
   }
 
-  @Test("Answers to earlier requests confirm nothing")
+  @Test("Additional connections that are shown another version end no working one")
   func onTheirWay() throws {
     var script = try MachineScript.withTwo { $0.connections = 4 }
     _ = try script.range(2, 51, 99)
@@ -98,11 +97,20 @@ struct DownloadMachineChangeTests {
     _ = script.send(.connectionGranted)
     _ = script.send(.connectionGranted)
     _ = try script.whole(3, tag: "\"v2\"")
-    check(
-      try script.range(3, 26, 50, tag: "\"v2\""), is: ["drop 3", "stop 1", "stop 2", "stop 4"])
-    check(try script.range(4, 76, 99, tag: "\"v2\""), is: ["drop 4"])
-    check(script.stopped(1), is: [])
-    check(script.stopped(2), is: ["wake confirm 1"])
+    check(try script.range(3, 26, 50, tag: "\"v2\""), is: ["drop 3", "refused", "release"])
+    #expect(script.plan.receivedCount == 2)
+    check(try script.range(4, 76, 99, tag: "\"v2\""), is: ["drop 4", "refused", "release"])
+    check(script.lose(1), is: ["wake retry", "attempt 1", "release"])
+  }
+
+  @Test("Answers to earlier requests confirm nothing")
+  func earlierRequests() throws {
+    var script = try MachineScript.withTwo(upTo: 50) { $0.connections = 2 }
+    script.write(1, 50)
+    check(script.end(1), is: ["open 3 76-99 if"])
+    check(try script.whole(2, tag: "\"v2\""), is: ["drop 2", "open 2 51-75"])
+    check(try script.range(2, 51, 75, tag: "\"v2\""), is: ["drop 2", "stop 3"])
+    check(try script.range(3, 76, 99, tag: "\"v2\""), is: ["drop 3", "wake confirm 1"])
   }
 
   @Test("An answer without a validator is not joined with bytes on disk")

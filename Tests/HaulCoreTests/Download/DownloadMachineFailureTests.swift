@@ -25,7 +25,7 @@ struct DownloadMachineFailureTests {
 
   @Test("A reset while the delivering connection is between two ranges counts no attempt")
   func resetBetweenRanges() throws {
-    var script = try MachineScript.withTwo()
+    var script = try MachineScript.withTwo(upTo: 50)
     script.write(1, 50)
     check(script.end(1), is: ["open 3 76-99 if"])
     check(script.lose(2), is: ["limit", "release"])
@@ -86,7 +86,7 @@ struct DownloadMachineFailureTests {
   @Test("A permanent error ends the download")
   func ends() throws {
     for (status, code) in [(404, "not-found"), (401, "unauthorized"), (403, "forbidden")] {
-      var script = try MachineScript()
+      var script = try MachineScript { $0.decodes = true }
       _ = script.start()
       check(try script.answer(1, status), is: ["drop 1", "failed \(code)"])
     }
@@ -100,7 +100,8 @@ struct DownloadMachineFailureTests {
       try script.answer(1, 500), is: ["drop 1", "wake retry", "attempt 1", "leave"])
     _ = script.send(.timer(.retry))
     check(script.send(.slotGranted), is: ["open 2 0-"])
-    check(try script.answer(2, 500), is: ["drop 2", "failed http-status"])
+    check(try script.answer(2, 500), is: ["drop 2", "open 3 whole"])
+    check(try script.answer(3, 500), is: ["drop 3", "failed http-status"])
   }
 
   @Test(
@@ -144,7 +145,8 @@ struct DownloadMachineFailureTests {
     _ = script.deliver(1)
     _ = script.send(.connectionGranted)
     _ = try script.answer(2, 403)
-    check(try script.range(2, 51, 99, from: "http://c.example/f"), is: ["drop 2", "release"])
+    check(
+      try script.range(2, 51, 99, from: "http://c.example/f"), is: ["drop 2", "refused", "release"])
     script.write(1, 99)
     check(script.end(1), is: ["publishing", "publish 100"])
   }
@@ -167,6 +169,10 @@ struct DownloadMachineFailureTests {
     var script = try MachineScript()
     _ = script.start()
     let code = status == 401 ? "unauthorized" : "not-found"
+    if status == 404 {
+      check(
+        try script.answer(1, status, from: "http://b.example/x"), is: ["drop 1", "open 1 whole"])
+    }
     check(
       try script.answer(1, status, from: "http://b.example/x"), is: ["drop 1", "failed \(code)"])
   }
@@ -176,7 +182,7 @@ struct DownloadMachineFailureTests {
     var script = try MachineScript.withTwo()
     check(
       try script.answer(2, 416, ["Content-Range: bytes */100", "ETag: \"v1\""]),
-      is: ["drop 2", "release"])
+      is: ["drop 2", "refused", "release"])
     script.write(1, 98)
     let isLast = script.write(1, 1)
     #expect(isLast, "the first downloads the rest")

@@ -174,7 +174,9 @@ extension DownloadMachineRandomSequence {
     case .finish(let end): finish(end)
     case .bind, .compare, .noteMixedVersions, .verify:
       violations.append("nothing asks for that: \(command)")
-    case .limitHost, .pauseHost, .hostFailed, .phase, .attempt, .connectionsChosen, .resume: break
+    case .limitHost, .refusedAdditional, .pauseHost, .hostFailed, .phase, .attempt,
+      .connectionsChosen, .resume:
+      break
     }
   }
 

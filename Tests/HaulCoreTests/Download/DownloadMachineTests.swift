@@ -106,8 +106,8 @@ struct DownloadMachineTests {
     _ = script.deliver(2)
     _ = script.send(.connectionGranted)
     _ = script.send(.connectionGranted)
-    check(try script.range(3, 0, 9), is: ["drop 3", "release"])
-    check(try script.range(4, 0, 9), is: ["drop 4", "release"])
+    check(try script.range(3, 0, 9), is: ["drop 3", "refused", "release"])
+    check(try script.range(4, 0, 9), is: ["drop 4", "refused", "release"])
     #expect(script.plan.segments.keys.sorted().map(\.number) == [1, 2])
   }
 
@@ -180,6 +180,26 @@ struct DownloadMachineTests {
     replacing.machine.needsConfirmation = true
     _ = replacing.start()
     #expect(try answer(&replacing, 100, .hit).commands.contains { $0.hasPrefix("open") })
+  }
+
+  @Test("A file that came from a fresh copy, or later, is up to date; an older one is not")
+  func madeFromCopy() throws {
+    for (modified, size, isOwn, isThere) in [
+      (1000.0, 100, true, true), (999, 100, true, false), (1000, 99, true, false),
+      (1000, 100, false, false),
+    ] {
+      var script = try MachineScript {
+        $0.existing = [.init(path: "f", size: Int64(size), modified: modified, isOwn: isOwn)]
+      }
+      _ = script.start()
+      var head = ResponseHead(
+        status: 200, headers: ["Content-Length": "100"],
+        url: try ResourceURL(MachineScript.address))
+      (head.cacheUse, head.copiedAt) = (.hit, 1000)
+      let commands = script.send(
+        .responded(SegmentID(number: 1), head, isFromOtherAddress: false, wallSeconds: 0))
+      check(commands, is: isThere ? ["drop 1", "already there"] : ["drop 1", "open 1 0-0"])
+    }
   }
 
   @Test("Once the file has changed, a cache must ask the server before it answers")

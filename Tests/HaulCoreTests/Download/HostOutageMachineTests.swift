@@ -29,6 +29,18 @@ struct HostOutageMachineTests {
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
+  @Test("Each attempt that brings nothing gives the next one more time, up to four times as much")
+  func patience() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    for (id, patience) in [(1, 2), (2, 4), (3, 4)] {
+      _ = fail(&script, id, TransferError(.stalled, "no bytes", isRetryable: true))
+      #expect(script.machine.patience == patience)
+      _ = script.send(.timer(.retry))
+      _ = script.send(.slotGranted)
+    }
+  }
+
   @Test("During the turn of another it waits as often as needed, without an attempt")
   func others() throws {
     var script = try MachineScript { $0.retry.retries = 0 }

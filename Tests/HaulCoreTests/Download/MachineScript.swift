@@ -28,10 +28,12 @@ struct MachineScript {
   mutating func start() -> [String] { send(.start(nil)) }
 
   mutating func resume(
-    tag: String?, length: Int64?, elsewhere: Bool = false, comparisonRanges: [ByteRange] = [],
-    announced: Checksum? = nil, mayMixVersions: Bool = false, location: ResourceURL? = nil
+    tag: String?, date: String? = nil, length: Int64?, elsewhere: Bool = false,
+    comparisonRanges: [ByteRange] = [], announced: Checksum? = nil, mayMixVersions: Bool = false,
+    location: ResourceURL? = nil
   ) -> [String] {
-    let validator = Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false)
+    let validator = Validator(
+      entityTag: tag, lastModified: date, lastModifiedIsStrong: date != nil)
     return send(
       .start(
         .init(
@@ -98,21 +100,22 @@ struct MachineScript {
 
   /// Started, answered with `0-99/100`, with its first byte written. It has one connection and has
   /// requested another.
+  /// - Parameter last: the last byte of the first answer.
   static func running(
-    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+    upTo last: Int = 99, _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
     var script = try MachineScript(change)
     _ = script.start()
-    _ = try script.range(1, 0, 99)
+    _ = try script.range(1, 0, last)
     _ = script.deliver(1)
     return script
   }
 
   /// Like `running`, with a second connection whose request for `50-` or so has no answer.
   static func withTwo(
-    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+    upTo last: Int = 99, _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
-    var script = try running(change)
+    var script = try running(upTo: last, change)
     _ = script.send(.connectionGranted)
     return script
   }
@@ -138,6 +141,7 @@ extension MachineScript {
     case .releaseSlot: "leave"
     case .requestSlot: "enter"
     case .limitHost: "limit"
+    case .refusedAdditional: "refused"
     case .pauseHost(let delay): "pause host \(delay.components.seconds)"
     case .hostFailed(let delay): delay == nil ? "host given up" : "host failed"
     case .verify: "verify"

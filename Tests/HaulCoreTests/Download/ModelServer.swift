@@ -4,6 +4,7 @@ import HaulCore
 struct ModelServer {
   enum Behaviour: CaseIterable {
     case honest, ignoresRanges, chunked, ignoresIfRange, capsRanges, withoutValidators, mislabels
+    case refusesRanges, refusesAdditional, hasNewTags, hasOtherTotals
   }
 
   let behaviour: Behaviour
@@ -12,6 +13,7 @@ struct ModelServer {
   private(set) var length: Int64
   private var changesLeft: Int
   private var faults: Int
+  private var answers = 0
 
   /// - Parameter isCalm: a server of long files with few faults.
   init(isCalm: Bool, using random: inout SplitMix64) {
@@ -49,7 +51,15 @@ struct ModelServer {
       let status = [403, 429, 500, 503].randomElement(using: &random) ?? 500
       return (ResponseHead(status: status, headers: HeaderFields(), url: request.url), 0..<0)
     }
-    var fields = behaviour == .withoutValidators ? [] : [("ETag", "\"v\(version)\"")]
+    answers += 1
+    if behaviour == .refusesRanges && request.firstByte != nil
+      || behaviour == .refusesAdditional && request.isAdditional
+    {
+      let status = [400, 403, 404, 409, 501, 520].randomElement(using: &random) ?? 400
+      return (ResponseHead(status: status, headers: HeaderFields(), url: request.url), 0..<0)
+    }
+    let tag = behaviour == .hasNewTags ? "\"v\(version)-\(answers)\"" : "\"v\(version)\""
+    var fields = behaviour == .withoutValidators ? [] : [("ETag", tag)]
     guard let first = request.firstByte, behaviour != .ignoresRanges, behaviour != .chunked,
       isUsed(request)
     else {
@@ -66,7 +76,8 @@ struct ModelServer {
     var last = min(request.lastByte ?? .max, length - 1)
     if behaviour == .capsRanges { last = min(last, first + 49) }
     let isWrong = behaviour == .mislabels && fails(using: &random)
-    fields.append(("Content-Range", "bytes \(isWrong ? first + 1 : first)-\(last)/\(length)"))
+    let total = behaviour == .hasOtherTotals && first > 0 ? length + 1 : length
+    fields.append(("Content-Range", "bytes \(isWrong ? first + 1 : first)-\(last)/\(total)"))
     return (
       ResponseHead(status: 206, headers: HeaderFields(fields), url: request.url), first..<(last + 1)
     )
@@ -74,6 +85,7 @@ struct ModelServer {
 
   private func isUsed(_ request: FetchRequest) -> Bool {
     guard let condition = request.ifRange else { return true }
+    if behaviour == .hasNewTags { return false }
     return behaviour != .ignoresIfRange && condition == "\"v\(version)\""
   }
 }

@@ -44,6 +44,15 @@ struct ResponseJudgeTests {
       status: 206, fields: [right, ("Content-Length", "ten")], verdict: "failure protocol-violation"
     ),
     Case(status: 206, fields: [right], asked: nil, verdict: "failure protocol-violation"),
+    Case(
+      status: 206, fields: [("Content-Range", "bytes 0-99/100"), ("Content-Length", "100")],
+      asked: nil, verdict: "whole 0-100/100 length"),
+    Case(
+      status: 206, fields: [("Content-Range", "bytes 0-98/100")], asked: nil,
+      verdict: "failure protocol-violation"),
+    Case(
+      status: 206, fields: [("Content-Range", "bytes 0-99/100"), ("Content-Length", "99")],
+      asked: nil, verdict: "failure protocol-violation"),
     Case(status: 200, fields: [("Content-Length", "100")], verdict: "whole 0-100/100 length"),
     Case(status: 200, fields: [], verdict: "whole 0-?/? close"),
     Case(
@@ -63,7 +72,24 @@ struct ResponseJudgeTests {
     Case(status: 503, fields: [], verdict: "failure http-status again"),
     Case(status: 500, fields: [], verdict: "failure http-status again"),
     Case(status: 501, fields: [], verdict: "failure http-status"),
+    Case(status: 420, fields: [], verdict: "failure rate-limited again"),
+    Case(status: 509, fields: [], verdict: "failure http-status again"),
+    Case(status: 520, fields: [], verdict: "failure http-status again"),
+    Case(status: 599, fields: [], verdict: "failure http-status again"),
+    Case(status: 203, fields: [("Content-Length", "100")], verdict: "whole 0-100/100 length"),
+    Case(
+      status: 203, fields: [("Transfer-Encoding", "gzip")], verdict: "failure protocol-violation"),
+    Case(status: 226, fields: [("Content-Length", "100")], verdict: "whole 0-100/100 length"),
+    Case(status: 299, fields: [("Content-Length", "0")], verdict: "empty"),
+    Case(status: 201, fields: [], verdict: "failure http-status"),
+    Case(status: 202, fields: [], verdict: "failure http-status"),
+    Case(
+      status: 202, fields: [("Retry-After", "7")], verdict: "failure http-status again after 7"),
     Case(status: 204, fields: [], verdict: "failure http-status"),
+    Case(status: 205, fields: [], verdict: "failure http-status"),
+    Case(status: 207, fields: [], verdict: "failure http-status"),
+    Case(status: 208, fields: [], verdict: "failure http-status"),
+    Case(status: 300, fields: [], verdict: "failure http-status"),
     Case(status: 304, fields: [], verdict: "failure http-status"),
   ]
 
@@ -74,6 +100,35 @@ struct ResponseJudgeTests {
     let verdict = ResponseJudge(wallSeconds: 0)
       .verdict(on: head, to: FetchRequest(url: url, firstByte: line.asked))
     #expect(text(verdict) == line.verdict)
+  }
+
+  @Test("A body that a proxy may have changed is no version of the server's")
+  func transformed() throws {
+    let url = try ResourceURL("http://a.example/f")
+    let tags: [(Int, String?)] = [(203, nil), (200, "\"1\""), (226, "\"1\"")]
+    for (status, tag) in tags {
+      let head = ResponseHead(status: status, headers: ["ETag": "\"1\""], url: url)
+      let verdict = ResponseJudge(wallSeconds: 0).verdict(on: head, to: FetchRequest(url: url))
+      guard case .whole(let body) = verdict else {
+        Issue.record("\(status): \(verdict)")
+        continue
+      }
+      #expect(body.validator.entityTag == tag)
+    }
+  }
+
+  @Test("An answer without the file says why")
+  func reasons() throws {
+    let url = try ResourceURL("http://a.example/f")
+    for (status, reason) in [(202, "still preparing"), (304, "nobody asked")] {
+      let head = ResponseHead(status: status, url: url)
+      let verdict = ResponseJudge(wallSeconds: 0).verdict(on: head, to: FetchRequest(url: url))
+      guard case .failure(let error) = verdict else {
+        Issue.record("\(status): \(verdict)")
+        continue
+      }
+      #expect(error.message.contains(reason))
+    }
   }
 
   private func text(_ verdict: ResponseVerdict) -> String {

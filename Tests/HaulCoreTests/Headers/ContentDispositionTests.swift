@@ -17,7 +17,7 @@ import Testing
       ("attachment; filename*=koi8-r''%C1; filename=old", "old"),
       ("attachment; filename*=UTF-8''%2; filename=old", "old"),
       ("attachment; filename*=UTF-8; filename=old", "old"),
-      ("attachment; filename*=UTF-8''%ff", nil), ("attachment; x=y; filename=a; z=\"q;r\"", "a"),
+      ("attachment; x=y; filename=a; z=\"q;r\"", "a"),
       ("attachment; filename=\"../../etc/passwd\"", "../../etc/passwd"),
     ] as [(String, String?)])
   func name(text: String, name: String?) throws {
@@ -26,14 +26,54 @@ import Testing
   }
 
   @Test(
-    "A malformed field is refused",
+    "A name is read although the field is malformed",
     arguments: [
-      "", ";", "\"attachment\"", "attachment; filename", "attachment; filename=",
-      "attachment; filename=a b", "attachment; filename=\"a", "attachment; filename=\"a\\\"",
-      "attachment; filename=a; filename=b", "attachment; filename=\"a\nb\"",
-      "attachment; =a", "attachment filename=a", "attachment; filename=\"a\"b",
-    ])
+      // Without quotes
+      ("attachment; filename=my report final.pdf", "my report final.pdf"),
+      ("attachment; filename=a (1)[2]@b=c.txt ; x=y", "a (1)[2]@b=c.txt"),
+      ("attachment; filename=\u{442}\u{435}\u{441}\u{442}.pdf", "\u{442}\u{435}\u{441}\u{442}.pdf"),
+      // Without a type, or without a semicolon
+      ("filename=a.txt", "a.txt"), ("; filename=\"a;b\"", "a;b"), ("attachment filename=a", "a"),
+      // Without an end, or with more after it
+      ("attachment; filename=\"a", "a"), ("attachment; filename=\"a\"b; x=y", "a"),
+      // Twice
+      ("attachment; filename=a; filename=b", "a"), ("attachment; =b; filename=a", "a"),
+      // Backslashes of a path
+      (#"attachment; filename="C:\Users\anna\x.txt""#, #"C:\Users\anna\x.txt"#),
+      (#"attachment; filename="\\server\x \"y\".txt""#, #"\server\x "y".txt"#),
+      // Another charset, or bytes that are not of it
+      ("attachment; filename*=UTF-8''caf%E9", "caf\u{E9}"),
+      ("attachment; filename*=GBK''%BB%AA", "\u{BB}\u{AA}"),
+      ("attachment; filename*=koi8-r''%C1%81", "%C1%81"),
+      // Encoded words
+      ("attachment; filename=\"=?UTF-8?B?w6kucGRm?=\"", "\u{E9}.pdf"),
+      (
+        "attachment; filename=\"=?iso-8859-1?Q?caf=E9_a?= =?utf-8?q?=3F=25?=.txt\"",
+        "caf\u{E9} a?%.txt"
+      ),
+      (
+        "attachment; filename=\"a =?koi8-r?B?wQ==?= =?utf-8?B?*?=\"",
+        "a =?koi8-r?B?wQ==?= =?utf-8?B?*?="
+      ),
+      // Nothing to read
+      ("attachment; filename", nil), ("attachment; filename=", nil),
+      ("attachment; filename=\"a\u{FFFD}\"", nil),
+    ] as [(String, String?)])
+  func lenient(text: String, name: String?) throws {
+    let value = try #require(ContentDisposition(text))
+    #expect(value.fileName == name)
+  }
+
+  @Test("A field of which nothing can be read is refused", arguments: ["", ";", "\"a\"", ";=a"])
   func malformed(text: String) { #expect(ContentDisposition(text) == nil) }
+
+  @Test func `A repeated field counts only with one value`() {
+    func name(_ values: String...) -> String? {
+      ContentDisposition(HeaderFields(values.map { ("content-disposition", $0) }))?.fileName
+    }
+    #expect(name("filename=a", "filename=a") == "a")
+    #expect(name("filename=a", "filename=b") == nil)
+  }
 
   @Test func `The disposition type becomes lower case`() {
     #expect(ContentDisposition("INLINE")?.type == "inline")

@@ -13,7 +13,7 @@ struct RedactionTests {
       "X-Amz-Signature", "x-amz-date", "X-Goog-Credential", "Signature", "Expires", "Key-Pair-Id",
       "Policy", "sig", "se", "token", "access_token", "key", "api_key", "PASSWORD", "client_secret",
       "my-token", "%74oken", "AWSAccessKeyId", "jwt", "sessionid", "pw", "passcode", "user_pass",
-      "auth_hash", "token%CC%81",
+      "auth_hash", "token%CC%81", "passkey", "subscription-key", "user_key", "rss_key",
     ])
   func secrets(name: String) throws {
     #expect(try redacted("id=1&\(name)=value&x=2") == "?id=1&\(name)=***&x=2")
@@ -30,6 +30,21 @@ struct RedactionTests {
     #expect(try redacted("a=b=c") == "?a=b=c")
   }
 
+  @Test("What looks like a key is hidden, whatever its name")
+  func keys() throws {
+    let key = "0123456789abcdef"
+    #expect(try redacted("appid=\(key)&u=\(key)\(key)") == "?appid=***&u=***")
+    #expect(try redacted("t=aB3dE6gH9jK2mN5pQ8sT") == "?t=***")
+    #expect(try redacted("date=20261128&n=123456789012345") == "?date=20261128&n=123456789012345")
+    #expect(try redacted("f=ubuntu-26.04-desktop-amd64.iso") == "?f=ubuntu-26.04-desktop-amd64.iso")
+  }
+
+  @Test("Parameters in the path are hidden as those of the query are")
+  func pathParameters() throws {
+    let shown = try ResourceURL("https://h/a;jsessionid=0123456789ABCDEF/b;v=2/c;d?id=1").redacted
+    #expect(shown == "https://h/a;jsessionid=***/b;v=2/c;d?id=1")
+  }
+
   @Test("User information is never shown")
   func userInformation() throws {
     #expect(try ResourceURL("https://me:pass@h.example/f").redacted == "https://h.example/f")
@@ -40,6 +55,7 @@ struct RedactionTests {
     arguments: [
       ("f#a", "f#b"), ("f?X-Amz-Date=1", "f?X-Amz-Date=2"), ("f?id=1&sig=2", "f?id=1&sig=3"),
       ("f?st=1&sig=2", "f?st=2&sig=3"), ("f?Expires=1&Signature=2", "f?Expires=3&Signature=4"),
+      ("f?md5=a&expires=1", "f?md5=b&expires=2"), ("f?auth_key=1", "f?auth_key=2"),
     ])
   func sameResource(one: String, other: String) throws {
     let (one, other) = (try url(one), try url(other))

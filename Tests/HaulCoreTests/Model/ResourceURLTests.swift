@@ -43,13 +43,53 @@ import Testing
     }
   }
 
+  @Test(
+    "Dot segments are removed",
+    arguments: [
+      ("http://h/a/x/../t", "/a/t"), ("http://h/../t?q=/../", "/t?q=/../"),
+      ("http://h/a/./t", "/a/t"),
+      ("http://h/a/..", "/"), ("http://h/a/.", "/a/"), ("http://h/..", "/"),
+      ("http://h/a//../b", "/a/b"),
+      ("http://h//../b", "/b"), ("http://h/.a/..b/c../d", "/.a/..b/c../d"),
+      ("HTTP://H/%20/../t#x", "/t"), ("http://h/a/b/c/./../../g", "/a/g"),
+    ])
+  func dotSegments(address: String, target: String) throws {
+    #expect(try ResourceURL(address).pathAndQuery == target)
+  }
+
+  @Test(
+    "What may not stand in an address is encoded, and no escape twice",
+    arguments: [
+      ("http://h/a%20b[1].bin", "/a%20b%5B1%5D.bin"),
+      ("http://h/\u{E9}/%2F?s=a%2Bb", "/%C3%A9/%2F?s=a%2Bb"),
+      ("http://h/a b?x={1}&s=%3D%3d", "/a%20b?x=%7B1%7D&s=%3D%3d"),
+      ("http://h/100%/%20", "/100%25/%20"),
+      ("http://h/%zz%4", "/%25zz%254"), ("http://b\u{FC}cher.example/%20", "/%20"),
+      ("http://u%20v:p[w@h/%20 ", "/%20%20"), ("http://h?a=%20|", "/?a=%20%7C"),
+      ("http://h/a#b#c %20", "/a"),
+    ])
+  func escapes(address: String, target: String) throws {
+    let url = try ResourceURL(address)
+    #expect(url.pathAndQuery == target)
+    #expect(try ResourceURL(url.absoluteString).absoluteString == url.absoluteString)
+    let location = address.prefix { $0 != "#" }.replacing("http://h/", with: "/")
+    if location.hasPrefix("/") {
+      #expect(try ResourceURL("http://h/x").resolving(String(location)).pathAndQuery == target)
+    }
+  }
+
+  @Test("An empty user is none", arguments: ["http://@h/", "http://:@h/"])
+  func emptyUser(address: String) throws {
+    #expect(try ResourceURL(address).credentials == nil)
+  }
+
   // An address with a fragment, which is not sent, always needs the full parser.
   @Test(
     "A plain address is parsed as by the full parser",
     arguments: [
       "http://h.example/", "https://h.example/a/b-c_d~e.f;g=h,i@j:k!$&'()*+", "http://h:8080/x",
       "https://192.0.2.1/x?a=b&c=/d?e", "https://h.example//x//", "http://h/?", "http://h:65535/x",
-      "https://h:443/x", "http://-.h../x", "https://h/a/../b/./c", "http://h/x?", "http://h:80/",
+      "https://h:443/x", "http://-.h../x", "https://h/a./b..c", "http://h/x?", "http://h:80/",
     ])
   func plain(address: String) throws {
     let (plain, whole) = (try ResourceURL(address), try ResourceURL(address + "#"))

@@ -47,4 +47,23 @@ import Testing
     #expect(TerminalText.cut(text, to: cells) == result)
     #expect(TerminalText.width(result) <= max(cells, 0))
   }
+
+  @Test(
+    "A name is cut in its middle, so that its end is seen",
+    arguments: [
+      ("ubuntu-26.04-desktop-amd64.iso", 30, "ubuntu-26.04-desktop-amd64.iso"),
+      ("ubuntu-26.04-desktop-amd64.iso", 16, "ubuntu-26.…4.iso"),
+      ("日本語の長い名前.iso", 12, "日本語の…iso"),
+      ("abcdefghij", 8, "abcdefg…"), ("abc", 0, ""),
+    ])
+  func cutName(name: String, cells: Int, result: String) {
+    let cut = TerminalText.cutName(name, to: cells)
+    #expect(TerminalText.width(cut) <= cells)
+    #expect(cut == result)
+  }
+
+  @Test("Where letters are ASCII, the mark is too")
+  func mark() {
+    #expect(TerminalText.cut("abcdef", to: 4, mark: "~") == "abc~")
+  }
 }

@@ -60,5 +60,7 @@ struct AddressScopeTests {
     let origin = try ResourceURL("http://127.0.0.1").origin
     #expect(!ProxyRules(proxy).keepLocal(origin))
     #expect(ProxyRules(proxy, exceptions: "127.0.0.0/8").keepLocal(origin))
+    let unreadable = try ProxyRules(environment: ["all_proxy": "ftp://proxy.example"])
+    #expect(!unreadable.keepLocal(origin))
   }
 }

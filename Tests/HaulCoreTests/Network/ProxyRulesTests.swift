@@ -12,6 +12,7 @@ import Testing
       ("http://PROXY.example/", .http, "proxy.example", 1080),
       ("socks5://192.0.2.1", .socks5, "192.0.2.1", 1080),
       ("socks5h://[2001:db8::1]:9", .socks5, "2001:db8::1", 9),
+      ("socks://192.0.2.1:1080/", .socks5, "192.0.2.1", 1080),
       ("http://user:p%40ss@h:1", .http, "h", 1),
     ])
   func addresses(text: String, kind: ProxyRules.Proxy.Kind, host: String, port: Int) throws {
@@ -80,37 +81,50 @@ import Testing
       "HTTP_PROXY": "http://cgi:1", "https_proxy": "http://low:1", "HTTPS_PROXY": "http://up:1",
       "ALL_PROXY": "socks5://all:1", "no_proxy": "local.example", "NO_PROXY": "*",
     ])
-    #expect(rules.proxy(for: try origin("http://h"))?.host == "all")
-    #expect(rules.proxy(for: try origin("https://h"))?.host == "low")
-    #expect(rules.proxy(for: try origin("https://local.example")) == nil)
+    #expect(try rules.proxy(for: try origin("http://h"))?.host == "all")
+    #expect(try rules.proxy(for: try origin("https://h"))?.host == "low")
+    #expect(try rules.proxy(for: try origin("https://local.example")) == nil)
     let cgi = try ProxyRules(environment: ["HTTP_PROXY": "http://cgi:1"])
-    #expect(cgi.proxy(for: try origin("http://h")) == nil)
+    #expect(try cgi.proxy(for: try origin("http://h")) == nil)
     let plain = try ProxyRules(environment: ["http_proxy": "http://p:1", "all_proxy": "http://a:1"])
-    #expect(plain.proxy(for: try origin("http://h"))?.host == "p")
-    #expect(plain.proxy(for: try origin("https://h"))?.host == "a")
+    #expect(try plain.proxy(for: try origin("http://h"))?.host == "p")
+    #expect(try plain.proxy(for: try origin("https://h"))?.host == "a")
     let empty = try ProxyRules(environment: ["http_proxy": "", "all_proxy": "http://a:1"])
-    #expect(empty.proxy(for: try origin("http://h")) == nil)
+    #expect(try empty.proxy(for: try origin("http://h")) == nil)
   }
 
   @Test("options replace the environment")
   func given() throws {
     let environment = ["http_proxy": "http://p:1", "NO_PROXY": "a.example"]
     let other = try ProxyRules(environment: environment, given: "http://q:1")
-    #expect(other.proxy(for: try origin("http://h"))?.host == "q")
-    #expect(other.proxy(for: try origin("http://a.example")) == nil)
+    #expect(try other.proxy(for: try origin("http://h"))?.host == "q")
+    #expect(try other.proxy(for: try origin("http://a.example")) == nil)
     let exceptions = try ProxyRules(environment: environment, exceptions: "b.example")
-    #expect(exceptions.proxy(for: try origin("http://a.example"))?.host == "p")
-    #expect(exceptions.proxy(for: try origin("http://b.example")) == nil)
+    #expect(try exceptions.proxy(for: try origin("http://a.example"))?.host == "p")
+    #expect(try exceptions.proxy(for: try origin("http://b.example")) == nil)
     let none = try ProxyRules(environment: environment, given: "")
-    #expect(none.proxy(for: try origin("http://h")) == nil)
+    #expect(try none.proxy(for: try origin("http://h")) == nil)
   }
 
-  @Test("an invalid variable is named, without its value")
-  func unreadable() {
-    let error = #expect(throws: TransferError.self) {
-      try ProxyRules(environment: ["https_proxy": "ftp://hidden@h"])
-    }
+  @Test("an invalid variable is named where its proxy is needed, without its value")
+  func unreadable() throws {
+    let rules = try ProxyRules(environment: [
+      "https_proxy": "ftp://hidden@h", "no_proxy": "local.example",
+    ])
+    let needing = try origin("https://h")
+    let error = #expect(throws: TransferError.self) { try rules.proxy(for: needing) }
+    #expect(error?.code == .proxy)
     #expect(error?.message.contains("https_proxy") == true)
+    #expect(error?.message.contains("hidden") == false)
+    #expect(try rules.proxy(for: try origin("http://h")) == nil)
+    #expect(try rules.proxy(for: try origin("https://local.example")) == nil)
+  }
+
+  @Test("an invalid proxy that is given is refused at once")
+  func unreadableOption() {
+    let error = #expect(throws: TransferError.self) {
+      try ProxyRules(environment: [:], given: "socks4://hidden@h")
+    }
     #expect(error?.message.contains("hidden") == false)
   }
 

@@ -14,6 +14,16 @@ import Testing
   }
 
   @Test(
+    "has no white space around it, no dot segments and no empty user",
+    arguments: [
+      "/t ", " /t\t", "https://h.example:8443/q/../t", "//h.example:8443/./t ",
+      "//@h.example:8443/t",
+    ])
+  func normal(location: String) throws {
+    #expect(try base.named(by: location).absoluteString == "https://h.example:8443/t")
+  }
+
+  @Test(
     "is refused over http, with a user name, or with another scheme",
     arguments: [
       "http://h.example:8443/x", "http://o.example/x", "https://u@h.example:8443/x",
@@ -22,6 +32,16 @@ import Testing
   func refused(location: String) {
     let error = #expect(throws: TransferError.self) { try base.named(by: location) }
     #expect(error?.code == .redirectRefused)
+  }
+
+  @Test("is at most 32 KiB long: it is kept, and sent back")
+  func longest() throws {
+    let longest = String(repeating: "l", count: ResourceURL.longestNamedAddress - 1)
+    #expect(try base.named(by: "/" + longest).path.utf8.count == longest.utf8.count + 1)
+    for name in [base.named, base.uploadTarget] {
+      let error = #expect(throws: TransferError.self) { try name("/l" + longest) }
+      #expect(error?.code == .redirectRefused)
+    }
   }
 
   @Test("may lead from http to https")

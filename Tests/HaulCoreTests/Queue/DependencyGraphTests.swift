@@ -21,6 +21,17 @@ import Testing
     return graph
   }
 
+  // Found by the simulation, seed 311610: between two portions of a retry, a dependent was checked.
+  @Test func `Transfers are sorted so that each follows its dependencies, and else stay in order`()
+    throws
+  {
+    let graph = try waiting(
+      Node(id: a, after: [b, d]), Node(id: b, after: [c]), Node(id: d, after: [c]))
+    #expect(graph.sorted([ids[4], a, b, c, d, ids[5]]) == [ids[4], c, d, b, a, ids[5]])
+    #expect(graph.sorted([a, d]) == [d, a])
+    #expect(DependencyGraph().sorted([b, a]) == [b, a])
+  }
+
   @Test func `A transfer without dependencies is ready and uses no memory`() throws {
     var graph = try waiting(Node(id: a, after: []), Node(id: b, after: []))
     #expect(graph.readiness(of: a) == .ready)

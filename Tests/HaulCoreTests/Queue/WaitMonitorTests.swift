@@ -45,6 +45,18 @@ import Testing
     #expect(watch.nextCheck == nil, "without a waiter there is no check")
   }
 
+  @Test func `A wait is reported again every hour while it lasts`() {
+    var watch = watch
+    _ = watch.handle(.suspended(ids[0], .offline), at: start)
+    let hour = WaitMonitor.reportPeriod
+    #expect(watch.longWaits(at: start + (hour - .seconds(1))).isEmpty)
+    #expect(watch.longWaits(at: start + hour).map(\.id) == [ids[0]])
+    #expect(watch.longWaits(at: start + (hour + .seconds(1))).isEmpty)
+    #expect(watch.longWaits(at: start + hour * 2).map(\.reason) == [.offline])
+    _ = watch.handle(.left(ids[0]), at: start)
+    #expect(watch.longWaits(at: start + hour * 9).isEmpty)
+  }
+
   @Test func `The reason of a full disk follows the checks`() {
     var watch = watch
     let reason = full(needed: 100 << 20, free: 2 << 20)

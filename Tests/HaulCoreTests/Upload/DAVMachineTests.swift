@@ -3,14 +3,14 @@ import Testing
 
 /// What the machine of WebDAV does, event by event.
 @Suite struct DAVMachineTests {
-  private static let address = "http://h.example/a/b/f.bin?k=v"
-  private let source = SourceIdentity(
+  static let address = "http://h.example/a/b/f.bin?k=v"
+  let source = SourceIdentity(
     FileStatus(
       kind: .regular, device: 1, inode: 2, size: 100, owner: 0, mode: 0o644, links: 1,
       modified: 3))
-  private let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+  let lost = TransferError(.connectionLost, "lost", isRetryable: true)
 
-  private func machine(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
+  func machine(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
     var request = UploadRequest("/d/f.bin", to: try ResourceURL(Self.address))
     request.method = .webDAV
     change(&request)
@@ -18,7 +18,7 @@ import Testing
   }
 
   /// A machine whose file is being sent.
-  private func sending(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
+  func sending(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
     var machine = try machine(change)
     var commands = machine.handle(.start(nil))
     if try message(commands).method == "HEAD" { commands = machine.handle(try answer(404)) }
@@ -29,24 +29,49 @@ import Testing
   }
 
   /// A machine that waits for the answer to MOVE.
-  private func moving(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
-    var machine = try sending(change)
-    #expect(machine.handle(try answer(201)) == [.checkSource])
+  func moving(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
+    var machine = try stored(change)
     #expect(try message(machine.handle(.sourceChecked(nil))).method == "MOVE")
     return machine
   }
 
+  /// A machine whose file is whole under its temporary name.
+  func stored(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
+    var machine = try sending(change)
+    #expect(try message(machine.handle(try answer(201))).method == "HEAD")
+    #expect(machine.handle(try answer(200, Self.whole)) == [.checkSource])
+    return machine
+  }
+
+  static let whole = [("Content-Length", "100")]
+
+  /// The answer to PROPFIND of a file of this length.
+  func properties(_ length: Int) throws -> UploadEvent {
+    try properties("<d:getcontentlength>\(length)</d:getcontentlength>")
+  }
+
+  /// The answer to PROPFIND with these elements.
+  func properties(_ elements: String) throws -> UploadEvent {
+    try answer(
+      207,
+      body: """
+        <?xml version="1.0"?><d:multistatus xmlns:d="DAV:"><d:response><d:href>/x</d:href>
+        <d:propstat><d:prop>\(elements)</d:prop>
+        <d:status>HTTP/1.1 200 OK</d:status></d:propstat></d:response></d:multistatus>
+        """)
+  }
+
   /// A machine that looks for the temporary name, because the answer to MOVE was lost.
-  private func looking(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
+  func looking(_ change: (inout UploadRequest) -> Void = { _ in }) throws -> DAVMachine {
     var machine = try moving(change)
     #expect(isRetry(machine.handle(.failed(lost, sent: 0))))
     let look = try message(machine.handle(.start(nil)))
     #expect(look.method == "HEAD")
-    #expect(look.url.path.hasSuffix(".part"))
+    #expect(look.url.path.hasSuffix(".tmp"))
     return machine
   }
 
-  private func isRetry(_ commands: [UploadCommand]) -> Bool {
+  func isRetry(_ commands: [UploadCommand]) -> Bool {
     if case .retry? = commands.last { true } else { false }
   }
 
@@ -64,11 +89,13 @@ import Testing
     let put = try message(machine.handle(.stored(nil)))
     #expect((put.method, put.url, put.range) == ("PUT", part, 0..<100))
     #expect(put.fields["Content-Type"] == "text/csv")
-    #expect(machine.handle(try answer(201)) == [.checkSource])
+    let measure = try message(machine.handle(try answer(201)))
+    #expect((measure.method, measure.url) == ("HEAD", part))
+    #expect(machine.handle(try answer(200, Self.whole)) == [.checkSource])
     let move = try message(machine.handle(.sourceChecked(nil)))
     #expect((move.method, move.url, move.range) == ("MOVE", part, nil))
-    #expect(move.fields["Destination"] == Self.address)
-    #expect(move.fields["Overwrite"] == "T")
+    #expect(move.fields["Destination"] == "/a/b/f.bin?k=v")
+    #expect(move.fields["Overwrite"] == "F")
     #expect(move.fields["X-Key"] == "k")
     #expect(machine.handle(try answer(204)) == [.deleteRecord, .finish(.completed)])
   }
@@ -88,12 +115,14 @@ import Testing
     var above = try machine()
     _ = above.handle(.start(nil))
     _ = above.handle(try answer(409))
-    #expect(failure(of: above.handle(try answer(409)))?.code == .notFound)
+    #expect(try message(above.handle(try answer(409))).method == "PROPFIND")
+    #expect(failure(of: above.handle(try answer(404)))?.code == .notFound)
     var below = try machine()
     _ = below.handle(.start(nil))
     _ = below.handle(try answer(409))
     _ = below.handle(try answer(405))
-    #expect(failure(of: below.handle(try answer(409)))?.code == .notFound)
+    #expect(try message(below.handle(try answer(409))).method == "PROPFIND")
+    #expect(failure(of: below.handle(try answer(404)))?.code == .notFound)
   }
 
   @Test(arguments: [403, 501])
@@ -115,12 +144,12 @@ import Testing
     #expect(machine.handle(try answer(405)) == [.deleteRecord, .finish(.completed)])
     var refused = try self.machine { $0.source = "/d/b/" }
     _ = refused.handle(.start(nil))
-    #expect(failure(of: refused.handle(try answer(403)))?.code == .forbidden)
+    #expect(try message(refused.handle(try answer(403))).method == "PROPFIND")
+    #expect(failure(of: refused.handle(try answer(404)))?.code == .forbidden)
   }
 
   @Test func `A source that changed is never moved to its name`() throws {
-    var machine = try sending()
-    _ = machine.handle(try answer(201))
+    var machine = try stored()
     let changed = TransferError(.sourceChanged, "it changed")
     #expect(try message(machine.handle(.sourceChecked(changed))).method == "DELETE")
     #expect(
@@ -143,8 +172,7 @@ import Testing
     var there = try machine { $0.precondition = .absent }
     #expect(try message(there.handle(.start(nil))).url == (try ResourceURL(Self.address)))
     #expect(failure(of: there.handle(try answer(200)))?.code == .nameConflict)
-    var machine = try sending { $0.precondition = .absent }
-    _ = machine.handle(try answer(201))
+    var machine = try stored { $0.precondition = .absent }
     #expect(try message(machine.handle(.sourceChecked(nil))).fields["Overwrite"] == "F")
     #expect(try message(machine.handle(try answer(412))).method == "DELETE")
     let error = failure(of: machine.handle(try answer(204)))
@@ -179,11 +207,13 @@ import Testing
   ) throws {
     var machine = try looking()
     _ = machine.handle(try answer(404))
-    #expect(isRetry(machine.handle(try answer(200, fields))))
+    #expect(try message(machine.handle(try answer(200, fields))).method == "PROPFIND")
+    #expect(isRetry(machine.handle(try properties(99))))
     #expect(try message(machine.handle(.start(nil))).method == "PUT")
     var absent = try looking { $0.precondition = .absent }
     _ = absent.handle(try answer(404))
-    #expect(try message(absent.handle(try answer(200, fields))).method == "DELETE")
+    _ = absent.handle(try answer(200, fields))
+    #expect(try message(absent.handle(try properties(99))).method == "DELETE")
     let error = failure(of: absent.handle(try answer(404)))
     #expect(error?.code == .nameConflict)
     #expect(error?.message.contains("earlier attempt of this upload may have stored it") == true)
@@ -234,6 +264,7 @@ import Testing
     throws
   {
     var machine = try moving { $0.retry.retries = 0 }
+    #expect(try message(machine.handle(.failed(lost, sent: 0))).method == "HEAD")
     #expect(try message(machine.handle(.failed(lost, sent: 0))).method == "DELETE")
     let error = failure(of: machine.handle(.failed(lost, sent: 0)))
     #expect(error?.message.hasSuffix("may have stored the file all the same: look there") == true)

@@ -24,12 +24,13 @@ import Testing
     let boundary = String(body.contentType.drop { $0 != "=" }.dropFirst())
     let head = "--\(boundary)\r\nContent-Disposition: form-data; name="
     let type = "\r\nContent-Type: application/octet-stream\r\n\r\n"
+    let text = "\r\nContent-Type: text/plain\r\n\r\n"
     let expected = [
-      "\(head)\"n\"\r\n\r\nv\r\n", "\(head)\"a\"; filename=\"x.txt\"\(type)<0:0-5>\r\n",
+      "\(head)\"n\"\r\n\r\nv\r\n", "\(head)\"a\"; filename=\"x.txt\"\(text)<0:0-5>\r\n",
       "\(head)\"b\"; filename=\"y\"\(type)<1:0-0>\r\n", "--\(boundary)--\r\n",
     ]
-    #expect(text(body) == expected.joined())
-    let written = text(body).utf8.count - "<0:0-5>".utf8.count - "<1:0-0>".utf8.count
+    #expect(self.text(body) == expected.joined())
+    let written = self.text(body).utf8.count - "<0:0-5>".utf8.count - "<1:0-0>".utf8.count
     #expect(body.length == Int64(written + 5))
   }
 

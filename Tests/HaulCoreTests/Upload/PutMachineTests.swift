@@ -27,8 +27,80 @@ import Testing
     var machine = try machine()
     #expect(machine.handle(.start(nil)) == [try Self.put(Self.address)])
     #expect(machine.handle(try answer(201)) == [.checkSource])
-    #expect(machine.handle(.sourceChecked(nil)) == [.finish(.completed)])
+    let measure = try message(machine.handle(.sourceChecked(nil)))
+    #expect((measure.method, measure.isOptional) == ("HEAD", true))
+    #expect(machine.handle(try answer(200, [("Content-Length", "100")])) == [.finish(.completed)])
     #expect(machine.handle(try answer(201)) == [])
+  }
+
+  /// A machine that asks what the server has.
+  private func measuring(
+    status: Int = 201, _ change: (inout UploadRequest) -> Void = { _ in }
+  ) throws -> PutMachine {
+    var machine = try machine(change)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(status))
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "HEAD")
+    return machine
+  }
+
+  @Test(arguments: ["99", "101"])
+  func `A server that has another number of bytes gets the file again`(length: String) throws {
+    var machine = try measuring { $0.retry.retries = 1 }
+    let other = try answer(200, [("Content-Length", length)])
+    #expect(retried(machine.handle(other))?.code == .lengthMismatch)
+    #expect(machine.handle(.start(nil)) == [try Self.put(Self.address)])
+    _ = machine.handle(try answer(201))
+    _ = machine.handle(.sourceChecked(nil))
+    #expect(failure(of: machine.handle(other))?.code == .lengthMismatch)
+  }
+
+  @Test(arguments: [
+    (404, []), (405, []), (401, []), (500, []), (302, [("Location", "/")]), (200, []),
+    (200, [("Content-Length", "0")]), (204, [("Content-Length", "7")]),
+    (200, [("Content-Length", "7"), ("Content-Type", "text/html")]),
+    (200, [("Content-Length", "7"), ("Content-Encoding", "gzip")]),
+  ])
+  func `An answer that does not have the length of the file proves nothing`(
+    status: Int, fields: [(String, String)]
+  ) throws {
+    var machine = try measuring()
+    #expect(machine.handle(try answer(status, fields)) == [.finish(.completed)])
+  }
+
+  @Test func `A server that does not answer the question has the file all the same`() throws {
+    var machine = try measuring()
+    let stalled = TransferError(.stalled, "silent", isRetryable: true)
+    #expect(machine.handle(.failed(stalled, sent: 0)) == [.finish(.completed)])
+  }
+
+  @Test func `What 202 promises, and what is posted, is not asked for`() throws {
+    var later = try machine()
+    _ = later.handle(.start(nil))
+    _ = later.handle(try answer(202))
+    #expect(later.handle(.sourceChecked(nil)) == [.finish(.completed)])
+    var posted = try machine { $0.method = .post }
+    _ = posted.handle(.start(nil))
+    _ = posted.handle(try answer(200))
+    #expect(posted.handle(.sourceChecked(nil)) == [.finish(.completed)])
+  }
+
+  @Test func `303 says that what was posted was taken; 302 leaves it open`() throws {
+    let thanks = [("Location", "/thanks")]
+    var taken = try machine { $0.method = .post }
+    _ = taken.handle(.start(nil))
+    #expect(taken.handle(try answer(303, thanks)) == [.checkSource])
+    var early = try machine { $0.method = .post }
+    _ = early.handle(.start(nil))
+    #expect(
+      failure(of: early.handle(try answer(303, thanks, sent: 10)))?.code == .protocolViolation)
+    var open = try machine { $0.method = .post }
+    _ = open.handle(.start(nil))
+    let error = failure(of: open.handle(try answer(302, thanks)))
+    #expect(error?.message.contains("may have taken the file: look there, at") == true)
+    var put = try machine()
+    _ = put.handle(.start(nil))
+    #expect(failure(of: put.handle(try answer(303, thanks)))?.code == .redirectRefused)
   }
 
   @Test func `A source that changed is an error, although the server took the file`()
@@ -39,6 +111,21 @@ import Testing
     _ = machine.handle(try answer(204))
     let changed = TransferError(.sourceChanged, "it changed")
     #expect(machine.handle(.sourceChecked(changed)) == [.finish(.failed(changed))])
+  }
+
+  @Test(arguments: [200, 201, 202, 203, 204, 205, 218, 226])
+  func `Every status of success says that the file was taken`(status: Int) throws {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    #expect(machine.handle(try answer(status)) == [.checkSource])
+  }
+
+  @Test(arguments: [206, 207])
+  func `A success with parts, or with several, leaves it open`(status: Int) throws {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(status)))
+    #expect(error?.message.contains("does not say whether it has the file: look there") == true)
   }
 
   @Test func `A success before the whole file was sent is an error`() throws {

@@ -86,6 +86,11 @@ import Testing
     for head in heads { #expect(try Self.reading(head) == .stream, "\(head.headers)") }
   }
 
+  @Test(arguments: [400, 403, 405, 406, 501])
+  func `A range that a firewall may refuse makes it a stream`(status: Int) throws {
+    #expect(try Self.reading(try Self.head(status)) == .stream)
+  }
+
   @Test func `A refusal is one of the source; too long a file is refused`() throws {
     let refused = #expect(throws: TransferError.self) { try Self.reading(try Self.head(404)) }
     #expect(refused?.code == .notFound)

@@ -68,7 +68,7 @@ import Testing
     #expect(machine.handle(.sourceChecked(nil)) == [.deleteRecord, .finish(.completed)])
   }
 
-  @Test(arguments: [200, 204, 400, 404, 405, 500, 501])
+  @Test(arguments: [200, 204, 301, 400, 401, 403, 404, 405, 500, 501, 502, 504])
   func `A server that offers nothing is asked for the older version, and gets a plain PUT`(
     status: Int
   ) throws {
@@ -80,7 +80,45 @@ import Testing
     #expect((put.method, put.range) == ("PUT", 0..<Self.length))
     #expect(put.fields["Upload-Complete"] == nil)
     #expect(machine.handle(try answer(201, sent: Self.length)) == [.checkSource])
-    #expect(machine.handle(.sourceChecked(nil)) == [.finish(.completed)])
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "HEAD")
+    #expect(machine.handle(try answer(404)) == [.finish(.completed)])
+  }
+
+  @Test func `A question that is dropped twice, or not answered, is followed by a plain PUT`()
+    throws
+  {
+    var dropped = try machine { $0.retry.retries = 1 }
+    #expect(try message(dropped.handle(.start(nil))).isOptional)
+    #expect(isRetry(dropped.handle(.failed(lost, sent: 0))))
+    #expect(try message(dropped.handle(.start(nil))).method == "OPTIONS")
+    #expect(try message(dropped.handle(.failed(lost, sent: 0))).method == "PUT")
+    _ = dropped.handle(try answer(201, sent: Self.length))
+    // It drops what is no PUT.
+    #expect(dropped.handle(.sourceChecked(nil)) == [.finish(.completed)])
+    var silent = try machine()
+    _ = silent.handle(.start(nil))
+    let stalled = TransferError(.stalled, "silent", isRetryable: true)
+    #expect(try message(silent.handle(.failed(stalled, sent: 0))).method == "PUT")
+    var busy = try machine { $0.retry.retries = 1 }
+    _ = busy.handle(.start(nil))
+    #expect(isRetry(busy.handle(try answer(503))))
+    _ = busy.handle(.start(nil))
+    #expect(try message(busy.handle(try answer(503))).method == "PUT")
+  }
+
+  @Test func `A body that is refused for its length goes in smaller ones`() throws {
+    var machine = try appending()
+    let first = try message(machine.handle(try answer(413)))
+    #expect(first.range == 0..<(8 << 20))
+    #expect(first.fields["Upload-Complete"] == "?0")
+    let second = try message(machine.handle(try answer(413)))
+    #expect(second.range == 0..<(1 << 20))
+    let next = try message(
+      machine.handle(
+        try answer(204, [("Upload-Offset", "1048576"), ("Upload-Complete", "?0")], sent: 1 << 20)))
+    #expect(next.range == (1 << 20)..<(2 << 20))
+    for _ in 0..<2 { _ = machine.handle(try answer(413)) }
+    #expect(failure(of: machine.handle(try answer(413)))?.code == .tooLarge)
   }
 
   @Test func `A small file, and one with a precondition, are sent without asking`() throws {
@@ -109,6 +147,19 @@ import Testing
     _ = machine.handle(.start(nil))
     let commands = machine.handle(try answer(200, [("Upload-Limit", limit)]))
     #expect(failure(of: commands)?.code == .tooLarge)
+  }
+
+  @Test(arguments: [(length, true), (length + 1, false)])
+  func `A file below the length from which uploads resume is sent with plain PUT`(
+    least: Int64, resumes: Bool
+  ) throws {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    let limit = [("Upload-Limit", "min-size=\(least), max-size=1000000000")]
+    let put = try message(machine.handle(try answer(204, limit)))
+    #expect(put.method == "PUT")
+    #expect(put.fields["Upload-Complete"] == (resumes ? "?0" : nil))
+    #expect(put.range?.upperBound == (resumes ? 0 : Self.length))
   }
 
   @Test func `A server that limits one request gets several`() throws {

@@ -104,6 +104,41 @@ import Testing
     #expect(machine.handle(.sourceChecked(nil)) == [.finish(.completed)])
   }
 
+  @Test(arguments: [
+    ("k/a.TAR.GZ", "application/gzip"), ("k.d/a.json", "application/json"), ("a", nil),
+  ])
+  func `An object gets the type of its name`(key: String, type: String?) throws {
+    let object = try S3Object(
+      bucket: "b", key: key, endpoint: try ResourceURL("https://h.example"))
+    var small = S3Machine(
+      UploadRequest("/f", to: object, credentials: nil), source: Self.source(1), isAttended: false,
+      now: Instant())
+    _ = small.handle(.start(nil))
+    #expect(try message(small.handle(Self.digest(1))).fields["Content-Type"] == type)
+    var large = S3Machine(
+      UploadRequest("/f", to: object, credentials: nil), source: Self.source(33 << 20),
+      isAttended: false, now: Instant())
+    #expect(try message(large.handle(.start(nil))).fields["Content-Type"] == type)
+  }
+
+  @Test func `Metadata that is not ASCII is named when the signature is wrong`() throws {
+    var machine = try Self.machine(33 << 20) { $0.headers = [("X-Amz-Meta-Name", "groß")] }
+    _ = machine.handle(.start(nil))
+    let refused = try answer(403, body: Self.refusal("SignatureDoesNotMatch"))
+    // It may also be because of the checksums, which are left out first.
+    #expect(try message(machine.handle(refused)).method == "POST")
+    let text = failure(of: machine.handle(refused))?.message
+    #expect(text?.contains("encode X-Amz-Meta-Name, which is not ASCII") == true)
+  }
+
+  @Test(arguments: ["SecondLevelDomainForbidden", "PathStyleDomainForbidden"])
+  func `A store that wants the bucket in the host's name says what to do`(code: String) throws {
+    var machine = try Self.machine(33 << 20)
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(403, body: Self.refusal(code))))
+    #expect(error?.message.contains("use virtual addressing") == true)
+  }
+
   @Test func `Without TLS the bytes themselves are signed`() throws {
     let object = try S3Object(
       bucket: "b", key: "k", endpoint: try ResourceURL("http://h.example"))

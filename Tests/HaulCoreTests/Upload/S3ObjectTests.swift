@@ -10,14 +10,53 @@ import Testing
     #expect(object.url.absoluteString == "https://b-1.s3.eu-central-1.amazonaws.com/a/b.txt")
     let dotted = try S3Object(bucket: "b.example", key: "k")
     #expect(dotted.url.absoluteString == "https://s3.us-east-1.amazonaws.com/b.example/k")
-    let china = try S3Object(bucket: "b-1", key: "k", region: "cn-north-1")
-    #expect(china.url.absoluteString == "https://b-1.s3.cn-north-1.amazonaws.com.cn/k")
+    let inPath = try S3Object(bucket: "b-1", key: "k", addressing: .path)
+    #expect(inPath.url.absoluteString == "https://s3.us-east-1.amazonaws.com/b-1/k")
+  }
+
+  @Test(arguments: [
+    ("us-gov-west-1", "amazonaws.com"), ("cn-north-1", "amazonaws.com.cn"),
+    ("eusc-de-east-1", "amazonaws.eu"), ("us-iso-east-1", "c2s.ic.gov"),
+    ("us-isob-east-1", "sc2s.sgov.gov"), ("us-isof-south-1", "csp.hci.ic.gov"),
+    ("eu-isoe-west-1", "cloud.adc-e.uk"),
+  ])
+  func `Each partition of Amazon has its domain`(region: String, domain: String) throws {
+    let object = try S3Object(bucket: "b-1", key: "k", region: region)
+    #expect(object.url.absoluteString == "https://b-1.s3.\(region).\(domain)/k")
   }
 
   @Test(arguments: ["http://127.0.0.1:9000", "http://127.0.0.1:9000/"])
   func `At another endpoint the bucket is in the path`(endpoint: String) throws {
     let object = try S3Object(bucket: "b", key: "k", endpoint: ResourceURL(endpoint))
     #expect(object.url.absoluteString == "http://127.0.0.1:9000/b/k")
+  }
+
+  @Test(arguments: [
+    ("http://h.example:90/s", "b-1", "http://b-1.h.example:90/s/b-1/k"),
+    ("https://h.example", "b-1", "https://b-1.h.example/b-1/k"),
+    ("https://h.example", "b.1", "https://h.example/b.1/b-1/k"),
+    ("https://h.example", "B_1", "https://h.example/B_1/b-1/k"),
+    ("http://127.0.0.1:9000", "b-1", "http://127.0.0.1:9000/b-1/b-1/k"),
+    ("http://[::1]:9000/", "b-1", "http://[::1]:9000/b-1/b-1/k"),
+  ])
+  func `The bucket may be asked for in the host's name, where that can have it`(
+    endpoint: String, bucket: String, address: String
+  ) throws {
+    let object = try S3Object(
+      bucket: bucket, key: "b-1/k", endpoint: ResourceURL(endpoint), addressing: .virtual)
+    #expect(object.url.absoluteString == address)
+  }
+
+  @Test(arguments: ["oss-cn-beijing.aliyuncs.com", "cos.ap-guangzhou.myqcloud.com"])
+  func `A store that takes the bucket only in the host's name gets it there`(host: String) throws {
+    let endpoint = try ResourceURL("https://\(host)")
+    let object = try S3Object(bucket: "b-1", key: "k", endpoint: endpoint)
+    #expect(object.url.absoluteString == "https://b-1.\(host)/k")
+    let inPath = try S3Object(bucket: "b-1", key: "k", endpoint: endpoint, addressing: .path)
+    #expect(inPath.url.absoluteString == "https://\(host)/b-1/k")
+    let other = try ResourceURL("https://my\(host.replacing(".", with: "-")).example")
+    let own = try S3Object(bucket: "b-1", key: "k", endpoint: other)
+    #expect(own.url.path == "/b-1/k")
   }
 
   @Test func `Every byte of a key is kept`() throws {

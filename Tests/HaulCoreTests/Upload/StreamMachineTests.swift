@@ -60,6 +60,13 @@ import Testing
     #expect(failure(of: machine.handle(redirect))?.code == .redirectRefused)
   }
 
+  @Test func `A server that wants the length is named as such`() throws {
+    var machine = try put()
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(411, sent: 10)))
+    #expect(error?.message.contains("it needs the length beforehand; save the source") == true)
+  }
+
   // MARK: WebDAV
 
   @Test func `WebDAV moves a stream that the server has whole, also after a lost answer`() throws {
@@ -70,7 +77,8 @@ import Testing
     #expect(try message(machine.handle(.stored(nil))).sendsStream)
     machine.attempts.isSpent = true
     #expect(machine.handle(.read(UploadExtent(start: 20, end: 20))) == [])
-    #expect(machine.handle(try answer(201, sent: 20)) == [.checkSource])
+    #expect(try message(machine.handle(try answer(201, sent: 20))).method == "HEAD")
+    #expect(machine.handle(try answer(200, [("Content-Length", "20")])) == [.checkSource])
     #expect(try message(machine.handle(.sourceChecked(nil))).method == "MOVE")
     // The file is not sent again for that.
     guard case .retry = machine.handle(.failed(Self.lost, sent: 0)).last else {
@@ -196,6 +204,47 @@ import Testing
     let sent = try message(machine.handle(try answer(204)))
     #expect(sent.method == "PUT")
     #expect(sent.sendsStream)
+  }
+
+  /// What a machine does that has read a window, and then learns the server's limits.
+  private func resumable(_ limit: String) throws -> (ResumableMachine, [UploadCommand]) {
+    var machine = ResumableMachine(
+      try request(.resumable), source: source, extent: Self.first, hasRun: false,
+      isAttended: false, now: Instant())
+    _ = machine.handle(.start(nil))
+    let commands = machine.handle(try answer(204, [("Upload-Limit", limit)]))
+    return (machine, commands)
+  }
+
+  @Test func `A resumable stream goes in requests as long as the server wants`() throws {
+    let least = Self.window + 10
+    let (created, create) = try resumable("min-append-size=\(least)")
+    var machine = created
+    #expect(try message(create).fields["Upload-Complete"] == "?0")
+    _ = machine.handle(try answer(201, [("Location", "/u1")]))
+    #expect(machine.handle(.stored(nil)) == [.read(Int(least))])
+    let held = UploadExtent(end: least, isWhole: false)
+    #expect(try message(machine.handle(.read(held))).range == 0..<least)
+    // It has taken some bytes of that, and the others are too few for a request.
+    _ = machine.handle(.failed(Self.lost, sent: 100))
+    _ = machine.handle(.start(nil))
+    let found = try answer(204, [("Upload-Offset", "60"), ("Upload-Complete", "?0")])
+    #expect(machine.handle(found) == [.reportAcknowledged(60), .read(Int(least))])
+    let last = UploadExtent(start: 60, end: least + 5)
+    let rest = try message(machine.handle(.read(last)))
+    #expect((rest.range, rest.fields["Upload-Complete"]) == (60..<(least + 5), "?1"))
+  }
+
+  @Test func `A server that wants more at once than is held of a stream is an error`() throws {
+    let (_, refused) = try resumable("min-append-size=\(ResumableMachine.mostHeld + 1)")
+    #expect(failure(of: refused)?.message.contains("save the source to a file") == true)
+    let (_, taken) = try resumable("min-append-size=\(ResumableMachine.mostHeld)")
+    #expect(try message(taken).fields["Upload-Complete"] == "?0")
+  }
+
+  @Test func `A stream that may be too short to resume is sent with plain PUT`() throws {
+    let (_, commands) = try resumable("min-size=\(Self.window + 1)")
+    #expect(try message(commands).sendsStream)
   }
 
   // MARK: S3

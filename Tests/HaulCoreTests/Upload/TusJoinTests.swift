@@ -68,6 +68,13 @@ import Testing
     try answer(204, [("Upload-Offset", "\(Self.part)")], sent: Self.part, part: number)
   }
 
+  @Test func `Parts whose PATCH was on its way go as POST too`() throws {
+    var (machine, _) = try created(2)
+    for number in 0..<2 {
+      #expect(try message(machine.handle(try answer(405, part: number))).method == "POST")
+    }
+  }
+
   /// A machine that has told the server to join the parts.
   private func joining() throws -> (TusMachine, UploadMessage) {
     var (machine, _) = try created()

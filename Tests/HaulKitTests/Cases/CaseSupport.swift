@@ -17,6 +17,11 @@ extension FaultScript.Resource {
   }
 }
 
+extension Fault {
+  /// Holds the first response, for `finishWithTwo`.
+  static let firstHeld = Fault(.stall(after: 256 * kibi), when: .request(1))
+}
+
 extension DownloadFixture {
   /// Runs `body` with a server of one resource.
   static func serving(
@@ -54,7 +59,20 @@ extension DownloadFixture {
     }
     await manager.shutdown()
     try #require(isThere, "it should have been interrupted")
+    // A test that waits for a held response means that of the next run.
+    try await server.waitUntil { $0.total.held == 0 }
     server.resetStatistics()
+  }
+
+  /// Runs the request to its end. The first response is held until there is a second request, or
+  /// so many, of which all but two are refused.
+  func finishWithTwo(
+    _ request: DownloadRequest, path: String = resourcePath, of count: Int = 2
+  ) async throws -> Outcome {
+    async let outcome = finish(request)
+    try await server.waitForRequests(count, path: path)
+    server.release(path)
+    return try await outcome
   }
 
   /// Runs the request to its end. Calls `steer` when so many bytes are on disk, with the count of

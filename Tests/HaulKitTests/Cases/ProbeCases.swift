@@ -28,12 +28,9 @@ struct ProbeCases {
 
   @Test("Case 3: ranges are used if they work, with or without Accept-Ranges")
   func silentAcceptRanges() async throws {
-    let resource = FaultScript.Resource.file(1024 * kibi) {
-      $0.acceptRanges = .absent
-      $0.rate = 512 << 10
-    }
+    let resource = FaultScript.Resource.file(1024 * kibi, .firstHeld) { $0.acceptRanges = .absent }
     try await DownloadFixture.serving(resource) { fixture in
-      let outcome = try await fixture.finish(try fixture.file(connections: 4))
+      let outcome = try await fixture.finishWithTwo(try fixture.file(connections: 4))
       try fixture.expectWhole(outcome, length: 1024 * kibi)
       #expect(fixture.requests.count > 1)
       #expect(fixture.requests.allSatisfy { $0.status == 206 })
@@ -69,9 +66,8 @@ struct ProbeCases {
   @Test("Case 5: a 200 to an additional range is dropped, and the first connection continues")
   func wholeToSibling() async throws {
     let fault = Fault(.ignoreRange, when: .init(offsetAtLeast: 1))
-    let resource = FaultScript.Resource.file(1024 * kibi, fault) { $0.rate = 2 << 20 }
-    try await DownloadFixture.serving(resource) { fixture in
-      let outcome = try await fixture.finish(try fixture.file(connections: 2))
+    try await DownloadFixture.serving(.file(1024 * kibi, .firstHeld, fault)) { fixture in
+      let outcome = try await fixture.finishWithTwo(try fixture.file(connections: 2))
       try fixture.expectWhole(outcome, length: 1024 * kibi)
       #expect(outcome.restarts == 0)
       #expect(outcome.attempts == 0)

@@ -14,10 +14,11 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 30: a 206 to a request without a range is refused")
+  @Test("Case 30: a part of the file in answer to a request without a range is refused")
   func unaskedPartial() async throws {
     let unreadable = Fault(.contentRange(value: nil), when: .init(has: .range))
-    let unasked = Fault(.unaskedPartial, when: .init(has: .neither))
+    let unasked = Fault(
+      .unaskedPartial, .contentRange(value: "bytes 0-99/524288"), when: .init(has: .neither))
     try await DownloadFixture.serving(.file(512 * kibi, unreadable, unasked)) { fixture in
       let outcome = try await fixture.finish(try fixture.file())
       try fixture.expectFailure(outcome, .protocolViolation)
@@ -49,6 +50,18 @@ struct RefusedResponseCases {
     }
   }
 
+  @Test("Case 32: a page without a digest completes with a warning if the address names no page")
+  func loginPageUnproved() async throws {
+    for (path, isUnexpected) in [("/file.bin", true), ("/page.html", false), ("/plain", false)] {
+      let page = FaultScript.Resource(path, length: 1, faults: [Fault(Self.login)])
+      try await DownloadFixture.with([page]) { fixture in
+        let outcome = try await fixture.finish(try fixture.request(path))
+        #expect(outcome.result.state == .completed)
+        #expect(outcome.result.isUnexpectedPage == isUnexpected)
+      }
+    }
+  }
+
   @Test("Case 32: a login page in answer to a resume fails, and costs none of the bytes on disk")
   func loginPageOnResume() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
@@ -58,6 +71,72 @@ struct RefusedResponseCases {
       try fixture.expectFailure(try await fixture.finish(request), .changedOnServer)
       fixture.server.setFaults(resourcePath, [])
       let outcome = try await fixture.finish(request)
+      try fixture.expectWhole(outcome)
+      #expect(outcome.result.reused == 200 * kibi)
+    }
+  }
+
+  @Test("Case 32: without validators, a page does not replace a file that broke off")
+  func loginPageForUnproved() async throws {
+    let cut = Fault(.reset(after: 200_000), when: .request(1))
+    let page = Fault(Self.login, when: .request(2))
+    try await DownloadFixture.serving(NoValidatorCases.bare(cut, page)) { fixture in
+      let outcome = try await fixture.finish(try fixture.file())
+      try fixture.expectFailure(outcome, .changedOnServer)
+      fixture.server.setFaults(resourcePath, [Fault(Self.login)])
+      try fixture.expectFailure(try await fixture.finish(try fixture.file()), .changedOnServer)
+      fixture.server.setFaults(resourcePath, [])
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()))
+    }
+  }
+
+  @Test("Case 32: a page does not replace bytes that the user would have compared")
+  func loginPageForCompared() async throws {
+    try await DownloadFixture.serving(NoValidatorCases.bare(VersionCases.half)) { fixture in
+      let request = try fixture.file { $0.allowUnverified = true }
+      try await fixture.interrupt(request)
+      fixture.server.setFaults(resourcePath, [Fault(Self.login)])
+      try fixture.expectFailure(try await fixture.finish(request), .changedOnServer)
+    }
+  }
+
+  @Test("Case 32: a page does not replace the whole file of an earlier run")
+  func loginPageOverWholeFile() async throws {
+    try await DownloadFixture.serving(.file(512 * kibi)) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()))
+      fixture.server.setFaults(resourcePath, [Fault(Self.login)])
+      let refused = try await fixture.finish(try fixture.file())
+      #expect(refused.result.error?.code == .changedOnServer)
+      fixture.server.setFaults(resourcePath, [])
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()))
+      #expect(fixture.ranges.count <= 4)
+    }
+  }
+
+  @Test("Case 32: an empty answer does not cost the bytes on disk", arguments: [true, false])
+  func emptyOnResume(hasValidators: Bool) async throws {
+    let half = VersionCases.half
+    let file =
+      hasValidators ? FaultScript.Resource.file(512 * kibi, half) : NoValidatorCases.bare(half)
+    try await DownloadFixture.serving(file) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(resourcePath, [Fault(.status(200, headers: [], body: ""))])
+      try fixture.expectFailure(try await fixture.finish(try fixture.file()), .changedOnServer)
+      fixture.server.setFaults(resourcePath, [])
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()))
+    }
+  }
+
+  @Test("Case 32: a redirect to a page for a moment does not end a resume")
+  func redirectToPageForAMoment() async throws {
+    let portal = FaultScript.Resource("/portal", length: 1, faults: [Fault(Self.login)])
+    let file = FaultScript.Resource.file(512 * kibi, VersionCases.half)
+    try await DownloadFixture.with([file, portal]) { fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(
+        resourcePath,
+        [Fault(.status(302, headers: ["Location: /portal"], body: ""), when: .first(1))])
+      let outcome = try await fixture.finish(try fixture.file())
       try fixture.expectWhole(outcome)
       #expect(outcome.result.reused == 200 * kibi)
     }

@@ -18,7 +18,10 @@ import Testing
         let request = try fixture.request("/f.bin", as: "f.bin") { $0.ifExists = ifExists }
         _ = try await fixture.finish(request)
         let path = "\(fixture.directory)/f.bin"
-        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+        // Only the superuser can give a file to a group that it is no member of.
+        let group = geteuid() == 0 ? 65_534 : Int(getegid())
+        try FileManager.default.setAttributes(
+          [.posixPermissions: mode, .groupOwnerAccountID: group], ofItemAtPath: path)
         fixture.server.update("/f.bin") {
           $0.seed += 1
           $0.entityTag = "\"other-\($0.seed)\""
@@ -26,7 +29,9 @@ import Testing
         }
         let outcome = try await fixture.finish(request)
         #expect(outcome.result.state == .completed && outcome.result.fetched >= 1000)
-        let found = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions]
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.groupOwnerAccountID] as? Int == group)
+        let found = attributes[.posixPermissions]
         // The mask of this process may forbid more.
         #expect((found as? Int).map { $0 & ~expected } == 0)
         #expect(mode == 0o666 || (found as? Int) == expected)

@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// The production manager and network on a simulated disk, where the process may die anywhere.
-@Suite(.timeLimit(.minutes(2))) struct PublicationCrashTests {
+@Suite(.timeLimit(.minutes(5))) struct PublicationCrashTests {
   private static let path = "/d"
   private static let length = 200_000
 
@@ -63,6 +63,51 @@ import Testing
         }
       }
       #expect(published > 0)
+    }
+  }
+
+  @Test(
+    "A file that another download published when the process died is not taken for this one's",
+    arguments: [DownloadRequest.IfExists.overwrite, .rename, .update])
+  func ofAnother(ifExists: DownloadRequest.IfExists) async throws {
+    let files = [(9, "/a"), (10, "/b")].map { (seed, path) in
+      // A shorter file has no journal.
+      FaultScript.Resource(path, seed: UInt64(seed), length: 1_200_000)
+    }
+    try await DownloadFixture.with(files) { fixture in
+      var (change, left, ended) = (0, 0, 0)
+      // How many changes a download makes depends on its time: one that ended too soon is repeated.
+      while left == 0 || ended == 0, ended < 50 {
+        change += 1
+        let machine = SimulatedMachine(seed: 1)
+        machine.plant([1], as: "other", in: Self.path, mode: 0o644)
+        let requests = try ["/a", "/b"].map { path in
+          try fixture.request(path).with {
+            $0.destination = .file("\(Self.path)/f.bin")
+            $0.ifExists = ifExists
+            $0.retry.retries = 0
+          }
+        }
+        machine.crash(afterChanges: change)
+        try await download(requests[0], on: machine)
+        machine.crash(afterChanges: nil)
+        let names = machine.names(in: Self.path)
+        guard names.contains("f.bin") else { continue }
+        guard names.contains("f.bin.haul.journal") else {
+          (change, ended) = (max(0, change - 3), ended + 1)
+          continue
+        }
+        left += 1
+        try await download(requests[1], on: machine)
+        let isReplaced = ifExists == .overwrite
+        let bytes = try #require(machine.contents(of: "f.bin", in: Self.path))
+        #expect(SeededContent.matches(seed: isReplaced ? 10 : 9, bytes, at: 0), "\(change)")
+        if ifExists == .rename {
+          let other = try #require(machine.contents(of: "f (1).bin", in: Self.path))
+          #expect(SeededContent.matches(seed: 10, other, at: 0), "\(change)")
+        }
+      }
+      #expect(left > 0)
     }
   }
 }

@@ -55,6 +55,19 @@ import Testing
     #expect(said == "old")
   }
 
+  @Test func `A known identifier is found for the same request only if that is requested`()
+    async throws
+  {
+    let said = try await input { manager, first in
+      let again = try await manager.add(request("old"), ifKnown: .match)
+      #expect(again == first)
+      let refused = await refusal { _ = try await manager.add(request("new"), ifKnown: .match) }
+      #expect(refused?.code == .inUse)
+      #expect(await manager.summaries().map(\.id) == [first.id])
+    }
+    #expect(said == "old")
+  }
+
   @Test func `A running transfer is not updated, and the call is refused`() async throws {
     try await withTransferManager { manager in
       let (began, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())

@@ -33,11 +33,11 @@ extension SegmentedDownloadMistakeTests {
   }
 
   @Test func `The requests at any time stay within the allowed connections`() async throws {
-    let resource = FaultScript.Resource("/f.bin", seed: 2, length: 4 << 20).with {
-      $0.rate = 2 << 20
-    }
+    let resource = FaultScript.Resource(
+      "/f.bin", seed: 2, length: 4 << 20, faults: [.firstHeld])
     try await DownloadFixture.with([resource]) { fixture in
-      let outcome = try await fixture.finish(try fixture.request("/f.bin") { $0.connections = 3 })
+      let request = try fixture.request("/f.bin") { $0.connections = 3 }
+      let outcome = try await fixture.finishWithTwo(request, path: "/f.bin")
       try fixture.expectWhole("f.bin", seed: 2, length: 4 << 20, outcome)
       let most = fixture.server.snapshot.maximumInProgress("/f.bin")
       // A response that the client has ended may still be in progress on the server.
@@ -84,7 +84,7 @@ extension SegmentedDownloadMistakeTests {
 
   @Test func `A failed download keeps the existing file`() async throws {
     let resource = FaultScript.Resource(
-      "/f.bin", seed: 2, length: 300_000, faults: [Fault(.reset(after: 100_000))])
+      "/f.bin", seed: 2, length: 300_000, faults: [Fault(.status(404))])
     try await DownloadFixture.with([resource]) { fixture in
       try fixture.put([1, 2, 3], as: "f.bin")
       let outcome = try await fixture.finish(
@@ -92,7 +92,7 @@ extension SegmentedDownloadMistakeTests {
           $0.ifExists = .overwrite
           $0.retry.retries = 0
         })
-      try fixture.expectFailure(.connectionLost, outcome)
+      try fixture.expectFailure(.notFound, outcome)
       #expect(try fixture.contents("f.bin") == [1, 2, 3])
     }
   }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct CertificateTests {
   private static let file = FaultScript.Resource("/f.bin", seed: 54, length: 300_000)
 
-  @Test(arguments: [FaultServerTLS.expired, .selfSigned, .wrongHost, .tls11Only])
+  @Test(arguments: [FaultServerTLS.expired, .notYetValid, .selfSigned, .wrongHost, .tls11Only])
   func `An invalid certificate or TLS version fails at once and permanently`(
     kind: FaultServerTLS
   ) async throws {
@@ -19,6 +19,23 @@ import Testing
       #expect(outcome.attempts == 0)
       #expect(fixture.server.snapshot.requests.isEmpty)
       #expect(try fixture.names().isEmpty)
+    }
+  }
+
+  @Test(
+    arguments: [
+      (FaultServerTLS.expired, "expired on", nil), (.notYetValid, "is not valid before", nil),
+      (.selfSigned, "is self-signed", .certificateAuthority),
+      (.wrongHost, "is not for this host", nil), (.tls11Only, "older versions of TLS", nil),
+    ] as [(FaultServerTLS, String, TransferError.Remedy?)])
+  func `The message says what is wrong with a certificate`(
+    kind: FaultServerTLS, text: String, remedy: TransferError.Remedy?
+  ) async throws {
+    try await DownloadFixture.with([Self.file], tls: kind) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin"))
+      let error = try #require(outcome.result.error)
+      #expect(error.message.contains(text), "\(error.message)")
+      #expect(error.remedy == remedy)
     }
   }
 
@@ -123,6 +140,74 @@ import Testing
     }
   }
 
+  /// The TLS library refuses every such name.
+  @Test(arguments: [FaultServerTLS.good, .wrongHost, .addressOnly, .selfSigned], [false, true])
+  func `A host name with an underscore is checked`(
+    kind: FaultServerTLS, isProxied: Bool
+  ) async throws {
+    var leading = ProxyServer.Rules()
+    leading.host = "127.0.0.1"
+    for version in [TransferManager.Configuration.HTTPVersion.http1, .http2] {
+      try await DownloadFixture.with([Self.file], tls: kind, http2: true) { fixture in
+        try await ProxyServer.with(.http, leading) { proxy in
+          let rules = try ProxyRules(
+            isProxied ? ProxyRules.Proxy("http://127.0.0.1:\(proxy.port)") : nil)
+          let name = "my_bucket.haul.test"
+          let request = try fixture.request("/f.bin") {
+            $0.url = try ResourceURL(fixture.server.url("/f.bin", host: name))
+          }
+          let outcome = try await fixture.run(
+            request,
+            configure: {
+              ($0.httpVersion, $0.proxies) = (version, rules)
+              $0.addresses = [name: "127.0.0.1"]
+            })
+          if kind == .good {
+            try fixture.expectWhole("f.bin", seed: 54, length: 300_000, outcome)
+          } else {
+            try fixture.expectFailure(.tls, outcome, without: "f.bin")
+            #expect(fixture.server.snapshot.requests.isEmpty)
+          }
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [TransferManager.Configuration.HTTPVersion.http1, .http2], [false, true])
+  func `The last dot of a host name is for its lookup and the server, not for TLS`(
+    version: TransferManager.Configuration.HTTPVersion, isProxied: Bool
+  ) async throws {
+    var leading = ProxyServer.Rules()
+    leading.host = "127.0.0.1"
+    try await DownloadFixture.with([Self.file], tls: .good, http2: true) { fixture in
+      try await ProxyServer.with(.http, leading) { proxy in
+        let rules = try ProxyRules(
+          isProxied ? ProxyRules.Proxy("http://127.0.0.1:\(proxy.port)") : nil)
+        let request = try fixture.request("/f.bin") {
+          $0.url = try ResourceURL(fixture.server.url("/f.bin", host: "a.haul.test."))
+        }
+        let outcome = try await fixture.run(
+          request,
+          configure: {
+            ($0.httpVersion, $0.proxies) = (version, rules)
+            $0.addresses = ["a.haul.test.": "127.0.0.1"]
+          })
+        try fixture.expectWhole("f.bin", seed: 54, length: 300_000, outcome)
+        if version == .http1 {
+          let host = fixture.server.snapshot.requests.first?.header("Host")
+          #expect(host == "a.haul.test.:\(fixture.server.port)")
+        }
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ("files.test.", "files.test"), ("files.test", "files.test"), ("127.0.0.1.", "127.0.0.1."),
+  ])
+  func `A handshake names the host without its last dot`(host: String, name: String) {
+    #expect(HostnameVerification.serverName(of: host) == name)
+  }
+
   @Test(arguments: [
     ("a.example.org", "A.example.ORG", true), ("a.example.org.", "a.example.org", true),
     ("*.example.org", "a.example.org", true), ("*.example.org", "example.org", false),
@@ -130,6 +215,8 @@ import Testing
     ("a*.example.org", "ab.example.org", false), ("*", "localhost", false),
     ("a.*.org", "a.example.org", false), ("", "localhost", false),
     ("\u{212A}.example.org", "k.example.org", false),
+    ("*.example.org", "my_bucket.example.org", true),
+    ("my_bucket.example.org", "my_bucket.example.org", true),
   ])
   func `Certificate names match a host exactly or with one leading wildcard`(
     pattern: String, host: String, fits: Bool

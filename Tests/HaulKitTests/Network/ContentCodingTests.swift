@@ -76,6 +76,31 @@ import Testing
     }
   }
 
+  @Test(arguments: ["gzip", "deflate", "br"])
+  func `An empty body with a coding is an empty file if its end is marked`(
+    coding: String
+  ) async throws {
+    let endings: [(Fault.Action, TransferError.Code?)] = [
+      (.chunked(), nil), (.closeDelimited(), .connectionLost),
+    ]
+    for (ending, code) in endings {
+      let file = FaultScript.Resource.plain("f").with {
+        $0.faults = [
+          Fault(.addHeaders(fields: ["Content-Encoding: \(coding)"]), .body(base64: ""), ending)
+        ]
+      }
+      try await DownloadFixture.with([file]) { fixture in
+        let outcome = try await fixture.finish(
+          fixture.request("/f", as: "out") {
+            $0.decodesContent = true
+            $0.retry.retries = 0
+          })
+        #expect(outcome.result.error?.code == code, "\(outcome.result)")
+        #expect(try fixture.names().contains("out") == (code == nil))
+      }
+    }
+  }
+
   @Test func `An unrequested coding is stored as sent, and reported`() async throws {
     let (coding, base64) = Self.bodies[0]
     try await DownloadFixture.with([resource(coding, base64)]) { fixture in

@@ -62,16 +62,22 @@ import Testing
     }
   }
 
-  @Test("Case 42: an address without a redirect that is forbidden midway needs a new one too")
-  func direct() async throws {
+  @Test(
+    "Case 42: an address that is forbidden midway needs a new one if it has a signature or a token",
+    arguments: [
+      ("/f.bin?Signature=abc", TransferError.Code.needsNewURL), ("/f.bin?token=a", .needsNewURL),
+      ("/f.bin", .forbidden), ("/f.bin?lang=en", .forbidden),
+    ])
+  func direct(path: String, code: TransferError.Code) async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 42, length: 600_000,
       faults: [
         Fault(.reset(after: 300_000), when: .request(1)), Fault(.status(403), when: .init(skip: 1)),
       ])
     try await DownloadFixture.with([file]) { fixture in
-      let outcome = try await fixture.finish(try fixture.request("/f.bin") { $0.connections = 1 })
-      try fixture.expectFailure(.needsNewURL, outcome, without: "f.bin")
+      let outcome = try await fixture.finish(
+        try fixture.request(path, as: "f.bin") { $0.connections = 1 })
+      try fixture.expectFailure(code, outcome, without: "f.bin")
       #expect(try fixture.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
     }
   }

@@ -192,8 +192,25 @@ import Testing
     }
   }
 
-  @Test func `A server that requires HTTP-1-1 gets it for all further requests`() async throws {
-    let fault = Fault(.cut(how: .demandHTTP1, after: 0, in: .head), when: .request(1))
+  @Test func `A server that refuses four streams is asked over HTTP-1-1`() async throws {
+    let fault = Fault(.cut(how: .refuse, after: 0, in: .head), when: .init(times: 4))
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") { $0.connections = 1 },
+        configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(outcome?.attempts == 0)
+      #expect(
+        fixture.server.snapshot.requests.map(\.version)
+          == [.http2, .http2, .http2, .http2, .http1])
+    }
+  }
+
+  @Test(arguments: [Fault.Ending.demandHTTP1, .goAwayDemandingHTTP1])
+  func `A server that requires HTTP-1-1 gets it for all further requests`(
+    how: Fault.Ending
+  ) async throws {
+    let fault = Fault(.cut(how: how, after: 0, in: .head), when: .request(1))
     try await DownloadFixture.with(Self.files(2, fault), tls: .good, http2: true) { fixture in
       try await fixture.withManager({ $0.httpVersion = .http2 }) { manager in
         for request in try requests(fixture, 2) {
@@ -205,6 +222,89 @@ import Testing
       let versions = fixture.server.snapshot.requests.map(\.version)
       #expect(versions.first == .http2)
       #expect(versions.dropFirst().allSatisfy { $0 == .http1 })
+    }
+  }
+
+  /// The length of the file, and the announced one.
+  private static let wrongLengths: [(Int, String)] = [
+    (300_000, "0"), (1000, "0"), (300_000, "1000"), (1000, "1001"), (300_000, "299999"),
+  ]
+
+  @Test(arguments: wrongLengths)
+  func `An answer whose length is not that of its stream is requested again over HTTP-1-1`(
+    length: Int, announced: String
+  ) async throws {
+    let fault = Fault(.ignoreRange, .contentLength(values: [announced]), when: .request(1))
+    let file = FaultScript.Resource("/f", seed: 3, length: Int64(length), faults: [fault])
+    try await DownloadFixture.with([file], tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/f") { $0.connections = 1 },
+        configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("f", seed: 3, length: length, outcome)
+      // A long answer has begun before its length is known to be wrong.
+      if announced != "299999" { #expect(outcome?.attempts == 0) }
+      let versions = fixture.server.snapshot.requests.map(\.version)
+      #expect(versions.first == .http2)
+      #expect(versions.dropFirst().allSatisfy { $0 == .http1 })
+    }
+  }
+
+  @Test func `More bytes that come after the announced ones are noticed`() async throws {
+    let fault = Fault(
+      .ignoreRange, .lengthenBody(by: 500, declared: false), .drip(bytes: 500, milliseconds: 200),
+      when: .request(1))
+    let file = FaultScript.Resource("/f", seed: 3, length: 1000, faults: [fault])
+    try await DownloadFixture.with([file], tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/f") { $0.connections = 1 },
+        configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("f", seed: 3, length: 1000, outcome)
+      #expect(fixture.server.snapshot.requests.map(\.version) == [.http2, .http1])
+    }
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `An empty answer without the end of its stream is no empty file`() async throws {
+    let fault = Fault(.status(200), .cut(how: .stall, after: 0), when: .request(1))
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") { $0.connections = 1 }, idleTimeout: .seconds(3),
+        configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect((outcome?.attempts ?? 0) > 0)
+    }
+  }
+
+  @Test func `An empty file is downloaded over HTTP-2`() async throws {
+    let file = FaultScript.Resource("/f", seed: 3, length: 0)
+    try await DownloadFixture.with([file], tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/f"), configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("f", seed: 3, length: 0, outcome)
+      #expect(fixture.server.snapshot.requests.allSatisfy { $0.version == .http2 })
+    }
+  }
+
+  @Test func `After DATA frames without data, the download resumes over HTTP-1-1`() async throws {
+    let fault = Fault(.cut(how: .emptyData, after: 1000), when: .request(1))
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") { $0.connections = 1 },
+        configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(fixture.server.snapshot.requests.map(\.version) == [.http2, .http1])
+    }
+  }
+
+  /// The run ends when all connections are closed.
+  @Test(.timeLimit(.minutes(1)))
+  func `A connection without streams is closed after GOAWAY`() async throws {
+    let fault = Fault(.ignoreRange, .chunked(), .cut(how: .endThenGoAway, after: 1000))
+    try await DownloadFixture.with(Self.files(1, fault), tls: .good, http2: true) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") { $0.connections = 1 },
+        configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("0", seed: 1, length: 1000, outcome)
     }
   }
 

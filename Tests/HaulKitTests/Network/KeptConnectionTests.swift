@@ -10,12 +10,14 @@ import Testing
   /// Runs `body` with a transport that keeps connections for so long.
   private func withTransport(
     _ tls: FaultServerTLS, keepAlive: Duration = .seconds(60), faults: [Fault] = [],
+    hosts: [String] = [],
     _ body: (DownloadFixture, HTTPTransport, FetchRequest) async throws -> Void
   ) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 3, length: Self.length, faults: faults)
     try await DownloadFixture.with([file], tls: tls) { fixture in
       var settings = HTTPTransport.Settings()
       settings.keepAlive = keepAlive
+      for host in hosts { settings.addresses[host] = "127.0.0.1" }
       if tls != .none { settings.certificateAuthorities = try fixture.authorityFile() }
       let transport = try HTTPTransport(settings)
       do {
@@ -35,6 +37,39 @@ import Testing
     var count = 0
     for try await chunk in response.body { count += chunk.count }
     return count
+  }
+
+  @Test func `A server that leads through any number of hosts leaves a bounded number of clients`()
+    async throws
+  {
+    let hosts = (0..<80).map { "n\($0).example" }
+    try await withTransport(.good, hosts: hosts) { fixture, transport, request in
+      let port = request.url.origin.port
+      for host in hosts {
+        let url = try ResourceURL("https://\(host):\(port)/f.bin")
+        let count = try await read(FetchRequest(url: url, allowInsecure: true), by: transport)
+        #expect(count == Int(Self.length))
+      }
+      #expect(transport.clientCount == 64)
+      let again = try ResourceURL("https://\(hosts[0]):\(port)/f.bin")
+      let count = try await read(FetchRequest(url: again, allowInsecure: true), by: transport)
+      #expect(count == Int(Self.length), "one that was closed is made again")
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A head that fills a connection's buffer is an error, and not the end of the process`(
+    tls: FaultServerTLS
+  ) async throws {
+    try await withTransport(tls) { fixture, transport, request in
+      let field = HeaderFields([("X-Long", String(repeating: "a", count: 70_000))])
+      let error = await #expect(throws: TransferError.self) {
+        _ = try await transport.send(
+          SendRequest("PUT", request.url, headers: field))
+      }
+      #expect(error?.code == .protocolViolation)
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
   }
 
   @Test(arguments: [FaultServerTLS.none, .good])
@@ -69,6 +104,21 @@ import Testing
       }
       #expect(try await read(request, by: transport) == Int(Self.length))
       try await fixture.server.waitUntil { $0.connectionsOpen == 1 }
+    }
+  }
+
+  @Test(
+    arguments: [
+      "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+      "Transfer-Encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n\r\n",
+    ], [FaultServerTLS.none, .good])
+  func `After a repaired answer, its connection is closed`(
+    rest: String, tls: FaultServerTLS
+  ) async throws {
+    let raw = Fault(.raw(text: "HTTP/1.1 200 OK\r\n\(rest)", then: .stall))
+    try await withTransport(tls, faults: [raw]) { fixture, transport, request in
+      #expect(try await read(request, by: transport) == 5)
+      try await fixture.server.waitUntil { $0.connectionsOpen == 0 }
     }
   }
 

@@ -39,7 +39,8 @@ import Testing
       let outcome = try await fixture.run(request, configure: { $0.prepare = signer.hook })
       try fixture.expectWhole("f", seed: 3, length: 2 << 20, outcome)
       let requests = fixture.server.snapshot.requests
-      #expect(requests.count > 4 && signer.asked.count == requests.count)
+      // A request may be given up between the hook and the network.
+      #expect(requests.count > 4 && signer.asked.count >= requests.count)
       for record in requests {
         #expect(record.headers.values(of: "Authorization") == ["Bearer canary-1"])
         #expect(record.headers["X-Own"] == "own")

@@ -92,6 +92,89 @@ import Testing
         let request = try named(fixture).with { $0.retry.retries = 0 }
         let outcome = try await fixture.run(request, configure: { $0.proxies = through })
         try fixture.expectFailure(.proxy, outcome, without: "f.bin")
+        let message = try #require(outcome?.result.error?.message)
+        #expect(message.contains(kind == .http ? "403" : "does not allow"), "\(message)")
+      }
+    }
+  }
+
+  @Test func `CONNECT names the port of the host, and the program`() async throws {
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      try await ProxyServer.with(.http) { proxy in
+        let through = try rules("http", proxy)
+        let outcome = try await fixture.run(
+          try named(fixture),
+          configure: { ($0.proxies, $0.userAgent) = (through, "program/1") })
+        try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+        let fields = try #require(proxy.requests.first?.fields)
+        #expect(fields.contains("Host: localhost:\(fixture.server.port)"), "\(fields)")
+        #expect(fields.contains("User-Agent: program/1"), "\(fields)")
+      }
+    }
+  }
+
+  /// RFC 9112, section 2.2; RFC 9110, section 9.3.6: a client ignores both fields.
+  @Test(arguments: [
+    "HTTP/1.0 200 OK\nVia: x\n\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Length: 0\r\n\r\n",
+  ])
+  func `A careless answer opens a tunnel`(opening: String) async throws {
+    var careless = ProxyServer.Rules()
+    careless.opening = opening
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      try await ProxyServer.with(.http, careless) { proxy in
+        let through = try rules("http", proxy)
+        let outcome = try await fixture.run(try named(fixture), configure: { $0.proxies = through })
+        try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+        #expect(outcome?.attempts == 0)
+      }
+    }
+  }
+
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A proxy that wants what Haul lacks is not said to refuse a password`(
+    tls: FaultServerTLS
+  ) async throws {
+    var wanting = Self.password()
+    wanting.challenge = "NTLM"
+    try await DownloadFixture.with([Self.file], tls: tls) { fixture in
+      try await ProxyServer.with(.http, wanting) { proxy in
+        let through = try rules("http", proxy, user: "user:other@")
+        let outcome = try await fixture.run(try named(fixture), configure: { $0.proxies = through })
+        try fixture.expectFailure(.proxy, outcome, without: "f.bin")
+        let message = try #require(outcome?.result.error?.message)
+        #expect(message.contains("wants NTLM, which is not supported"), "\(message)")
+      }
+    }
+  }
+
+  @Test func `A proxy that closes without a word is named`() async throws {
+    var closing = ProxyServer.Rules()
+    (closing.closesTunnels, closing.opening) = (true, "")
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      try await ProxyServer.with(.http, closing) { proxy in
+        let through = try rules("http", proxy)
+        let request = try named(fixture).with { $0.retry.retries = 0 }
+        let outcome = try await fixture.run(request, configure: { $0.proxies = through })
+        try fixture.expectFailure(.proxy, outcome, without: "f.bin")
+        let message = try #require(outcome?.result.error?.message)
+        #expect(message.contains("the proxy 127.0.0.1:\(proxy.port) closed"), "\(message)")
+      }
+    }
+  }
+
+  @Test func `A server without HTTP-1-1 is said to be one`() async throws {
+    var alerting = ProxyServer.Rules()
+    // no_application_protocol (RFC 7301, section 3.2).
+    alerting.alert = 120
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      try await ProxyServer.with(.http, alerting) { proxy in
+        let through = try rules("http", proxy)
+        let outcome = try await fixture.run(try named(fixture), configure: { $0.proxies = through })
+        try fixture.expectFailure(.tls, outcome, without: "f.bin")
+        let error = try #require(outcome?.result.error)
+        #expect(error.message.contains("HTTP/2 may work"), "\(error.message)")
+        #expect(error.remedy == .newerHTTP)
       }
     }
   }
@@ -152,16 +235,66 @@ import Testing
   }
 
   @Test(arguments: ["http", "socks5"])
-  func `An https address with an IP host is refused through a proxy`(
+  func `The certificate of an IP address is checked through a proxy`(
     scheme: String
   ) async throws {
+    for (tls, isRight) in [
+      (FaultServerTLS.good, true), (.addressOnly, true), (.wrongHost, false), (.selfSigned, false),
+    ] {
+      try await DownloadFixture.with([Self.file], tls: tls) { fixture in
+        try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
+          let through = try rules(scheme, proxy)
+          let outcome = try await fixture.run(
+            try fixture.request("/f.bin"), configure: { $0.proxies = through })
+          if isRight {
+            try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
+            #expect(!proxy.requests.isEmpty)
+          } else {
+            try fixture.expectFailure(.tls, outcome, without: "f.bin")
+            #expect(fixture.server.snapshot.requests.isEmpty)
+          }
+        }
+      }
+    }
+  }
+
+  @Test func `The certificate must be for the IP address of the origin, not of the proxy`()
+    async throws
+  {
+    // The proxy leads a request for another address to a server with a certificate of 127.0.0.1.
+    var leading = ProxyServer.Rules()
+    leading.host = "127.0.0.1"
     try await DownloadFixture.with([Self.file], tls: .good) { fixture in
-      try await ProxyServer.with(scheme == "http" ? .http : .socks5) { proxy in
-        let through = try rules(scheme, proxy)
-        let outcome = try await fixture.run(
-          try fixture.request("/f.bin"), configure: { $0.proxies = through })
+      leading.port = fixture.server.port
+      try await ProxyServer.with(.http, leading) { proxy in
+        let through = try rules("http", proxy)
+        let request = try fixture.request("/f.bin") {
+          $0.url = try ResourceURL("https://127.0.0.2:\(fixture.server.port)/f.bin")
+        }
+        let outcome = try await fixture.run(request, configure: { $0.proxies = through })
         try fixture.expectFailure(.tls, outcome, without: "f.bin")
-        #expect(proxy.requests.isEmpty)
+        #expect(fixture.server.snapshot.requests.isEmpty)
+      }
+    }
+  }
+
+  @Test(arguments: ["localhost", "127.0.0.1"])
+  func `A tunnel that is opened and closed is a fault of the proxy, in plain words`(
+    host: String
+  ) async throws {
+    var closing = ProxyServer.Rules()
+    closing.closesTunnels = true
+    try await DownloadFixture.with([Self.file], tls: .good) { fixture in
+      try await ProxyServer.with(.http, closing) { proxy in
+        let through = try rules("http", proxy)
+        let request = try fixture.request("/f.bin") {
+          $0.url = try ResourceURL(fixture.server.url("/f.bin", host: host))
+          $0.retry.retries = 0
+        }
+        let outcome = try await fixture.run(request, configure: { $0.proxies = through })
+        try fixture.expectFailure(.proxy, outcome, without: "f.bin")
+        let message = try #require(outcome?.result.error?.message)
+        #expect(message.contains("closed the tunnel") && !message.contains("("), "\(message)")
       }
     }
   }
@@ -181,9 +314,14 @@ import Testing
     }
   }
 
-  @Test func `HTTP-2 works through a tunnel`() async throws {
+  @Test(arguments: [(refuses: false, versions: [RequestRecord.Version.http2]), (true, [.http1])])
+  func `HTTP-2 works through a tunnel; where a proxy refuses it, HTTP-1-1 is used`(
+    refuses: Bool, versions: [RequestRecord.Version]
+  ) async throws {
+    var wanting = ProxyServer.Rules()
+    if refuses { wanting.wantsText = "User-Agent: " }
     try await DownloadFixture.with([Self.file], tls: .good, http2: true) { fixture in
-      try await ProxyServer.with(.http) { proxy in
+      try await ProxyServer.with(.http, wanting) { proxy in
         let through = try rules("http", proxy)
         let outcome = try await fixture.run(
           try named(fixture).with { $0.connections = 1 },
@@ -192,7 +330,8 @@ import Testing
             $0.httpVersion = .http2
           })
         try fixture.expectWhole("f.bin", seed: 53, length: Self.length, outcome)
-        #expect(fixture.server.snapshot.requests.map(\.version) == [.http2])
+        #expect(outcome?.attempts == 0)
+        #expect(fixture.server.snapshot.requests.map(\.version) == versions)
       }
     }
   }

@@ -1,4 +1,5 @@
 import HaulCore
+import HaulKit
 import HaulTesting
 import Testing
 
@@ -20,7 +21,7 @@ extension FaultScript.Resource {
     } + [Self.file]
   }
 
-  @Test(arguments: [301, 302, 303, 307, 308])
+  @Test(arguments: [300, 301, 302, 303, 307, 308])
   func `A redirect is followed, and the name comes from the given address`(
     status: Int
   ) async throws {
@@ -34,18 +35,18 @@ extension FaultScript.Resource {
   @Test func `A path that another origin chose gets no secret, in further ranges either`()
     async throws
   {
-    let large = FaultScript.Resource("/file.bin", seed: 43, length: 8 << 20)
+    let large = FaultScript.Resource("/file.bin", seed: 43, length: 8 << 20, faults: [.firstHeld])
     let start = FaultScript.Resource("/start", seed: 1, length: 1)
     try await DownloadFixture.with([start, large]) { fixture in
       let other = try await FaultServer.start(
         FaultScript([FaultScript.Resource("/hop", seed: 1, length: 1)]))
       fixture.server.setFaults("/start", [Fault(.redirect(location: other.url("/hop")))])
       other.setFaults("/hop", [Fault(.redirect(location: fixture.server.url("/file.bin")))])
-      let outcome = try await fixture.finish(
-        try fixture.request("/start", as: "f.bin") {
-          $0.headers = [("X-Key", "canary")]
-          ($0.connections, $0.minimumSplit) = (4, 1 << 20)
-        })
+      let request = try fixture.request("/start", as: "f.bin") {
+        $0.headers = [("X-Key", "canary")]
+        ($0.connections, $0.minimumSplit) = (4, 1 << 20)
+      }
+      let outcome = try await fixture.finishWithTwo(request, path: "/file.bin")
       try fixture.expectWhole("f.bin", seed: 43, length: 8 << 20, outcome)
       let requests = fixture.server.snapshot.requests
       let given = requests.filter { $0.path == "/start" }
@@ -84,6 +85,64 @@ extension FaultScript.Resource {
     }
   }
 
+  private func repeated(
+    _ status: Int, _ more: String..., times: Int? = nil,
+    change: (inout DownloadRequest) -> Void = { _ in },
+    _ check: (DownloadFixture, DownloadFixture.Outcome) throws -> Void
+  ) async throws {
+    let fault = Fault.status(status, headers: ["Location: /f.bin"] + more, times: times)
+    let file = FaultScript.Resource("/f.bin", seed: 43, length: 100_000, faults: [fault])
+    try await DownloadFixture.with([file]) { fixture in
+      try check(fixture, try await fixture.finish(try fixture.request("/f.bin", change)))
+    }
+  }
+
+  @Test(arguments: [302, 303, 307])
+  func `A redirect to the same address is followed until the file is there`(
+    status: Int
+  ) async throws {
+    try await repeated(status, times: 3) { fixture, outcome in
+      try fixture.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
+      #expect(outcome.attempts == 0)
+      #expect(fixture.server.snapshot.requests.count == 4)
+    }
+  }
+
+  @Test func `A redirect to the same address waits as long as the server asks`() async throws {
+    let start = ContinuousClock.now
+    try await repeated(302, "Retry-After: 2", times: 1) { fixture, outcome in
+      try fixture.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
+      #expect(ContinuousClock.now - start >= .seconds(2))
+      #expect(outcome.attempts == 0)
+    }
+  }
+
+  @Test func `A long wait before the same address counts as an attempt`() async throws {
+    try await repeated(
+      302, "Retry-After: 60", change: { $0.retry.maximumTimeWithoutProgress = .seconds(30) }
+    ) { fixture, outcome in
+      try fixture.expectFailure(.httpStatus, outcome, without: "f.bin")
+      #expect(outcome.result.error?.status == 302)
+      #expect(fixture.server.snapshot.requests.count == 1)
+    }
+  }
+
+  @Test(arguments: [301, 308])
+  func `A permanent redirect to the same address is a loop`(status: Int) async throws {
+    try await repeated(status) { fixture, outcome in
+      try fixture.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
+      #expect(fixture.server.snapshot.requests.count == 1)
+    }
+  }
+
+  @Test(.timeLimit(.minutes(2)))
+  func `Twenty redirects to the same address are a loop`() async throws {
+    try await repeated(302) { fixture, outcome in
+      try fixture.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
+      #expect(fixture.server.snapshot.requests.count == 21)
+    }
+  }
+
   @Test func `A redirect from https to http is refused`() async throws {
     try await withFaultServer(FaultScript([Self.file])) { plain in
       let start = FaultScript.Resource.redirecting("/start", to: plain.url("/file.bin"))
@@ -100,7 +159,7 @@ extension FaultScript.Resource {
     "file:///etc/passwd", "ftp://127.0.0.1/f", "data:text/plain,hello", "unix:/tmp/socket",
     "http+unix://%2Ftmp%2Fsocket/f", "gopher://127.0.0.1:{port}/f", "javascript:alert(1)",
     "http://user:secret@127.0.0.1:{port}/file.bin", "http://user@127.0.0.1:{port}/file.bin",
-    "http://@127.0.0.1:{port}/file.bin", "http:///file.bin", "http://127.0.0.1:99999/file.bin",
+    "http://:x@127.0.0.1:{port}/file.bin", "http:///file.bin", "http://127.0.0.1:99999/file.bin",
   ])
   func `A redirect to another scheme or with user information is refused`(
     location: String
@@ -111,6 +170,16 @@ extension FaultScript.Resource {
       #expect(outcome.attempts == 0)
       #expect(fixture.server.snapshot.requests.map(\.path) == ["/start"])
       #expect(outcome.result.error?.message.contains("secret") == false)
+    }
+  }
+
+  @Test func `Nothing before an at sign is no user name`() async throws {
+    let start = FaultScript.Resource.redirecting("/f.bin", to: "http://@127.0.0.1:{port}/file.bin")
+    try await DownloadFixture.with([start, Self.file]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/f.bin"))
+      try fixture.expectWhole("f.bin", seed: 43, length: 100_000, outcome)
+      #expect(
+        fixture.server.snapshot.requests.allSatisfy { $0.headers["Authorization"] == nil })
     }
   }
 

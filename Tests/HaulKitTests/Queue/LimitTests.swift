@@ -138,6 +138,26 @@ import Testing
     #expect(history.starts.count == 3)
   }
 
+  @Test func `Those that wait for a slot say that the queue is suspended, and what comes then`()
+    async throws
+  {
+    var waiting: Transfer?
+    let history = try await QueueFixture.with([.held("a"), .plain("b")], active: 1) { queue in
+      let added = try await queue.add("a", "b")
+      waiting = added[1]
+      try await queue.hold(added[0])
+      await queue.manager.suspend()
+      await queue.manager.suspend()
+      await queue.manager.unsuspend()
+      queue.release(added[0])
+      await queue.manager.waitUntilEmpty()
+    }
+    let reasons = history.events.filter { $0.id == waiting?.id }.compactMap { event in
+      if case .waiting(let reason) = event.kind { reason } else { nil }
+    }
+    #expect(reasons == [.slot, .suspended, .slot])
+  }
+
   @Test func `All transfers or a single one can be cancelled`() async throws {
     let history = try await QueueFixture.with(Self.held, active: 3) { queue in
       let manager = queue.manager

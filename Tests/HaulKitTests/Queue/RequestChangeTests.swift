@@ -128,6 +128,21 @@ import Testing
     }
   }
 
+  @Test func `A failed download shows the bytes that it keeps, also after a restart`() async throws
+  {
+    let broken = FaultScript.Resource.plain("a").with {
+      $0.faults = [Fault(.reset(after: Int64(QueueFixture.length / 2)))]
+    }
+    try await QueueFixture.with([broken]) { queue in
+      let a = try await queue.manager.add(queue.request("a") { $0.retry.retries = 0 })
+      #expect(await refusal { _ = try await a.result } != nil)
+      let row = try #require(try await queue.manager.coordinator.rows(of: [a.id]).first?.row)
+      #expect(row.state == .failed)
+      #expect(row.bytes > 0 && row.total == Int64(QueueFixture.length))
+      #expect(row.fraction.map { $0 > 0 && $0 < 1 } == true)
+    }
+  }
+
   @Test(arguments: [true, false])
   func `A failed download with bytes resumes, or is cancelled, under its name`(
     isCancelled: Bool

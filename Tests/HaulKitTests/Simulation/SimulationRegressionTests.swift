@@ -255,6 +255,8 @@ import Testing
     _ = try simulation.call { try await $0.add(requests) }
     simulation.pass(.seconds(20))
     simulation.servers.behaviours.faultOneIn = nil
+    // A silent server gets four times the timeout in the end.
+    simulation.pass(.seconds(120))
     try simulation.runOut()
     try simulation.end()
   }

@@ -145,6 +145,26 @@ struct StreamTests {
     }
   }
 
+  @Test("After a cancel or a shutdown the reader gets the error, and no buffered bytes")
+  func stoppedWithBytes() async throws {
+    for isShutdown in [false, true] {
+      try await DownloadFixture.serving(.file(8 << 20)) { fixture in
+        let manager = try TransferManager()
+        let transfer = try await manager.add(try fixture.stream())
+        let bytes = try await manager.bytes(of: transfer)
+        var reader = bytes.makeAsyncIterator()
+        let first = try await reader.next()
+        #expect(first != nil)
+        try await until { bytes.bufferedBytes > 1 << 20 }
+        if isShutdown { await manager.shutdown() } else { try await transfer.cancel() }
+        let error = await #expect(throws: TransferError.self) { _ = try await reader.next() }
+        #expect(error?.code == (isShutdown ? .interrupted : .cancelled))
+        #expect(bytes.bufferedBytes == 0)
+        await manager.shutdown()
+      }
+    }
+  }
+
   @Test("A stream cancelled before it began throws that, and can be read anew after a retry")
   func cancelledBefore() async throws {
     try await DownloadFixture.serving(.file(300_000)) { fixture in

@@ -145,4 +145,52 @@ import Testing
       #expect(fixture.server.snapshot.requests.map(\.method) == ["MKCOL"])
     }
   }
+
+  @Test func `A file that did not arrive whole is sent again, and then gets its name`() async throws
+  {
+    let fewer = Fault(.contentLength(values: ["7"]), when: .init(method: "HEAD", times: 1))
+    try await with(fewer) { fixture in
+      let outcome = try #require(try await upload(fixture))
+      #expect((outcome.result.state, outcome.attempts) == (.completed, 1))
+      #expect(isStored(fixture))
+    }
+    let always = Fault(.contentLength(values: ["7"]), when: .init(method: "HEAD"))
+    try await with(always) { fixture in
+      let outcome = try #require(try await upload(fixture) { $0.retry.retries = 0 })
+      #expect(outcome.result.error?.code == .lengthMismatch)
+      #expect(fixture.server.files(below: "/dav/") == [:])
+    }
+  }
+
+  @Test(arguments: [405, 501, 403])
+  func `A server without MOVE gets the file under its own name`(status: Int) async throws {
+    try await with(Fault(.status(status), when: .init(method: "MOVE"))) { fixture in
+      let outcome = try #require(try await upload(fixture) { $0.retry.retries = 0 })
+      #expect(outcome.result.state == .completed)
+      #expect(isStored(fixture))
+    }
+  }
+
+  @Test func `A collection below which MKCOL is always a conflict still takes files`() async throws
+  {
+    try await with(Fault(.status(409), when: .init(method: "MKCOL"))) { fixture in
+      let outcome = try #require(
+        try await upload(fixture) {
+          $0.url = (try? ResourceURL(fixture.server.url("/dav/f.bin"))) ?? $0.url
+        })
+      #expect(outcome.result.state == .completed)
+      #expect(fixture.server.files(below: "/dav/") == ["/dav/f.bin": Self.content])
+    }
+  }
+
+  @Test func `A MOVE that a proxy gave up on is waited for while the file is locked`() async throws
+  {
+    let locked = Fault(.status(423), when: .init(method: "MOVE", skip: 1, times: 1))
+    let slow = Fault(.status(504), when: .init(method: "MOVE", times: 1))
+    try await with(slow, locked) { fixture in
+      let outcome = try #require(try await upload(fixture) { $0.retry.retries = 1 })
+      #expect(outcome.result.state == .completed)
+      #expect(isStored(fixture))
+    }
+  }
 }

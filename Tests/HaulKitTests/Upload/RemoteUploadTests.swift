@@ -207,6 +207,17 @@ import Testing
     #expect(store.snapshot.mostOpen == 1)
   }
 
+  @Test func `A source whose server refuses or breaks ranges is sent as a stream`() async throws {
+    for fault in [FakeSource.Fault.status(403, []), .lost] {
+      let store = FakeS3()
+      let source = FakeSource(3 * Self.part, to: store) { request, _ in
+        request.firstByte == nil ? nil : fault
+      }
+      #expect(try await upload(source) { $0.retry.retries = 0 }.state == .completed)
+      #expect(store.snapshot.objects[Self.path]?.bytes == source.content)
+    }
+  }
+
   @Test func `A source without a strong validator is sent as a stream`() async throws {
     let store = FakeS3()
     let source = FakeSource(3 * Self.part, to: store)

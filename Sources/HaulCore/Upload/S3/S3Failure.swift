@@ -3,21 +3,26 @@ struct S3Failure {
   /// The store's word for the reason, such as `NoSuchUpload`; nil if there is none.
   let code: String?
   /// The region that the bucket is in, if the store says that it is not the one that was asked.
-  private let region: String?
+  let region: String?
+  /// The host that the bucket is at, if the store names one.
+  let endpoint: String?
+  /// The store's own words.
+  private let words: String?
   private let head: ResponseHead
   private let wallSeconds: Double
 
   init(_ answer: UploadAnswer) {
     let root = XMLElement(document: answer.body).flatMap { $0.name == "Error" ? $0 : nil }
-    code = root?["Code"].flatMap { Self.isWord($0) ? $0 : nil }
+    code = root?["Code"].map { ShownText.line($0, atMost: 64) }.flatMap { $0.isEmpty ? nil : $0 }
     region = (answer.head.headers["x-amz-bucket-region"] ?? root?["Region"]).flatMap {
       Self.isWord($0) ? $0 : nil
     }
+    endpoint = root?["Endpoint"]
+    words = root?["Message"]
     head = answer.head
     wallSeconds = answer.wallSeconds
   }
 
-  /// Whether it may be shown: text from outside is not.
   private static func isWord(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
@@ -28,6 +33,20 @@ struct S3Failure {
       }
   }
 
+  /// Whether the bucket is not where it was asked for.
+  var isElsewhere: Bool {
+    [
+      "PermanentRedirect", "TemporaryRedirect", "Redirect", "AuthorizationHeaderMalformed",
+      "IllegalLocationConstraintException",
+    ].contains(code)
+      || code == nil && ([301, 302, 307, 308].contains(head.status) || isMalformedHead)
+  }
+  /// An answer to HEAD has no code.
+  private var isMalformedHead: Bool { head.status == 400 && region != nil }
+  /// The address that a redirect names.
+  var redirect: String? {
+    [301, 302, 307, 308].contains(head.status) ? head.headers["Location"] : nil
+  }
   /// Whether the store no longer has the upload: it was completed or aborted.
   var isUploadGone: Bool { code == "NoSuchUpload" }
   /// Whether another request for the object was under way.
@@ -69,15 +88,19 @@ struct S3Failure {
     case "NoSuchUpload": return error(.notFound, "it no longer has the parts of the file")
     case "InvalidAccessKeyId": return error(.unauthorized, "it does not know the access key")
     case "SignatureDoesNotMatch":
-      return error(.unauthorized, "the secret access key, or the region, is wrong")
+      let metadata = request.fields.nonASCIIMetadata.map { "; or encode \($0), which is not ASCII" }
+      return error(.unauthorized, "the secret access key, or the region, is wrong\(metadata ?? "")")
     case "ExpiredToken", "TokenRefreshRequired":
       return error(.unauthorized, "the temporary access key has expired; get a new one")
     case "InvalidToken": return error(.unauthorized, "the session token is wrong")
-    case "RequestTimeTooSkewed": return error(.unauthorized, "this machine's clock is wrong")
+    case "RequestTimeTooSkewed": return skewed
     case "AccessDenied", "AllAccessDisabled":
       return error(.forbidden, "the access key does not allow that")
     case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
       return elsewhere
+    case "SecondLevelDomainForbidden", "PathStyleDomainForbidden":
+      return error(
+        .forbidden, "it takes the bucket only in the host's name; use virtual addressing")
     case "TemporaryRedirect":
       // As in the first hours of a bucket.
       return error(
@@ -107,10 +130,23 @@ struct S3Failure {
   private func other(_ request: UploadRequest) -> TransferError {
     let byStatus = UploadJudge(wallSeconds: wallSeconds).failure(of: head, to: request)
     if region != nil, (300..<400).contains(head.status) { return elsewhere }
-    guard code != nil, byStatus.code == .httpStatus || byStatus.code == .notFound else {
-      return byStatus
-    }
-    return error(byStatus.code, "the file was not taken", isRetryable: byStatus.isRetryable)
+    guard code != nil else { return byStatus }
+    let shown = words.flatMap { ShownText.shown($0, of: request, at: head.url) }
+    return error(
+      byStatus.code, shown.map { "it says: \($0)" } ?? "the file was not taken",
+      isRetryable: byStatus.isRetryable)
+  }
+
+  /// A request may also have waited on its way for too long, so another one is made.
+  private var skewed: TransferError {
+    let date = head.headers["Date"].flatMap { HTTPDate($0, now: wallSeconds) }
+    let isClockWrong = date.map { abs(Double($0.secondsSince1970) - wallSeconds) > 300 } ?? false
+    return error(
+      .unauthorized,
+      isClockWrong
+        ? "this machine's clock is wrong"
+        : "it got the request too late, or a clock is wrong: compare this machine's",
+      isRetryable: true)
   }
 
   private func error(

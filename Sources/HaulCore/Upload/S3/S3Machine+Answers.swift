@@ -4,6 +4,7 @@ extension S3Machine {
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
     let isSuccess = (200..<300).contains(answer.head.status)
+    if !isSuccess, follow(answer) { return again(answer, at: now, using: &rng) }
     switch state {
     case .asking:
       switch answer.head.status {
@@ -28,6 +29,22 @@ extension S3Machine {
     }
   }
 
+  /// Asks the same at the place that the store has named.
+  private mutating func again(
+    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch state {
+    case .asking, .measuring, .confirming: return [.send(messages.head)]
+    case .creating: return open()
+    case .listing: return list(after: listMarker)
+    case .completing: return complete()
+    case .aborting(let end): return abort(then: end)
+    default:
+      parts.close(answer.part)
+      return afterPart(at: now, using: &rng)
+    }
+  }
+
   private mutating func refused(
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
@@ -43,17 +60,22 @@ extension S3Machine {
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
   private mutating func error(of answer: UploadAnswer) -> TransferError {
     let failure = S3Failure(answer)
-    let error = failure.error(request)
-    guard failure.isClockWrong, setClock(by: answer) else { return error }
-    return TransferError(error.code, error.message, status: error.status, isRetryable: true)
+    if failure.isClockWrong { setClock(by: answer) }
+    return failure.error(request)
   }
+
+  /// In bytes. It is in each request of the upload.
+  private static let longestUploadID = 8 << 10
 
   private mutating func created(_ answer: UploadAnswer) -> [UploadCommand] {
     guard let root = XMLElement(document: answer.body), root.isAnswer("InitiateMultipartUpload"),
-      let upload = root["UploadId"], !upload.isEmpty
+      let upload = root["UploadId"], (1...Self.longestUploadID).contains(upload.utf8.count)
     else {
       return finish(
-        .failed(TransferError(.protocolViolation, "the server does not name the upload")))
+        .failed(
+          TransferError(
+            .protocolViolation,
+            "the server does not name the upload, or by more than \(Self.longestUploadID) bytes")))
     }
     if messages.checksums != nil { messages.checksums = S3Checksums(answer.head.headers) }
     let record = UploadRecord(
@@ -69,20 +91,23 @@ extension S3Machine {
     return [.send(messages.list(upload, after: marker))]
   }
 
-  /// Gathers the pages, and compares what can be a part of the file with it.
+  /// Gathers the pages, and compares what can be a part of the file with it. A list that does not
+  /// advance is at its end: a part that it does not name is sent again.
   private mutating func found(
     _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    guard let page = S3PartList(answer.body), page.nextMarker ?? .max > listMarker else {
+    guard let page = S3PartList(answer.body) else {
       let unreadable = TransferError(
         .protocolViolation, "the server's list of parts is unreadable", isRetryable: true)
       return failed(unreadable, at: now, using: &rng)
     }
     listed += page.parts.filter { part in
-      (1...parts.count).contains(part.number)
+      part.number > listMarker && part.number <= parts.count
         && part.size == parts.range(of: part.number).length
     }
-    if let marker = page.nextMarker { return list(after: marker) }
+    if let marker = page.nextMarker, marker > listMarker, marker < parts.count {
+      return list(after: marker)
+    }
     guard source.remote == nil else { return takeListed() }
     listed.reverse()
     return compareNext()
@@ -147,7 +172,7 @@ extension S3Machine {
         let wrong = TransferError.otherChecksum("CRC32C", isRetryable: !isSingle)
         return partFailed(answer.part, wrong, at: now, using: &rng)
       }
-      if isSingle { verified = [.reportVerified(checksum)] }
+      if isSingle { (verified, isProvenObject) = ([.reportVerified(checksum)], true) }
     }
     let isOtherMD5 = sentParts[answer.part]?.digest.contradicts(tag) ?? false
     // Not every store that gets an MD5 compares it. The tag of an encrypted object may be anything.
@@ -158,6 +183,7 @@ extension S3Machine {
       let wrong = TransferError.otherChecksum("MD5", isRetryable: !isSingle)
       return partFailed(answer.part, wrong, at: now, using: &rng)
     }
+    if sentParts[answer.part]?.digest.matches(tag) ?? false { isProvenObject = true }
     parts.finish(answer.part, tag: tag, isDoubtful: isOtherMD5)
     if hasMD5Tags, !parts.doubtful.isEmpty {
       guard !parts.isStream else {
@@ -247,8 +273,7 @@ extension S3Machine {
       let found = object["ChecksumCRC32C"], let checksum = parts.checksum
     else {
       if let tag = object["ETag"], parts.make(tag) { return [.deleteRecord] + finish(.completed) }
-      state = .measuring
-      return [.send(messages.head)]
+      return measure()
     }
     guard found == checksum.base64 else {
       return [.deleteRecord] + finish(.failed(.otherChecksum("CRC32C", isRetryable: false)))
@@ -256,9 +281,17 @@ extension S3Machine {
     return [.deleteRecord, .reportVerified(checksum)] + finish(.completed)
   }
 
+  mutating func measure() -> [UploadCommand] {
+    var message = messages.head
+    (message.isOptional, state) = (true, .measuring)
+    return [.send(message)]
+  }
+
   /// The key need not be allowed to look, and another upload may have replaced the object.
   private mutating func measured(_ head: ResponseHead) -> [UploadCommand] {
-    guard (200..<300).contains(head.status), head.headers[S3Messages.markField] == mark,
+    // A store that does not keep the mark cannot say that the object is another's.
+    let isOther = !isSingle && head.headers[S3Messages.markField].map { $0 != mark } ?? false
+    guard (200..<300).contains(head.status), !isOther,
       case .bytes(let length) = ContentLength(head.headers), length != parts.length
     else { return [.deleteRecord] + finish(.completed) }
     let wrong = TransferError(

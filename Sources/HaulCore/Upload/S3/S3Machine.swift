@@ -27,6 +27,8 @@ package struct S3Machine: UploadMachine {
   var sentParts: [Int: (digest: S3Digest, isChecked: Bool)] = [:]
   /// A random text in the object's metadata, by which this upload knows its object.
   var mark = ""
+  /// Whether the answer to a file that is one object has proved that the store has its bytes.
+  var isProvenObject = false
   /// The parts that the store listed, before they are compared with the file.
   var listed: [S3PartList.Part] = []
   /// The last part of the last page of the list.
@@ -39,7 +41,8 @@ package struct S3Machine: UploadMachine {
   private var isUploadGone = false
   /// Whether an upload that the store no longer had was replaced by a new one.
   private var hasStartedOver = false
-  private var hasSetClock = false
+  /// How often the store has named another place for the bucket.
+  private var relocations = 0
   /// Whether the store has to check the MD5 of each part. After a crash, the parts of a remote
   /// source are taken as they are listed. And a part without its MD5 may have been refused, or have
   /// got another entity tag.
@@ -108,7 +111,7 @@ package struct S3Machine: UploadMachine {
     case (.sending, .digested(let part, .failure(let error))):
       return partFailed(part, error, at: now, using: &rng)
     case (.checking, .sourceChecked(nil)):
-      return isSingle ? finish(.completed) : complete()
+      return isSingle ? (isProvenObject ? finish(.completed) : measure()) : complete()
     case (.checking, .sourceChecked(let error?)):
       return error.isRetryable
         ? failed(error, at: now, using: &rng) : sourceFailed(error)
@@ -313,15 +316,21 @@ package struct S3Machine: UploadMachine {
     return [.reportAcknowledged(0)] + abort(then: nil)
   }
 
-  /// Sets the clock by the store's, once.
-  mutating func setClock(by answer: UploadAnswer) -> Bool {
-    guard !hasSetClock,
+  /// Sets the clock by the store's.
+  mutating func setClock(by answer: UploadAnswer) {
+    guard
       let date = answer.head.headers["Date"].flatMap({
         HTTPDate($0, now: answer.wallSeconds)
       })
-    else { return false }
-    hasSetClock = true
+    else { return }
     messages.clockOffset = Double(date.secondsSince1970) - answer.wallSeconds
+  }
+
+  /// Goes where the store says that the bucket is: at its own hosts, a few times.
+  mutating func follow(_ answer: UploadAnswer) -> Bool {
+    guard relocations < 3, let place = S3Place(answer, from: messages) else { return false }
+    relocations += 1
+    messages.move(to: place)
     return true
   }
 

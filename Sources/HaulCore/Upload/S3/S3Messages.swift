@@ -3,6 +3,10 @@ import FoundationEssentials
 /// The requests of an upload to an S3 store.
 struct S3Messages: Sendable {
   let request: UploadRequest
+  /// The address of the object: the given one, or where the store says that its bucket is.
+  private(set) var object: ResourceURL
+  /// The region that signatures name.
+  private(set) var region: String
   /// Seconds to add to this machine's clock, so that it agrees with the store's.
   var clockOffset = 0.0
   /// Which checksums are sent; nil for none.
@@ -16,7 +20,8 @@ struct S3Messages: Sendable {
 
   /// - Parameter staysLocal: whether the requests stay on this machine.
   init(request: UploadRequest, staysLocal: Bool = false) {
-    self.request = request
+    (self.request, object) = (request, request.url)
+    region = request.region ?? "us-east-1"
     signsBytes = request.url.origin.scheme != "https" && !staysLocal
     checksums = request.hasOwnChecksums ? nil : .ofWhole
   }
@@ -30,19 +35,29 @@ struct S3Messages: Sendable {
   static let wholeObject = "FULL_OBJECT"
 
   /// Whether there is an object, and which.
-  var head: UploadMessage { message("HEAD", request.url) }
+  var head: UploadMessage { message("HEAD", object) }
+
+  /// The fields that are stored with the object. Without a `Content-Type`, stores send
+  /// `application/octet-stream` to each reader.
+  private var ofObject: HeaderFields {
+    var fields = request.fields
+    if fields["Content-Type"] == nil, let type = MediaType.ofFile(named: String(object.lastName)) {
+      fields.append("Content-Type", type)
+    }
+    return fields
+  }
 
   /// The whole file as one object (PutObject). It has a mark only where it is looked for.
   func put(_ range: ByteRange, _ digest: S3Digest, mark: String) -> UploadMessage {
-    var fields = request.fields
+    var fields = ofObject
     if request.precondition != .none { fields.append(Self.markField, mark) }
     for (name, value) in condition { fields.append(name, value) }
-    return body(message("PUT", request.url, fields: fields), range, digest, part: 1)
+    return body(message("PUT", object, fields: fields), range, digest, part: 1)
   }
 
   /// Begins an upload in parts (CreateMultipartUpload).
   func create(mark: String) -> UploadMessage {
-    var fields = request.fields
+    var fields = ofObject
     fields.append(Self.markField, mark)
     if checksums != nil {
       fields.append(Self.checksumAlgorithm, Self.algorithm)
@@ -87,8 +102,12 @@ struct S3Messages: Sendable {
   /// Deletes the parts of an upload (AbortMultipartUpload).
   func abort(_ record: UploadRecord) -> UploadMessage? {
     guard let url = try? ResourceURL(record.address) else { return nil }
-    return message("DELETE", url.adoptingCredentials(of: request.url))
+    return message(
+      "DELETE", S3Place.isOwn(url, of: request.url) ? url.taking(request.url.credentials) : url)
   }
+
+  /// The bucket is somewhere else.
+  mutating func move(to place: S3Place) { (object, region) = (place.object, place.region) }
 
   /// The address of the upload with this id, for its record.
   func address(ofUpload upload: String) -> String {
@@ -108,7 +127,7 @@ struct S3Messages: Sendable {
   /// What to compute of a part that the store has.
   var digestsOfStored: [Checksum.Algorithm] { checksums == nil ? [.md5] : [.md5, .crc32c] }
 
-  private func address(_ query: String) -> ResourceURL { request.url.taking(query: query) }
+  private func address(_ query: String) -> ResourceURL { object.taking(query: query) }
 
   private var condition: [(String, String)] {
     switch request.precondition {
@@ -137,7 +156,7 @@ struct S3Messages: Sendable {
     _ method: String, _ url: ResourceURL, fields: HeaderFields? = nil
   ) -> UploadMessage {
     var message = UploadMessage(method, url, fields: fields ?? own)
-    message.signing = S3Signing(region: request.region ?? "us-east-1", clockOffset: clockOffset)
+    message.signing = S3Signing(region: region, clockOffset: clockOffset)
     return message
   }
 
@@ -153,6 +172,17 @@ struct S3Messages: Sendable {
     }
     message.signing?.payload = digest.sha256
     return message
+  }
+}
+
+extension HeaderFields {
+  /// The first field of an object's metadata that is not ASCII. Amazon reads such bytes as Latin-1,
+  /// and finds the signature wrong.
+  package var nonASCIIMetadata: String? {
+    fields.first { field in
+      field.name.lowercased().hasBytePrefix("x-amz-meta-")
+        && !field.value.utf8.allSatisfy { $0 < 0x80 }
+    }?.name
   }
 }
 

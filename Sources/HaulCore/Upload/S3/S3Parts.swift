@@ -208,7 +208,7 @@ struct S3PartList: Hashable, Sendable {
   }
 
   let parts: [Part]
-  /// The last part of this page, if there are more.
+  /// The last part of this page, if there are more; 0 if it is not known.
   let nextMarker: Int?
 
   /// Nil for a document that is not such a page.
@@ -229,8 +229,7 @@ struct S3PartList: Hashable, Sendable {
       nextMarker = nil
       return
     }
-    guard let last = parts.last?.number else { return nil }
     let named = root["NextPartNumberMarker"].flatMap { Int($0) } ?? 0
-    nextMarker = max(named, last)
+    nextMarker = max(named, parts.last?.number ?? 0)
   }
 }

@@ -32,5 +32,11 @@ struct RequestFacts: Sendable {
       && othersInProgress >= match.othersInProgress ?? 0
       && match.withHeader.map { headers[$0] != nil } ?? true
       && match.withoutHeader.map { headers[$0] == nil } ?? true
+      && match.withText.map(hasText) ?? true
+      && match.withoutText.map { !hasText($0) } ?? true
+  }
+
+  private func hasText(_ text: String) -> Bool {
+    headers.fields.contains { "\($0.name): \($0.value)".contains(text) }
   }
 }

@@ -12,12 +12,23 @@ struct HTTP2Refusal {
   }
 
   /// Sends GOAWAY (RFC 9113, section 6.8): this stream and later ones were not processed.
-  func goAway() {
+  func goAway(_ code: HTTP2ErrorCode = .noError) {
     let last = streamID > 2 ? HTTP2StreamID(streamID - 2) : .rootStream
-    let frame = HTTP2Frame(
+    context.channel.parent?.writeAndFlush(Self.goAway(last, code), promise: nil)
+  }
+
+  /// Sends GOAWAY after the end of this stream, the last one that was processed.
+  func goAway(after end: () -> Void) {
+    // A closed stream has neither.
+    let (last, parent) = (HTTP2StreamID(streamID), context.channel.parent)
+    end()
+    parent?.writeAndFlush(Self.goAway(last, .noError), promise: nil)
+  }
+
+  private static func goAway(_ last: HTTP2StreamID, _ code: HTTP2ErrorCode) -> HTTP2Frame {
+    HTTP2Frame(
       streamID: .rootStream,
-      payload: .goAway(lastStreamID: last, errorCode: .noError, opaqueData: nil))
-    context.channel.parent?.writeAndFlush(frame, promise: nil)
+      payload: .goAway(lastStreamID: last, errorCode: code, opaqueData: nil))
   }
 
   /// Sends PUSH_PROMISE (RFC 9113, section 6.6) as raw bytes, because the library does not send

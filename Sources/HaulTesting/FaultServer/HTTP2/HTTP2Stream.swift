@@ -98,16 +98,25 @@ final class HTTP2Stream: ChannelDuplexHandler {
     }
     switch end.how {
     case .stall: break
-    case .close, .closeWithoutNotify:
-      let empty = context.channel.allocator.buffer(capacity: 0)
-      let last = HTTP2Frame.FramePayload.Data(data: .byteBuffer(empty), endStream: true)
-      context.writeAndFlush(wrapOutboundOut(.data(last)), promise: nil)
+    case .close, .closeWithoutNotify: sendEmpty(endStream: true, context)
+    case .emptyData:
+      sendEmpty(endStream: false, context)
+      sendEmpty(endStream: false, context)
+    case .endThenGoAway:
+      HTTP2Refusal(context: context).goAway { sendEmpty(endStream: true, context) }
     case .reset: reset(.internalError, context)
     case .refuse: reset(.refusedStream, context)
     case .demandHTTP1: reset(.http11Required, context)
     case .goAway: HTTP2Refusal(context: context).goAway()
+    case .goAwayDemandingHTTP1: HTTP2Refusal(context: context).goAway(.http11Required)
     case .push: HTTP2Refusal(context: context).push()
     }
+  }
+
+  private func sendEmpty(endStream: Bool, _ context: ChannelHandlerContext) {
+    let empty = context.channel.allocator.buffer(capacity: 0)
+    let data = HTTP2Frame.FramePayload.Data(data: .byteBuffer(empty), endStream: endStream)
+    context.writeAndFlush(wrapOutboundOut(.data(data)), promise: nil)
   }
 
   private func reset(_ code: HTTP2ErrorCode, _ context: ChannelHandlerContext) {

@@ -15,6 +15,12 @@ extension Fault {
     case goAway
     /// RST_STREAM with HTTP_1_1_REQUIRED; over HTTP/1.1 the same as `reset`.
     case demandHTTP1
+    /// The same GOAWAY with HTTP_1_1_REQUIRED.
+    case goAwayDemandingHTTP1
+    /// The end of the stream, then GOAWAY after it; over HTTP/1.1 the same as `close`.
+    case endThenGoAway
+    /// Two DATA frames without data, and nothing more; over HTTP/1.1 the same as `close`.
+    case emptyData
     /// A PUSH_PROMISE that the client forbade, without an answer; over HTTP/1.1 the same as
     /// `close`.
     case push

@@ -47,12 +47,15 @@ public struct Fault: Codable, Hashable, Sendable {
     package var othersInProgress: Int?
     package var withHeader: String?
     package var withoutHeader: String?
+    /// A part of a `Name: value` line that the request has, or has not.
+    package var withText: String?
+    package var withoutText: String?
 
     package init(
       method: String? = nil, has: Condition? = nil, firstRequest: Int? = nil,
       lastRequest: Int? = nil, skip: Int? = nil, times: Int? = nil, offsetAtLeast: Int64? = nil,
       offsetBelow: Int64? = nil, othersInProgress: Int? = nil, withHeader: String? = nil,
-      withoutHeader: String? = nil
+      withoutHeader: String? = nil, withText: String? = nil, withoutText: String? = nil
     ) {
       self.method = method
       self.has = has
@@ -65,6 +68,7 @@ public struct Fault: Codable, Hashable, Sendable {
       self.othersInProgress = othersInProgress
       self.withHeader = withHeader
       self.withoutHeader = withoutHeader
+      (self.withText, self.withoutText) = (withText, withoutText)
     }
 
     /// Only request number `number` of the resource, from 1.

@@ -14,8 +14,9 @@ struct ResumableServer: UploadServer {
   private var uploads: [String: Upload] = [:]
   private let root: String
   private let version: Int
-  /// The most bytes of one request.
+  /// The most bytes of one request, and the fewest of one that does not complete the upload.
   private static let maximumAppend = 6 << 20
+  private static let minimumAppend = 5 << 20
 
   init(root: String, version: Int) {
     self.root = root
@@ -40,7 +41,8 @@ struct ResumableServer: UploadServer {
     }
   }
 
-  private static let limit = "Upload-Limit: max-append-size=\(maximumAppend), max-age=3600"
+  private static let limit =
+    "Upload-Limit: max-append-size=\(maximumAppend), min-append-size=\(minimumAppend), max-age=3600"
 
   private static func fields(of upload: Upload) -> [String] {
     [
@@ -69,8 +71,11 @@ struct ResumableServer: UploadServer {
     guard request.header("Upload-Offset") == "\(upload.bytes.count)" else {
       return ServiceAnswer(status: 409, headers: Self.fields(of: upload))
     }
-    upload.bytes += request.body
     upload.isComplete = request.header("Upload-Complete") == "?1"
+    guard upload.isComplete || request.body.count >= Self.minimumAppend else {
+      return ServiceAnswer(status: 400)
+    }
+    upload.bytes += request.body
     if upload.isComplete, let length = upload.length, length != Int64(upload.bytes.count) {
       return ServiceAnswer(status: 400)
     }

@@ -1,18 +1,29 @@
 import HaulCore
 import NIOCore
 
-/// Opens a SOCKS5 tunnel on a connection to the proxy, then removes itself.
-final class SOCKSTunnel: ChannelInboundHandler, RemovableChannelHandler {
+/// The client's side of a handshake that opens a tunnel: bytes in, bytes out.
+protocol ProxyHandshake {
+  var proxy: ProxyRules.Proxy { get }
+  /// What is sent first.
+  var greeting: [UInt8] { get }
+  var isOpen: Bool { get }
+  /// Bytes after the proxy's last message.
+  var rest: [UInt8] { get }
+  /// Takes received bytes; returns the bytes to send next.
+  mutating func take(_ bytes: some Sequence<UInt8>) throws -> [UInt8]
+}
+
+/// Opens a tunnel on a connection to the proxy, then removes itself.
+final class ProxyTunnel: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
   private let result: HandshakeResult
-  private var handshake: SOCKSHandshake
+  private var handshake: any ProxyHandshake
 
-  init(_ proxy: ProxyRules.Proxy, to origin: ResourceURL.Origin, _ result: HandshakeResult) {
-    self.result = result
-    handshake = SOCKSHandshake(proxy, to: origin)
+  init(_ handshake: any ProxyHandshake, _ result: HandshakeResult) {
+    (self.handshake, self.result) = (handshake, result)
   }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -35,14 +46,15 @@ final class SOCKSTunnel: ChannelInboundHandler, RemovableChannelHandler {
   }
 
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
-    result.complete(.failure(error), context, self)
+    result.complete(.failure(error is IOError ? closed : error), context, self)
   }
 
   func channelInactive(context: ChannelHandlerContext) {
-    let error = TransferError(.proxy, "the proxy closed the connection", isRetryable: true)
-    result.complete(.failure(error), context, self)
+    result.complete(.failure(closed), context, self)
     context.fireChannelInactive()
   }
+
+  private var closed: TransferError { TransferError(closedEarly: handshake.proxy) }
 
   private func send(_ bytes: [UInt8], _ context: ChannelHandlerContext) {
     guard !bytes.isEmpty else { return }

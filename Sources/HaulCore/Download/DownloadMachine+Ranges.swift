@@ -1,0 +1,127 @@
+/// Servers that refuse, break or spoil requests for a range.
+extension DownloadMachine {
+  /// What is known of them.
+  struct RangeTrial: Sendable {
+    /// Whether a range that did not begin at the first byte came whole in this run.
+    var hasServed = false
+    /// Whether the next requests have no range, for this attempt.
+    var isTurnWithout = false
+    /// Whether the version began with such a request.
+    var beganWithout = false
+    /// Whether nothing more is tried without a range.
+    var hasEnded = false
+  }
+
+  /// Changes what is requested next, once, instead of giving up; false if nothing is left to try.
+  mutating func asksDifferently(_ fetch: Fetch, _ error: TransferError) -> Bool {
+    if fetch.body == nil, fetch.request.url != rules.url, !hasResolvedAgain {
+      hasResolvedAgain = true
+      (resolved, redirection) = (nil, nil)
+      return true
+    }
+    guard mayConcernRange(fetch, error), !rangeTrial.hasEnded else { return false }
+    rangeTrial.hasEnded = true
+    sendsRange = false
+    maximumConnections = 1
+    return true
+  }
+
+  /// Some mirrors fail for good: the third attempt goes to the original address, or the first if
+  /// there are no bytes, which another mirror would not continue. Some servers fail at each range:
+  /// every second attempt has none.
+  mutating func chooseNextRequest(
+    after fetch: Fetch, _ error: TransferError, attempt: Int, _ plan: SegmentPlan
+  ) {
+    if fetch.body == nil, attempt >= (plan.receivedCount == 0 ? 1 : 3) {
+      (resolved, redirection) = (nil, nil)
+    }
+    // With bytes on disk, the whole file would be sent again.
+    rangeTrial.isTurnWithout =
+      attempt.isMultiple(of: 2) && (plan.receivedCount == 0 || rangeTrial.beganWithout)
+      && (rangeTrial.isTurnWithout || mayConcernRange(fetch, error))
+  }
+
+  /// Whether the server may serve the file to a request without a range. A wait that it asked for
+  /// is obeyed, and a host that cannot be reached is not asked once more.
+  private func mayConcernRange(_ fetch: Fetch, _ error: TransferError) -> Bool {
+    guard let first = fetch.request.firstByte, fetch.body == nil || first > 0,
+      !rangeTrial.hasServed, toCompare.isEmpty, error.retryAfter == nil
+    else { return false }
+    if error.code == .tooManyRedirects { return first > 0 }
+    guard let status = error.status else {
+      return [.connectionLost, .stalled].contains(error.code)
+    }
+    return (400..<600).contains(status) && ![401, 407, 408, 425, 429].contains(status)
+  }
+}
+
+/// Another version, seen by an additional connection only.
+extension DownloadMachine {
+  /// The working connections have one version. What another was shown counts at the end: the file
+  /// may have been overwritten while it was sent.
+  mutating func noteDoubt(_ seen: ResponseBody) {
+    guard let version, doubt == nil else { return }
+    // The same strong tag says that the bytes are the same, so the server's total is wrong.
+    guard version.validator.comparison(with: seen.validator) != .same else { return }
+    doubt = Version(validator: seen.validator, length: seen.total)
+  }
+
+  /// All bytes have come. Without a digest, the server is asked which version it has now, if there
+  /// is doubt.
+  mutating func received(_ plan: inout SegmentPlan) -> [Command] {
+    guard let other = doubt, checksums.isEmpty else { return finishing() }
+    doubt = nil
+    let id = plan.assignNothing()
+    let command = open(id, plan)
+    change(id) { $0.purpose = .identify(other) }
+    return [command]
+  }
+
+  /// The file changed if the server sends the other version again. With the first one, or a new one
+  /// each time, nothing is known against the bytes: they are of one version.
+  mutating func identified(
+    _ id: SegmentID, _ verdict: ResponseVerdict, other: Version, plan: inout SegmentPlan
+  ) -> [Command] {
+    if let version, let body = verdict.body, comparison(of: body, to: version) == .different,
+      comparison(of: body, to: other) != .different
+    {
+      isOneConnection = true
+      let commands = abandon(id, "the file changed on the server", plan: &plan)
+      restarts += 1
+      return commands
+    }
+    _ = close(id)
+    plan.release(id)
+    return [.drop(id)] + finishing()
+  }
+
+  /// A tag that is new in each answer identifies no version.
+  mutating func noteDifferent(_ validator: Validator) {
+    if let lastDifferent, lastDifferent.comparison(with: validator) == .different {
+      hasUnstableValidators = true
+    }
+    lastDifferent = validator
+  }
+}
+
+extension ResponseVerdict {
+  fileprivate var body: ResponseBody? {
+    switch self {
+    case .range(let body), .whole(let body): body
+    default: nil
+    }
+  }
+}
+
+extension TransferError {
+  /// Whether the server or the way to it is the cause, not this machine.
+  var isOfNetwork: Bool {
+    switch code {
+    case .httpStatus, .notFound, .unauthorized, .forbidden, .needsNewURL, .timeout, .stalled, .dns,
+      .connect, .connectionLost, .tls, .proxy, .protocolViolation, .redirectRefused,
+      .tooManyRedirects, .rateLimited, .rangeNotSatisfiable:
+      true
+    default: false
+    }
+  }
+}

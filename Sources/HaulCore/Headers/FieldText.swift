@@ -1,0 +1,54 @@
+/// Text in field values that is not UTF-8. No byte of it is lost: two values never become one.
+package enum FieldText {
+  /// The bytes as UTF-8; nil if they are that already.
+  ///
+  /// RFC 9110, section 5.5, names ISO 8859-1; like browsers, this takes windows-1252, which has it
+  /// and visible characters where that has controls. Bytes that would not be visible are no text of
+  /// it: then each byte above ASCII becomes `%XX`.
+  /// - Parameter escaping: whether that is right for all, as in an address.
+  package static func utf8(_ bytes: [UInt8], escaping: Bool) -> [UInt8]? {
+    guard bytes.contains(where: { $0 >= 0x80 }),
+      String(validating: bytes, as: UTF8.self) == nil
+    else { return nil }
+    let (escaped, hasPairs) = escaped(bytes)
+    let text = escaping || hasPairs ? nil : windows1252(bytes)
+    return Array((text ?? escaped).utf8)
+  }
+
+  /// Shift JIS, GBK and Big5 have characters whose second byte is `\` or `|`, which would not stay
+  /// in a file's name: such a byte is escaped, too.
+  private static func escaped(_ bytes: [UInt8]) -> (String, hasPairs: Bool) {
+    var (text, last, hasPairs) = ("", UInt8(0), false)
+    for byte in bytes {
+      let ends = last >= 0x80 && (byte == UInt8(ascii: "\\") || byte == UInt8(ascii: "|"))
+      if ends { hasPairs = true }
+      text += byte >= 0x80 || ends ? PercentCoding.encoded(byte) : String(UnicodeScalar(byte))
+      last = byte
+    }
+    return (text, hasPairs)
+  }
+
+  private static func windows1252(_ bytes: [UInt8]) -> String? {
+    var text = String.UnicodeScalarView()
+    for byte in bytes {
+      switch byte {
+      case 0x80...0x9F:
+        guard let scalar = Unicode.Scalar(upper[Int(byte) - 0x80]), scalar != "\0" else {
+          return nil
+        }
+        text.append(scalar)
+      case 0xA0, 0xAD: return nil  // a space that is not one, and a hyphen that is not shown
+      default: text.append(Unicode.Scalar(byte))
+      }
+    }
+    return String(text)
+  }
+
+  /// The characters of 0x80 to 0x9F; 0 where there is none.
+  private static let upper: [UInt16] = [
+    0x20AC, 0, 0x201A, 0x0192, 0x201E, 0x2026, 0x2020, 0x2021,
+    0x02C6, 0x2030, 0x0160, 0x2039, 0x0152, 0, 0x017D, 0,
+    0, 0x2018, 0x2019, 0x201C, 0x201D, 0x2022, 0x2013, 0x2014,
+    0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178,
+  ]
+}

@@ -1,0 +1,99 @@
+import Crypto
+
+/// Digest authentication (RFC 7616; without `qop`, RFC 2069): the password is never sent.
+package struct DigestChallenge: Hashable, Sendable {
+  private enum Algorithm: String, CaseIterable {
+    // The stronger first.
+    case sha256 = "sha-256", md5
+
+    func hash(_ text: String) -> String {
+      switch self {
+      case .sha256: SHA256.hash(data: Array(text.utf8)).hexDigits
+      case .md5: Insecure.MD5.hash(data: Array(text.utf8)).hexDigits
+      }
+    }
+  }
+
+  private let challenge: AuthChallenge
+  private let algorithm: Algorithm
+  /// Whether the hash of the password has the nonces too.
+  private let isSession: Bool
+  /// False for a server without `qop`.
+  private let protectsCount: Bool
+  package let realm: String
+  package let nonce: String
+  /// Whether the password was right, and only the nonce too old.
+  package let isStale: Bool
+
+  /// The strongest of these challenges that can be answered; nil if there is none.
+  package init?(_ challenges: [AuthChallenge]) {
+    let digests = challenges.compactMap { DigestChallenge($0) }
+    guard let best = digests.first(where: { $0.algorithm == .sha256 }) ?? digests.first else {
+      return nil
+    }
+    self = best
+  }
+
+  private init?(_ challenge: AuthChallenge) {
+    let parameters = challenge.parameters
+    guard challenge.scheme == "digest", let nonce = parameters["nonce"] else { return nil }
+    let name = parameters["algorithm"]?.lowercased() ?? "md5"
+    let plain = name.dropping(byteSuffix: "-sess")
+    guard let algorithm = Algorithm(rawValue: plain.map(String.init) ?? name) else { return nil }
+    if let qop = parameters["qop"], !qop.isEmpty {
+      // `auth-int` would need the whole body before its first byte is sent.
+      guard
+        qop.lowercased().byteSplit(whereSeparator: { ", \t".utf8.contains($0) })
+          .contains(where: { $0.isByteEqual("auth") })
+      else { return nil }
+      protectsCount = true
+    } else {
+      protectsCount = false
+    }
+    (self.challenge, self.algorithm, isSession) = (challenge, algorithm, plain != nil)
+    (realm, self.nonce) = (parameters["realm"] ?? "", nonce)
+    isStale = parameters["stale"]?.lowercased() == "true"
+  }
+
+  /// The value of `Authorization` or `Proxy-Authorization`.
+  /// - Parameters:
+  ///   - target: of the request line.
+  ///   - count: how many requests have used this nonce, with this one.
+  ///   - clientNonce: the same for all of them.
+  package func field(
+    for credentials: ResourceURL.Credentials, _ method: String, _ target: String, count: UInt32,
+    clientNonce: String
+  ) -> String {
+    let counter = withUnsafeBytes(of: count.bigEndian) { $0.hexDigits }
+    var secret = algorithm.hash("\(credentials.user):\(realm):\(credentials.password)")
+    if isSession { secret = algorithm.hash("\(secret):\(nonce):\(clientNonce)") }
+    let request = algorithm.hash("\(method):\(target)")
+    let middle = protectsCount ? "\(nonce):\(counter):\(clientNonce):auth" : nonce
+    var parts = [
+      "username=\(Self.quoted(user(credentials.user)))", "realm=\(Self.quoted(realm))",
+      "nonce=\(Self.quoted(nonce))", "uri=\(Self.quoted(target))",
+      "response=\"\(algorithm.hash("\(secret):\(middle):\(request)"))\"",
+    ]
+    if let name = challenge.parameters["algorithm"] { parts.append("algorithm=\(name)") }
+    if protectsCount {
+      parts += ["cnonce=\"\(clientNonce)\"", "nc=\(counter)", "qop=auth"]
+    } else if isSession {
+      parts.append("cnonce=\"\(clientNonce)\"")
+    }
+    if let opaque = challenge.parameters["opaque"] { parts.append("opaque=\(Self.quoted(opaque))") }
+    if hidesUser { parts.append("userhash=true") }
+    return "Digest " + parts.joined(separator: ", ")
+  }
+
+  private var hidesUser: Bool { challenge.parameters["userhash"]?.lowercased() == "true" }
+
+  /// RFC 7616, section 3.4.4.
+  private func user(_ name: String) -> String {
+    hidesUser ? algorithm.hash("\(name):\(realm)") : name
+  }
+
+  private static func quoted(_ text: String) -> String {
+    let escaped = text.replacingBytes("\\", with: "\\\\").replacingBytes("\"", with: "\\\"")
+    return "\"\(escaped)\""
+  }
+}

@@ -1,0 +1,295 @@
+/// What a WebDAV server is asked about.
+enum DAVQuestion: Sendable, Hashable {
+  /// How long the file is under its temporary name, after it was sent.
+  case stored
+  /// Whether it is still there, after a MOVE without a clear answer.
+  case part
+  /// Whether it is under its own name.
+  case target
+}
+
+/// What its answer says.
+enum DAVFinding: Sendable, Hashable {
+  case length(Int64)
+  case withoutLength
+  case gone
+  /// With the error that the answer is, if another attempt may say more.
+  case unclear(TransferError?)
+}
+
+/// What answers mean, in each state.
+extension DAVMachine {
+  mutating func answered(
+    _ answer: UploadAnswer, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let head = answer.head
+    let isSuccess = (200..<300).contains(head.status)
+    let isGone = head.status == 404 || head.status == 410
+    switch state {
+    case .asking where isSuccess: return end(conflict(head.status))
+    // A server that does not answer HEAD still knows `Overwrite`.
+    case .asking where isGone || [403, 405, 501].contains(head.status): return makeDirectory()
+    case .making: return makeAnswered(head, judge, at: now, using: &rng)
+    case .lookingForDirectory(let refusal):
+      return directoryAnswered(head, refusal, judge, at: now, using: &rng)
+    case .sending: return putAnswered(head, answer.sent, judge, at: now, using: &rng)
+    case .moving: return moveAnswered(head, judge, at: now, using: &rng)
+    case .looking(let question, let byHead):
+      let finding = finding(in: answer, isProperty: byHead != nil, judge)
+      return found(finding, question, byHead, at: now, using: &rng)
+    case .lookingForCollection(let byHead):
+      return collectionAnswered(answer, byHead: byHead, judge, at: now, using: &rng)
+    case .cleaning(let error):
+      return (isSuccess || isGone ? [.deleteRecord] : []) + finish(.failed(error))
+    case .clearing(let error): return sendDirectly(because: error, at: now)
+    default: return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    }
+  }
+
+  // MARK: Directories
+
+  /// Handles the answer to MKCOL (RFC 4918, section 9.3.1): 405 says that the directory exists, 409
+  /// that the one above it does not. Some servers answer 409 or a redirect where one exists.
+  private mutating func makeAnswered(
+    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let error = judge.failure(of: head, to: request)
+    switch head.status {
+    case 200..<300, 405: return descend()
+    case 404, 409: return ascend(error)
+    case 300..<400:
+      let target = head.headers["Location"].flatMap { try? directory.uploadTarget(named: $0) }
+      if let target, target.isSameDirectory(as: directory) { return descend() }
+      if isLowest, let target, target.origin == directory.origin,
+        head.status == 307 || head.status == 308,
+        let commands = relocate(beside: target.asDirectory)
+      {
+        return commands
+      }
+    // Some servers answer so where the directory exists.
+    case 423 where isLowest, 500 where isLowest: return lookForDirectory(error)
+    case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
+      return failed(error, at: now, using: &rng)
+    default: break
+    }
+    // Some servers refuse MKCOL whether or not the directory exists. PUT shows which.
+    return request.isDirectory && isLowest ? lookForDirectory(error) : descend()
+  }
+
+  private mutating func directoryAnswered(
+    _ head: ResponseHead, _ refusal: TransferError, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let error = judge.failure(of: head, to: request)
+    switch head.status {
+    case 207: return sendPart()
+    case _ where refusal.isRetryable: return failed(refusal, at: now, using: &rng)
+    case 404, 410:
+      let isParentMissing = refusal.status == 404 || refusal.status == 409
+      let missing = judge.error(
+        .notFound, head, "the directory cannot be made; check the address")
+      return end(isParentMissing ? missing : refusal)
+    case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
+      return failed(error, at: now, using: &rng)
+    // PUT shows whether it exists.
+    default: return request.isDirectory ? failed(refusal, at: now, using: &rng) : sendPart()
+    }
+  }
+
+  // MARK: The file
+
+  private mutating func putAnswered(
+    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let isFullySent = length.map { sent >= $0 } ?? false
+    switch judge.verdict(on: head, to: request, isFullySent: isFullySent) {
+    case .accepted:
+      hasWholePart = true
+      return look(.stored)
+    case .early:
+      return end(judge.error(.protocolViolation, head, "it did not have the whole file yet"))
+    case .redirected(let target):
+      if !attempts.isSpent, let commands = relocate(beside: target) { return commands }
+      return end(
+        judge.error(.redirectRefused, head, "if that is right, upload to \(target.redacted)"))
+    // The name may be what it refuses: some servers allow only certain names.
+    case .failure(let error) where [400, 403, 405, 415, 422, 501].contains(head.status):
+      guard !attempts.isSpent else { return end(error) }
+      return giveUpMoving(
+        TransferError(
+          error.code,
+          "the server answered \(head.status) to a temporary name, so the file goes directly to its"
+            + " own", status: head.status))
+    case .failure(let error): return failed(error, at: now, using: &rng)
+    }
+  }
+
+  /// Handles the answer to MOVE (RFC 4918, section 9.9.4). One that leaves open what happened
+  /// counts as no answer.
+  private mutating func moveAnswered(
+    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let error = judge.failure(of: head, to: request)
+    switch head.status {
+    case 201, 204: return [.deleteRecord] + finish(.completed)
+    // No answer to MOVE: perhaps a page of somebody else.
+    case 200:
+      mayHaveMoved = true
+      return look()
+    case 202:
+      return wait(judge.error(.httpStatus, head, "it is not done yet"), at: now, using: &rng)
+    case 423 where mayHaveMoved: return wait(error, at: now, using: &rng)
+    // A proxy did not wait for the server, which goes on.
+    case 504 where looks == 0: return wait(error, at: now, using: &rng)
+    case 400 where destination.next(for: request.url) != nil:
+      destination = destination.next(for: request.url) ?? destination
+      return move()
+    case 408, 500, 502, 503, 504:
+      mayHaveMoved = true
+      if head.status == 502 { destination = destination.next(for: request.url) ?? destination }
+      return failed(error, at: now, using: &rng)
+    case 412 where request.precondition == .none && !replaces: return lookForCollection()
+    case 412: refusal = conflict(head.status)
+    case 404 where !mayHaveMoved: return sendAgain(at: now, using: &rng)
+    case 400, 403, 405, 501:
+      lacksMove = true
+      refusal = TransferError(
+        error.code,
+        "the server answered \(head.status) to MOVE, so the file goes directly to its own name",
+        status: head.status)
+    case 207: refusal = judge.error(.httpStatus, head, "it did not give the file its name")
+    default: refusal = error
+    }
+    if mayHaveMoved { return look() }
+    return refused(refusal ?? error, at: now, using: &rng)
+  }
+
+  /// What has the name of the file is replaced if it is known to be a file.
+  private mutating func collectionAnswered(
+    _ answer: UploadAnswer, byHead: Bool, _ judge: UploadJudge, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    let head = answer.head
+    let error = judge.failure(of: head, to: request)
+    let isFile: Bool
+    if byHead, head.status >= 400, error.isRetryable {
+      return failed(error, at: now, using: &rng)
+    } else if byHead {
+      // A directory is answered with a redirect, or with a page.
+      isFile = StoredLength.head(head, of: request) != nil
+    } else if let isCollection = StoredLength.isCollection(answer) {
+      isFile = !isCollection
+    } else {
+      return error.isRetryable || [.unauthorized, .proxy].contains(error.code)
+        ? failed(error, at: now, using: &rng) : lookForCollection(byHead: true)
+    }
+    guard isFile else {
+      return end(
+        TransferError(
+          .nameConflict,
+          "something has that name there that is not known to be a file; add the name of the file "
+            + "to the address, or delete what is there", status: 412))
+    }
+    replaces = true
+    return mayHaveMoved ? look() : move()
+  }
+
+  private mutating func refused(
+    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    lacksMove ? giveUpMoving(error) : failed(error, at: now, using: &rng)
+  }
+
+  // MARK: What the server has
+
+  private func finding(
+    in answer: UploadAnswer, isProperty: Bool, _ judge: UploadJudge
+  ) -> DAVFinding {
+    switch answer.head.status {
+    case 404, 410: return .gone
+    case 200..<300:
+      let length =
+        isProperty
+        ? StoredLength.property(answer) : StoredLength.head(answer.head, of: request)
+      return length.map { .length($0) } ?? .withoutLength
+    default: return .unclear(judge.failure(of: answer.head, to: request))
+    }
+  }
+
+  /// - Parameter byHead: what HEAD has found, if this is the answer to PROPFIND.
+  mutating func found(
+    _ finding: DAVFinding, _ question: DAVQuestion, _ byHead: DAVFinding?, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    if byHead == nil, !isEnough(finding, for: question) { return look(question, after: finding) }
+    switch question {
+    case .stored: return measured(finding, byHead, at: now, using: &rng)
+    case .part: return foundPart(finding, at: now, using: &rng)
+    case .target: return foundTarget(finding, at: now, using: &rng)
+    }
+  }
+
+  /// Whether PROPFIND need not be asked too.
+  private func isEnough(_ finding: DAVFinding, for question: DAVQuestion) -> Bool {
+    switch (question, finding) {
+    case (_, .length(let found)): question == .part || found == length
+    case (.stored, _): false
+    case (_, .gone), (.part, .withoutLength): true
+    case (_, .unclear(let error)): error?.isRetryable ?? false
+    case (.target, .withoutLength): false
+    }
+  }
+
+  /// The file must be whole under its temporary name before it gets its own.
+  private mutating func measured(
+    _ finding: DAVFinding, _ byHead: DAVFinding?, at now: Instant,
+    using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    var found: Int64?
+    if case .length(let stored)? = byHead { found = stored }
+    if case .length(let stored) = finding { found = stored }
+    guard let length, let found, found != length else { return check() }
+    hasWholePart = false
+    return failed(StoredLength.mismatch(found, of: length), at: now, using: &rng)
+  }
+
+  private mutating func foundPart(
+    _ finding: DAVFinding, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch finding {
+    case .length, .withoutLength:
+      if let lastError { return end(lastError) }
+      mayHaveMoved = refusal == nil
+      guard let refusal else { return check() }
+      return lacksMove ? giveUpMoving(refusal) : end(refusal)
+    case .gone: return look(.target)
+    case .unclear(let error) where error?.status == 423:
+      return wait(error ?? .unknownState, at: now, using: &rng)
+    case .unclear(let error): return failed(error ?? .unknownState, at: now, using: &rng)
+    }
+  }
+
+  /// The temporary name is gone, and only our MOVE takes it away: a file of the right length under
+  /// the other name is ours. Anything else proves nothing.
+  private mutating func foundTarget(
+    _ finding: DAVFinding, at now: Instant, using rng: inout some RandomNumberGenerator
+  ) -> [UploadCommand] {
+    switch finding {
+    case .length(let found) where found == length: return [.deleteRecord] + finish(.completed)
+    case .unclear(let error): return failed(error ?? .unknownState, at: now, using: &rng)
+    case .length, .withoutLength:
+      guard request.precondition == .none else { return end(conflict(200)) }
+      return sendAgain(at: now, using: &rng)
+    case .gone: return sendAgain(at: now, using: &rng)
+    }
+  }
+}
+
+extension TransferError {
+  fileprivate static let unknownState = TransferError(
+    .httpStatus, "the server does not say what it has", isRetryable: true)
+}

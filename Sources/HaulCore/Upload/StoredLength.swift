@@ -1,0 +1,67 @@
+/// What a server says about the length of a file that it has taken. One that says nothing is
+/// believed.
+enum StoredLength {
+  /// From the answer to HEAD (RFC 9110, section 9.3.2); nil if it is not the length of the file.
+  ///
+  /// Some servers answer every HEAD with a page, or with no length at all. A coded answer has
+  /// another length than the file.
+  static func head(_ head: ResponseHead, of request: UploadRequest) -> Int64? {
+    guard head.status == 200, head.contentCoding == nil, !isPage(head, of: request),
+      case .bytes(let length) = ContentLength(head.headers)
+    else { return nil }
+    let isOfFile = ["ETag", "Last-Modified", "Accept-Ranges"].contains { head.headers[$0] != nil }
+    return length > 0 || isOfFile ? length : nil
+  }
+
+  /// From the answer to PROPFIND (RFC 4918, section 15.4); nil if it has no length.
+  static func property(_ answer: UploadAnswer) -> Int64? {
+    let texts = properties(answer).filter { $0.name == "getcontentlength" }
+    return texts.lazy.compactMap { Int64($0.text.trimmingBytes(" \t\r\n")) }.first
+  }
+
+  /// Whether the answer to PROPFIND is of a directory (RFC 4918, section 15.9); nil if it does not
+  /// say so.
+  static func isCollection(_ answer: UploadAnswer) -> Bool? {
+    let types = properties(answer).filter { $0.name == "resourcetype" }
+    guard !types.isEmpty else { return nil }
+    return types.flatMap(\.children).contains { $0.name == "collection" }
+  }
+
+  private static func properties(_ answer: UploadAnswer) -> [XMLElement] {
+    guard answer.head.status == 207, let root = XMLElement(document: answer.body) else { return [] }
+    return root.children.filter { $0.name == "response" }
+      .flatMap(\.children).filter { $0.name == "propstat" }
+      .flatMap(\.children).filter { $0.name == "prop" }
+      .flatMap(\.children)
+  }
+
+  /// The server has another number of bytes than it was sent. Another attempt may arrive whole.
+  static func mismatch(_ found: Int64, of length: Int64) -> TransferError {
+    TransferError(
+      .lengthMismatch, "the server took the file, but has \(found) of its \(length) bytes",
+      isRetryable: true)
+  }
+
+  private static func isPage(_ head: ResponseHead, of request: UploadRequest) -> Bool {
+    guard isHTML(head.headers["Content-Type"]) else { return false }
+    let path = request.url.path.lowercased()
+    let isExpected = [".html", ".htm", ".xhtml"].contains { path.hasByteSuffix($0) }
+    return !isExpected && !isHTML(request.fields["Content-Type"])
+  }
+
+  private static func isHTML(_ type: String?) -> Bool {
+    type?.lowercased().hasBytePrefix("text/html") ?? false
+  }
+}
+
+extension UploadMessage {
+  /// Asks for the length of what is stored there. The upload goes on without an answer.
+  static func measure(_ url: ResourceURL, of request: UploadRequest) -> UploadMessage {
+    var fields = request.fields
+    fields.remove("Content-Type")
+    fields.append("Cache-Control", "no-cache")
+    var message = UploadMessage("HEAD", url, fields: fields)
+    message.isOptional = true
+    return message
+  }
+}

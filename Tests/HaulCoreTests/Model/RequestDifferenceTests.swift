@@ -1,0 +1,41 @@
+import HaulCore
+import Testing
+
+@Suite("What differs between two requests") struct RequestDifferenceTests {
+  private func download(
+    _ url: String = "http://h/f", _ change: (inout DownloadRequest) -> Void = { _ in }
+  ) throws -> TransferRequest {
+    .download(try ResourceURL(url), to: .file("/d/f"), change)
+  }
+
+  @Test func `What changes only when and how fast it runs does not count`() throws {
+    var other = try download {
+      ($0.connections, $0.rateLimit, $0.creationMask) = (3, 7, 0o077)
+      $0.retry.retries = 1
+    }
+    (other.priority, other.startsAt, other.after) = (.utility, 5, [.identifier("x")])
+    #expect(try download().difference(from: other) == nil)
+  }
+
+  @Test func `What it does, and with which credentials, counts`() throws {
+    let checksum = Checksum("sha-256=" + String(repeating: "0", count: 64))
+    let own = try download()
+    var grouped = own
+    grouped.group = "g"
+    let others: [(TransferRequest, String)] = [
+      (try download("http://h/g"), "another address, http://h/f"),
+      (try download("http://u:p@h/f"), "another user name or password"),
+      (try download { $0.destination = .directory("/d") }, "another file"),
+      (try download { $0.checksums = checksum.map { [$0] } ?? [] }, "other checksums"),
+      (try download { $0.headers = [("Authorization", "Bearer x")] }, "other header fields"),
+      (try download { $0.decodesContent = true }, "other options"), (grouped, "another group"),
+      (.step(program: ["true"]), "another kind of work"),
+    ]
+    for (other, expected) in others {
+      #expect(own.difference(from: other) == expected)
+    }
+    let step = TransferRequest.step(program: ["true"], in: "/")
+    #expect(step.difference(from: step) == nil)
+    #expect(step.difference(from: .step(program: ["false"], in: "/")) == "another program")
+  }
+}

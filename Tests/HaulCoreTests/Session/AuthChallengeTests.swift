@@ -1,0 +1,133 @@
+import HaulCore
+import Testing
+
+@Suite struct AuthChallengeTests {
+  private func read(_ values: String...) -> [AuthChallenge] {
+    AuthChallenge.all(
+      in: HeaderFields(values.map { ("WWW-Authenticate", $0) }), named: "www-authenticate")
+  }
+
+  @Test(
+    "Schemes are read from lists, in several fields, in any case",
+    arguments: [
+      ("Basic realm=\"x\"", ["basic"]), ("Basic realm=\"a, Digest b\"", ["basic"]),
+      ("Negotiate, NTLM, Basic realm=x", ["negotiate", "ntlm", "basic"]),
+      ("Negotiate abc==, DIGEST Realm=\"r\", nonce=n", ["negotiate", "digest"]),
+      ("Basic, Bearer", ["basic", "bearer"]), ("NTLM TlRMTVNTUAAC/A+=", ["ntlm"]),
+      (" , ,Basic realm=x, , Digest nonce=y", ["basic", "digest"]), ("", []), ("\"x\"", []),
+      ("Digest nonce=\"open", []), ("Digest nonce=a\u{1}b", []),
+      ("Basic realm=x, Digest nonce=\"open", ["basic"]),
+      (
+        "Newauth realm=\"apps\", type=1, title=\"Login to \\\"apps\\\"\", Basic realm=\"simple\"",
+        ["newauth", "basic"]
+      ),
+    ] as [(String, [String])])
+  func schemes(value: String, schemes: [String]) { #expect(read(value).map(\.scheme) == schemes) }
+
+  @Test func `Parameters are read with and without quotes, the first of each name`() throws {
+    let digest = try #require(
+      read(
+        "Digest  realm = \"a \\\"b\\\" c, d\" ,QOP=\"auth,auth-int\", nonce=ab/c+==, stale=TRUE,"
+          + " opaque=\"\", realm=other"
+      ).first)
+    #expect(
+      digest.parameters == [
+        "realm": "a \"b\" c, d", "qop": "auth,auth-int", "nonce": "ab/c+==", "stale": "TRUE",
+        "opaque": "",
+      ])
+    #expect(read("Basic realm=a", "Digest nonce=b").map(\.scheme) == ["basic", "digest"])
+  }
+
+  @Test func `A field of too many bytes is not read`() {
+    #expect(read("Basic realm=" + String(repeating: "x", count: 20_000)).isEmpty)
+  }
+}
+
+@Suite struct DigestChallengeTests {
+  private static let mufasa = ResourceURL.Credentials(user: "Mufasa", password: "Circle of Life")
+
+  private func challenge(_ values: String...) -> DigestChallenge? {
+    DigestChallenge(
+      AuthChallenge.all(
+        in: HeaderFields(values.map { ("WWW-Authenticate", $0) }), named: "WWW-Authenticate"))
+  }
+
+  private static let rfc7616 =
+    "realm=\"http-auth@example.org\", qop=\"auth, auth-int\", "
+    + "nonce=\"7ypf/xlj9XXwfDPEoM4URrv/xwf94BcCAzFZH4GiTo0v\", "
+    + "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\""
+  private static let cnonce = "f2/wE4q74E6zIJEtWaHKaf5wv/H5QzzpXusqGemxURZJ"
+
+  @Test func `The answers of RFC 7616, section 3.9.1, are computed`() throws {
+    func answer(_ algorithm: String) throws -> String {
+      try #require(challenge("Digest \(Self.rfc7616), algorithm=\(algorithm)")).field(
+        for: Self.mufasa, "GET", "/dir/index.html", count: 1, clientNonce: Self.cnonce)
+    }
+    #expect(try answer("MD5").contains("response=\"8ca523f5e9506fed4657c9700eebdbec\""))
+    let sha = try answer("SHA-256")
+    #expect(
+      sha.contains(
+        "response=\"753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1\""))
+    #expect(sha.hasPrefix("Digest username=\"Mufasa\", realm=\"http-auth@example.org\", "))
+    for part in [
+      "uri=\"/dir/index.html\"", "algorithm=SHA-256", "nc=00000001", "qop=auth",
+      "opaque=\"FQhe/qaU925kfnzjCev0ciny7QMkPqMAFRtzCUYo5tdS\"", "cnonce=\"\(Self.cnonce)\"",
+    ] {
+      #expect(sha.contains(part))
+    }
+    #expect(!sha.contains("Circle"))
+  }
+
+  @Test func `Without qop, the answer is that of RFC 2069`() throws {
+    let old = try #require(
+      challenge(
+        "Digest realm=\"testrealm@host.com\", nonce=\"dcd98b7102dd2f0e8b11d0f600bfb0c093\""))
+    let field = old.field(
+      for: ResourceURL.Credentials(user: "Mufasa", password: "CircleOfLife"), "GET",
+      "/dir/index.html", count: 1, clientNonce: "x")
+    #expect(field.contains("response=\"1949323746fe6a43ef61f9606e7febea\""))
+    #expect(!field.contains("nc=") && !field.contains("qop") && !field.contains("algorithm"))
+  }
+
+  @Test func `A session's secret has both nonces`() throws {
+    let session = try #require(
+      challenge("Digest realm=\"r\", nonce=\"n\", qop=auth, algorithm=MD5-sess"))
+    let field = session.field(
+      for: ResourceURL.Credentials(user: "u", password: "p"), "GET", "/", count: 10,
+      clientNonce: "c")
+    // MD5(MD5(MD5("u:r:p"):n:c):n:0000000a:c:auth:MD5("GET:/"))
+    #expect(
+      field.contains("response=\"a3708b6ddb2dfade2f1c564ef28f9d8c\"")
+        && field.contains("nc=0000000a"))
+  }
+
+  @Test func `The user is hashed where the server wants that`() throws {
+    let hidden = try #require(
+      challenge("Digest \(Self.rfc7616), algorithm=MD5, userhash=true"))
+    let field = hidden.field(
+      for: Self.mufasa, "GET", "/", count: 1, clientNonce: "c")
+    #expect(field.contains("userhash=true") && !field.contains("Mufasa"))
+  }
+
+  @Test func `Quotes in a name are escaped`() throws {
+    let field = try #require(challenge("Digest realm=\"a\\\"b\", nonce=\"n\"")).field(
+      for: ResourceURL.Credentials(user: "m\"\\e", password: "p"), "GET", "/", count: 1,
+      clientNonce: "c")
+    #expect(field.contains("username=\"m\\\"\\\\e\", realm=\"a\\\"b\""))
+  }
+
+  @Test(
+    "What can't be answered is no challenge",
+    arguments: [
+      "Basic realm=x", "Digest realm=x", "Digest nonce=n, algorithm=SHA-512-256",
+      "Digest nonce=n, qop=auth-int", "Bearer",
+    ])
+  func refused(value: String) { #expect(challenge(value) == nil) }
+
+  @Test func `The stronger algorithm is used, in whatever order`() throws {
+    let best = try #require(
+      challenge("Digest nonce=a, algorithm=MD5", "Basic, Digest nonce=b, algorithm=\"sha-256\""))
+    #expect(best.nonce == "b")
+    #expect(challenge("Digest nonce=a, stale=\"True\"")?.isStale == true)
+  }
+}

@@ -1,0 +1,89 @@
+import HaulCore
+import HaulKit
+import HaulTesting
+import Testing
+
+/// What the normalizer repairs (decision 024), over Haul's plain client and over the TLS client.
+@Suite("Careless servers", .timeLimit(.minutes(2))) struct CarelessServerTests {
+  static let gets = "HTTP/1.1 200 OK\r\n"
+
+  private func finish(
+    _ raw: String, tls: FaultServerTLS = .none, target: String? = nil,
+    _ change: (inout DownloadRequest) -> Void = { _ in },
+    _ check: (DownloadFixture, TransferResult) throws -> Void
+  ) async throws {
+    let faulty = FaultScript.Resource.plain("f").with { $0.faults = [Fault(.raw(text: raw))] }
+    let others = target.map { [FaultScript.Resource.plain($0)] } ?? []
+    try await DownloadFixture.with([faulty] + others, tls: tls) { fixture in
+      let request = try fixture.request("/f") {
+        $0.retry.retries = 0
+        $0.connections = 1
+        $0.allowInsecure = true
+        change(&$0)
+      }
+      try check(fixture, try await fixture.finish(request).result)
+    }
+  }
+
+  @Test(
+    "The one meaning of an answer is taken, over http and https",
+    arguments: [
+      gets + "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
+      gets + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
+      gets + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n5  \nhello\n0\n\n",
+      gets + "Transfer-Encoding: identity\r\nContent-Length: 5\t\r\n\r\nhello",
+      gets + "X: one\r\n two\r\nContent-Length: 5\r\n\r\nhello",
+      "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
+      gets + String(repeating: "X: y\r\n", count: 300) + "Content-Length: 5\r\n\r\nhello",
+    ], [FaultServerTLS.none, .good])
+  func repaired(raw: String, tls: FaultServerTLS) async throws {
+    try await finish(raw, tls: tls) { fixture, result in
+      #expect(result.error == nil)
+      let contents = try fixture.contents("f")
+      #expect(contents == Array("hello".utf8))
+    }
+  }
+
+  @Test(
+    "What has two meanings is refused in plain words",
+    arguments: [
+      (gets + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", "two different lengths"),
+      ("ICY 200 OK\r\n\r\nhello", "not HTTP"),
+      (gets + "X: a\0b\r\nContent-Length: 5\r\n\r\nhello", "forbidden character"),
+      (gets + "Transfer-Encoding: gzip, chunked\r\nContent-Length: 5\r\n\r\n", "transfer coding"),
+      (gets + String(repeating: "X: y\r\n", count: 6000) + "\r\n", "5000 fields"),
+    ])
+  func refused(raw: String, words: String) async throws {
+    try await finish(raw) { fixture, result in
+      let error = try #require(result.error)
+      #expect(error.code == .protocolViolation)
+      #expect(error.message.contains(words), "\(error.message)")
+      let names = try fixture.names()
+      #expect(names.isEmpty)
+    }
+  }
+
+  @Test("Names in two encodings that are not UTF-8 are two names, and no byte of them is lost")
+  func names() async throws {
+    for (name, wanted) in [
+      ("gr\u{FC}n.pdf", "gr\u{FC}n.pdf"), ("\u{BB}\u{AA}\u{CC}\u{A9}.pdf", "»ªÌ©.pdf"),
+      ("\u{83}f\u{81}\u{5B}.txt", "%83f%81[.txt"), ("\u{83}f\u{81}\u{5D}.txt", "%83f%81].txt"),
+    ] {
+      let raw = Self.gets + "Content-Disposition: attachment; filename=\"\(name)\"\r\n"
+      try await finish(raw + "Content-Length: 1\r\n\r\nx", { $0.usesSuggestedName = true }) {
+        fixture, _ in
+        let names = try fixture.names()
+        #expect(names == [wanted])
+      }
+    }
+  }
+
+  @Test("A redirect is followed by the bytes that the server wrote")
+  func location() async throws {
+    let raw = "HTTP/1.1 302 Found\r\nLocation: /caf\u{E9}/t \r\nContent-Length: 0\r\n\r\n"
+    try await finish(raw, target: "caf%E9/t") { fixture, result in
+      #expect(result.error == nil)
+      #expect(Set(fixture.server.snapshot.requests.map(\.target)) == ["/f", "/caf%E9/t"])
+    }
+  }
+}
