@@ -52,12 +52,13 @@ extension HTTPTransport {
         defer { clients.release(key) }
         let answer = try await client.execute(
           try message(request, prepared.request, over: route), deadline: .distantFuture)
+        let (body, isWhole) = await Self.start(of: answer.body)
         return SendResponse(
           head: ResponseHead(
             status: Int(answer.status.code),
             headers: HeaderFields(answer.headers.map { ($0.name, $0.value) }), url: request.url,
             version: "\(answer.version)"),
-          body: await Self.start(of: answer.body))
+          body: body, isWhole: isWhole)
       } catch let error as CancellationError {
         throw error
       } catch {
@@ -90,17 +91,19 @@ extension HTTPTransport {
   private static let maximumBody = 1 << 20
 
   /// What explains the answer. It may be cut off: status and fields decide.
-  private static func start(of body: HTTPClientResponse.Body) async -> [UInt8] {
+  private static func start(
+    of body: HTTPClientResponse.Body
+  ) async -> (bytes: [UInt8], isWhole: Bool) {
     var bytes: [UInt8] = []
     do {
       for try await buffer in body {
         bytes += buffer.readableBytesView.prefix(maximumBody - bytes.count)
-        if bytes.count >= maximumBody { break }
+        if bytes.count >= maximumBody { return (bytes, false) }
       }
     } catch {
-      return bytes
+      return (bytes, false)
     }
-    return bytes
+    return (bytes, true)
   }
 }
 

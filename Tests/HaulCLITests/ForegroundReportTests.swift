@@ -25,7 +25,7 @@ import Testing
       for output in outputs {
         switch output {
         case .message(let line): messages.append(line)
-        case .json(let line): json += line
+        case .output(let line): json += line
         }
       }
     }
@@ -227,6 +227,26 @@ import Testing
     #expect(run.messages == ["x: complete, 10 B sent in an earlier run"])
   }
 
+  @Test("what the server says about an upload is the output, also with -q")
+  func reply() throws {
+    let identity = TransferIdentity(
+      url: try ResourceURL("https://h/x"), identifier: nil, group: nil, kind: .upload)
+    for (reply, output) in [
+      (UploadReply(location: "https://h/1", text: "id 7\nok"), "id 7\nok\n"),
+      (UploadReply(location: "https://h/1"), "https://h/1\n"),
+      (UploadReply(location: "https://h/x"), ""),
+    ] {
+      let result = TransferResult(state: .completed, bytes: 10, verified: .length).noting(reply)
+      let event = try EventMaker()(.finished(result)).identified(identity)
+      var (text, lines) = (Run(quiet: true), Run(json: true))
+      try text.handle(event)
+      #expect((text.json, text.messages) == (output, []))
+      try lines.handle(event)
+      #expect(lines.json.contains(#""reply":{"location":"\#(reply.location ?? "")","text":"#))
+      #expect(try EventSchema().violations(line: lines.json) == [])
+    }
+  }
+
   @Test("an existing file with the digest is reported as verified")
   func alreadyThereVerified() throws {
     var run = Run()
@@ -357,7 +377,7 @@ import Testing
     let first = try report.handle(EventMaker(id: "00000001")(.added(target: "a")), wallSeconds: 0)
     let second = try report.handle(EventMaker(id: "00000002")(.added(target: "b")), wallSeconds: 0)
     for (outputs, index) in [(first, Int64(1)), (second, 3)] {
-      guard case .json(let line) = outputs.first else { throw UsageError("no line") }
+      guard case .output(let line) = outputs.first else { throw UsageError("no line") }
       #expect(try JSONValue(parsing: line)["index"] == .integer(index))
     }
   }

@@ -24,6 +24,9 @@ import Testing
       #expect(Self.context(["TERM": term], error: true).view(for: options) == .plain)
       #expect(!Self.context(["TERM": term], error: true).style.colored)
     }
+    var background = Self.context(error: true)
+    background.isForeground = { false }
+    #expect(background.view(for: options) == .plain)
     options.verbose = true
     #expect(Self.context(error: true).view(for: options) == .plain)
     options.verbose = false

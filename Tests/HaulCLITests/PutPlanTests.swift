@@ -96,14 +96,24 @@ import Testing
     let request = try #require(plan.requests.first)
     #expect((request.stream, request.source, request.method) == (0, "", method))
     #expect(request.url.absoluteString == url)
-    #expect(plan.output.sendsInput)
+    #expect(plan.output.input == 0)
+  }
+
+  @Test(
+    "what a shell writes for an open descriptor is sent from it",
+    arguments: [
+      ("/dev/stdin", Int32?(0)), ("/dev/fd/63", 63), ("/proc/self/fd/0", 0), ("/dev/fd/x", nil),
+      ("/dev/fd/-1", nil), ("/dev/fd/", nil), ("./dev/fd/3", nil),
+    ])
+  func descriptor(path: String, number: Int32?) throws {
+    #expect(try plan(path, "https://h/x").output.input == number)
   }
 
   @Test("a file may have the name of standard input")
   func fileNamedInput() throws {
     let plan = try plan("./-", "https://h/x")
     #expect((plan.requests.first?.source, plan.requests.first?.stream) == ("./-", nil))
-    #expect(!plan.output.sendsInput)
+    #expect(plan.output.input == nil)
   }
 
   @Test(

@@ -41,7 +41,7 @@ package struct JSONEvent: Encodable, Sendable {
     case bytes, total, rate, eta, connections
     case attempt, error, delay
     case state, background, path, fetched, reused, cache, duration, checksum, verified, coding
-    case warning
+    case warning, reply
     case completed, failed, cancelled, paused
   }
 }
@@ -132,6 +132,7 @@ extension TransferResult {
     try line.encode(verified?.rawValue, forKey: .verified)
     try line.encode(coding, forKey: .coding)
     try line.encode(isUnexpectedPage ? "web-page" : nil, forKey: .warning)
+    try line.encode(reply.map(JSONReply.init), forKey: .reply)
     try line.encode(error.map(JSONError.init), forKey: .error)
   }
 }
@@ -145,5 +146,17 @@ extension RunCounts {
     try line.encode(paused, forKey: .paused)
     try line.encode(bytes, forKey: .bytes)
     try line.encode(JSONNumber.seconds(duration), forKey: .duration)
+  }
+}
+
+private struct JSONReply: Encodable {
+  let reply: UploadReply
+
+  enum CodingKeys: String, CodingKey { case location, text }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(reply.location, forKey: .location)
+    try container.encode(reply.text, forKey: .text)
   }
 }

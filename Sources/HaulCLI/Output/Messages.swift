@@ -73,6 +73,14 @@ enum Messages {
     return shown("\(name): \(line)")
   }
 
+  /// What the server said about an upload, for standard output: its words, or the address that it
+  /// gave the file. Nil if it said nothing that is not known.
+  static func reply(to url: ResourceURL?, _ result: TransferResult) -> String? {
+    let reply = result.reply
+    let other = reply?.location.flatMap { $0 == url?.absoluteString ? nil : $0 }
+    return (reply?.text ?? other).map { $0 + "\n" }
+  }
+
   static func completed(_ name: String, _ result: TransferResult, isUpload: Bool) -> String {
     let path = result.path ?? name
     guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {

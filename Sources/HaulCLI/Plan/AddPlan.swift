@@ -82,7 +82,7 @@ extension PutCommand {
     guard command.destination.output == nil, command.content.inputFiles.isEmpty,
       command.content.checksums.isEmpty
     else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
-    guard !command.arguments.dropLast().contains(PutPlan.inputName) else {
+    guard !command.arguments.dropLast().contains(where: { PutPlan.descriptor($0) != nil }) else {
       throw UsageError("-: the daemon has no standard input; save it to a file, or use 'haul put'")
     }
     do {

@@ -49,6 +49,8 @@ package struct CommandSources {
   package var askPassword: (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.
   package var tree: (_ path: String) throws(UsageError) -> UploadTree?
+  /// Whether the program was given this open descriptor.
+  package var isOpen: (_ descriptor: Int32) -> Bool
 
   package init(
     environment: [String: String] = [:], wallSeconds: Double = 0,
@@ -58,13 +60,15 @@ package struct CommandSources {
     },
     tree: @escaping (_ path: String) throws(UsageError) -> UploadTree? = {
       (_) throws(UsageError) in nil
-    }
+    },
+    isOpen: @escaping (_ descriptor: Int32) -> Bool = { _ in true }
   ) {
     self.environment = environment
     self.wallSeconds = wallSeconds
     self.read = read
     self.askPassword = askPassword
     self.tree = tree
+    self.isOpen = isOpen
   }
 }
 

@@ -22,8 +22,9 @@ package struct OutputOptions: Hashable, Sendable {
   package var discards = false
   /// Whether the same command continues what an interrupt left.
   package var resumes = true
-  /// Whether standard input is uploaded, which no other command can continue.
-  package var sendsInput = false
+  /// The descriptor whose bytes are uploaded, which no other command can continue: 0 is standard
+  /// input. Nil if files are.
+  package var input: Int32?
 
   package init() {}
 }

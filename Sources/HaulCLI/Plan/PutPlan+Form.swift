@@ -31,7 +31,7 @@ extension PutPlan {
       else {
         throw UsageError("--form name=@FILE names a file; for a text, use --field name=value")
       }
-      guard path != inputName else {
+      guard descriptor(path) == nil else {
         throw UsageError(
           "--form: a form needs the length of its files; save standard input to a file first")
       }

@@ -29,11 +29,11 @@ extension PutPlan {
         "several files need an address that ends with '/': there each keeps its name")
     }
     try checkS3Use(of: command)
-    let sendsInput = try isInput(files, needsName: isCollection)
+    let input = try input(files, needsName: isCollection, sources)
     let settings = try S3Settings(command.s3, sources)
     var requests: [UploadRequest] = []
     let all =
-      sendsInput
+      input != nil
       ? [UploadSources.Source(path: inputName, names: [])]
       : try UploadSources(files, sources).all(by: .s3, isCollection: isCollection)
     for source in all {
@@ -47,7 +47,7 @@ extension PutPlan {
         throw UsageError("\(address): \(error.message)")
       }
       var upload =
-        sendsInput
+        input != nil
         ? UploadRequest(to: object, credentials: settings.credentials)
         : source.upload(UploadRequest("", to: object, credentials: settings.credentials))
       let common = try common(command, object.url, sources)
@@ -63,7 +63,7 @@ extension PutPlan {
     }
     try checkAddresses(of: requests)
     var output = command.output.values
-    output.sendsInput = sendsInput
+    output.input = input
     return PutPlan(
       requests: requests,
       managerOptions: try ManagerOptions(

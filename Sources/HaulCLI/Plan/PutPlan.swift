@@ -35,10 +35,10 @@ extension PutPlan {
     }
     try Self.checkUse(of: command, method, hasScheme: scheme != nil)
     let common = try Self.common(command, url, sources)
-    let sendsInput = try Self.isInput(files, needsName: isCollection && method.namesFile)
-    requests = sendsInput ? [UploadRequest(to: common.url)] : []
+    let input = try Self.input(files, needsName: isCollection && method.namesFile, sources)
+    requests = input != nil ? [UploadRequest(to: common.url)] : []
     let all =
-      sendsInput
+      input != nil
       ? [] : try UploadSources(files, sources).all(by: method, isCollection: isCollection)
     for source in all {
       var upload = source.upload(UploadRequest("", to: common.url))
@@ -55,26 +55,43 @@ extension PutPlan {
       command.limits, connections: 1, command.connections)
     output = command.output.values
     output.resumes = method == .tus
-    output.sendsInput = sendsInput
+    output.input = input
   }
 
-  /// Whether standard input is uploaded.
+  /// The open descriptor that is uploaded; nil if files are.
   /// - Parameter needsName: whether the address is that of a collection.
-  static func isInput(
-    _ files: ArraySlice<String>, needsName: Bool
-  ) throws(UsageError) -> Bool {
-    guard files.contains(inputName) else { return false }
+  static func input(
+    _ files: ArraySlice<String>, needsName: Bool, _ sources: CommandSources
+  ) throws(UsageError) -> Int32? {
+    guard let name = files.first(where: { descriptor($0) != nil }), let input = descriptor(name)
+    else { return nil }
+    let shown = name == inputName ? "standard input (-)" : name
     guard files.count == 1 else {
-      throw UsageError("standard input (-) is uploaded alone; write ./- for a file of that name")
+      throw UsageError("\(shown) is uploaded alone; write ./- for a file with the name -")
     }
     guard !needsName else {
-      throw UsageError("standard input (-) has no name; give the whole address, with a name")
+      throw UsageError("\(shown) has no name; give the whole address, with a name")
     }
-    return true
+    // Another number may be a descriptor of haul's own by the time at which it is read.
+    guard input <= 2 || sources.isOpen(input) else {
+      throw UsageError("\(name): that descriptor is not open")
+    }
+    return input
   }
 
   /// How standard input is written.
   static let inputName = "-"
+
+  /// The open descriptor that an argument names: `-`, `/dev/stdin`, or what a shell writes for
+  /// `<(command)`. Such a path leads to no file that can be looked at again.
+  static func descriptor(_ file: String) -> Int32? {
+    if [inputName, "/dev/stdin"].contains(file) { return 0 }
+    for directory in ["/dev/fd/", "/proc/self/fd/"] {
+      guard let number = file.dropping(bytePrefix: directory) else { continue }
+      return Int32(number).flatMap { $0 >= 0 ? $0 : nil }
+    }
+    return nil
+  }
 
   static func checkUse(
     of command: PutCommand, _ method: UploadRequest.Method, hasScheme: Bool

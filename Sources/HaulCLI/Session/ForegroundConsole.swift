@@ -82,15 +82,15 @@ package actor ForegroundConsole {
   /// Computes all texts before the first suspension, so that they have the order of the events.
   private func write(_ outputs: [ForegroundReport.Output]) async {
     var messages: [String] = []
-    var json = ""
+    var text = ""
     for output in outputs {
       switch output {
       case .message(let line): messages.append(line)
-      case .json(let line): json += line
+      case .output(let some): text += some
       }
     }
     await show(screen.add(messages))
-    if outputError == nil { await notice(await standardOutput.write(json)) }
+    if outputError == nil { await notice(await standardOutput.write(text)) }
   }
 
   /// A failure to write to standard error cannot be reported.

@@ -6,8 +6,8 @@ package struct ForegroundReport: Sendable {
   package enum Output: Hashable, Sendable {
     /// A line for standard error.
     case message(String)
-    /// A line for standard output, with its line break.
-    case json(String)
+    /// For standard output, with its line break.
+    case output(String)
   }
 
   /// How progress is shown on this standard error.
@@ -61,7 +61,12 @@ package struct ForegroundReport: Sendable {
     if options.json {
       let index = indices[fileIndices[event.id].map(Int.init) ?? 0]
       outputs.append(
-        .json(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
+        .output(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
+    }
+    if !options.json, case .finished(let result) = event.kind,
+      let reply = Messages.reply(to: event.url, result)
+    {
+      outputs.append(.output(reply))
     }
     if let line = lateNumber(of: event) { outputs.append(.message(line)) }
     if let line = lateStart(of: event) { outputs.append(.message(line)) }
@@ -107,7 +112,7 @@ package struct ForegroundReport: Sendable {
         let text =
           if options.streams {
             Messages.interruptedStream(interruption)
-          } else if options.sendsInput {
+          } else if options.input != nil {
             Messages.interruptedInput(interruption)
           } else {
             Messages.interrupted(
@@ -121,7 +126,7 @@ package struct ForegroundReport: Sendable {
     }
     if options.json {
       if interruption != nil { outputs += try lateSuspensions(wallSeconds: wallSeconds) }
-      outputs.append(.json(try lines.line(.summary(summary), wallSeconds: wallSeconds)))
+      outputs.append(.output(try lines.line(.summary(summary), wallSeconds: wallSeconds)))
     }
     return outputs
   }
@@ -137,7 +142,7 @@ package struct ForegroundReport: Sendable {
           number: nil, id: transfers[fileIndex].id, url: transfers[fileIndex].url,
           kind: .paused(by: .signal))
         let content = JSONEvent.Content.transfer(event, index: indices[fileIndex])
-        return .json(try lines.line(content, wallSeconds: wallSeconds))
+        return .output(try lines.line(content, wallSeconds: wallSeconds))
       }
   }
 

@@ -88,10 +88,10 @@ struct ForegroundSession {
   }
 
   private func add(to manager: TransferManager) async throws(TransferError) -> [Transfer] {
-    guard output.sendsInput, let request = requests.first else {
+    guard let input = output.input, let request = requests.first else {
       return try await manager.add(requests)
     }
-    return [try await manager.add(request, bytes: StandardInput())]
+    return [try await manager.add(request, bytes: InputBytes(descriptor: input))]
   }
 
   /// Where the addresses of unfinished uploads are stored, in the directory of the daemon; nil if

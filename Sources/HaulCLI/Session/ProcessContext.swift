@@ -25,7 +25,7 @@ package struct ProcessContext: Sendable {
   }
 
   /// How progress is shown. `auto` shows no bars when JSON lines, the file or the log share the
-  /// terminal.
+  /// terminal, and when another process is in its foreground at the start: that may last.
   package func view(for options: OutputOptions) -> ForegroundReport.ProgressView {
     if options.quiet { return .none }
     switch options.progress {
@@ -36,7 +36,7 @@ package struct ProcessContext: Sendable {
       if options.json || (options.streams && !options.discards), standardOutputIsTerminal {
         return .none
       }
-      let isPlain = !standardErrorIsTerminal || options.verbose || isDumb
+      let isPlain = !standardErrorIsTerminal || options.verbose || isDumb || !isForeground()
       return isPlain ? .plain : .bar
     }
   }

@@ -4,15 +4,16 @@ struct FileNameParts: Hashable {
   /// With its dot; empty when there is none.
   let pathExtension: String
 
-  /// Splits at the last dot, or before `.tar` of a compressed archive. A suffix that is long, has a
-  /// space or follows nothing is not an extension.
+  /// Splits at the last dot, or at the dot before it in a compressed archive (`.tar.gz`) and a
+  /// volume of several (`.part1.rar`, `.7z.001`). A suffix that is long, has a space or follows
+  /// nothing is not an extension.
   init(_ name: String) {
     // A dot with a combining mark is another Character, but still a dot to programs.
     let pieces = name.byteSplit(separator: ".", omittingEmptySubsequences: false)
     var count = pieces.count > 1 && Self.isExtension(pieces[pieces.count - 1]) ? 1 : 0
     let beforeTwo = pieces.dropLast(2)
-    if count == 1, pieces[pieces.count - 2].lowercased() == "tar", beforeTwo != [""],
-      !beforeTwo.isEmpty
+    if count == 1, Self.belongs(pieces[pieces.count - 2], to: pieces[pieces.count - 1]),
+      beforeTwo != [""], !beforeTwo.isEmpty
     {
       count = 2
     }
@@ -55,6 +56,18 @@ struct FileNameParts: Hashable {
       kept.append(scalar)
     }
     return String(kept)
+  }
+
+  /// Whether programs read the last two pieces of a name as one extension.
+  private static func belongs(_ piece: Substring, to last: Substring) -> Bool {
+    let name = piece.lowercased()
+    if name == "tar" { return true }
+    if name.utf8.starts(with: "part".utf8) { return isNumber(name.utf8.dropFirst(4)) }
+    return ["7z", "zip", "rar"].contains(name) && last.utf8.count == 3 && isNumber(last.utf8)
+  }
+
+  private static func isNumber(_ bytes: some Collection<UInt8>) -> Bool {
+    !bytes.isEmpty && bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
   private static func isExtension(_ piece: Substring) -> Bool {

@@ -173,6 +173,7 @@ public struct TransferResult: Sendable, Hashable {
     let metrics: TransferMetrics?
     var cacheUse: CacheUse?
     var isUnexpectedPage: Bool?
+    var reply: UploadReply?
   }
 
   private let box: Box
@@ -204,6 +205,8 @@ public struct TransferResult: Sendable, Hashable {
   public var error: TransferError? { box.parts.error }
   /// Network figures of this run; nil if it sent no request.
   public var metrics: TransferMetrics? { box.parts.metrics }
+  /// What the server said about an upload that it has taken with PUT or POST; nil for nothing.
+  public var reply: UploadReply? { box.parts.reply }
   /// Where its bytes came from; nil if no cache was asked.
   package var cacheUse: CacheUse? { box.parts.cacheUse }
   /// Whether it is a web page although the address names another kind of file, and no digest proves
@@ -222,6 +225,13 @@ public struct TransferResult: Sendable, Hashable {
         state: state, path: path, bytes: bytes, fetched: fetched, reused: reused,
         duration: duration, checksums: checksums, verified: verified, coding: coding,
         error: error, metrics: metrics))
+  }
+
+  /// The same result of an upload, with what the server said.
+  package func noting(_ reply: UploadReply?) -> TransferResult {
+    var parts = parts
+    parts.reply = reply
+    return TransferResult(parts)
   }
 
   /// The same result of a run that asked a cache.

@@ -50,10 +50,13 @@ public struct SendResponse: Sendable {
   public let head: ResponseHead
   /// The first bytes of its body, at most 1 MiB.
   public let body: [UInt8]
+  /// Whether these are all of them.
+  public let isWhole: Bool
 
   /// An answer.
-  public init(head: ResponseHead, body: [UInt8] = []) {
+  public init(head: ResponseHead, body: [UInt8] = [], isWhole: Bool = true) {
     self.head = head
     self.body = body
+    self.isWhole = isWhole
   }
 }

@@ -124,7 +124,7 @@ package struct PutMachine: UploadMachine {
       state = .checking
       // What 202 promises need not be there yet.
       if head.status == 202 { measures = false }
-      return [.checkSource]
+      return judge.reply.map { [.reportReply($0), .checkSource] } ?? [.checkSource]
     case .early:
       return finish(
         .failed(

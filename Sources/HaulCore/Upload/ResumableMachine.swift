@@ -308,7 +308,7 @@ package struct ResumableMachine: UploadMachine {
       guard extent.start == 0 else { return fail(.connectionLost, Self.answerLost) }
       return startOver(head, judge, at: now, using: &rng)
     }
-    return complete()
+    return complete(judge)
   }
 
   private mutating func appended(
@@ -320,7 +320,7 @@ package struct ResumableMachine: UploadMachine {
         return fail(
           .protocolViolation, "the server says that the upload is complete, before it was sent")
       }
-      return complete()
+      return complete(judge)
     }
     guard let position = head.uploadOffset else {
       // HEAD says what the server has.
@@ -345,9 +345,10 @@ package struct ResumableMachine: UploadMachine {
   private static let tookNothing = TransferError(
     .httpStatus, "the server took no byte", isRetryable: true)
 
-  private mutating func complete() -> [UploadCommand] {
+  private mutating func complete(_ judge: UploadJudge) -> [UploadCommand] {
     (offset, state) = (extent.end, .checking)
-    return [.reportAcknowledged(offset), .checkSource]
+    return [.reportAcknowledged(offset)] + (judge.reply.map { [.reportReply($0)] } ?? [])
+      + [.checkSource]
   }
 
   /// The server no longer has the upload, or not as it was: a new one begins, once in a run.

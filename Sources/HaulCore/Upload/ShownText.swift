@@ -39,12 +39,7 @@ enum ShownText {
   /// What may be a secret of the request: values of its address and its fields, a password in them,
   /// and the address that the server has given to the upload.
   private static func secrets(of request: UploadRequest, at url: ResourceURL) -> [String] {
-    let words = request.fields.fields.flatMap { $0.value.byteSplit { " ;,".utf8.contains($0) } }
-    // A user name and a password (RFC 7617).
-    let pairs = words.compactMap { Data(base64Encoded: String($0)) }
-      .map { String(decoding: $0, as: UTF8.self) }
-    var values = (words + pairs.map { $0[...] })
-      .flatMap { $0.byteSplit { "=:".utf8.contains($0) } }.map(String.init)
+    var values = credentials(of: request)
     for url in [url, request.url] {
       values += url.query.map { ["?\($0)"] } ?? []
       values += url.credentials.map { [$0.user, $0.password] } ?? []
@@ -57,6 +52,23 @@ enum ShownText {
     }
     if url != request.url { values.append(url.path) }
     return values.filter { $0.utf8.count >= 4 }
+  }
+
+  /// The words of the request's fields, but those about content, and the passwords in them and in
+  /// its address.
+  static func credentials(of request: UploadRequest) -> [String] {
+    let fields = request.fields.fields.filter { field in
+      let name = field.name.lowercased()
+      return !["content-", "accept", "user-agent"].contains { name.hasBytePrefix($0) }
+    }
+    let words = fields.flatMap { $0.value.byteSplit { " ;,".utf8.contains($0) } }
+    // A user name and a password (RFC 7617).
+    let pairs = words.compactMap { Data(base64Encoded: String($0)) }
+      .map { String(decoding: $0, as: UTF8.self) }
+    let values = (words + pairs.map { $0[...] }).flatMap { $0.byteSplit { "=:".utf8.contains($0) } }
+    let password = request.url.credentials.map { [$0.password] } ?? []
+    return (values.map(String.init) + password)
+      .filter { $0.utf8.count >= 4 && !["basic", "bearer"].contains($0.lowercased()) }
   }
 
   private static func words(_ body: [UInt8], _ mediaType: String) -> String? {

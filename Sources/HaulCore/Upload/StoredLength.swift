@@ -49,7 +49,7 @@ enum StoredLength {
     return !isExpected && !isHTML(request.fields["Content-Type"])
   }
 
-  private static func isHTML(_ type: String?) -> Bool {
+  static func isHTML(_ type: String?) -> Bool {
     type?.lowercased().hasBytePrefix("text/html") ?? false
   }
 }

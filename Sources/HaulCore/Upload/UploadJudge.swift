@@ -15,13 +15,18 @@ package struct UploadJudge: Sendable {
   package let wallSeconds: Double
   /// Why the server refuses, in its own words; nil if it does not say so.
   private let reason: String?
+  /// What it says about a file that it has taken.
+  let reply: UploadReply?
 
-  package init(wallSeconds: Double) { (self.wallSeconds, reason) = (wallSeconds, nil) }
+  package init(wallSeconds: Double) {
+    (self.wallSeconds, reason, reply) = (wallSeconds, nil, nil)
+  }
 
   /// Judges an answer whose body may say more.
   init(_ answer: UploadAnswer, of request: UploadRequest) {
     wallSeconds = answer.wallSeconds
     reason = ShownText.reason(in: answer, of: request)
+    reply = answer.head.status < 400 ? UploadReply(answer, of: request) : nil
   }
 
   /// - Parameters:

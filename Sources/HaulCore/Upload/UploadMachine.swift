@@ -39,6 +39,8 @@ package enum UploadCommand: Sendable, Hashable {
   case reportAcknowledged(Int64)
   /// The server says that what it has made has the checksum of the file.
   case reportVerified(Checksum)
+  /// What the server said when it took the file.
+  case reportReply(UploadReply)
   case checkSource
   /// Release what the server has of the stream, by the last `reportAcknowledged`, and read until so
   /// many bytes are held; fewer only at its end.
@@ -60,6 +62,8 @@ package struct UploadAnswer: Sendable {
   package let head: ResponseHead
   /// The start of its body.
   package let body: [UInt8]
+  /// Whether that is all of it.
+  package let isWhole: Bool
   /// The bytes of the request's body that the connection took.
   package let sent: Int64
   /// The part that the request sent; 0 if it sent none.
@@ -68,10 +72,12 @@ package struct UploadAnswer: Sendable {
   package let wallSeconds: Double
 
   package init(
-    _ head: ResponseHead, body: [UInt8] = [], sent: Int64, part: Int = 0, wallSeconds: Double
+    _ head: ResponseHead, body: [UInt8] = [], isWhole: Bool = true, sent: Int64, part: Int = 0,
+    wallSeconds: Double
   ) {
     self.head = head
     self.body = body
+    self.isWhole = isWhole
     self.sent = sent
     self.part = part
     self.wallSeconds = wallSeconds

@@ -11,7 +11,7 @@ extension UploadEvent {
     case .success(let response):
       self = .answered(
         UploadAnswer(
-          response.head, body: response.body, sent: sent, part: part,
+          response.head, body: response.body, isWhole: response.isWhole, sent: sent, part: part,
           wallSeconds: engine.clock.wallSeconds))
     case .failure(let error):
       if let stall = progress.stall(of: part) {

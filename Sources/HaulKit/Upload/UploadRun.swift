@@ -48,6 +48,7 @@ struct UploadRun: ~Copyable {
   var coding: String?
   /// The checksum that the server has computed of the file.
   private var verified: Checksum?
+  private var reply: UploadReply?
   private let progress: UploadProgress
   private let messages: AsyncStream<Message>
   let inbox: AsyncStream<Message>.Continuation
@@ -271,6 +272,7 @@ struct UploadRun: ~Copyable {
       acknowledged = bytes
       progress.acknowledge(bytes)
     case .reportVerified(let checksum): verified = checksum
+    case .reportReply(let reply): self.reply = reply
     case .read(let count): read(count)
     case .connect(let count): await connect(count)
     case .checkSource:
@@ -390,11 +392,12 @@ struct UploadRun: ~Copyable {
 
   func result(_ state: TransferResult.State, error: TransferError? = nil) -> TransferResult {
     let isWhole = state == .completed
-    return TransferResult(
+    let result = TransferResult(
       state: state, bytes: isWhole ? length ?? acknowledged : acknowledged,
       fetched: progress.sentInAll, reused: reused, duration: engine.clock.now - started,
       checksums: isWhole ? [verified].compactMap(\.self) : [],
       verified: isWhole ? (verified == nil ? .length : .checksum) : nil,
       coding: isWhole ? coding : nil, error: error)
+    return isWhole ? result.noting(reply) : result
   }
 }

@@ -206,6 +206,27 @@ import Testing
     }
   }
 
+  @Test("an open descriptor is sent by the path that a shell writes for it, and no other is")
+  func descriptor() async throws {
+    try await with { fixture in
+      let address = fixture.server.url("/f.bin")
+      let put = "\"$haul\" put --method put"
+      let sent = try await script("\(put) /dev/fd/7 \(address) 7<f.bin", in: fixture).end()
+      #expect(sent.status == 0, "\(sent.errors)")
+      let puts = fixture.server.snapshot.requests.filter { $0.method == "PUT" }
+      #expect(puts.map(\.body) == [Self.content])
+      // Later, most of these are open in haul itself.
+      let closed = (3...9).map { "exec \($0)<&-" }.joined(separator: "; ")
+      let attempts = "for n in 3 4 5 6 7 8 9; do \(put) /dev/fd/$n \(address) && exit 9; done"
+      let refused = try await script("\(closed); \(attempts)", in: fixture).end()
+      #expect(refused.status == 2, "\(refused.errors)")
+      for number in 3...9 {
+        let reason = "/dev/fd/\(number): that descriptor is not open"
+        #expect(refused.errors.contains(reason), "\(refused.errors)")
+      }
+    }
+  }
+
   @Test("an interrupt while standard input is silent sends nothing, and says what is lost")
   func interruptedInput() async throws {
     try await with { fixture in

@@ -124,6 +124,8 @@ import Testing
   @Test func `A long name is cut between graphemes and keeps its extension`() throws {
     let long = try #require(FileName(user: String(repeating: "é", count: 300) + ".tar.gz")?.text)
     #expect(long.hasSuffix("é.tar.gz"))
+    let volume = FileName(user: String(repeating: "v", count: 300) + ".part12.rar")?.text
+    #expect(volume?.hasSuffix("v.part12.rar") == true)
     #expect((FileName.byteLimit - 1...FileName.byteLimit).contains(long.utf8.count))
     let emoji = try #require(FileName(user: String(repeating: "👍🏽", count: 99) + ".png")?.text)
     #expect(emoji.dropLast(4).allSatisfy { $0 == "👍🏽" })
@@ -146,6 +148,9 @@ import Testing
       ("a.txt", 1, "a (1).txt"), ("a.tar.gz", 12, "a (12).tar.gz"), ("a", 2, "a (2)"),
       (".bashrc", 1, ".bashrc (1)"), ("a.b.c", 1, "a.b (1).c"), (".tar.gz", 1, ".tar (1).gz"),
       ("v1. two words", 3, "v1. two words (3)"), ("a.TAR.zst", 1, "a (1).TAR.zst"),
+      ("a.part2.rar", 1, "a (1).part2.rar"), ("a.7z.001", 1, "a (1).7z.001"),
+      ("a.b.001", 1, "a.b (1).001"), ("a.party.rar", 1, "a.party (1).rar"),
+      ("a.part.rar", 1, "a.part (1).rar"), (".part1.rar", 1, ".part1 (1).rar"),
     ])
   func numbered(name: String, number: Int, result: String) throws {
     #expect(try #require(FileName(user: name)).numbered(number).text == result)

@@ -89,7 +89,8 @@ import Testing
     let thanks = [("Location", "/thanks")]
     var taken = try machine { $0.method = .post }
     _ = taken.handle(.start(nil))
-    #expect(taken.handle(try answer(303, thanks)) == [.checkSource])
+    let reply = UploadReply(location: "http://h.example/thanks")
+    #expect(taken.handle(try answer(303, thanks)) == [.reportReply(reply), .checkSource])
     var early = try machine { $0.method = .post }
     _ = early.handle(.start(nil))
     #expect(

@@ -9,9 +9,11 @@ import Synchronization
   import Darwin
 #endif
 
-/// The bytes of standard input, read when they are asked for, and not on the cooperative threads.
-struct StandardInput: AsyncSequence, Sendable {
+/// The bytes of an open descriptor, read when they are asked for, outside the cooperative threads.
+struct InputBytes: AsyncSequence, Sendable {
   typealias Element = [UInt8]
+
+  let descriptor: Int32
 
   /// Ends a read whose task was cancelled.
   private final class Stop: Sendable {
@@ -19,14 +21,15 @@ struct StandardInput: AsyncSequence, Sendable {
   }
 
   struct AsyncIterator: AsyncIteratorProtocol {
+    let descriptor: Int32
     private let queue = DispatchQueue(label: "haul.input")
 
     /// - Throws: `source-unreadable`.
     mutating func next() async throws -> [UInt8]? {
-      let (stop, queue) = (Stop(), queue)
+      let (stop, queue, descriptor) = (Stop(), queue, descriptor)
       return try await withTaskCancellationHandler {
         await OneShot<Result<[UInt8]?, any Error>>.wait { oneShot in
-          queue.async { oneShot.give(Result { try StandardInput.read(until: stop) }) }
+          queue.async { oneShot.give(Result { try InputBytes.read(descriptor, until: stop) }) }
         }
       } onCancel: {
         stop.isSet.store(true, ordering: .relaxed)
@@ -34,21 +37,22 @@ struct StandardInput: AsyncSequence, Sendable {
     }
   }
 
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
+  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(descriptor: descriptor) }
 
   private static let chunkSize = 256 << 10
   /// How often a read that waits looks whether it should stop.
   private static let milliseconds: Int32 = 100
 
   /// Nil at the end.
-  private static func read(until stop: Stop) throws -> [UInt8]? {
+  private static func read(_ descriptor: Int32, until stop: Stop) throws -> [UInt8]? {
+    let name = descriptor == STDIN_FILENO ? "standard input" : "descriptor \(descriptor)"
     while !stop.isSet.load(ordering: .relaxed) {
-      var poller = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
+      var poller = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
       // On failure, the read reports why.
       if poll(&poller, 1, milliseconds) == 0 { continue }
       var (count, number) = (0, Int32(0))
       let bytes = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, initialized in
-        count = systemRead(STDIN_FILENO, UnsafeMutableRawBufferPointer(buffer))
+        count = systemRead(descriptor, UnsafeMutableRawBufferPointer(buffer))
         number = errno
         initialized = Swift.max(0, count)
       }
@@ -56,7 +60,7 @@ struct StandardInput: AsyncSequence, Sendable {
       if count == 0 { return nil }
       guard number == EINTR || number == EAGAIN else {
         throw TransferError(
-          .sourceUnreadable, "standard input cannot be read: \(SystemError.text(number))")
+          .sourceUnreadable, "\(name) cannot be read: \(SystemError.text(number))")
       }
     }
     throw CancellationError()
