@@ -54,6 +54,12 @@ func example(
     resources: resources, packageAccess: false, swiftSettings: settings)
 }
 
+/// A program for measurements and tests, which nobody installs.
+func tool(_ name: String, _ dependencies: Target.Dependency...) -> Target {
+  .executableTarget(
+    name: name, dependencies: dependencies, path: "Tools/\(name)", swiftSettings: settings)
+}
+
 /// For `make fuzz`: parsers that report where they have been, and the program that feeds them.
 let isFuzzing = Context.environment["HAUL_FUZZ"] != nil
 let fuzzing = ["-sanitize=fuzzer,address"]
@@ -172,22 +178,11 @@ let package = Package(
         .nioPosix, .nioSSL, .nioTLS, .x509,
       ],
       swiftSettings: settings),
-    .executableTarget(
-      name: "haul-faultserver",
-      dependencies: ["HaulTesting", .argumentParser],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "haul-drill",
-      dependencies: ["HaulKit", "HaulStore", .argumentParser],
-      swiftSettings: settings),
-    .executableTarget(
-      name: "haul-cachebench", dependencies: ["HaulCache", "HaulCore"], swiftSettings: settings),
-    .executableTarget(
-      name: "haul-cachekill", dependencies: ["HaulCache", "HaulCore"], swiftSettings: settings),
-    .executableTarget(
-      name: "haul-storebench",
-      dependencies: ["HaulKit", "HaulStore", "HaulCore", .argumentParser],
-      swiftSettings: settings),
+    tool("haul-faultserver", "HaulTesting", .argumentParser),
+    tool("haul-drill", "HaulKit", "HaulStore", .argumentParser),
+    tool("haul-cachebench", "HaulCache", "HaulCore"),
+    tool("haul-cachekill", "HaulCache", "HaulCore"),
+    tool("haul-storebench", "HaulKit", "HaulStore", "HaulCore", .argumentParser),
 
     example("DurableQueue", with: "HaulStore"), example("InstallChain"),
     example("LargeFile"), example("DownloadQueue"), example("MultiFileTransfer"),

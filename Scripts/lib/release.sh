@@ -26,7 +26,7 @@ link_archives() {
 source_fingerprint() {
   printf 'options: %s\n' "${release_options[*]-}" &&
   find -L "$(command -v swift)" -printf '%p %s %T@\n' &&
-    (cd "$root" && find Package.swift Sources -printf '%p %s %T@\n' | LC_ALL=C sort)
+    (cd "$root" && find Package.swift Sources Tools -printf '%p %s %T@\n' | LC_ALL=C sort)
 }
 
 is_current() {

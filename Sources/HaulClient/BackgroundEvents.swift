@@ -27,7 +27,7 @@ public struct BackgroundEvents: AsyncSequence, Sendable {
   public struct AsyncIterator: AsyncIteratorProtocol {
     fileprivate var messages: ControlEvents.AsyncIterator
     fileprivate let control: ControlClient
-    /// Of a reset that is not complete.
+    /// The transfers of a reset that is not complete.
     private var transfers: [ClientTransfer]?
 
     fileprivate init(_ events: BackgroundEvents) {

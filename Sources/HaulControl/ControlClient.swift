@@ -25,7 +25,7 @@ package struct ControlClient: Sendable {
 
   private let location: ControlLocation
   private let http: HTTPClient
-  /// Of the daemon, once it has answered.
+  /// The version of the daemon, once it has answered.
   private let version = NIOLockedValueBox<String?>(nil)
   /// A command waits for what it stops: a checkpoint may take seconds.
   private static let timeout: TimeAmount = .seconds(60)
@@ -217,7 +217,7 @@ extension ControlClient {
 
   private static let hasEnded = "the daemon has ended; start it with: haul daemon start"
 
-  /// Of one transfer. Without a name it would be the path of the list.
+  /// The path of one transfer. Without a name it would be that of the list.
   private static func path(of name: String) throws(Failure) -> String {
     guard !name.isEmpty else { throw .refused(.notFound("an id is empty")) }
     return "transfers/\(PercentCoding.component(name))"

@@ -3,7 +3,7 @@ package struct DirectoryDocument: Codable, Hashable, Sendable {
   package struct Entry: Codable, Hashable, Sendable {
     package var name: String
     package var isDirectory: Bool
-    /// Of a file, in bytes.
+    /// The length of a file, in bytes.
     package var size: Int64?
 
     enum CodingKeys: String, CodingKey {

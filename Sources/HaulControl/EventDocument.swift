@@ -21,7 +21,7 @@ package struct EventDocument: Codable, Hashable, Sendable {
     /// Always true: the daemon ran it.
     package var background: Bool
     package var path: String?
-    /// Of the file.
+    /// The length of the file.
     package var bytes: Int64
     /// Received from the network by this run.
     package var fetched: Int64
@@ -38,7 +38,7 @@ package struct EventDocument: Codable, Hashable, Sendable {
 
   package var type: Name
   package var id: TransferID
-  /// Of a stored state change; numbers increase.
+  /// The number of a stored state change; numbers increase.
   package var number: Int?
   /// Without secrets.
   package var url: String?

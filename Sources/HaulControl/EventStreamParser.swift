@@ -2,7 +2,7 @@
 package struct EventStreamParser: Sendable {
   package struct Frame: Hashable, Sendable {
     package var name = ""
-    /// Of this message; nil if it has none.
+    /// The id of this message; nil if it has none.
     package var id: String?
     package var data: [UInt8] = []
   }

@@ -51,18 +51,18 @@ package struct Notice: Codable, Hashable, Sendable {
 
   /// The same each time this end is reported; no other end has it.
   package var id: String
-  /// Of the state change in the log.
+  /// The number of the state change in the log.
   package var number: Int
   package var kind: Kind
-  /// Of a group: `failed` if a member failed, otherwise `cancelled` if one was cancelled.
+  /// A group has `failed` if a member failed, otherwise `cancelled` if one was cancelled.
   package var state: TransferResult.State?
   package var transfer: TransferID?
   package var group: String?
-  /// Of the file, the program, the step or the group.
+  /// The name of the file, the program, the step or the group.
   package var name: String
   package var path: String?
   package var error: Failure?
-  /// Of the file.
+  /// The length of the file.
   package var bytes: Int64?
   package var counts: Counts?
   package var waiting: Waiting?

@@ -15,7 +15,7 @@ package struct PageBody: Codable, Hashable, Sendable {
 
 /// The answer.
 package struct WebPageAddress: Codable, Hashable, Sendable {
-  /// With a code that begins one session.
+  /// It has a code that begins one session.
   package var url: String
   /// The file that leads to it, if that was asked for.
   package var file: String?
@@ -68,7 +68,7 @@ package struct ChallengeBody: Codable, Hashable, Sendable {
 
 /// The answer: a proof that the daemon has the key.
 package struct SessionProof: Codable, Hashable, Sendable {
-  /// Of this start of the daemon; the page's token follows from it.
+  /// It names this start of the daemon; the page's token follows from it.
   package var start: String
   package var proof: String
 }

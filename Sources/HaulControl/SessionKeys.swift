@@ -5,7 +5,7 @@ import HaulCore
 /// a session follows from its id and the token of the state directory, so no file has it.
 package struct SessionKeys: Sendable {
   private let root: SymmetricKey
-  /// Of this start of the daemon: a page's token is worth nothing to another one.
+  /// It names this start of the daemon: a page's token is worth nothing to another one.
   private let start = RandomText.make(words: 4)
 
   package init(_ token: ControlToken) { root = token.symmetricKey }

@@ -32,7 +32,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package struct Failure: Codable, Hashable, Sendable {
     package var code: TransferError.Code
     package var message: String
-    /// Of the server's answer.
+    /// The status of the server's answer.
     package var status: Int?
     package var isRetryable: Bool
 
@@ -60,7 +60,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var phase: String?
   package var waiting: Wait?
   package var bytes: Int64
-  /// Of a running upload: those that the server is known to have.
+  /// The bytes of a running upload that the server is known to have.
   package var acknowledged: Int64?
   package var total: Int64?
   package var fraction: Double?
@@ -79,7 +79,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var start: String?
   /// Whether it is a program that should stop, and runs to its end, unless it is cancelled.
   package var runsToEnd: Bool
-  /// Of a finished download.
+  /// Where a finished download is.
   package var path: String?
   package var error: Failure?
   /// Once it has ended.

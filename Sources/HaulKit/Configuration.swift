@@ -43,7 +43,7 @@ extension TransferManager {
     package var streamWindow: Int64 = 32 << 20
     /// The most events that are kept in memory for the slowest subscriber.
     package var eventLogLimit = 10_000
-    /// Of the programs that are run; nil for that of this process.
+    /// The environment of the programs that are run; nil for that of this process.
     package var programEnvironment: [String: String]?
     /// Test hooks.
     package var hooks = Hooks()

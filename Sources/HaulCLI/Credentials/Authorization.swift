@@ -48,7 +48,7 @@ struct Authorization {
     request.fields.append("Authorization", value)
   }
 
-  /// With --netrc, the entries for hosts that servers name later.
+  /// --netrc adds the entries for hosts that servers name later.
   func add(to session: inout RunSession) {
     guard usesNetrc, let netrc else { return }
     session.logins = netrc.logins

@@ -3,7 +3,7 @@ import HaulCore
 /// The `Cookie` header field for each address, from the cookie options.
 struct CookieField {
   private let given: [String]
-  /// Of all files: a later one replaces the cookies of the earlier ones.
+  /// It has the cookies of all files: a later one replaces those of the earlier ones.
   private let jar: CookieJar
   /// For standard error: what was left out.
   let notes: [String]

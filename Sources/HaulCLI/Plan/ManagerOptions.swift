@@ -25,7 +25,7 @@ package struct ManagerOptions: Hashable, Sendable {
   package var localAddress: String?
   package var addresses: [String: String] = [:]
   package var userAgent: String
-  /// Of the user, for hosts that servers name.
+  /// What the user has given for hosts that servers name.
   package var session: RunSession?
 
   /// The library's defaults.

@@ -57,7 +57,7 @@ struct UploadSources {
     let name = directory.endsWithSlash ? "" : directory.lastPathName ?? ""
     let above = ["", ".", ".."].contains(name) ? [] : [name]
     return tree.entries.map { entry in
-      // With a slash at its end, as `UploadRequest` wants a directory.
+      // A directory ends with a slash, as `UploadRequest` wants it.
       let end = entry.isDirectory ? [""] : []
       return Source(
         path: directory.appendingPath((entry.names + end).joined(separator: "/")),

@@ -36,7 +36,7 @@ package enum ProcessText {
     return texts
   }
 
-  /// With each byte outside ASCII as `\xEF`. What follows a `:` or a `=` may be a secret.
+  /// Each byte outside ASCII is shown as `\xEF`. What follows a `:` or a `=` may be a secret.
   private static func shown(_ bytes: [UInt8]) -> String {
     let equals = UInt8(ascii: "=")
     // The value of a long option is an argument as well.

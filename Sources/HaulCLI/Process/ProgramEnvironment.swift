@@ -21,7 +21,7 @@ package enum ProgramEnvironment {
     "XAUTHORITY", "XDG_CURRENT_DESKTOP", "XDG_MENU_PREFIX", "XDG_SESSION_DESKTOP",
     "XDG_SESSION_ID", "XDG_SESSION_TYPE",
   ]
-  /// Of windows that a program may open.
+  /// Variables for windows that a program may open.
   private static let toolkits = [
     "GDK_BACKEND", "GDK_SCALE", "GTK_IM_MODULE", "GTK_THEME", "MOZ_ENABLE_WAYLAND", "QT_IM_MODULE",
     "QT_QPA_PLATFORM", "QT_QPA_PLATFORMTHEME", "QT_SCALE_FACTOR", "XMODIFIERS",

@@ -147,7 +147,7 @@ extension DiskStore {
     // A file may disappear between reading the row and the file, when it is replaced.
     for _ in 0..<3 {
       let rows = try index.read { try $0.rows(of: resource) }
-      // Of several, the one that was selected by most fields (RFC 9111, section 4.1).
+      // The copy that was selected by most fields is the one to use (RFC 9111, section 4.1).
       let fitting = rows.filter { fits($0.vary, $0.selection) }
       guard let row = fitting.max(by: { $0.vary.count < $1.vary.count }) else { return nil }
       // A byte more than there should be shows that it is another file.

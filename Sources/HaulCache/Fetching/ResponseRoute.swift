@@ -40,7 +40,8 @@ package struct ResponseRoute: Sendable {
     return parts.joined(separator: " ")
   }
 
-  /// Of the contents; of the path, if the file cannot be read. Then no connection is made with it.
+  /// The digest of the contents; that of the path if the file cannot be read: then no connection is
+  /// made with it.
   private static func digest(_ path: String) -> String {
     let bytes = FileManager.default.contents(atPath: path) ?? Data(path.utf8)
     return SHA256.hash(data: bytes).map { String($0, radix: 16) }.joined(separator: "-")

@@ -20,7 +20,7 @@ package struct CacheControl: Hashable, Sendable {
   package var minFresh: Int64?
   /// Seconds, `Int64.max` without a limit; of requests.
   package var maxStale: Int64?
-  /// Of requests.
+  /// Whether a request takes only what the cache has.
   package var onlyIfCached = false
 
   package init() {}

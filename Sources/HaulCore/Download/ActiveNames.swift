@@ -79,7 +79,7 @@ enum ActiveNames {
   ]
   private static let longestName = "autorun.inf".utf8.count
 
-  /// Of devices without `$`.
+  /// The longest name of a device without `$`.
   private static let longestDevice = "com1".utf8.count
   private static let devices = Set(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]

@@ -1,7 +1,7 @@
 /// A file name in two parts: its stem, and the extension that programs use.
 struct FileNameParts: Hashable {
   let stem: String
-  /// With its dot; empty when there is none.
+  /// It has its dot; empty when there is none.
   let pathExtension: String
 
   /// Splits at the last dot, or at the dot before it in a compressed archive (`.tar.gz`) and a

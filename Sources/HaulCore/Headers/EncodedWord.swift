@@ -42,7 +42,7 @@ enum EncodedWord {
     return (word, parts[..<4].reduce(5) { $0 + $1.utf8.count })
   }
 
-  /// With `%` for `=`, and spaces for underscores (section 4.2).
+  /// The text has `%` for `=`, and spaces for underscores (section 4.2).
   private static func quotedPrintable(_ text: String) -> String {
     text.replacingBytes("%", with: "%25").replacingBytes("=", with: "%")
       .replacingBytes("_", with: " ")

@@ -120,7 +120,7 @@ public struct S3Credentials: Hashable, Sendable, CustomStringConvertible,
   public let accessKeyID: String
   /// The secret that signs requests.
   public let secretAccessKey: String
-  /// Of a temporary key; nil for others.
+  /// The token of a temporary key; nil for others.
   public let sessionToken: String?
 
   /// An access key.

@@ -49,7 +49,7 @@ public struct TransferEvent: Sendable, Hashable {
   public let kind: Kind
   /// Nil if it could not be read.
   package let identity: TransferIdentity?
-  /// Of the end that completes a group.
+  /// What the end that completes a group says about the group.
   package let groupEnd: GroupEnd?
 
   /// The address; nil for a step. Print only its `redacted` form.

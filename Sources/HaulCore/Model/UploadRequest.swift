@@ -61,7 +61,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   package var roots: [String]?
   /// Which file its path named when its directory was listed; another one there is not sent.
   package var listed: FileIdentity?
-  /// Of an upload without a file: which stream it sends, 0 before it has one.
+  /// Which stream an upload without a file sends; 0 before it has one.
   package var stream: UInt64?
   /// The remote resource that it sends; nil for a file or a stream. Its header fields and its user
   /// information are sent to its own server only; rate limit and retries are those of the upload.

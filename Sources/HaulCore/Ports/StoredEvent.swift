@@ -6,7 +6,8 @@ public struct StoredEvent: Sendable, Hashable {
   public let id: TransferID
   /// What happened.
   public let kind: TransferEvent.Kind
-  /// Of the end that completes a group. A store that does not keep it loses only this.
+  /// What the end that completes a group says about it. A store that does not keep it loses only
+  /// this.
   package var groupEnd: GroupEnd?
 
   /// An event of these parts.

@@ -20,7 +20,7 @@ package struct DAVMachine: UploadMachine {
   let request: UploadRequest
   private let source: SourceIdentity
   private(set) var addresses: DAVAddresses
-  /// Of the source, in bytes; nil for a stream until its end was sent.
+  /// The length of the source, in bytes; nil for a stream until its end was sent.
   private(set) var length: Int64?
   private let isStream: Bool
   private let isAttended: Bool
@@ -146,7 +146,7 @@ package struct DAVMachine: UploadMachine {
     if part == nil, let stored, let known = request.address(of: stored),
       known.origin == request.url.origin
     {
-      // Of an earlier run: what it left there is replaced.
+      // What an earlier run left there is replaced.
       part = known
       (isPartStored, mayHavePart, mayHaveArrived) = (true, true, true)
     }

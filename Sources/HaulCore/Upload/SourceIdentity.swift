@@ -7,7 +7,7 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
   package let size: Int64
   /// Seconds since 1970.
   package let modified: Double
-  /// Of a remote source; nil for a file or a stream.
+  /// The version of a remote source; nil for a file or a stream.
   package private(set) var remote: Remote?
 
   /// Which remote resource it is, and which version of it.

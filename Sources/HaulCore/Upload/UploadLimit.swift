@@ -5,11 +5,11 @@ import StructuredFieldValues
 package struct UploadLimit: Sendable, Hashable {
   /// A shorter file is sent without resuming, in bytes; nil for no limit.
   package let minimumSize: Int64?
-  /// Of a whole file, in bytes; nil for no limit.
+  /// The most bytes of a whole file; nil for no limit.
   package let maximumSize: Int64?
-  /// Of one request, in bytes; nil for no limit.
+  /// The most bytes of one request; nil for no limit.
   package let maximumAppend: Int64?
-  /// Of one request, except the one that completes the file, in bytes; nil for no limit.
+  /// The least bytes of one request, except the one that completes the file; nil for no limit.
   package let minimumAppend: Int64?
 
   /// Nil without the field, or if it is malformed: then the server offers nothing.

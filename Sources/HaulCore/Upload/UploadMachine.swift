@@ -128,11 +128,11 @@ package struct UploadRecord: Sendable, Hashable, Codable {
   package var address: String
   /// Which version of the file they are of.
   package var source: SourceIdentity
-  /// Of an upload to an S3 store in parts.
+  /// What an upload to an S3 store in parts needs.
   package var s3: S3?
 
   package struct S3: Sendable, Hashable, Codable {
-    /// Of every part but the last, in bytes.
+    /// The length of every part but the last, in bytes.
     package var partSize: Int64
     /// A text in the object's metadata, by which the upload knows its object.
     package var mark: String
@@ -146,7 +146,7 @@ package struct UploadRecord: Sendable, Hashable, Codable {
     }
   }
 
-  /// Of an upload by tus in parts.
+  /// What an upload by tus in parts needs.
   package var tus: Tus?
 
   package struct Tus: Sendable, Hashable, Codable {

@@ -185,7 +185,7 @@ package struct NoticeOutbox: Sendable {
 }
 
 extension RetryPolicy {
-  /// With the usual delays, and without a limit.
+  /// The policy has the usual delays, and no limit.
   fileprivate static var endless: RetryPolicy {
     var policy = RetryPolicy()
     (policy.retries, policy.maximumTimeWithoutProgress) = (.max, .seconds(1 << 40))

@@ -11,7 +11,7 @@ struct MD5Lanes: Sendable {
   private var registers = [0x6745_2301, 0xefcd_ab89, 0x98ba_dcfe, 0x1032_5476].flatMap {
     [UInt32](repeating: $0, count: count)
   }
-  /// Of one message, in bytes.
+  /// The length of one message, in bytes.
   private var length: UInt64 = 0
 
   /// Adds the same number of bytes, a multiple of 64, to each message.

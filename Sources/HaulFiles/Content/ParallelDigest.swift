@@ -10,7 +10,7 @@ package struct ParallelDigest: Sendable {
 
   private let algorithms: [Checksum.Algorithm]
   private var lanes = MD5Lanes()
-  /// Of each message, with all algorithms but MD5.
+  /// The digests of each message, with all algorithms but MD5.
   private var others: [IncrementalDigest]
 
   package init(_ algorithms: [Checksum.Algorithm], count: Int) {

@@ -17,7 +17,7 @@ package struct FileRecord: Hashable, Sendable {
   /// such a file may be replaced or deleted over TCP.
   package let isOfClient: Bool
 
-  /// Of the owner's files, and of a client's; each is one more if the date is weak.
+  /// The versions for the owner's files and a client's; each is one more if the date is weak.
   private static let (version, clientVersion): (UInt8, UInt8) = (1, 3)
   /// The attribute of a part file until it is whole. It only shows that Haul created it.
   static let unfinishedAttribute = [version]

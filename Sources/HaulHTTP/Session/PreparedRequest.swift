@@ -71,7 +71,7 @@ extension HTTPTransport {
 }
 
 extension DigestNonces.Space {
-  /// Of a proxy; nil without a user name.
+  /// The space of a proxy; nil without a user name.
   init?(_ proxy: ProxyRules.Proxy) {
     guard let credentials = proxy.credentials else { return nil }
     self.init(place: .proxy(proxy), credentials: credentials)

@@ -11,7 +11,7 @@ final class SessionCookies: Sendable {
   }
 
   private struct State {
-    /// Of all transfers, if they share them.
+    /// The cookies of all transfers, if they share them.
     var shared: CookieJar?
     var sessions: [TransferID: Session] = [:]
     var uses = 0

@@ -25,7 +25,7 @@ extension TargetSearch {
       }
       release(part, own.name)
     }
-    // With checksums: no existing file matches them.
+    // If there are checksums, no existing file matches them.
     if isExact, !request.checksums.isEmpty { throw Self.conflict }
     if isFree { return .claimed(try reservations.search(claimFree)) }
     var claim = isExact ? try claimWanted() : try claimNumbered()

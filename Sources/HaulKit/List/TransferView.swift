@@ -18,6 +18,6 @@ package struct TransferView: Sendable, Hashable {
   package let nextWaitReason: WaitReason?
   /// Whether it is a program that should stop, and runs to its end.
   package let runsToEnd: Bool
-  /// Of a running upload: the bytes that the server is known to have.
+  /// The bytes of a running upload that the server is known to have.
   package let acknowledged: Int64?
 }

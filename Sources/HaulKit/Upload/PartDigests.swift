@@ -6,7 +6,7 @@ import NIOConcurrencyHelpers
 /// before they are needed: that takes a fourth of the time.
 final class PartDigests: Sendable {
   private struct State {
-    /// Of one part, in bytes.
+    /// The length of one part, in bytes.
     var length: Int64 = 0
     var algorithms: [Checksum.Algorithm] = []
     /// The digests that were not asked for yet, by the offset of their part.

@@ -25,9 +25,9 @@ final class UploadProgress: HeartbeatReceiver {
     var requests: [Int: Request] = [:]
     /// The bytes that the server has.
     var acknowledged: Int64 = 0
-    /// Of all attempts.
+    /// The bytes of all attempts.
     var sentInAll: Int64 = 0
-    /// Of all that is sent; nil if it is not known.
+    /// The length of all that is sent; nil if it is not known.
     var length: Int64?
     var meter = RateMeter()
     var isClosed = false

@@ -18,7 +18,7 @@ struct UploadRun: ~Copyable {
 
   let driver: UploadDriver
   var input: UploadInput
-  /// Of all that is sent, in bytes; nil for a stream until its end was read.
+  /// The length of all that is sent, in bytes; nil for a stream until its end was read.
   private var length: Int64?
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?

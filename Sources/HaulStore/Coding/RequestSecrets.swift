@@ -13,7 +13,7 @@ struct RequestSecrets: Hashable {
   var source: Source?
 
   struct Source: Hashable, Codable {
-    /// With the user information.
+    /// It has the user information.
     var address: ResourceURL
     var fields: [[String]]?
   }

@@ -1,8 +1,8 @@
 /// The CRC32C values that an S3 store checks, beside the MD5 of each request.
 package enum S3Checksums: String, Sendable, Hashable, Codable {
-  /// Of each part. An older store makes its own checksum of these.
+  /// Each part has one. An older store makes its own checksum of these.
   case ofParts = "parts"
-  /// Of the whole object too, whatever its parts are.
+  /// The whole object has one too, whatever its parts are.
   case ofWhole = "whole"
 
   /// What the store has agreed to with the answer to the creation of an upload; nil for none: most

@@ -2,9 +2,9 @@ import Crypto
 
 /// The parts of one upload: which the store has, and which are being sent.
 struct S3Parts: Hashable, Sendable {
-  /// Of the file, or of what was read of a stream; in bytes.
+  /// The length of the file, or of what was read of a stream; in bytes.
   private(set) var length: Int64
-  /// Of every part but the last, in bytes; of a stream, of its first parts.
+  /// The length of every part but the last, in bytes; for a stream, that of its first parts.
   let partSize: Int64
   /// Whether they are of a stream, whose length is not known beforehand.
   let isStream: Bool
@@ -30,7 +30,7 @@ struct S3Parts: Hashable, Sendable {
     count = max(1, Int((length + partSize - 1) / partSize))
   }
 
-  /// Of a stream, of which the first part was read.
+  /// The parts of a stream of which the first part was read.
   init(stream extent: UploadExtent) {
     (length, partSize, isStream, isWhole) = (extent.end, extent.end, true, false)
     count = 1
@@ -55,7 +55,7 @@ struct S3Parts: Hashable, Sendable {
     return size <= sizes.upperBound ? size : nil
   }
 
-  /// Of a remote source: a part is held in memory, so this is its ordinary size, and the most that
+  /// A part of a remote source is held in memory, so this is its ordinary size, and the most that
   /// is held of one upload.
   private static let remoteSize: Int64 = 8 << 20
   private static let mostHeld: Int64 = 32 << 20
@@ -92,7 +92,7 @@ struct S3Parts: Hashable, Sendable {
   /// The parts of a stream are held in memory: they grow, but not beyond 32 MiB.
   private static let growth = (ofOneSize: 1000, doublings: 2)
 
-  /// Of a full part, in bytes.
+  /// The length of a full part, in bytes.
   func size(of number: Int) -> Int64 {
     guard isStream else { return partSize }
     return partSize << min(Self.growth.doublings, (number - 1) / Self.growth.ofOneSize)
