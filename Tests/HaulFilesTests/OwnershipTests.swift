@@ -105,6 +105,29 @@ struct OwnershipTests {
     }
   }
 
+  @Test func `An empty part file that a dying process did not mark is marked with its first bytes`()
+    throws
+  {
+    let machine = SimulatedMachine(seed: 1)
+    machine.plant([], as: Self.part, in: "/d")
+    func acquire() throws -> PartFile {
+      let disk = machine.startProcess()
+      return try PartFile.acquire(
+        disk: disk, directory: disk.openDirectory("/d", creating: false), name: "file.iso",
+        nonce: Array(repeating: 1, count: 16), durability: .strict)
+    }
+    let part = try acquire()
+    try part.begin(sampleHead(100))
+    try part.write(0..<100, of: sampleBytes(100))
+    part.release()
+    // A power cut may leave the part file and not the journal.
+    let directory = try machine.startProcess().openDirectory("/d", creating: false)
+    try directory.unlink(Self.journal)
+    let again = try acquire()
+    #expect(again.recovery.head == nil)
+    again.release()
+  }
+
   @Test("Another user's part file or journal is refused untouched", arguments: [part, journal])
   func refusesOthers(name: String) throws {
     let machine = SimulatedMachine(seed: 1)

@@ -62,7 +62,11 @@ extension PartFile {
   private func openOrCreate(
     _ state: inout PartState
   ) throws(TransferError) -> (any DiskFile, FileIdentity) {
-    if let part = state.part, let identity = state.partIdentity { return (part, identity) }
+    if let part = state.part, let identity = state.partIdentity {
+      // A process that died right after it created the file has not marked it.
+      if !state.madePart { try markAsOurs(part, &state) }
+      return (part, identity)
+    }
     let part = try createPart()
     if state.isDeferred { try lockDeferred(part, &state) }
     try markAsOurs(part, &state)
