@@ -3,7 +3,7 @@
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: completion-check services-check api-check argument-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
 .PHONY: upload-kills upload-limits
-.PHONY: expiring-link host-outage main-thread server-limits mutants fuzz coverage sanitize torture store-bench clean
+.PHONY: expiring-link host-outage main-thread server-limits cost mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
 DESTDIR =
@@ -118,6 +118,10 @@ fresh-machine: ## runs ./haul get and make test in a bare Debian 12 (root)
 bench: ## compares with other programs; ARGUMENTS='--only single,rate,upload --rounds 5 --quick'
 	@Scripts/install build python server tls peers perf api
 	@Scripts/bench $(ARGUMENTS)
+
+cost: ## counts the instructions of a small file, a MiB over TLS and an added transfer; two minutes
+	@Scripts/install build python server tls cost
+	@Scripts/cost
 
 store-bench: ## measures a million members in the store: add, open, page, change; ARGUMENTS='--batch 1000'
 	@Scripts/install build

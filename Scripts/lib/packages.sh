@@ -41,6 +41,7 @@ uploads command:curl                 curl
 chroot command:debootstrap           debootstrap
 lint   command:shellcheck            shellcheck
 strace command:strace                strace
+cost   command:valgrind              valgrind
 LIST
 }
 

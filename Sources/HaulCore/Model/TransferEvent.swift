@@ -205,8 +205,8 @@ public struct TransferResult: Sendable, Hashable {
   public var error: TransferError? { box.parts.error }
   /// Network figures of this run; nil if it sent no request.
   public var metrics: TransferMetrics? { box.parts.metrics }
-  /// What the server said about an upload that it has taken with PUT or POST; nil for nothing. It is
-  /// not stored: a list that is opened again does not have it.
+  /// What the server said about an upload that it has taken with PUT or POST; nil for nothing. It
+  /// is not stored: a list that is opened again does not have it.
   public var reply: UploadReply? { box.parts.reply }
   /// Where its bytes came from; nil if no cache was asked.
   package var cacheUse: CacheUse? { box.parts.cacheUse }
