@@ -67,8 +67,9 @@ import Testing
 
   @Test("and the glossary names existing files")
   func glossary() throws {
-    let sources = try FileManager.default.subpathsOfDirectory(
-      atPath: Self.root.appending(path: "Sources").path)
+    let sources = try ["Sources", "Tools"].flatMap {
+      try FileManager.default.subpathsOfDirectory(atPath: Self.root.appending(path: $0).path)
+    }
     let files = Set(sources.compactMap { $0.split(separator: "/").last.map(String.init) })
     let named = try String(
       contentsOf: Self.root.appending(path: "docs/glossary.md"), encoding: .utf8
