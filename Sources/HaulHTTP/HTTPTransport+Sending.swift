@@ -52,7 +52,8 @@ extension HTTPTransport {
         defer { clients.release(key) }
         let answer = try await client.execute(
           try message(request, prepared.request, over: route), deadline: .distantFuture)
-        let (body, isWhole) = await Self.start(of: answer.body)
+        let patience = request.needsBody ? nil : min(settings.headTimeout, Self.patienceForBody)
+        let (body, isWhole) = await Self.start(of: answer.body, within: patience)
         return SendResponse(
           head: ResponseHead(
             status: Int(answer.status.code),
@@ -89,6 +90,24 @@ extension HTTPTransport {
   }
 
   private static let maximumBody = 1 << 20
+  private static let patienceForBody: Duration = .seconds(10)
+
+  /// - Parameter patience: how long it is waited for; nil for as long as it takes.
+  private static func start(
+    of body: HTTPClientResponse.Body, within patience: Duration?
+  ) async -> (bytes: [UInt8], isWhole: Bool) {
+    guard let patience else { return await start(of: body) }
+    return await withTaskGroup { group in
+      group.addTask { Optional(await start(of: body)) }
+      group.addTask {
+        try? await Task.sleep(for: patience)  // it is cancelled when the body is there
+        return nil
+      }
+      let first = await group.next() ?? nil
+      group.cancelAll()
+      return first ?? ([], false)
+    }
+  }
 
   /// What explains the answer. It may be cut off: status and fields decide.
   private static func start(
@@ -103,7 +122,7 @@ extension HTTPTransport {
     } catch {
       return (bytes, false)
     }
-    return (bytes, true)
+    return (bytes, !Task.isCancelled)
   }
 }
 

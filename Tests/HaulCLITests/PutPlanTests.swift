@@ -103,7 +103,7 @@ import Testing
     "what a shell writes for an open descriptor is sent from it",
     arguments: [
       ("/dev/stdin", Int32?(0)), ("/dev/fd/63", 63), ("/proc/self/fd/0", 0), ("/dev/fd/x", nil),
-      ("/dev/fd/-1", nil), ("/dev/fd/", nil), ("./dev/fd/3", nil),
+      ("/dev/fd/-1", nil), ("/dev/fd/+1", nil), ("./dev/fd/3", nil),
     ])
   func descriptor(path: String, number: Int32?) throws {
     #expect(try plan(path, "https://h/x").output.input == number)

@@ -82,8 +82,10 @@ extension PutCommand {
     guard command.destination.output == nil, command.content.inputFiles.isEmpty,
       command.content.checksums.isEmpty
     else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
-    guard !command.arguments.dropLast().contains(where: { PutPlan.descriptor($0) != nil }) else {
-      throw UsageError("-: the daemon has no standard input; save it to a file, or use 'haul put'")
+    let given = command.arguments.dropLast().first { PutPlan.descriptor($0) != nil }
+    if let given {
+      throw UsageError(
+        "\(given): the daemon has no such input; save it to a file, or use 'haul put'")
     }
     do {
       self = try PutCommand.parse([])

@@ -49,7 +49,7 @@ package struct CommandSources {
   package var askPassword: (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.
   package var tree: (_ path: String) throws(UsageError) -> UploadTree?
-  /// Whether the program was given this open descriptor.
+  /// Whether the program was given this open descriptor, and can read from it.
   package var isOpen: (_ descriptor: Int32) -> Bool
 
   package init(

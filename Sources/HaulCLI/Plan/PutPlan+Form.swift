@@ -33,7 +33,7 @@ extension PutPlan {
       }
       guard descriptor(path) == nil else {
         throw UsageError(
-          "--form: a form needs the length of its files; save standard input to a file first")
+          "--form: a form needs the length of its files; save what \(path) gives to a file first")
       }
       parts.append(FormPart(name, .file(path)))
     }

@@ -67,14 +67,15 @@ extension PutPlan {
     else { return nil }
     let shown = name == inputName ? "standard input (-)" : name
     guard files.count == 1 else {
-      throw UsageError("\(shown) is uploaded alone; write ./- for a file with the name -")
+      let file = name == inputName ? "; write ./- for a file of that name" : ""
+      throw UsageError("\(shown) is uploaded alone\(file)")
     }
     guard !needsName else {
       throw UsageError("\(shown) has no name; give the whole address, with a name")
     }
     // Another number may be a descriptor of haul's own by the time at which it is read.
-    guard input <= 2 || sources.isOpen(input) else {
-      throw UsageError("\(name): that descriptor is not open")
+    guard input == 0 || sources.isOpen(input) else {
+      throw UsageError("\(name): that descriptor is not open for reading")
     }
     return input
   }
@@ -88,7 +89,8 @@ extension PutPlan {
     if [inputName, "/dev/stdin"].contains(file) { return 0 }
     for directory in ["/dev/fd/", "/proc/self/fd/"] {
       guard let number = file.dropping(bytePrefix: directory) else { continue }
-      return Int32(number).flatMap { $0 >= 0 ? $0 : nil }
+      guard number.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
+      return Int32(number)
     }
     return nil
   }

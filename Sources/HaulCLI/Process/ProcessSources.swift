@@ -25,6 +25,8 @@ extension CommandSources {
       askPassword: { (user) throws(UsageError) in try PasswordPrompt.ask(for: user) },
       tree: { (path) throws(UsageError) in try UploadTree.read(path) },
       // What the program itself has opened by now is closed in the programs that it starts.
-      isOpen: { fcntl($0, F_GETFD) & FD_CLOEXEC == 0 })
+      isOpen: {
+        fcntl($0, F_GETFD) & FD_CLOEXEC == 0 && fcntl($0, F_GETFL) & O_ACCMODE != O_WRONLY
+      })
   }
 }

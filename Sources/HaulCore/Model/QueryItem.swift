@@ -26,6 +26,9 @@ struct QueryItem {
       ? hidden : String(text)
   }
 
+  /// The value, if it may not be shown.
+  var secret: String? { value.flatMap { redacted.isByteEqual(text) ? nil : String($0) } }
+
   /// The form without any value.
   fileprivate var withoutValue: String {
     value == nil && text.utf8.count <= Self.maximumFlag ? String(text) : hidden

@@ -22,6 +22,9 @@ public struct SendRequest: Sendable {
   package var namedBy: ResourceURL.Origin?
   /// As in a `FetchRequest`.
   package var session: TransferID?
+  /// Whether the answer means nothing without its body. The body of any other is waited for only
+  /// for seconds: its status has decided.
+  package var needsBody = true
 
   /// A request. Managers create them, and tests of a transport.
   public init(

@@ -54,8 +54,8 @@ enum ShownText {
     return values.filter { $0.utf8.count >= 4 }
   }
 
-  /// The words of the request's fields, but those about content, and the passwords in them and in
-  /// its address.
+  /// The words of the request's fields, but those about content, the passwords in them and in its
+  /// address, and the values of its query that are not shown.
   static func credentials(of request: UploadRequest) -> [String] {
     let fields = request.fields.fields.filter { field in
       let name = field.name.lowercased()
@@ -67,7 +67,8 @@ enum ShownText {
       .map { String(decoding: $0, as: UTF8.self) }
     let values = (words + pairs.map { $0[...] }).flatMap { $0.byteSplit { "=:".utf8.contains($0) } }
     let password = request.url.credentials.map { [$0.password] } ?? []
-    return (values.map(String.init) + password)
+    let query = QueryItem.all(of: request.url.query ?? "").compactMap(\.secret)
+    return (values.map(String.init) + password + query + query.map(PercentCoding.text))
       .filter { $0.utf8.count >= 4 && !["basic", "bearer"].contains($0.lowercased()) }
   }
 

@@ -49,7 +49,7 @@ enum StoredLength {
     return !isExpected && !isHTML(request.fields["Content-Type"])
   }
 
-  static func isHTML(_ type: String?) -> Bool {
+  private static func isHTML(_ type: String?) -> Bool {
     type?.lowercased().hasBytePrefix("text/html") ?? false
   }
 }

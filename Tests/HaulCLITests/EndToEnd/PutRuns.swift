@@ -215,13 +215,15 @@ import Testing
       #expect(sent.status == 0, "\(sent.errors)")
       let puts = fixture.server.snapshot.requests.filter { $0.method == "PUT" }
       #expect(puts.map(\.body) == [Self.content])
+      let written = "\(put) /dev/fd/7 \(address) 7>/dev/null"
+      #expect(try await script(written, in: fixture).end().status == 2)
       // Later, most of these are open in haul itself.
       let closed = (3...9).map { "exec \($0)<&-" }.joined(separator: "; ")
       let attempts = "for n in 3 4 5 6 7 8 9; do \(put) /dev/fd/$n \(address) && exit 9; done"
       let refused = try await script("\(closed); \(attempts)", in: fixture).end()
       #expect(refused.status == 2, "\(refused.errors)")
       for number in 3...9 {
-        let reason = "/dev/fd/\(number): that descriptor is not open"
+        let reason = "/dev/fd/\(number): that descriptor is not open for reading"
         #expect(refused.errors.contains(reason), "\(refused.errors)")
       }
     }

@@ -150,7 +150,8 @@ import Testing
       ("v1. two words", 3, "v1. two words (3)"), ("a.TAR.zst", 1, "a (1).TAR.zst"),
       ("a.part2.rar", 1, "a (1).part2.rar"), ("a.7z.001", 1, "a (1).7z.001"),
       ("a.b.001", 1, "a.b (1).001"), ("a.party.rar", 1, "a.party (1).rar"),
-      ("a.part.rar", 1, "a.part (1).rar"), (".part1.rar", 1, ".part1 (1).rar"),
+      ("a.part1234567.rar", 1, "a.part1234567 (1).rar"), ("a.part.rar", 1, "a.part (1).rar"),
+      (".part1.rar", 1, ".part1 (1).rar"),
     ])
   func numbered(name: String, number: Int, result: String) throws {
     #expect(try #require(FileName(user: name)).numbered(number).text == result)
