@@ -67,7 +67,7 @@ struct FileNameParts: Hashable {
   }
 
   private static func isNumber(_ bytes: some Collection<UInt8>) -> Bool {
-    (1...6).contains(bytes.count) && bytes.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+    (1...6).contains(bytes.count) && bytes.allSatisfy { (0x30...0x39).contains($0) }
   }
 
   private static func isExtension(_ piece: Substring) -> Bool {
