@@ -31,11 +31,11 @@ import Testing
     ("application/json", "{\n\t\"id\": 7\n}\n", "{\n\t\"id\": 7\n}"),
     (nil, "a\r\nb\r\n", "a\nb"), ("application/xml", "<link/>", "<link/>"),
   ])
-  func `The text of the answer is told`(type: String?, body: String, text: String) throws {
+  func `The text of the answer is reported`(type: String?, body: String, text: String) throws {
     #expect(try reply(Array(body.utf8), type: type) == UploadReply(text: text))
   }
 
-  @Test func `A page, and what is not text, too long or cut off, is not told`() throws {
+  @Test func `A page, and what is not text, too long or cut off, is left out`() throws {
     #expect(try reply(Array(" <html>".utf8), type: "Text/HTML") == nil)
     #expect(try reply([0xFF], type: "text/plain") == nil)
     for page in ["\n<!DOCTYPE html><p>x", "<?xml version='1.0'?><HTML>"] {
@@ -55,7 +55,7 @@ import Testing
     ("https://o.example/é", "https://o.example/%C3%A9"),
     ("https://u:p@o.example/", nil), ("//[", nil),
   ])
-  func `The address that the server gives the file is told as a whole`(
+  func `The address that the server gives the file is reported in full`(
     location: String, address: String?
   ) throws {
     #expect(try reply([], location: location)?.location == address)
@@ -67,7 +67,7 @@ import Testing
     ("Authorization", "Bearer t0ken-value"), ("Authorization", "Basic dXNlcjpzZWNyZXQ="),
     ("X-Key", "t0ken-value"), ("Cookie", "a=t0ken-value; b=c"),
   ])
-  func `What repeats a credential is not told`(name: String, value: String) throws {
+  func `What repeats a credential is left out`(name: String, value: String) throws {
     let secret = value.contains("dXNl") ? "secret" : "t0ken-value"
     for words in ["you sent \(secret)", "\(value)", value.uppercased()] {
       #expect(try reply(Array(words.utf8), fields: [(name, value)]) == nil)
