@@ -38,7 +38,9 @@ extension NewTransfer {
     download.destination = .stream
     var request = UploadRequest(from: download, to: try Self.address(text))
     try apply(to: &request)
-    guard request.method != .post else { throw Self.wrong("'get' is not for the method post") }
+    guard request.method.uploadProtocol.isIdempotent else {
+      throw Self.wrong("'get' is not for the method post")
+    }
     return request
   }
 }

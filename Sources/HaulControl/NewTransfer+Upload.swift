@@ -36,7 +36,7 @@ extension NewTransfer {
     }
     var request = UploadRequest(form: parts, to: try Self.address(text))
     try apply(to: &request)
-    guard request.method == .put || request.method == .post else {
+    guard request.method.uploadProtocol.takesForms else {
       throw Self.wrong("'form' is for the methods put and post")
     }
     return request
@@ -50,10 +50,10 @@ extension NewTransfer {
       }
       request.method = known
     }
-    guard request.method == .s3 || region == nil else {
+    guard request.method.uploadProtocol.isSigned || region == nil else {
       throw Self.wrong("'region' is for the method s3")
     }
-    if request.method == .s3 { try request.checkObject(in: region) }
+    if request.method.uploadProtocol.isSigned { try request.checkObject(in: region) }
     request.region = region
     request.precondition = try precondition(of: request.method)
     request.headers = try (headers ?? []).map(Self.field)
@@ -68,9 +68,8 @@ extension NewTransfer {
     if let ifMatch, EntityTag(ifMatch)?.isWeak != false {
       throw Self.wrong("'if_match' is a strong entity tag, with its quotes")
     }
-    guard
-      method == .put || method == .s3 || ifMatch == nil && (method == .webDAV || ifExists == nil)
-    else {
+    let kind = method.uploadProtocol
+    guard ifMatch == nil || kind.canRequireVersion, ifExists == nil || kind.canRequireAbsence else {
       throw Self.wrong(
         "'if_match' is for the methods put and s3, 'if_exists' for put, s3 and webdav")
     }

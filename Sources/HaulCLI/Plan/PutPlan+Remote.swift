@@ -20,16 +20,17 @@ extension PutPlan {
       : try Self.upload(source, to: address)
     upload.precondition = command.destination.ifExists == .fail ? .absent : .none
     if upload.method == .resumable, upload.precondition == .absent { upload.method = .put }
-    guard upload.method.namesFile || upload.precondition == .none else {
+    let kind = upload.method.uploadProtocol
+    guard kind.namesFile || upload.precondition == .none else {
       throw UsageError("--if-exists is for PUT: here the server decides where the file goes")
     }
     upload.retry = source.retry
     requests = [upload]
     managerOptions = try ManagerOptions(
-      command.limits, connections: upload.method == .s3 ? 4 : 1, command.connections)
+      command.limits, connections: kind.parts == nil ? 1 : 4, command.connections)
     managerOptions.session = session
     output = command.output.values
-    output.resumes = upload.method == .s3
+    output.resumes = kind.parts != nil
   }
 
   /// The source, with the options that it has as a download.
@@ -94,7 +95,7 @@ extension PutPlan {
     let scheme = UploadScheme(of: address)
     var url = try AddressArgument.url(scheme?.address ?? address)
     let method = scheme?.method ?? .resumable
-    if method.namesFile, url.path.hasByteSuffix("/") {
+    if method.uploadProtocol.namesFile, url.path.hasByteSuffix("/") {
       let name = FileName(source.url).text
       url = try UploadSources.Source(path: name, names: [name]).address(in: url)
     }

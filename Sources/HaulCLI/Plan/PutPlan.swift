@@ -27,22 +27,23 @@ extension PutPlan {
     let precondition = Self.precondition(command)
     let method =
       scheme?.method ?? command.method ?? (precondition == .none ? .resumable : .put)
+    let kind = method.uploadProtocol
     let files = command.arguments.dropLast()
     let isCollection = url.pathAndQuery.prefix(beforeAnyOf: "?").hasByteSuffix("/")
-    guard files.count == 1 || isCollection || !method.namesFile else {
+    guard files.count == 1 || isCollection || !kind.namesFile else {
       throw UsageError(
         "several files need an address that ends with '/': there each keeps its name")
     }
     try Self.checkUse(of: command, method, hasScheme: scheme != nil)
     let common = try Self.common(command, url, sources)
-    let input = try Self.input(files, needsName: isCollection && method.namesFile, sources)
+    let input = try Self.input(files, needsName: isCollection && kind.namesFile, sources)
     requests = input != nil ? [UploadRequest(to: common.url)] : []
     let all =
       input != nil
       ? [] : try UploadSources(files, sources).all(by: method, isCollection: isCollection)
     for source in all {
       var upload = source.upload(UploadRequest("", to: common.url))
-      if isCollection, method.namesFile { upload.url = try source.address(in: url) }
+      if isCollection, kind.namesFile { upload.url = try source.address(in: url) }
       requests.append(upload)
     }
     for index in requests.indices {
@@ -50,11 +51,11 @@ extension PutPlan {
       requests[index].precondition = precondition
       Self.apply(common, to: &requests[index])
     }
-    if method.namesFile { try Self.checkAddresses(of: requests) }
+    if kind.namesFile { try Self.checkAddresses(of: requests) }
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.connections)
     output = command.output.values
-    output.resumes = method == .tus
+    output.resumes = kind.resuming == .always
     output.input = input
   }
 
@@ -98,6 +99,7 @@ extension PutPlan {
   static func checkUse(
     of command: PutCommand, _ method: UploadRequest.Method, hasScheme: Bool
   ) throws(UsageError) {
+    let kind = method.uploadProtocol
     if hasScheme, command.method != nil {
       throw UsageError("--method is for plain HTTP: the scheme of the address says how to send")
     }
@@ -109,10 +111,10 @@ extension PutPlan {
     if command.ifMatch != nil, command.ifExists != nil {
       throw UsageError("--if-match and --if-exists contradict each other")
     }
-    if method == .webDAV, command.ifMatch != nil {
-      throw UsageError("--if-match is for plain PUT; WebDAV has --if-exists fail")
+    if kind.canRequireAbsence, !kind.canRequireVersion, command.ifMatch != nil {
+      throw UsageError("--if-match is for plain PUT; \(kind.name) has --if-exists fail")
     }
-    if !method.namesFile, command.ifMatch != nil || command.ifExists != nil {
+    if !kind.namesFile, command.ifMatch != nil || command.ifExists != nil {
       throw UsageError(
         "--if-exists and --if-match are for PUT: here the server decides where the file goes")
     }

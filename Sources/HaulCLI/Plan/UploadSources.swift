@@ -34,18 +34,21 @@ struct UploadSources {
   func all(
     by method: UploadRequest.Method, isCollection: Bool
   ) throws(UsageError) -> [Source] {
+    let kind = method.uploadProtocol
     var all: [Source] = []
     for argument in arguments {
       guard let tree = try sources.tree(argument) else {
         all.append(Source(path: argument, names: [argument.lastPathName ?? ""]))
         continue
       }
-      guard method.namesFile, isCollection else {
+      guard kind.namesFile, isCollection else {
         throw UsageError(
           "\(argument) is a directory: it needs an address that ends with '/', and PUT, WebDAV or S3"
         )
       }
-      let files = files(of: tree, below: argument).filter { !$0.isDirectory || method == .webDAV }
+      let files = files(of: tree, below: argument).filter {
+        !$0.isDirectory || kind.makesDirectories
+      }
       guard !files.isEmpty else { throw UsageError("\(argument): there is no file in it") }
       all += files
     }

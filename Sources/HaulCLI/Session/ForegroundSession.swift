@@ -105,7 +105,7 @@ struct ForegroundSession {
       return location.uploads
     } catch {
       // Then an upload that is interrupted begins anew, as with a server that does not resume.
-      if uploads.allSatisfy({ $0.method == .resumable }) { return nil }
+      if uploads.allSatisfy({ $0.method.uploadProtocol.resuming == .ifOffered }) { return nil }
       throw error
     }
   }

@@ -56,7 +56,7 @@ extension UploadRequest {
   /// - Throws: `not-yet-supported` for a remote source that it cannot send as it is asked to.
   fileprivate func checkDownload() throws(TransferError) {
     guard let download else { return }
-    guard form.isEmpty, method != .post else {
+    guard form.isEmpty, method.uploadProtocol.isIdempotent else {
       throw TransferError(.notYetSupported, "a remote source is not sent with POST")
     }
     try download.checkAsSource()

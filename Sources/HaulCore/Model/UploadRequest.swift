@@ -166,22 +166,24 @@ public struct UploadRequest: Sendable, Hashable, Codable {
 
   /// Whether a second attempt has the same effect as the first one (RFC 9110, section 9.2.2). The
   /// field that makes a POST safe to repeat is a convention of many servers.
-  package var isIdempotent: Bool { method != .post || fields["Idempotency-Key"] != nil }
-
-  /// Whether an interrupted upload continues with the bytes that the server has.
-  package var resumes: Bool { [.tus, .s3, .resumable].contains(method) }
+  package var isIdempotent: Bool {
+    method.uploadProtocol.isIdempotent || fields["Idempotency-Key"] != nil
+  }
 
   /// Whether a later run needs what this one stored: to continue, or to tidy up on the server. A
   /// stream never continues; what it leaves on a tus server, that server deletes some day.
   package var keepsRecord: Bool {
-    hasFile ? resumes || method == .webDAV && !isDirectory : [.s3, .webDAV].contains(method)
+    let kind = method.uploadProtocol
+    return hasFile ? kind.leastRecorded != nil && !isDirectory : kind.recordsStreams
   }
 
   /// As `keepsRecord`, for a file of this length in bytes.
   package func keepsRecord(of length: Int64) -> Bool {
-    keepsRecord && (method != .resumable || length >= ResumableMachine.smallest)
+    keepsRecord && length >= method.uploadProtocol.leastRecorded ?? 0
   }
 
   /// Whether it makes a directory, and sends nothing.
-  package var isDirectory: Bool { method == .webDAV && source.endsWithSlash }
+  package var isDirectory: Bool {
+    method.uploadProtocol.makesDirectories && source.endsWithSlash
+  }
 }

@@ -35,6 +35,7 @@ package struct UploadJudge: Sendable {
   package func verdict(
     on head: ResponseHead, to request: UploadRequest, isFullySent: Bool
   ) -> UploadVerdict {
+    let kind = request.method.uploadProtocol
     switch head.status {
     // The one is for a part of a resource (RFC 9110, section 15.3.7); the other has the outcome in
     // its body (RFC 4918, section 13).
@@ -43,7 +44,7 @@ package struct UploadJudge: Sendable {
         error(.httpStatus, head, "that does not say whether it has the file: look there"))
     case 200..<300: return isFullySent ? .accepted : .early
     // It has taken what was posted, and names a page about that (RFC 9110, section 15.4.4).
-    case 303 where request.method == .post: return isFullySent ? .accepted : .early
+    case 303 where !kind.isIdempotent: return isFullySent ? .accepted : .early
     case 301, 302, 303, 307, 308: return redirect(head, of: request, isFullySent: isFullySent)
     default: return .failure(failure(of: head, to: request))
     }
@@ -66,7 +67,7 @@ package struct UploadJudge: Sendable {
     let shown = target.redacted
     guard head.status == 307 || head.status == 308, target.origin == request.url.origin else {
       let advice =
-        request.method == .post && isFullySent
+        !request.method.uploadProtocol.isIdempotent && isFullySent
         ? "it may have taken the file: look there, at \(shown)"
         : "if that is right, upload to \(shown)"
       return .failure(error(.redirectRefused, head, advice))
@@ -83,7 +84,8 @@ package struct UploadJudge: Sendable {
     case 403: return error(.forbidden, head, "uploading there is forbidden")
     case 404, 410: return error(.notFound, head, "check the address")
     case 405, 501:
-      return error(.httpStatus, head, "it does not accept \(request.method.name) there")
+      let name = request.method.uploadProtocol.name
+      return error(.httpStatus, head, "it does not accept \(name) there")
     case 407: return error(.proxy, head, "the proxy requires credentials")
     case 409: return error(.httpStatus, head, "does the directory exist there?")
     // A file is sent with its length (RFC 9110, section 15.5.12).
@@ -118,19 +120,6 @@ package struct UploadJudge: Sendable {
     return TransferError(
       code, "the server answered \(head.status)\(said); \(text)", status: head.status,
       isRetryable: isRetryable, retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
-  }
-}
-
-extension UploadRequest.Method {
-  /// Its name in messages.
-  fileprivate var name: String {
-    switch self {
-    case .put, .resumable: "PUT"
-    case .post: "POST"
-    case .tus: "tus"
-    case .s3: "S3"
-    case .webDAV: "WebDAV"
-    }
   }
 }
 

@@ -15,7 +15,7 @@ extension SendRequest {
       message.method, message.url, headers: message.fields,
       body: body ?? message.body.map { Bytes($0) },
       length: body == nil ? Int64(message.body?.count ?? 0) : length)
-    needsBody = [.s3, .webDAV].contains(upload.method)
+    needsBody = upload.method.uploadProtocol.needsReplyBody
     if message.url.origin == upload.url.origin {
       allowInsecure = upload.allowInsecure
     } else {

@@ -81,37 +81,20 @@ struct UploadDriver: TransferDriver {
   func machine(
     of source: SourceIdentity, _ extent: UploadExtent, _ form: FormBody?, _ engine: Engine
   ) -> any UploadMachine {
-    let now = engine.clock.now
-    return switch request.method {
-    case .put, .post:
-      PutMachine(
-        request, length: extent.length, form: form, hasRun: hasRun,
-        isAttended: engine.isAttended, now: now)
-    case .tus:
-      TusMachine(request, source: source, extent: extent, isAttended: engine.isAttended, now: now)
-    case .s3:
-      S3Machine(
-        request, source: source, extent: extent,
+    request.method.uploadProtocol.machine(
+      UploadStart(
+        request, source, extent, form: form, hasRun: hasRun,
         staysLocal: engine.proxies.keepLocal(request.url.origin), isAttended: engine.isAttended,
-        now: now)
-    case .webDAV:
-      DAVMachine(
-        request, source: source, isStream: !extent.isWhole, isAttended: engine.isAttended,
-        now: now)
-    case .resumable:
-      ResumableMachine(
-        request, source: source, extent: extent, hasRun: hasRun, isAttended: engine.isAttended,
-        now: now)
-    }
+        now: engine.clock.now))
   }
 
   /// The most requests of the upload that are useful at once.
   func maximumConnections(for input: UploadInput) -> Int {
-    guard request.method == .s3 else { return 1 }
+    guard let parts = request.method.uploadProtocol.parts else { return 1 }
     switch input {
-    case .files(let sources): return S3Machine.connections(for: sources[0].identity)
+    case .files(let sources): return parts(sources[0].identity)
     case .remote(let source):
-      return min(source.connections, S3Machine.connections(for: source.identity))
+      return min(source.connections, parts(source.identity))
     case .stream, .unknown: return 1
     }
   }
@@ -150,7 +133,7 @@ extension UploadRequest {
   }
 
   private func openSources(_ engine: Engine) throws(TransferError) -> [UploadSource] {
-    guard form.isEmpty || method == .put || method == .post else {
+    guard form.isEmpty || method.uploadProtocol.takesForms else {
       throw TransferError(.notYetSupported, "a form is sent with PUT or POST")
     }
     var opened: [UploadSource] = []
@@ -200,14 +183,7 @@ extension UploadRequest {
   /// - Returns: whether its record is of no use any more. Most servers delete the upload some day
   ///   without this too. A store keeps the parts, which cost money.
   func terminate(_ record: UploadRecord, _ engine: Engine) async -> Bool {
-    let terminations =
-      switch method {
-      case .put, .post: [UploadMessage]()
-      case .tus: TusMachine.terminations(of: record, self)
-      case .s3: [S3Machine.termination(of: record, self)].compactMap(\.self)
-      case .webDAV: [DAVMachine.termination(of: record, self)].compactMap(\.self)
-      case .resumable: [ResumableMachine.termination(of: record, self)].compactMap(\.self)
-      }
+    let terminations = method.uploadProtocol.terminations(record, self)
     guard !terminations.isEmpty else { return true }
     let deadline = engine.clock.now + .seconds(5)
     let sending = Task(executorPreference: engine.soleExecutor) {
@@ -220,14 +196,14 @@ extension UploadRequest {
     }
     let isGone = await sending.value
     timer.cancel()
-    return isGone || method != .s3
+    return isGone || !method.uploadProtocol.keepsAbandoned
   }
 
   /// Sends the request until the server no longer knows the upload: a part that was on its way may
   /// arrive after the first request.
   private func isTerminated(by termination: UploadMessage, _ engine: Engine) async -> Bool {
     var isGone = false
-    for _ in 0..<(method == .s3 ? 3 : 1) {
+    for _ in 0..<(method.uploadProtocol.keepsAbandoned ? 3 : 1) {
       let message = SendRequest(
         termination, body: nil, length: 0, of: self,
         at: engine.clock.wallSeconds)

@@ -66,7 +66,7 @@ extension UploadRun {
     guard case .unknown(let source) = input else { return }
     // Only parts are read in ranges.
     switch outcome {
-    case .success((.ranges(let version), _)) where request.method == .s3:
+    case .success((.ranges(let version), _)) where request.method.uploadProtocol.parts != nil:
       await begin(RemoteSource(source, version))
     case .success(let answer):
       coding = answer.coding

@@ -82,7 +82,8 @@ struct UploadRun: ~Copyable {
     started = context.engine.clock.now
     asking = UploadAttempts(
       driver.request, isAttended: context.engine.isAttended, now: started)
-    partDigests = driver.request.method == .s3 ? PartDigests(of: input) : nil
+    partDigests =
+      driver.request.method.uploadProtocol.parts == nil ? nil : PartDigests(of: input)
     if case .files(let sources) = input {
       let form = driver.form(of: sources, context.engine)
       let source = sources[0].identity

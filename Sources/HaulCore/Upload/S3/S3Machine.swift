@@ -79,16 +79,11 @@ package struct S3Machine: UploadMachine {
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
-  /// How many requests of an upload of this file are useful at once.
-  package static func connections(for source: SourceIdentity) -> Int {
-    S3Parts.connections(for: source)
-  }
-
-  /// The request that deletes an upload from its store; nil if its address cannot be read.
-  package static func termination(
+  /// The request that deletes an upload from its store; none if its address cannot be read.
+  package static func terminations(
     of record: UploadRecord, _ request: UploadRequest
-  ) -> UploadMessage? {
-    S3Messages(request: request).abort(record)
+  ) -> [UploadMessage] {
+    [S3Messages(request: request).abort(record)].compactMap(\.self)
   }
 
   package mutating func handle(

@@ -38,7 +38,7 @@ import Testing
       (Self.part, 1), (Self.part + 1, 4), (80 << 30, 3), (200 << 30, 1), (312 << 30, 1),
     ]
     for (length, connections) in sizes {
-      #expect(S3Machine.connections(for: Self.source(length)) == connections, "\(length)")
+      #expect(S3Parts.connections(for: Self.source(length)) == connections, "\(length)")
     }
     var machine = try Self.machine(Self.part + 1)
     _ = machine.handle(.start(nil, connections: 4))

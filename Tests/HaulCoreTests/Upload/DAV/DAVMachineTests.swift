@@ -281,7 +281,7 @@ import Testing
   @Test func `A cancelled upload deletes its temporary name, with its password`() throws {
     let request = UploadRequest("/f", to: try ResourceURL("http://u:p@h.example/f"))
     let record = UploadRecord(address: "http://h.example/haul-1.part", source: source)
-    let delete = try #require(DAVMachine.termination(of: record, request))
+    let delete = try #require(DAVMachine.terminations(of: record, request).first)
     #expect((delete.method, delete.url.absoluteString) == ("DELETE", record.address))
     #expect(delete.url.credentials?.password == "p")
   }

@@ -108,11 +108,11 @@ package struct DAVMachine: UploadMachine {
     }
   }
 
-  /// The request that deletes the temporary name of an upload; nil if its address cannot be read.
-  package static func termination(
+  /// The request that deletes the temporary name of an upload; none if its address cannot be read.
+  package static func terminations(
     of record: UploadRecord, _ request: UploadRequest
-  ) -> UploadMessage? {
-    request.address(of: record).map { message("DELETE", $0, request) }
+  ) -> [UploadMessage] {
+    request.address(of: record).map { [message("DELETE", $0, request)] } ?? []
   }
 
   static func message(

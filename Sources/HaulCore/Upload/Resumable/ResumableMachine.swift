@@ -133,13 +133,13 @@ package struct ResumableMachine: UploadMachine {
 
   // MARK: Requests
 
-  /// The request that deletes an upload from its server; nil if its address cannot be read.
-  package static func termination(
+  /// The request that deletes an upload from its server; none if its address cannot be read.
+  package static func terminations(
     of record: UploadRecord, _ request: UploadRequest
-  ) -> UploadMessage? {
+  ) -> [UploadMessage] {
     request.address(of: record).map {
-      message("DELETE", $0, request, record.version ?? versions[0])
-    }
+      [message("DELETE", $0, request, record.version ?? versions[0])]
+    } ?? []
   }
 
   private static func message(

@@ -1,0 +1,11 @@
+extension UploadProtocol {
+  static let s3 = UploadProtocol(
+    name: "S3", resuming: .always, canRequireAbsence: true, canRequireVersion: true,
+    isSigned: true, needsReplyBody: true, leastRecorded: 0, recordsStreams: true,
+    keepsAbandoned: true, parts: S3Parts.connections,
+    machine: {
+      S3Machine(
+        $0.request, source: $0.source, extent: $0.extent, staysLocal: $0.staysLocal,
+        isAttended: $0.isAttended, now: $0.now)
+    }, terminations: S3Machine.terminations)
+}

@@ -1,0 +1,82 @@
+/// What the rest of Haul asks of an upload protocol. All else about one is in its folder, where its
+/// row of this table is; a new protocol adds a folder, a `Method` and a line of `uploadProtocol`.
+package struct UploadProtocol: Sendable {
+  /// Whether an upload continues with the bytes that the server has.
+  package enum Resuming: Sendable {
+    case never, ifOffered, always
+  }
+
+  /// The protocol's name in messages.
+  package let name: String
+  /// The prefixes of addresses that name it, and what each stands for.
+  package var schemes: [(prefix: String, http: String)] = []
+  /// Whether the address is the file's own; otherwise the server chooses where the file goes.
+  package var namesFile = true
+  /// Whether a second attempt has the same effect as the first one (RFC 9110, section 9.2.2).
+  package var isIdempotent = true
+  package var resuming = Resuming.never
+  /// Whether an upload may require that nothing is at the address.
+  package var canRequireAbsence = false
+  /// Whether an upload may require a version of what is at the address.
+  package var canRequireVersion = false
+  package var takesForms = false
+  /// Whether a source that ends with `/` is a directory, which is made without its content.
+  package var makesDirectories = false
+  /// Whether requests are signed with the access key and for the region of a store.
+  package var isSigned = false
+  /// Whether an answer means nothing without its body.
+  package var needsReplyBody = false
+  /// The least length in bytes of a file of which a later run needs a record: to continue, or to
+  /// tidy up on the server. Nil if it needs none.
+  package var leastRecorded: Int64?
+  /// Whether a later run needs a record of a stream, which it does not continue, to tidy up.
+  package var recordsStreams = false
+  /// Whether the server keeps an upload, which costs money, until it is told to delete it.
+  package var keepsAbandoned = false
+  /// How many parts of a file are useful at once; nil if it is not sent in parts.
+  package var parts: (@Sendable (SourceIdentity) -> Int)?
+  /// The machine of one upload.
+  package let machine: @Sendable (UploadStart) -> any UploadMachine
+  /// The requests that delete an unfinished upload from its server.
+  package var terminations: @Sendable (UploadRecord, UploadRequest) -> [UploadMessage] = { _, _ in
+    []
+  }
+}
+
+/// What a machine begins with.
+package struct UploadStart: Sendable {
+  let request: UploadRequest
+  let source: SourceIdentity
+  /// What of the source can be sent.
+  let extent: UploadExtent
+  /// What is sent instead of a file; nil for none.
+  let form: FormBody?
+  /// Whether an earlier run may have sent the file.
+  let hasRun: Bool
+  /// Whether the server is asked without a proxy.
+  let staysLocal: Bool
+  let isAttended: Bool
+  let now: Instant
+
+  package init(
+    _ request: UploadRequest, _ source: SourceIdentity, _ extent: UploadExtent,
+    form: FormBody? = nil, hasRun: Bool, staysLocal: Bool, isAttended: Bool, now: Instant
+  ) {
+    (self.request, self.source, self.extent, self.form) = (request, source, extent, form)
+    (self.hasRun, self.staysLocal, self.isAttended) = (hasRun, staysLocal, isAttended)
+    self.now = now
+  }
+}
+
+extension UploadRequest.Method {
+  package var uploadProtocol: UploadProtocol {
+    switch self {
+    case .put: .put
+    case .post: .post
+    case .tus: .tus
+    case .s3: .s3
+    case .webDAV: .webDAV
+    case .resumable: .resumable
+    }
+  }
+}
