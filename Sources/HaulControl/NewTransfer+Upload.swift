@@ -45,8 +45,8 @@ extension NewTransfer {
   func apply(to request: inout UploadRequest) throws(Problem) {
     if let method {
       guard let known = UploadRequest.Method(rawValue: method.uppercased()) else {
-        throw Self.wrong(
-          "there is no method '\(method)'; use put, post, tus, s3, webdav or resumable")
+        let names = UploadRequest.Method.allCases.map { $0.rawValue.lowercased() }
+        throw Self.wrong("there is no method '\(method)'; use one of \(names.joined(separator: ", "))")
       }
       request.method = known
     }

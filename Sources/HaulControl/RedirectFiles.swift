@@ -26,7 +26,7 @@ package final class RedirectFiles: Sendable {
   package func make(for url: String, code: String) throws(TransferError) -> String {
     try PrivateDirectory.prepare(directory, "state", variable: "XDG_STATE_HOME")
     let path = "\(directory)/\(UUID().uuidString).html"
-    try PrivateFile(path: path).write(Array(Self.page(url).utf8))
+    try StateFile(path: path).write(Self.page(url).utf8)
     paths.withLockedValue { $0[code] = path }
     Task {
       // Ends early only with the process; the next daemon deletes the file then.

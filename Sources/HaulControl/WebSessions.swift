@@ -36,7 +36,7 @@ package final class WebSessions: Sendable {
   /// The longest text about a browser, in cells of a terminal.
   private static let browserCells = 160
 
-  private let file: PrivateFile
+  private let file: StateFile
   private let keys: SessionKeys
   private let clock: any TransferClock
   private let state: NIOLockedValueBox<State>
@@ -45,10 +45,10 @@ package final class WebSessions: Sendable {
   package init(
     file path: String, keys: SessionKeys, clock: any TransferClock
   ) throws(TransferError) {
-    file = PrivateFile(path: path)
+    file = StateFile(path: path)
     (self.keys, self.clock) = (keys, clock)
     // An unreadable file counts as having no sessions: 'haul ui' begins a new one.
-    let stored = try file.read().flatMap {
+    let stored = try file.read(isSecret: true).flatMap {
       try? JSONDecoder().decode(Stored.self, from: Data($0))
     }
     state = NIOLockedValueBox(State(stored: stored ?? Stored(), written: clock.wallSeconds))
@@ -163,7 +163,7 @@ extension WebSessions {
       body(&stored)
       // Under the lock, so that the last change is stored last.
       do {
-        try file.write(Array(try JSONEncoder().encode(stored)))
+        try file.write(try JSONEncoder().encode(stored))
         (state.stored, state.written) = (stored, now)
         return .success(())
       } catch {

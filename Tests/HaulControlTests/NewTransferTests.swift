@@ -217,7 +217,7 @@ struct NewTransferTests {
       (#"{"url":"http://h/x","put":"x"}"#, "the path 'x' is not absolute"),
       (
         #"{"url":"http://h/x","put":"/x","method":"get"}"#,
-        "there is no method 'get'; use put, post, tus, s3, webdav or resumable"
+        "there is no method 'get'; use one of put, post, tus, s3, webdav, resumable"
       ),
       (
         #"{"url":"http://h/x","put":"/x","method":"tus","if_exists":"fail"}"#,

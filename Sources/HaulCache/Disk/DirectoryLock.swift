@@ -64,15 +64,11 @@ enum RegularFile {
   }
 }
 
-/// Tells one file from another that later has the same name.
-struct FileIdentity: Hashable, Sendable {
-  let device: UInt64
-  let inode: UInt64
-
+extension FileIdentity {
   /// Nil if there is no file.
   init?(_ path: String) {
     var status = stat()
     guard lstat(path, &status) == 0 else { return nil }
-    (device, inode) = (UInt64(status.st_dev), UInt64(status.st_ino))
+    self.init(device: UInt64(status.st_dev), inode: UInt64(status.st_ino))
   }
 }

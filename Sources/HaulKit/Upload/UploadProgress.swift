@@ -36,7 +36,7 @@ final class UploadProgress: HeartbeatReceiver {
     var bytes: Int64 { requests.values.reduce(acknowledged) { $0 + $1.sent + $1.kept } }
     var connections: Int { max(1, requests.values.count { $0.stop != nil }) }
 
-    /// It has all bytes only once the server has confirmed the file.
+    /// Less than all bytes: 100 % is emitted with the end, once the server has confirmed the file.
     var progress: TransferProgress {
       let shown = length.map { min(bytes, max(0, $0 - 1)) } ?? bytes
       return TransferProgress(
@@ -130,27 +130,17 @@ final class UploadProgress: HeartbeatReceiver {
 
   /// Emits the progress; and stops a request whose connection takes nothing for too long.
   func tick() -> Bool {
-    let now = context.engine.clock.now
+    let (engine, now) = (context.engine, context.engine.clock.now)
     let (stalled, isOpen) = state.withLockedValue { state in
       state.meter.note(state.sentInAll, at: now)
       let progress = state.progress
-      if !state.isClosed, progress.bytes > 0 { emit(progress: progress) }
+      if !state.isClosed, progress.bytes > 0 {
+        engine.hub.emit(progress: progress, of: context.id, context.identity)
+      }
       return (stop(&state, at: now), !state.isClosed)
     }
     for stop in stalled { stop.stop() }
     return isOpen
-  }
-
-  /// Emits that the server has all bytes, after which there is no other progress.
-  func complete(_ bytes: Int64, rate: Double) {
-    state.withLockedValue { state in
-      state.isClosed = true
-      emit(progress: TransferProgress(bytes: bytes, total: bytes, rate: rate))
-    }
-  }
-
-  private func emit(progress: TransferProgress) {
-    context.engine.hub.emit(progress: progress, of: context.id, context.identity)
   }
 
   /// The requests whose connection takes nothing for too long.

@@ -29,7 +29,7 @@ extension UploadRun {
     let stop = StopSignal()
     stops[0] = stop
     stop.whenStopped { stream.close() }
-    helpers.append { [inbox, acknowledged] in
+    helpers.append { [inbox, acknowledged = outcome.acknowledged] in
       await withTaskCancellationHandler {
         do throws(TransferError) {
           let extent = try await stream.fill(count, from: acknowledged)
@@ -61,15 +61,15 @@ extension UploadRun {
 
   /// The server has said how the source can be read, or has failed.
   mutating func asked(
-    _ outcome: Result<(reading: RemoteVersion.Reading, coding: String?), TransferError>
+    _ result: Result<(reading: RemoteVersion.Reading, coding: String?), TransferError>
   ) async {
     guard case .unknown(let source) = input else { return }
     // Only parts are read in ranges.
-    switch outcome {
+    switch result {
     case .success((.ranges(let version), _)) where request.method.uploadProtocol.parts != nil:
       await begin(RemoteSource(source, version))
     case .success(let answer):
-      coding = answer.coding
+      outcome.coding = answer.coding
       readStream(of: source)
     case .failure(let error) where engine.isOffline(error): end = .suspended(.offline)
     case .failure(let error):
@@ -79,7 +79,7 @@ extension UploadRun {
       case .success(let retry): await perform(retry)
       // Some firewalls break every connection that asks for a range.
       case .failure(let error) where error.code == .connectionLost: readStream(of: source)
-      case .failure(let error): end = .finished(result(.failed, error: error))
+      case .failure(let error): finish(.failed, error: error)
       }
     }
   }

@@ -18,14 +18,12 @@ struct UploadRun: ~Copyable {
 
   let driver: UploadDriver
   var input: UploadInput
-  /// The length of all that is sent, in bytes; nil for a stream until its end was read.
-  private var length: Int64?
+  var outcome: UploadOutcome
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
   /// Nil if there is no file, or the protocol needs no digests of its parts.
   private let partDigests: PartDigests?
   let context: RunContext
-  private let started: Instant
   /// Nil until the first bytes of a stream were read, or the server of a remote source was asked.
   var machine: (any UploadMachine)?
   /// Decides when that server is asked again.
@@ -38,17 +36,8 @@ struct UploadRun: ~Copyable {
   private(set) var record: UploadRecord?
   /// How many bodies have ended, of a stream.
   var bodies = 0
-  /// The bytes that the server is known to have.
-  private(set) var acknowledged: Int64 = 0
-  /// Those that it had from earlier runs.
-  private var reused: Int64 = 0
   /// The address of the last request.
   private var asked: ResourceURL?
-  /// How the server of a remote source has encoded it, unasked; nil if it has not.
-  var coding: String?
-  /// The checksum that the server has computed of the file.
-  private var verified: Checksum?
-  private var reply: UploadReply?
   private let progress: UploadProgress
   private let messages: AsyncStream<Message>
   let inbox: AsyncStream<Message>.Continuation
@@ -79,15 +68,15 @@ struct UploadRun: ~Copyable {
     self.input = input
     self.recordFile = recordFile
     self.context = context
-    started = context.engine.clock.now
+    outcome = UploadOutcome(started: context.engine.clock.now)
     asking = UploadAttempts(
-      driver.request, isAttended: context.engine.isAttended, now: started)
+      driver.request, isAttended: context.engine.isAttended, now: outcome.started)
     partDigests =
       driver.request.method.uploadProtocol.parts == nil ? nil : PartDigests(of: input)
     if case .files(let sources) = input {
       let form = driver.form(of: sources, context.engine)
       let source = sources[0].identity
-      length = form?.length ?? source.size
+      outcome.length = form?.length ?? source.size
       machine = driver.machine(of: source, UploadExtent(end: source.size), form, context.engine)
     }
     record =
@@ -95,7 +84,7 @@ struct UploadRun: ~Copyable {
       ? nil
       : recordFile?.record
         ?? context.engine.uploadRecords.withLockedValue { [id = context.id] in $0[id] }
-    progress = UploadProgress(context, length: length)
+    progress = UploadProgress(context, length: outcome.length)
     (messages, inbox) = AsyncStream.makeStream()
   }
 
@@ -157,16 +146,16 @@ struct UploadRun: ~Copyable {
       await handle(event)
     case .unreadable(let error):
       stops[0] = nil
-      end = .finished(result(.failed, error: error))
-    case .asked(let outcome):
+      finish(.failed, error: error)
+    case .asked(let result):
       stops[0] = nil
-      await asked(outcome)
+      await asked(result)
     }
   }
 
   /// A remote source has this length.
   mutating func noteLength(_ length: Int64) {
-    self.length = length
+    outcome.length = length
     progress.learn(length: length)
   }
 
@@ -183,7 +172,7 @@ struct UploadRun: ~Copyable {
 
   private mutating func endStopped() {
     switch stopOrder {
-    case .cancel: end = .finished(result(.cancelled))
+    case .cancel: finish(.cancelled)
     default: end = .paused
     }
   }
@@ -269,11 +258,11 @@ struct UploadRun: ~Copyable {
       // It does not fail.
       if let recordFile { try? await engine.io.run { recordFile.clear() } }
     case .reportAcknowledged(let bytes):
-      if progress.sentInAll == 0 { reused = bytes }
-      acknowledged = bytes
+      if progress.sentInAll == 0 { outcome.reused = bytes }
+      outcome.acknowledged = bytes
       progress.acknowledge(bytes)
-    case .reportVerified(let checksum): verified = checksum
-    case .reportReply(let reply): self.reply = reply
+    case .reportVerified(let checksum): outcome.verified = checksum
+    case .reportReply(let reply): outcome.reply = reply
     case .read(let count): read(count)
     case .connect(let count): await connect(count)
     case .checkSource:
@@ -285,11 +274,8 @@ struct UploadRun: ~Copyable {
         await handle(.sourceChecked(error))
       }
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
-    case .finish(.completed):
-      progress.complete(length ?? progress.sentInAll, rate: averageRate)
-      end = .finished(result(.completed))
-    case .finish(.failed(let error)):
-      end = .finished(result(.failed, error: error.naming(asked, of: request)))
+    case .finish(.completed): finish(.completed)
+    case .finish(.failed(let error)): finish(.failed, error: error.naming(asked, of: request))
     }
   }
 
@@ -386,19 +372,8 @@ struct UploadRun: ~Copyable {
     await context.report(.slotReleased(until: due))
   }
 
-  private var averageRate: Double {
-    let seconds = (engine.clock.now - started) / .seconds(1)
-    return seconds > 0 ? Double(progress.sentInAll) / seconds : 0
-  }
-
-  func result(_ state: TransferResult.State, error: TransferError? = nil) -> TransferResult {
-    let isWhole = state == .completed
-    let result = TransferResult(
-      state: state, bytes: isWhole ? length ?? acknowledged : acknowledged,
-      fetched: progress.sentInAll, reused: reused, duration: engine.clock.now - started,
-      checksums: isWhole ? [verified].compactMap(\.self) : [],
-      verified: isWhole ? (verified == nil ? .length : .checksum) : nil,
-      coding: isWhole ? coding : nil, error: error)
-    return isWhole ? result.noting(reply) : result
+  mutating func finish(_ state: TransferResult.State, error: TransferError? = nil) {
+    let sent = progress.sentInAll
+    end = .finished(outcome.result(state, sent, at: engine.clock.now, error: error))
   }
 }

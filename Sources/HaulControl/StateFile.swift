@@ -1,4 +1,4 @@
-import HaulCore
+package import HaulCore
 
 #if canImport(Glibc)
   import Glibc
@@ -16,14 +16,17 @@ private func writeBytes(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
 
 /// A small file of the state directory, for its owner only, which is replaced as a whole. Its calls
 /// block.
-struct StateFile: Sendable {
-  let path: String
+package struct StateFile: Sendable {
+  package let path: String
   /// The most bytes that are read.
   private static let limit = 1 << 20
 
+  package init(path: String) { self.path = path }
+
   /// Nil if it does not exist.
-  /// - Throws: `io`; `permission-denied` for a file that others may have written.
-  func read() throws(TransferError) -> [UInt8]? {
+  /// - Parameter isSecret: refuses a file that other users can read.
+  /// - Throws: `io`; `permission-denied` for such a file, or one that others may have written.
+  package func read(isSecret: Bool = false) throws(TransferError) -> [UInt8]? {
     let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
     guard file >= 0 else {
       if errno == ENOENT { return nil }
@@ -32,6 +35,10 @@ struct StateFile: Sendable {
     defer { close(file) }
     var status = stat()
     guard fstat(file, &status) == 0 else { throw failure("read") }
+    guard !isSecret || status.st_mode & 0o077 == 0 else {
+      throw TransferError(
+        .permissionDenied, "other users can read \(path); run: chmod 600 \(path)")
+    }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
       status.st_mode & 0o022 == 0
     else {
@@ -54,7 +61,7 @@ struct StateFile: Sendable {
 
   /// Replaces it; the new content survives a power cut once this returns.
   /// - Throws: `io`, `disk-full`; then the old content is kept.
-  func write(_ bytes: some Sequence<UInt8>) throws(TransferError) {
+  package func write(_ bytes: some Sequence<UInt8>) throws(TransferError) {
     let new = "\(path).new"
     // Left by a process that died.
     unlink(new)
@@ -63,17 +70,16 @@ struct StateFile: Sendable {
     do throws(TransferError) {
       defer { close(file) }
       try write(Array(bytes), to: file)
-      guard fsync(file) == 0 else { throw failure("write") }
+      guard fsync(file) == 0, rename(new, path) == 0 else { throw failure("write") }
     } catch {
       unlink(new)
       throw error
     }
-    guard rename(new, path) == 0 else { throw failure("write") }
     try syncDirectory()
   }
 
   /// - Throws: `io`.
-  func remove() throws(TransferError) {
+  package func remove() throws(TransferError) {
     guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete") }
     try syncDirectory()
   }

@@ -1,0 +1,31 @@
+import HaulCore
+
+/// What a run of an upload has reached: its result follows from this.
+struct UploadOutcome {
+  let started: Instant
+  /// The length of all that is sent, in bytes; nil for a stream until its end was read.
+  var length: Int64?
+  /// The bytes that the server is known to have.
+  var acknowledged: Int64 = 0
+  /// Those that it had from earlier runs.
+  var reused: Int64 = 0
+  /// How the server of a remote source has encoded it, unasked; nil if it has not.
+  var coding: String?
+  /// The checksum that the server has computed of the file.
+  var verified: Checksum?
+  var reply: UploadReply?
+
+  /// - Parameter sent: the bytes of all attempts.
+  func result(
+    _ state: TransferResult.State, _ sent: Int64, at now: Instant, error: TransferError?
+  ) -> TransferResult {
+    let isWhole = state == .completed
+    let result = TransferResult(
+      state: state, bytes: isWhole ? length ?? acknowledged : acknowledged, fetched: sent,
+      reused: reused, duration: now - started,
+      checksums: isWhole ? [verified].compactMap(\.self) : [],
+      verified: isWhole ? (verified == nil ? .length : .checksum) : nil,
+      coding: isWhole ? coding : nil, error: error)
+    return isWhole ? result.noting(reply) : result
+  }
+}
