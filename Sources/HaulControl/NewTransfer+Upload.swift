@@ -46,7 +46,8 @@ extension NewTransfer {
     if let method {
       guard let known = UploadRequest.Method(rawValue: method.uppercased()) else {
         let names = UploadRequest.Method.allCases.map { $0.rawValue.lowercased() }
-        throw Self.wrong("there is no method '\(method)'; use one of \(names.joined(separator: ", "))")
+          .joined(separator: ", ")
+        throw Self.wrong("there is no method '\(method)'; use one of \(names)")
       }
       request.method = known
     }
