@@ -85,7 +85,8 @@ struct ConnectionOptions: ParsableArguments {
   @Option(
     name: .customLong("idle-timeout"),
     help: ArgumentHelp(
-      "Longest time without a received byte (default: 30).", valueName: "DURATION"),
+      "Longest time without a received byte (default: 30; for an upload's answer at least 300).",
+      valueName: "DURATION"),
     transform: ArgumentValue.duration)
   var idleTimeout: Duration?
 

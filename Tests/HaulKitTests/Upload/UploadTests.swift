@@ -53,6 +53,24 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    Fault.Action.cut(how: .stall, after: 3, in: .body), .drip(milliseconds: 60_000),
+  ])
+  func `The status decides, and the rest of the answer is not waited for`(ending: Fault.Action)
+    async throws
+  {
+    let answer = Fault.Action.respond(
+      status: 201, headers: ["Content-Type: text/plain"], body: "it is stored as number 7")
+    let fault = Fault(answer, ending, when: Fault.Match(method: "PUT"))
+    try await DownloadFixture.with([Self.resource(fault)]) { fixture in
+      let outcome = try await upload(fixture, length: 1000, idleTimeout: .seconds(1))
+      let result = try #require(outcome).result
+      #expect(result.state == .completed)
+      #expect(result.reply == nil, "a part of what the server says is not shown as all of it")
+      #expect(isWhole(fixture.server.snapshot.requests.first, length: 1000))
+    }
+  }
+
   @Test(arguments: [401, 413])
   func `A refusal in the middle of the body is reported, not a lost connection`(status: Int)
     async throws
