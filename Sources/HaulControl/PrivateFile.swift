@@ -25,7 +25,7 @@ struct PrivateFile {
     guard fstat(file, &status) == 0 else { throw failure("read") }
     guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
       throw TransferError(
-        .permissionDenied, "other users can read \(path); run: chmod 600 \(path)")
+        .permissionDenied, "other users can read \(path)", advice: "run: chmod 600 \(path)")
     }
     var bytes = [UInt8](repeating: 0, count: min(Int(status.st_size), Self.maximumSize))
     var count = 0

@@ -36,7 +36,8 @@ struct StateFile: Sendable {
       status.st_mode & 0o022 == 0
     else {
       throw TransferError(
-        .permissionDenied, "others may have written \(path), so it is not used; delete it")
+        .permissionDenied, "others may have written \(path), so it is not used",
+        advice: "delete it")
     }
     var bytes = [UInt8](repeating: 0, count: Self.limit)
     var count = 0
