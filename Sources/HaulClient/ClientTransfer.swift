@@ -103,7 +103,8 @@ public struct ClientTransfer: Sendable, Identifiable {
     } catch {
       throw TransferError(.internal, "\(error)")
     }
-    throw TransferError(.interrupted, "the daemon was stopped; it resumes when it runs again")
+    throw TransferError(
+      .interrupted, "the daemon was stopped", advice: "it resumes when it runs again")
   }
 
   private static let removed = TransferError(

@@ -133,7 +133,8 @@ extension TransferError {
     switch failure {
     case .notRunning:
       self.init(
-        .connect, "the daemon is not running; start it with: haul daemon start", isRetryable: true)
+        .connect, "the daemon is not running", advice: "start it with: haul daemon start",
+        isRetryable: true)
     case .refused(let problem):
       self.init(problem.code.flatMap(Code.init) ?? .internal, problem.detail)
     case .broken(let why): self.init(.connectionLost, why, isRetryable: true)

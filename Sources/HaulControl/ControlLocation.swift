@@ -19,7 +19,8 @@ package struct ControlLocation: Sendable, Hashable {
       throw TransferError(
         .io,
         "the path of the socket, \(socket), has \(socket.utf8.count) bytes, and the system allows "
-          + "\(Self.maximumSocketPath); set XDG_STATE_HOME to a shorter path")
+          + "\(Self.maximumSocketPath)",
+        advice: "set XDG_STATE_HOME to a shorter path")
     }
   }
 
@@ -31,7 +32,7 @@ package struct ControlLocation: Sendable, Hashable {
     } else if let home = environment["HOME"], home.isAbsolutePath {
       try self.init(directory: home.appendingPath(".local/state/haul"))
     } else {
-      throw TransferError(.io, "neither XDG_STATE_HOME nor HOME is set; set one of them")
+      throw TransferError(.io, "neither XDG_STATE_HOME nor HOME is set", advice: "set one of them")
     }
   }
 

@@ -144,7 +144,7 @@ package struct CommandResponse: Codable, Hashable, Sendable {
     package var message: String
 
     package init(id: TransferID, reason: CommandRefusal) {
-      (self.id, self.reason, message) = (id, reason, reason.message)
+      (self.id, self.reason, message) = (id, reason, TransferError(reason).message)
     }
   }
 

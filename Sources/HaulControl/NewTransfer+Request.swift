@@ -176,7 +176,8 @@ extension NewTransfer {
     case .upload(let upload): take(upload)
     case .step(let step):
       guard case .program(let arguments, let directory) = step.action else {
-        throw TransferError(.notYetSupported, "a closure cannot run in the daemon; use a program")
+        throw TransferError(
+          .notYetSupported, "a closure cannot run in the daemon", advice: "use a program")
       }
       (run, workingDirectory, isIdempotent) = (arguments, directory, step.isIdempotent)
     }
@@ -197,7 +198,8 @@ extension NewTransfer {
     case .file(let path): file = path
     case .directory(let path): directory = path
     case .stream:
-      throw TransferError(.notYetSupported, "the daemon cannot write to a stream; use a file")
+      throw TransferError(
+        .notYetSupported, "the daemon cannot write to a stream", advice: "use a file")
     }
     url = download.url.text
     createsDirectories = download.createsDirectories

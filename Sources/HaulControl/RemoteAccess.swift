@@ -64,7 +64,8 @@ package struct ControlToken: Sendable {
     guard fstat(file, &status) == 0 else { throw failure("read", path) }
     guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else {
       throw TransferError(
-        .permissionDenied, "other users can read the token in \(path); run: chmod 600 \(path)")
+        .permissionDenied, "other users can read the token in \(path)",
+        advice: "run: chmod 600 \(path)")
     }
     var bytes = [UInt8](repeating: 0, count: length + 2)
     let count = bytes.withUnsafeMutableBytes { readBytes(file, $0) }
@@ -72,7 +73,8 @@ package struct ControlToken: Sendable {
       String(decoding: bytes.prefix(max(count, 0)), as: UTF8.self)
       .split(whereSeparator: \.isWhitespace).first ?? ""
     guard text.utf8.count == length else {
-      throw TransferError(.io, "\(path) has no token; delete the file, and a new one is created")
+      throw TransferError(
+        .io, "\(path) has no token", advice: "delete the file, and a new one is created")
     }
     return String(text)
   }

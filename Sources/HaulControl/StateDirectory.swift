@@ -20,7 +20,7 @@ extension ControlLocation {
     var status = stat()
     guard lstat(socket, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK else { return }
     throw TransferError(
-      .io, "\(socket) is not a socket, so the daemon cannot listen there; move it away")
+      .io, "\(socket) is not a socket, so the daemon cannot listen there", advice: "move it away")
   }
 
   /// Whether a process uses the list, as the lock file says.
@@ -51,8 +51,8 @@ package enum PrivateDirectory {
       guard mkdir(created, 0o700) == 0 || errno == EEXIST || errno == EISDIR else {
         throw TransferError(
           .io,
-          "cannot create the directory \(created): \(SystemError.text(errno)); "
-            + "set \(variable) to another one")
+          "cannot create the directory \(created): \(SystemError.text(errno))",
+          advice: "set \(variable) to another one")
       }
     }
     var status = stat()
@@ -62,12 +62,13 @@ package enum PrivateDirectory {
     guard status.st_uid == geteuid() else {
       throw TransferError(
         .permissionDenied,
-        "the \(kind) directory \(path) belongs to another user; set \(variable) to another one")
+        "the \(kind) directory \(path) belongs to another user",
+        advice: "set \(variable) to another one")
     }
     guard status.st_mode & 0o077 == 0 else {
       throw TransferError(
         .permissionDenied,
-        "other users may use the \(kind) directory \(path); run: chmod 700 \(path)")
+        "other users may use the \(kind) directory \(path)", advice: "run: chmod 700 \(path)")
     }
   }
 }

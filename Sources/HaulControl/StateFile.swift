@@ -37,13 +37,14 @@ package struct StateFile: Sendable {
     guard fstat(file, &status) == 0 else { throw failure("read") }
     guard !isSecret || status.st_mode & 0o077 == 0 else {
       throw TransferError(
-        .permissionDenied, "other users can read \(path); run: chmod 600 \(path)")
+        .permissionDenied, "other users can read \(path)", advice: "run: chmod 600 \(path)")
     }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
       status.st_mode & 0o022 == 0
     else {
       throw TransferError(
-        .permissionDenied, "others may have written \(path), so it is not used; delete it")
+        .permissionDenied, "others may have written \(path), so it is not used",
+        advice: "delete it")
     }
     var bytes = [UInt8](repeating: 0, count: Self.limit)
     var count = 0

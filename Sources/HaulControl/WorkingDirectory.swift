@@ -25,8 +25,8 @@ package enum WorkingDirectory {
     guard let directory else {
       throw TransferError(
         .badName,
-        "the working directory was removed, or its path is not UTF-8 text; change to another one, "
-          + "or give absolute paths")
+        "the working directory was removed, or its path is not UTF-8 text",
+        advice: "change to another one, or give absolute paths")
     }
     return requests.map { $0.absolute(in: directory) }
   }

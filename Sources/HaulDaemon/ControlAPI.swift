@@ -215,7 +215,8 @@ struct ControlAPI: Sendable {
     } catch {
       // The compiler crashes on a condition in the catch clause.
       guard error.remedy == .sameResource else { throw error }
-      throw TransferError(.refused, "\(error.message) (haul set --same-resource)")
+      throw TransferError(
+        .refused, error.fact, advice: error.advice.map { "\($0) (haul set --same-resource)" })
     }
     if let problem = problem.withLockedValue({ $0 }) { throw problem }
   }

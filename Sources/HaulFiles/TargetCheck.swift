@@ -30,7 +30,7 @@ package enum TargetCheck {
         throw TransferError(
           error, while: "\(error.call == "mkdir" ? "make" : "open") the directory \(name)")
       }
-      throw TransferError(.io, "there is no directory \(name); create it first")
+      throw TransferError(.io, "there is no directory \(name)", advice: "create it first")
         .remedied(by: .directory)
     }
   }
@@ -52,13 +52,13 @@ package enum TargetCheck {
     case .regular:
       return .regular(size: status.size, modified: status.modified)
     case .directory:
-      throw TransferError(.notARegularFile, "the target is a directory; give a file name")
+      throw TransferError(.notARegularFile, "the target is a directory", advice: "give a file name")
     case .symlink:
       throw TransferError(
-        .notARegularFile, "the target is a symbolic link; give the file that it leads to")
+        .notARegularFile, "the target is a symbolic link", advice: "give the file that it leads to")
     case .other:
       throw TransferError(
-        .notARegularFile, "the target is a device, socket or FIFO; stream to it instead"
+        .notARegularFile, "the target is a device, socket or FIFO", advice: "stream to it instead"
       ).remedied(by: .streaming)
     }
   }

@@ -27,46 +27,48 @@ extension TransferError {
     switch error.errno {
     case _ where isSyncing && [EINVAL, EOPNOTSUPP, ENOSYS].contains(error.errno):
       self = TransferError(
-        .io, "\(reason); the file system does not support it: download without syncs"
+        .io, reason, advice: "the file system does not support it: download without syncs"
       ).remedied(by: .relaxedDurability)
     case EACCES, EPERM:
-      self.init(.permissionDenied, "\(reason); check who may write there")
+      self.init(.permissionDenied, reason, advice: "check who may write there")
     case EXDEV where error.call == "open" || error.call == "realpath":
       self.init(
         .permissionDenied, "cannot \(action): it lies outside of the directories allowed for it")
     case EROFS:
-      self.init(.permissionDenied, "\(reason); choose a directory that can be written")
+      self.init(.permissionDenied, reason, advice: "choose a directory that can be written")
     case ENOSPC, EDQUOT:
-      self.init(
-        .diskFull,
-        "\(reason); free some space and run it again"
-          + (isMaking ? "" : ", the received bytes are kept"),
-        cause: .noRoom)
+      self = TransferError(
+        .diskFull, reason,
+        advice: "free some space and run it again"
+          + (isMaking ? "" : ", the received bytes are kept")
+      ).with(.noRoom)
     case EFBIG:
       self.init(
         .tooLarge,
-        "\(reason); the file system, or the shell (ulimit -f), does not allow a file this large")
+        reason,
+        advice: "the file system, or the shell (ulimit -f), does not allow a file this large")
     case ELOOP, EISDIR, ENXIO:
-      self.init(.notARegularFile, "\(reason); choose another name")
+      self.init(.notARegularFile, reason, advice: "choose another name")
     case ENOTDIR:
-      self.init(.notARegularFile, "\(reason); a part of the path is not a directory")
+      self.init(.notARegularFile, reason, advice: "a part of the path is not a directory")
     case EEXIST:
-      self.init(.nameConflict, "\(reason); choose another name or move the file away")
+      self.init(.nameConflict, reason, advice: "choose another name or move the file away")
     case ENAMETOOLONG:
-      self.init(.badName, "\(reason); choose a shorter name")
+      self.init(.badName, reason, advice: "choose a shorter name")
     case EINVAL where isMaking:
       self.init(
         .badName,
-        "\(reason); the file system does not take a character of the name, choose another name")
+        reason,
+        advice: "the file system does not take a character of the name, choose another name")
     case EBUSY where error.call == "rename":
       self.init(
-        .io, "\(reason); the target is a mount point and cannot be replaced, choose another name")
+        .io, reason,
+        advice: "the target is a mount point and cannot be replaced, choose another name")
     case ENOENT:
       self.init(
-        .io,
-        error.call == "mkdir"
-          ? "\(reason); no directory can be made there, choose another"
-          : "\(reason); was the directory removed?")
+        .io, reason,
+        advice: error.call == "mkdir"
+          ? "no directory can be made there, choose another" : "was the directory removed?")
     default:
       self.init(.io, reason)
     }
@@ -82,12 +84,10 @@ extension TransferError {
       self = reason
       return
     }
-    self.init(
+    self = TransferError(
       .diskFull,
-      """
-      cannot make \(file): no inode is left, although \(ByteCount.text(free)) are free (df -i); \
-      delete some files and run it again
-      """,
-      cause: .noRoom)
+      "cannot make \(file): no inode is left, although \(ByteCount.text(free)) are free (df -i)",
+      advice: "delete some files and run it again"
+    ).with(.noRoom)
   }
 }

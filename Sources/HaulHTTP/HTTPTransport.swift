@@ -351,8 +351,8 @@ package final class HTTPTransport: Transport {
     guard length <= Self.longestHead else {
       throw TransferError(
         .protocolViolation,
-        "the address and the header fields of the request have \(length) bytes; at most "
-          + "\(Self.longestHead) are sent")
+        "the address and the header fields of the request have \(length) bytes",
+        advice: "at most \(Self.longestHead) are sent")
     }
     return headers
   }

@@ -48,7 +48,7 @@ struct RedirectPolicy: Sendable {
     count += 1
     guard count <= Self.maximum else {
       let text = repeats > 0 ? "the redirects form a loop" : "more than \(Self.maximum) redirects"
-      throw TransferError(.tooManyRedirects, "\(text); check the address")
+      throw TransferError(.tooManyRedirects, text, advice: "check the address")
     }
     let next = request.redirected(to: try request.url.named(by: hop.location))
     let isNew = seen.insert(Visit(url: next.url, cookies: cookies(next))).inserted
@@ -56,7 +56,8 @@ struct RedirectPolicy: Sendable {
     if isNew, !isSame || hop.retryAfter == nil { return (next, .zero) }
     // Beside other connections the file is there.
     guard isSame, !request.isAdditional else {
-      throw TransferError(.tooManyRedirects, "the redirects form a loop; check the address")
+      throw TransferError(
+        .tooManyRedirects, "the redirects form a loop", advice: "check the address")
     }
     repeats += 1
     let wait = max(hop.retryAfter ?? .zero, shortWait)
@@ -64,7 +65,8 @@ struct RedirectPolicy: Sendable {
     guard waited <= Self.longestWait else {
       throw TransferError(
         .httpStatus,
-        "the server answered \(hop.status), a redirect to the same address; the file is not ready",
+        "the server answered \(hop.status), a redirect to the same address",
+        advice: "the file is not ready",
         status: hop.status, isRetryable: true, retryAfter: hop.retryAfter)
     }
     return (next, wait)

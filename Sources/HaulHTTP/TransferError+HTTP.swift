@@ -23,19 +23,21 @@ extension TransferError {
     case let error as NIOConnectionError: self.init(connection: error)
     case let error as NIOSSLError: self.init(tls: error)
     case is NIOSSLExtraError:
-      self.init(.tls, "the certificate is not for this host; check the address")
+      self.init(.tls, "the certificate is not for this host", advice: "check the address")
     case let error as BoringSSLError: self.init(alert: error)
     case let error as HTTPParserError: self.init(parser: error)
     case is NIOHTTPDecoderError:
       self.init(.connectionLost, "the server sent an answer without a request", isRetryable: true)
     case ChannelError.connectTimeout:
-      self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
+      self.init(
+        .timeout, "no connection in time", advice: "is the server running?", isRetryable: true)
     case let error as NIOHTTP2Errors.StreamClosed where error.errorCode != .http11Required:
       self.init(
         .connectionLost, "the server ended the stream (\(error.errorCode))", isRetryable: true)
     case is any NIOHTTP2Error:
       self = TransferError(
-        .connectionLost, "the transfer over HTTP/2 failed; HTTP/1.1 may work", isRetryable: true
+        .connectionLost, "the transfer over HTTP/2 failed", advice: "HTTP/1.1 may work",
+        isRetryable: true
       ).remedied(by: .olderHTTP)
     case is ReusedConnectionEnded:
       self.init(
@@ -63,10 +65,12 @@ extension TransferError {
     switch error {
     case .deadlineExceeded:
       self = TransferError(
-        .timeout, "no answer in time; try again later, or allow more time", isRetryable: true
+        .timeout, "no answer in time", advice: "try again later, or allow more time",
+        isRetryable: true
       ).remedied(by: .longerTimeout)
     case .connectTimeout, .getConnectionFromPoolTimeout:
-      self.init(.timeout, "no connection in time; is the server running?", isRetryable: true)
+      self.init(
+        .timeout, "no connection in time", advice: "is the server running?", isRetryable: true)
     case .tlsHandshakeTimeout:
       self.init(.tls, "the TLS handshake did not end in time", isRetryable: true)
     case .readTimeout, .writeTimeout:
@@ -86,9 +90,10 @@ extension TransferError {
     let failures = error.connectionErrors
     let ofOurFamily = failures.first { !(($0.error as? IOError)?.isOfOtherFamily ?? false) }
     guard let first = ofOurFamily ?? failures.first else {
-      self.init(
-        .dns, "the host \(error.host) is unknown; check the name and the network",
-        isRetryable: true, cause: .noRoute)
+      self = TransferError(
+        .dns, "the host \(error.host) is unknown", advice: "check the name and the network",
+        isRetryable: true
+      ).with(.noRoute)
       return
     }
     let address = first.target.ipAddress.map { "\($0):\(error.port)" } ?? endpoint
@@ -96,15 +101,17 @@ extension TransferError {
       self.init(localAddress: io)
     } else if let io = first.error as? IOError, io.errnoCode == ECONNREFUSED {
       self.init(
-        .connect, "connection refused by \(address); is the server running?", isRetryable: true)
+        .connect, "connection refused by \(address)", advice: "is the server running?",
+        isRetryable: true)
     } else if case ChannelError.connectTimeout = first.error {
       self.init(
-        .timeout, "no connection to \(address) in time; is the server running?", isRetryable: true)
+        .timeout, "no connection to \(address) in time", advice: "is the server running?",
+        isRetryable: true)
     } else {
       let hasNoRoute = failures.contains { ($0.error as? IOError)?.hasNoRoute ?? false }
-      self.init(
-        .connect, "no connection to \(address); check the network", isRetryable: true,
-        cause: hasNoRoute ? .noRoute : nil)
+      self = TransferError(
+        .connect, "no connection to \(address)", advice: "check the network", isRetryable: true
+      ).with(hasNoRoute ? .noRoute : nil)
     }
   }
 
@@ -128,24 +135,26 @@ extension TransferError {
       return TransferError(.tls, "the server speaks only older versions of TLS than are allowed")
     }
     if text.hasBytes("WRONG_VERSION_NUMBER") || text.hasBytes("HTTP_REQUEST") {
-      return TransferError(.tls, "the server does not speak TLS there; is it http://?")
+      return TransferError(.tls, "the server does not speak TLS there", advice: "is it http://?")
     }
     if text.hasBytes("UNRECOGNIZED_NAME") {
-      return TransferError(.tls, "the server has no certificate for this host; check the address")
+      return TransferError(
+        .tls, "the server has no certificate for this host", advice: "check the address")
     }
     if text.hasBytes("NO_APPLICATION_PROTOCOL") {
-      return TransferError(.tls, "the server does not speak HTTP/1.1; HTTP/2 may work")
+      return TransferError(.tls, "the server does not speak HTTP/1.1", advice: "HTTP/2 may work")
         .remedied(by: .newerHTTP)
     }
     // With TLS 1.2 a missing client certificate has no alert of its own (RFC 5246, section 7.4.6).
     if text.hasBytes("ALERT_HANDSHAKE_FAILURE") {
       return TransferError(
-        .tls, "the server refused the TLS handshake; does it require a client certificate?"
+        .tls, "the server refused the TLS handshake",
+        advice: "does it require a client certificate?"
       ).remedied(by: .clientCertificate)
     }
     return isAboutClientCertificate(text)
       ? clientCertificate
-      : TransferError(.tls, "the TLS handshake failed; is that an https server?")
+      : TransferError(.tls, "the TLS handshake failed", advice: "is that an https server?")
   }
 
   private static func isAboutClientCertificate(_ text: String) -> Bool {
@@ -158,7 +167,7 @@ extension TransferError {
   ).remedied(by: .clientCertificate)
 
   private static let untrusted = TransferError(
-    .tls, "the server's certificate is not trusted; is its authority known?"
+    .tls, "the server's certificate is not trusted", advice: "is its authority known?"
   ).remedied(by: .certificateAuthority)
 
   /// With TLS 1.3 a server refuses a client certificate after the handshake (RFC 8446, section
@@ -168,7 +177,8 @@ extension TransferError {
       self = .clientCertificate
     } else {
       self = TransferError(
-        .connectionLost, "the TLS connection broke; does the server require a client certificate?",
+        .connectionLost, "the TLS connection broke",
+        advice: "does the server require a client certificate?",
         isRetryable: true
       ).remedied(by: .clientCertificate)
     }
@@ -202,11 +212,12 @@ extension TransferError {
     switch error.errnoCode {
     case ECONNREFUSED:
       self.init(
-        .connect, "connection refused by \(endpoint); is the server running?", isRetryable: true)
+        .connect, "connection refused by \(endpoint)", advice: "is the server running?",
+        isRetryable: true)
     case ENETUNREACH, EHOSTUNREACH:
-      self.init(
-        .connect, "no route to \(endpoint); check the network", isRetryable: true,
-        cause: .noRoute)
+      self = TransferError(
+        .connect, "no route to \(endpoint)", advice: "check the network", isRetryable: true
+      ).with(.noRoute)
     case EAFNOSUPPORT, EINVAL, EADDRNOTAVAIL: self.init(localAddress: error)
     case ETIMEDOUT: self.init(.timeout, "the connection timed out", isRetryable: true)
     case ECONNRESET, EPIPE:

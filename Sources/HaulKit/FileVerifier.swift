@@ -62,7 +62,8 @@ public enum FileVerifier {
     }
     guard more == 0 else {
       throw TransferError(
-        .sourceUnreadable, "the file is longer than its reported size, or still grows; try again")
+        .sourceUnreadable, "the file is longer than its reported size, or still grows",
+        advice: "try again")
     }
     return found
   }

@@ -52,7 +52,7 @@ final class StoreDatabase: Sendable {
 
   private func checkOpen() throws(TransferError) {
     guard !isClosed.load(ordering: .acquiring) else {
-      throw TransferError(.io, "the queue was closed; open it again to use it")
+      throw TransferError(.io, "the queue was closed", advice: "open it again to use it")
     }
   }
 

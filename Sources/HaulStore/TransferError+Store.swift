@@ -11,8 +11,8 @@ extension TransferError {
     default:
       self.init(
         .io,
-        "cannot \(action): the database contains data that this version cannot read; "
-          + "open it with the version that wrote it")
+        "cannot \(action): the database contains data that this version cannot read",
+        advice: "open it with the version that wrote it")
     }
   }
 
@@ -26,39 +26,43 @@ extension TransferError {
       self = .fullDisk(action)
     case .SQLITE_CONSTRAINT where reason.hasBytes("members.identifier"):
       self.init(
-        .io, "cannot \(action): another transfer has this identifier; choose a different one")
+        .io, "cannot \(action): another transfer has this identifier",
+        advice: "choose a different one")
     case .SQLITE_CORRUPT, .SQLITE_NOTADB:
       self.init(
         .io,
-        "cannot \(action): the database is damaged (\(reason)); restart the program: "
-          + "it then checks the whole database")
+        "cannot \(action): the database is damaged (\(reason))",
+        advice: "restart the program: it then checks the whole database")
     case .SQLITE_READONLY, .SQLITE_PERM, .SQLITE_CANTOPEN, .SQLITE_AUTH:
       self.init(
         .io,
-        "cannot \(action): \(reason); check that the database's directory exists "
-          + "and that you may write to it")
+        "cannot \(action): \(reason)",
+        advice: "check that the database's directory exists and that you may write to it")
     case .SQLITE_BUSY, .SQLITE_LOCKED:
       self.init(
-        .io, "cannot \(action): another program has the database open; close it and try again")
+        .io, "cannot \(action): another program has the database open",
+        advice: "close it and try again")
     default:
       self.init(
         .io,
-        "cannot \(action): \(reason) (SQLite \(error.extendedResultCode.rawValue)); check the disk")
+        "cannot \(action): \(reason) (SQLite \(error.extendedResultCode.rawValue))",
+        advice: "check the disk")
     }
   }
 
   private static func fullDisk(_ action: String) -> TransferError {
     TransferError(
       .diskFull,
-      "cannot \(action): the disk is full; free some space and try again, nothing has changed")
+      "cannot \(action): the disk is full",
+      advice: "free some space and try again, nothing has changed")
   }
 
   /// A column or a stored form with an unexpected value.
   static func unreadable(_ what: String) -> TransferError {
     TransferError(
       .io,
-      "the queue's database holds \(what), which this version cannot read; "
-        + "open it with the version that wrote it")
+      "the queue's database holds \(what), which this version cannot read",
+      advice: "open it with the version that wrote it")
   }
 }
 

@@ -174,7 +174,8 @@ import Testing
     var run = Run(view: .none)
     let event = try EventMaker()
     let error = TransferError(
-      .connect, "connection refused\u{1B}[2J\nby 192.0.2.7:443; is the server running?")
+      .connect, "connection refused\u{1B}[2J\nby 192.0.2.7:443",
+      advice: "is the server running?")
     try run.handle(
       event(.attempt(number: 2, error: error, delay: .milliseconds(500))),
       event(.phase(.restarted, reason: "the file changed on the server")), event.failed())
@@ -328,7 +329,7 @@ import Testing
     var run = Run(view: .none)
     let event = try EventMaker()
     let error = TransferError(
-      .httpStatus, "the server answered 503; try again later", status: 503,
+      .httpStatus, "the server answered 503", advice: "try again later", status: 503,
       retryAfter: .seconds(7))
     run.tick(3)
     try run.handle(

@@ -162,10 +162,11 @@ struct StoredFormTests {
     #expect(
       same(TransferResult(state: .completed), try fullResult())
         == ["cacheUse", "isUnexpectedPage", "reply"])
-    // The cause matters only during the run; a refusal and a remedy matter only to the caller. None
-    // is stored.
+    // The cause, and whose error it is, matter only during the run; a refusal and a remedy matter
+    // only to the caller. None is stored.
     #expect(
-      same(TransferError(.io, ""), fullError()) == ["cause", "isOfRedirect", "refusal", "remedy"])
+      same(TransferError(.io, ""), fullError())
+        == ["cause", "isOfRedirect", "isOfSource", "refusal", "remedy"])
     #expect(same(ConnectionChoice(1, .limit), ConnectionChoice(2, .slower, rate: 1)) == [])
     var ids = Ids()
     var results = [try fullResult()]

@@ -9,14 +9,13 @@ enum Messages {
     about(url, error.commandLineText)
   }
 
-  /// A failed attempt, without the advice at the end of the message: no action is needed yet.
+  /// A failed attempt, without its advice: no action is needed yet.
   static func retry(number: Int, _ error: TransferError, delay: Duration, of url: ResourceURL)
     -> String
   {
-    let cause = withoutAdvice(error)
     let reason = error.retryAfter == nil ? "" : ", as the server asked"
     let time = delay < .milliseconds(50) ? "at once" : "in \(Units.span(delay))"
-    return about(url, "\(cause); attempt \(number) failed; retrying \(time)\(reason)")
+    return about(url, "\(error.fact); attempt \(number) failed; retrying \(time)\(reason)")
   }
 
   /// The countdown to the next attempt.
@@ -29,12 +28,7 @@ enum Messages {
   /// Why the next attempt is delayed, in a few words.
   static func waitReason(_ error: TransferError) -> String {
     if error.retryAfter != nil { return ", as the server asked" }
-    return shown(": \(withoutAdvice(error))")
-  }
-
-  private static func withoutAdvice(_ error: TransferError) -> Substring {
-    let advice = error.message.ranges(of: "; ").last
-    return error.message[..<(advice?.lowerBound ?? error.message.endIndex)]
+    return shown(": \(error.fact)")
   }
 
   static func numbered(_ url: ResourceURL, path: String, reason: String) -> String {

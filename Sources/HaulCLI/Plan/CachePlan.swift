@@ -42,7 +42,7 @@ enum UserCache {
     if let base = environment["XDG_CACHE_HOME"], base.isAbsolutePath { return "\(base)/haul" }
     guard let home = environment["HOME"], home.isAbsolutePath else {
       throw TransferError(
-        .io, "neither XDG_CACHE_HOME nor HOME is an absolute path; set one of them")
+        .io, "neither XDG_CACHE_HOME nor HOME is an absolute path", advice: "set one of them")
     }
     return "\(home)/.cache/haul"
   }

@@ -16,7 +16,8 @@ final class DirectoryLock: Sendable {
     file = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0o600)
     let isOther = file < 0 ? [EISDIR, ELOOP].contains(errno) : !RegularFile.isOpen(file)
     guard !isOther else {
-      throw TransferError(.io, "cannot lock the cache directory: \(path) is not a file; remove it")
+      throw TransferError(
+        .io, "cannot lock the cache directory: \(path) is not a file", advice: "remove it")
     }
     try check(file >= 0, "open", "lock the cache directory")
     let end = ContinuousClock.now + patience
@@ -28,7 +29,7 @@ final class DirectoryLock: Sendable {
   }
 
   static var heldByAnother: TransferError {
-    TransferError(.inUse, "another process is using the cache directory; try again later")
+    TransferError(.inUse, "another process is using the cache directory", advice: "try again later")
   }
 
   deinit { _ = close(file) }
@@ -51,7 +52,7 @@ enum RegularFile {
       try check(isDone, "chmod", "protect the index of the cache")
     } else if unlink(path) != 0 {
       throw TransferError(
-        .io, "cannot use the index of the cache: \(path) is not a file; remove it")
+        .io, "cannot use the index of the cache: \(path) is not a file", advice: "remove it")
     }
   }
 

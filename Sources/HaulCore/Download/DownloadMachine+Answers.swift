@@ -231,7 +231,7 @@ extension DownloadMachine {
     if rules.needsExisting {
       return .failed(
         TransferError(
-          .nameConflict, "another file has that name; replace it, or give another name"
+          .nameConflict, "another file has that name", advice: "replace it, or give another name"
         ).remedied(by: .existingFile))
     }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
@@ -363,7 +363,8 @@ extension DownloadMachine {
     } else if restarts > 0 {
       next = .fail(
         TransferError(
-          .changedOnServer, "\(reason), twice in one run; try again when the file is stable"))
+          .changedOnServer, "\(reason), twice in one run",
+          advice: "try again when the file is stable"))
     }
     return [.drop(id)] + stopAll(for: next, plan: &plan)
   }

@@ -216,17 +216,17 @@ extension DownloadMachine {
   /// of the same version.
   private func streamFailure(_ error: TransferError, _ plan: SegmentPlan) -> TransferError? {
     guard plan.isCommitted, !mayResume else { return nil }
-    let reason = error.message.prefix(beforeAnyOf: ";")
     return TransferError(
-      error.code,
-      "\(reason); the output has a part of the file and cannot be resumed; write to a file",
+      error.code, error.fact,
+      advice: "the output has a part of the file and cannot be resumed; write to a file",
       status: error.status)
   }
 
   static func changedInStream(_ reason: String) -> TransferError {
     TransferError(
       .changedOnServer,
-      "\(reason), after bytes were written out; the output is the beginning of the older version")
+      "\(reason), after bytes were written out",
+      advice: "the output is the beginning of the older version")
   }
 
   private mutating func fail(

@@ -322,7 +322,8 @@ extension DownloadMachine {
       }
       guard now - since.instant >= .seconds(seconds) else { continue }
       fetches[id]?.slowness = TransferError(
-        .stalled, "less than 1 KiB/s for \(seconds) seconds; try again later", isRetryable: true)
+        .stalled, "less than 1 KiB/s for \(seconds) seconds", advice: "try again later",
+        isRetryable: true)
       commands.append(.stop(id))
     }
     return commands

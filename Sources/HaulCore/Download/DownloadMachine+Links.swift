@@ -38,7 +38,7 @@ extension DownloadMachine {
   private static func expired(_ status: Int) -> TransferError {
     TransferError(
       .needsNewURL,
-      "the link has expired (\(status)); get a new one",
+      "the link has expired (\(status))", advice: "get a new one",
       status: status
     ).remedied(by: .newAddress)
   }

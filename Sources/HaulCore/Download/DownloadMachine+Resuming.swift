@@ -108,7 +108,8 @@ extension DownloadMachine {
   static let isNotSame = TransferError(
     .changedOnServer,
     "nothing proves that this address has the file whose bytes are on disk: length, and a strong "
-      + "entity tag or date; the bytes are kept"
+      + "entity tag or date",
+    advice: "the bytes are kept"
   ).remedied(by: .startingOver)
 
   static func reason(against recovered: Recovered) -> String {

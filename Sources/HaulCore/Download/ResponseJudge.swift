@@ -161,7 +161,7 @@ extension ResponseHead {
 }
 
 extension ResponseJudge {
-  /// Who answered, after a redirect. What follows a semicolon is the advice of a message.
+  /// Who answered, after a redirect. In a message, a semicolon separates fact and advice.
   private static func place(of head: ResponseHead) -> String {
     guard head.wasRedirected else { return "" }
     let address = head.url.redacted
@@ -170,11 +170,12 @@ extension ResponseJudge {
 
   private func failure(for head: ResponseHead, to request: FetchRequest) -> TransferError {
     let retryAfter = RetryAfter.delay(head.headers, now: wallSeconds)
-    func error(_ code: TransferError.Code, _ text: String, retryable: Bool = false)
+    // The status is the fact; what explains it, or what to do, is the advice.
+    func error(_ code: TransferError.Code, _ advice: String, retryable: Bool = false)
       -> TransferError
     {
       TransferError(
-        code, "the server answered \(head.status)\(Self.place(of: head)); \(text)",
+        code, "the server answered \(head.status)\(Self.place(of: head))", advice: advice,
         status: head.status, isRetryable: retryable, retryAfter: retryAfter)
     }
     switch head.status {

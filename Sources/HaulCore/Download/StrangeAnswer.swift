@@ -28,7 +28,8 @@ enum StrangeAnswer {
     TransferError(
       .changedOnServer,
       "the server sends \(what) instead of the file: has a login or a link expired? The received "
-        + "bytes are kept; start over if that is the file now"
+        + "bytes are kept",
+      advice: "start over if that is the file now"
     ).remedied(by: .startingOver)
   }
 

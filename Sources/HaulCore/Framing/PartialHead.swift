@@ -37,7 +37,7 @@ struct PartialHead: Sendable {
     let line = bytes[(start ?? lineStart)...]
     let isHTTP = zip(line, "http/".utf8).allSatisfy { FieldScanner.lowercased($0) == $1 }
     guard isHTTP || line.elementsEqual([UInt8(ascii: "\r")]) || isBlank(line) else {
-      throw TransferError(.protocolViolation, "the answer is not HTTP; check the port")
+      throw TransferError(.protocolViolation, "the answer is not HTTP", advice: "check the port")
     }
   }
 

@@ -24,17 +24,17 @@ extension CommandRefusal: CustomStringConvertible {
 }
 
 extension CommandRefusal {
-  /// The message for people, with what to do.
-  package var message: String {
+  /// What an error says about it.
+  var text: (fact: String, advice: String?) {
     switch self {
-    case .isCompleted: "it is completed; restart it to download it again"
-    case .hasFailed: "it has failed; retry it"
-    case .isCancelled: "it was cancelled; retry or restart it"
-    case .isRunning: "it is running; pause it first"
-    case .isBeingCancelled: "it is being cancelled"
-    case .isBeingRemoved: "it is being removed from the list"
-    case .targetIsTaken: "its target file now belongs to another transfer"
-    case .isUnknown: "it is not in the list"
+    case .isCompleted: ("it is completed", "restart it to download it again")
+    case .hasFailed: ("it has failed", "retry it")
+    case .isCancelled: ("it was cancelled", "retry or restart it")
+    case .isRunning: ("it is running", "pause it first")
+    case .isBeingCancelled: ("it is being cancelled", nil)
+    case .isBeingRemoved: ("it is being removed from the list", nil)
+    case .targetIsTaken: ("its target file now belongs to another transfer", nil)
+    case .isUnknown: ("it is not in the list", nil)
     }
   }
 }

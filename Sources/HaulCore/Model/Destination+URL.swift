@@ -18,7 +18,7 @@ extension URL {
   fileprivate var filePath: String {
     get throws(TransferError) {
       guard isFileURL else {
-        throw TransferError(.badName, "a destination is a file URL; give one, or a path")
+        throw TransferError(.badName, "a destination is a file URL", advice: "give one, or a path")
       }
       return path(percentEncoded: false)
     }

@@ -127,13 +127,13 @@ public struct ResourceURL: Hashable, Sendable {
     guard let url = URL(string: AddressEscapes.completed(text)),
       let scheme = url.scheme?.lowercased()
     else {
-      throw TransferError(
-        .badURL,
-        text.isEmpty
-          ? "the address is empty"
-          : text.lowercased().hasBytePrefix("http")
-            ? "the address cannot be read; check its host and port"
-            : "not an absolute address; it should begin with https:// or http://")
+      guard !text.isEmpty else { throw TransferError(.badURL, "the address is empty") }
+      throw text.lowercased().hasBytePrefix("http")
+        ? TransferError(
+          .badURL, "the address cannot be read", advice: "check its host and port")
+        : TransferError(
+          .badURL, "not an absolute address",
+          advice: "it should begin with https:// or http://")
     }
     try self.init(url, scheme: scheme)
   }
@@ -145,7 +145,7 @@ public struct ResourceURL: Hashable, Sendable {
   private init(_ url: URL, scheme: String) throws(TransferError) {
     guard scheme == "http" || scheme == "https" else {
       throw TransferError(
-        .unsupportedScheme, "the scheme \(scheme) is not supported; use http or https")
+        .unsupportedScheme, "the scheme \(scheme) is not supported", advice: "use http or https")
     }
     guard let sent = Sent(url, scheme: scheme) else {
       throw TransferError(.badURL, "the address has no host")

@@ -44,7 +44,8 @@ public struct S3Object: Hashable, Sendable {
     let parts = key.byteSplit(separator: "/", omittingEmptySubsequences: false)
     guard !parts.contains(where: { $0.isByteEqual(".") || $0.isByteEqual("..") }), !key.hasByte(0)
     else {
-      throw TransferError(.badURL, "the key has a part '.' or '..', or a NUL; use another key")
+      throw TransferError(
+        .badURL, "the key has a part '.' or '..', or a NUL", advice: "use another key")
     }
     guard Self.isRegion(region) else {
       throw TransferError(.badURL, "\(region) is not the name of a region")

@@ -1,6 +1,6 @@
 public import FoundationEssentials
 
-/// Why a transfer did not succeed: a stable code, and one line for people.
+/// Why a transfer did not succeed: a stable code, and a fact with advice for people.
 public struct TransferError: Error, Hashable, Sendable {
   /// The kind of failure. Raw values are part of the command line contract.
   public enum Code: String, CaseIterable, Sendable, Codable {
@@ -47,12 +47,14 @@ public struct TransferError: Error, Hashable, Sendable {
 
   struct Parts: Hashable, Codable, Sendable {
     let code: Code
-    var message: String
+    var fact: String
+    var advice: String?
     let status: Int?
     let isRetryable: Bool
     let retryAfter: Duration?
     var cause: Cause?
     var isOfRedirect = false
+    var isOfSource = false
     var refusal: CommandRefusal?
     var remedy: Remedy?
   }
@@ -65,8 +67,15 @@ public struct TransferError: Error, Hashable, Sendable {
 
   /// The kind of failure.
   public var code: Code { shared.value.code }
-  /// Why it failed and what to do, in one line, without the URL and without secrets.
-  public var message: String { shared.value.message }
+  /// Why it failed, in one line, without the URL and without secrets.
+  public var fact: String { shared.value.fact }
+  /// What to do, or what explains the fact, in one line; nil if there is nothing to add.
+  public var advice: String? { shared.value.advice }
+  /// The fact and the advice in one line, separated by "; ".
+  public var message: String {
+    guard let advice else { return fact }
+    return "\(fact); \(advice)"
+  }
   /// The HTTP status behind it, if one was received.
   public var status: Int? { shared.value.status }
   /// Whether another attempt may succeed without any change.
@@ -79,6 +88,8 @@ public struct TransferError: Error, Hashable, Sendable {
   package var cause: Cause? { shared.value.cause }
   /// Whether it concerns the target of a redirect, not the requested host.
   package var isOfRedirect: Bool { shared.value.isOfRedirect }
+  /// Whether it concerns the source of an upload, and says so.
+  var isOfSource: Bool { shared.value.isOfSource }
 
   package enum Cause: String, Hashable, Codable, Sendable {
     /// There is no room on the file system.
@@ -92,47 +103,47 @@ public struct TransferError: Error, Hashable, Sendable {
   /// An error of this kind.
   /// - Parameters:
   ///   - code: the kind of failure.
-  ///   - message: why it failed and what to do, in one line, without secrets.
+  ///   - fact: why it failed, in one line, without secrets.
+  ///   - advice: what to do, or what explains the fact.
   ///   - status: the HTTP status behind it, if one was received.
   ///   - isRetryable: whether another attempt may succeed without any change.
   ///   - retryAfter: how long the server asked to wait.
   public init(
-    _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
-    retryAfter: Duration? = nil
-  ) {
-    self.init(
-      code, message, status: status, isRetryable: isRetryable, retryAfter: retryAfter,
-      cause: nil)
-  }
-
-  package init(
-    _ code: Code, _ message: String, status: Int? = nil, isRetryable: Bool = false,
-    retryAfter: Duration? = nil, cause: Cause?
+    _ code: Code, _ fact: String, advice: String? = nil, status: Int? = nil,
+    isRetryable: Bool = false, retryAfter: Duration? = nil
   ) {
     self.init(
       Parts(
-        code: code, message: message, status: status, isRetryable: isRetryable,
-        retryAfter: retryAfter, cause: cause))
+        code: code, fact: fact, advice: advice, status: status, isRetryable: isRetryable,
+        retryAfter: retryAfter))
   }
 
   /// A command had no effect on a transfer.
   package init(_ refusal: CommandRefusal) {
-    self.init(.refused, refusal.message)
+    let (fact, advice) = refusal.text
+    self.init(.refused, fact, advice: advice)
     shared.value.refusal = refusal
   }
 
   /// The same error with a cause.
-  package func with(_ cause: Cause) -> TransferError {
+  package func with(_ cause: Cause?) -> TransferError {
     var error = self
     error.shared.value.cause = cause
     return error
   }
 
-  /// The same error, with a text before its message.
-  package func prefixed(_ text: String) -> TransferError {
-    var old = parts
-    old.message = text + old.message
-    return TransferError(old)
+  /// The same error, with a text before its fact.
+  func prefixed(_ text: String) -> TransferError {
+    var error = self
+    error.shared.value.fact = text + fact
+    return error
+  }
+
+  /// The same error, whose fact says that it concerns the source of an upload.
+  var saidOfSource: TransferError {
+    var error = self
+    error.shared.value.isOfSource = true
+    return error
   }
 
   /// The same error, for the target of a redirect.
@@ -144,13 +155,11 @@ public struct TransferError: Error, Hashable, Sendable {
 }
 
 extension TransferError {
-  /// The same error, with the number of attempts in its message.
+  /// The same error, with the number of attempts in its fact.
   func after(attempts: Int) -> TransferError {
     guard attempts > 1 else { return self }
-    // The advice comes last in a message.
-    let reason = message.prefix(beforeAnyOf: ";")
     var parts = parts
-    parts.message = "\(reason) after \(attempts) attempts\(message[reason.endIndex...])"
+    parts.fact += " after \(attempts) attempts"
     return TransferError(parts)
   }
 }

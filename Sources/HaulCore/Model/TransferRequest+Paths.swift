@@ -74,7 +74,8 @@ extension DownloadRequest {
     guard !end.hasByteSuffix(part), end != journal else {
       throw TransferError(
         .badName,
-        "names that end with \(part) or \(journal) are for unfinished files; choose another name")
+        "names that end with \(part) or \(journal) are for unfinished files",
+        advice: "choose another name")
     }
   }
 }
@@ -100,7 +101,7 @@ extension String {
   package func checkPath() throws(TransferError) {
     guard !hasByte(0) else {
       throw TransferError(
-        .badName, "the path \(Self.quoted(self)) contains a NUL; remove it")
+        .badName, "the path \(Self.quoted(self)) contains a NUL", advice: "remove it")
     }
   }
 

@@ -44,7 +44,7 @@ extension ProxyRules {
       }
       credentials = user
       guard !rest.hasBytes("/") else {
-        throw TransferError(.badURL, "a proxy's address has no path; leave it out")
+        throw TransferError(.badURL, "a proxy's address has no path", advice: "leave it out")
       }
       (host, port) = try Self.endpoint(rest)
     }

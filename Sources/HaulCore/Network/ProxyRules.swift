@@ -43,7 +43,7 @@ public struct ProxyRules: Hashable, Sendable {
     do throws(TransferError) {
       return .success(try Proxy(found.text))
     } catch {
-      return .failure(TransferError(.proxy, "\(found.name): \(error.message)"))
+      return .failure(TransferError(.proxy, "\(found.name): \(error.fact)", advice: error.advice))
     }
   }
 

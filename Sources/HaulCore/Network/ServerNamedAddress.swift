@@ -29,7 +29,8 @@ extension ResourceURL {
     else {
       throw TransferError(
         .redirectRefused,
-        "the server wants the file over http, at \(target.origin.authority); only https is used")
+        "the server wants the file over http, at \(target.origin.authority)",
+        advice: "only https is used")
     }
     return target.at(origin).adoptingCredentials(of: self)
   }
@@ -41,15 +42,16 @@ extension ResourceURL {
     guard location.utf8.count <= Self.longestNamedAddress else {
       throw TransferError(
         .redirectRefused,
-        "the server names an address of \(location.utf8.count) bytes; at most "
-          + "\(Self.longestNamedAddress) are followed")
+        "the server names an address of \(location.utf8.count) bytes",
+        advice: "at most \(Self.longestNamedAddress) are followed")
     }
     let target: ResourceURL
     do {
       // White space around a value is not a part of it (RFC 9110, section 5.5).
       target = try resolving(String(location.trimmingBytes(" \t")))
     } catch {
-      throw TransferError(.redirectRefused, "a redirect was refused: \(error.message)")
+      throw TransferError(
+        .redirectRefused, "a redirect was refused: \(error.fact)", advice: error.advice)
     }
     guard target.credentials.map({ $0.user.isEmpty && $0.password.isEmpty }) ?? true else {
       throw TransferError(.redirectRefused, "a redirect to an address with a user name was refused")

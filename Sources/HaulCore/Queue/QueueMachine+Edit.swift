@@ -25,16 +25,16 @@ extension QueueMachine {
     if member.end != nil, request.startsAt != record.request.startsAt, request.startTime != nil {
       throw TransferError(
         .refused,
-        "it has ended, and a start time is for a transfer that waits; "
-          + "retry or restart it, pause it, and set the time then")
+        "it has ended, and a start time is for a transfer that waits",
+        advice: "retry or restart it, pause it, and set the time then")
     }
     if member.storedState.hasRun, mayHaveBytes,
       names.old != names.new || record.request.mayGetAnotherName(by: request)
     {
       throw TransferError(
         .refused,
-        "the new address gives the file another name, and its bytes have the old one; "
-          + "say that it is the same file, or remove it, and add the new address"
+        "the new address gives the file another name, and its bytes have the old one",
+        advice: "say that it is the same file, or remove it, and add the new address"
       ).remedied(by: .sameResource)
     }
     let file = (old: record.request.exactTarget, new: request.exactTarget)

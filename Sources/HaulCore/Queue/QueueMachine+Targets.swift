@@ -44,7 +44,7 @@ extension QueueMachine {
   ) -> TransferError {
     let whose = other.map { "in use by \($0), which has not ended" } ?? "requested twice"
     let what = request.download?.url.redacted ?? "it"
-    return TransferError(.inUse, "\(target.text) is \(whose); give \(what) another name")
+    return TransferError(.inUse, "\(target.text) is \(whose)", advice: "give \(what) another name")
   }
 }
 

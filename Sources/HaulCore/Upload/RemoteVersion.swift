@@ -96,12 +96,11 @@ package struct RemoteVersion: Sendable, Hashable {
   }
 
   private static func changed(_ how: String) -> TransferError {
-    TransferError(
-      .sourceChanged, "the source changed while it was uploaded: \(how); upload it again")
+    .source(.sourceChanged, "changed while it was uploaded: \(how)", advice: "upload it again")
   }
 
   private static func unusable(_ what: String) -> TransferError {
-    TransferError(.protocolViolation, "the source sent \(what)")
+    .source(.protocolViolation, "sent \(what)")
   }
 }
 
@@ -130,19 +129,23 @@ extension DownloadRequest {
   /// - Throws: `too-large`.
   package func checkSize(_ length: Int64) throws(TransferError) {
     guard let maximumSize, length > maximumSize else { return }
-    throw TransferError(
-      .tooLarge, "the source has more than the allowed \(maximumSize) bytes"
+    throw TransferError.source(
+      .tooLarge, "has more than the allowed \(maximumSize) bytes"
     ).remedied(by: .maximumSize)
   }
 }
 
 extension TransferError {
+  /// An error of the source and not of the server that gets it.
+  /// - Parameter what: what the source does, the rest of the fact.
+  package static func source(
+    _ code: Code, _ what: String, advice: String? = nil, isRetryable: Bool = false
+  ) -> TransferError {
+    TransferError(code, "the source \(what)", advice: advice, isRetryable: isRetryable).saidOfSource
+  }
+
   /// The same error, said of the source and not of the server that gets it.
   package var ofSource: TransferError {
-    var error = TransferError(
-      code, "the source: \(message)", status: status, isRetryable: isRetryable,
-      retryAfter: retryAfter, cause: cause)
-    if let remedy { error = error.remedied(by: remedy) }
-    return error
+    isOfSource ? self : prefixed("the source: ").saidOfSource
   }
 }

@@ -29,7 +29,7 @@ enum ShownText {
   /// sent.
   static func shown(_ words: String, of request: UploadRequest, at url: ResourceURL) -> String? {
     guard !secrets(of: request, at: url).contains(where: { words.hasBytes($0) }) else { return nil }
-    // What follows a semicolon is the advice of a message.
+    // In a message, a semicolon separates fact and advice.
     let shown = line(words, atMost: 200).replacingBytes(";", with: ",")
     return shown.isEmpty || shown.hasBytePrefix("<") ? nil : shown
   }

@@ -50,11 +50,19 @@ package struct UploadAttempts: Sendable {
 }
 
 extension TransferError {
+  /// The server has another file there, which an earlier attempt of the upload may have stored.
+  static func isStoredAlready(perhapsByThis mayHaveArrived: Bool, status: Int) -> TransferError {
+    TransferError(
+      .nameConflict, "the server has a file there already",
+      advice: mayHaveArrived
+        ? "an earlier attempt of this upload may have stored it: compare it" : nil, status: status)
+  }
+
   /// The same, of an upload whose source cannot be read again.
   var spent: TransferError {
-    let reason = message.prefix(beforeAnyOf: ";")
-    return TransferError(
-      code, "\(reason); what was read of the source is gone: upload it from its beginning",
+    TransferError(
+      code, fact,
+      advice: "what was read of the source is gone: upload it from its beginning",
       status: status)
   }
 }

@@ -112,13 +112,13 @@ package struct UploadJudge: Sendable {
     return error(.nameConflict, head, "it has a file there already")
   }
 
+  /// - Parameter advice: what explains the status, or what to do; the status itself is the fact.
   func error(
-    _ code: TransferError.Code, _ head: ResponseHead, _ text: String, isRetryable: Bool = false
+    _ code: TransferError.Code, _ head: ResponseHead, _ advice: String, isRetryable: Bool = false
   ) -> TransferError {
-    // The advice comes last in a message, and the reason before the semicolon.
     let said = reason.map { " (it says: \($0))" } ?? ""
     return TransferError(
-      code, "the server answered \(head.status)\(said); \(text)", status: head.status,
+      code, "the server answered \(head.status)\(said)", advice: advice, status: head.status,
       isRetryable: isRetryable, retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
   }
 }

@@ -164,7 +164,7 @@ package actor DesktopClicks {
       CStrings.with(environment) { haul_run_quietly(arguments, $0) }
     }
     guard status == 0 else {
-      throw TransferError(.io, "cannot run setsid --fork; check that it is installed")
+      throw TransferError(.io, "cannot run setsid --fork", advice: "check that it is installed")
     }
   }
 }

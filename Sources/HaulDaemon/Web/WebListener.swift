@@ -124,10 +124,12 @@ extension TransferError {
   fileprivate init(listeningAt address: String, _ number: Int32) {
     if number == EADDRINUSE {
       self.init(
-        .inUse, "cannot listen at \(address): another program uses that port; choose another one")
+        .inUse, "cannot listen at \(address): another program uses that port",
+        advice: "choose another one")
     } else {
       self.init(
-        .io, "cannot listen at \(address): \(SystemError.text(number)); choose another address")
+        .io, "cannot listen at \(address): \(SystemError.text(number))",
+        advice: "choose another address")
     }
   }
 }

@@ -34,7 +34,8 @@ package final class UploadRecordFile: Sendable {
     } catch {
       guard error.code == .diskFull else { throw error }
       throw TransferError(
-        .diskFull, "no room to store the upload's address; free some space and upload it again")
+        .diskFull, "no room to store the upload's address",
+        advice: "free some space and upload it again")
     }
   }
 

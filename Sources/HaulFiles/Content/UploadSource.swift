@@ -42,7 +42,8 @@ package final class UploadSource: Sendable {
     }
     guard found.status.kind == .regular else {
       let kind = found.status.kind == .directory ? "a directory" : "a device, a socket or a FIFO"
-      throw TransferError(.notARegularFile, "\(Printable.text(path)) is \(kind); give a file")
+      throw TransferError(
+        .notARegularFile, "\(Printable.text(path)) is \(kind)", advice: "give a file")
     }
     (directory, name) = (found.directory, found.name)
     let file = try Self.mappingSource(path) { [directory, name] () throws(DiskError) in
@@ -71,7 +72,7 @@ package final class UploadSource: Sendable {
     guard let expected, FileIdentity(status) != expected else { return }
     throw TransferError(
       .sourceChanged,
-      "\(Printable.text(path)) was replaced after its directory was listed; put it again")
+      "\(Printable.text(path)) was replaced after its directory was listed", advice: "put it again")
   }
 
   /// Files of the kernel (`/proc`, `/sys`) have other bytes than their length says.
@@ -92,7 +93,8 @@ package final class UploadSource: Sendable {
     throw TransferError(
       .sourceUnreadable,
       "\(Printable.text(path)) has \(found > expected ? "more" : "fewer") bytes than its length, "
-        + "\(opened.size), says; send it by standard input, or copy it first")
+        + "\(opened.size), says",
+      advice: "send it by standard input, or copy it first")
   }
 
   /// Closes the file.
@@ -178,7 +180,8 @@ package final class UploadSource: Sendable {
     guard let difference else { return }
     throw TransferError(
       .sourceChanged,
-      "\(Printable.text(path)) changed while it was uploaded: \(difference); upload it again")
+      "\(Printable.text(path)) changed while it was uploaded: \(difference)",
+      advice: "upload it again")
   }
 
   /// Whether something changed that is not seen, which may be its bytes: nobody can set the time of
@@ -217,15 +220,16 @@ package final class UploadSource: Sendable {
 
   private static func unreadable(_ path: String, _ error: DiskError) -> TransferError {
     let name = Printable.text(path)
-    return TransferError(
-      .sourceUnreadable,
-      error.errno == ENOENT || error.errno == ENOTDIR
-        ? path.unicodeScalars.contains("\u{FFFD}")
-          ? "there is no file \(name); if its name is not UTF-8, rename it, or send it by standard"
-            + " input"
-          : "there is no file \(name)"
-        : error.errno == EXDEV
+    guard error.errno == ENOENT || error.errno == ENOTDIR else {
+      return TransferError(
+        .sourceUnreadable,
+        error.errno == EXDEV
           ? "\(name) leads out of the directories allowed for it"
           : "cannot read \(name): \(SystemError.text(error.errno))")
+    }
+    return TransferError(
+      .sourceUnreadable, "there is no file \(name)",
+      advice: path.unicodeScalars.contains("\u{FFFD}")
+        ? "if its name is not UTF-8, rename it, or send it by standard input" : nil)
   }
 }

@@ -117,7 +117,7 @@ struct JournalWriter {
 
 extension TransferError {
   static let takenOverError = TransferError(
-    .inUse, "another process has taken over the part file; nothing was changed")
+    .inUse, "another process has taken over the part file", advice: "nothing was changed")
 }
 
 enum FileWriter {

@@ -77,7 +77,8 @@ struct JournalLock {
   static let inUse = TransferError(
     .inUse,
     "another download writes to this file: of another program, or here under a name that differs "
-      + "only in case; wait for it, or choose another name")
+      + "only in case",
+    advice: "wait for it, or choose another name")
 
   /// Whether this process has the lock now; nil where files cannot be locked.
   static func tryLock(_ file: any DiskFile, _ what: String) throws(TransferError) -> Bool? {

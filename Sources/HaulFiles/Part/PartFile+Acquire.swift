@@ -51,7 +51,8 @@ extension PartFile {
     guard isNotOurs else { return }
     throw TransferError(
       .nameConflict,
-      "\(names.part) exists, and Haul did not create it; it was left unchanged, move it away")
+      "\(names.part) exists, and Haul did not create it",
+      advice: "it was left unchanged, move it away")
   }
 
   /// As `acquire` with a deferred journal, for a target with neither journal nor part file. For any

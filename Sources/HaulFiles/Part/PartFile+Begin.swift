@@ -124,8 +124,9 @@ extension PartFile {
     guard let available, length - held > available else { return }
     let (needed, free) = ByteCount.texts(length, available + held)
     throw TransferError(
-      .diskFull, "\(needed) do not fit: \(free) are free; free some space and run it again",
-      cause: .noRoom)
+      .diskFull, "\(needed) do not fit: \(free) are free",
+      advice: "free some space and run it again"
+    ).with(.noRoom)
   }
 }
 

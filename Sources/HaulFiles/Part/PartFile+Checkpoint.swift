@@ -143,10 +143,10 @@ extension PartFile {
   /// The error for a file that was removed.
   func removed(_ what: String) -> TransferError {
     let directoryIsGone = (try? directory.status().links) == 0  // on failure: no
-    return TransferError(
-      .io,
-      directoryIsGone
-        ? "the target's directory was removed; the received bytes are lost"
-        : "the \(what) was removed or replaced by another program; run it again")
+    return directoryIsGone
+      ? TransferError(
+        .io, "the target's directory was removed", advice: "the received bytes are lost")
+      : TransferError(
+        .io, "the \(what) was removed or replaced by another program", advice: "run it again")
   }
 }

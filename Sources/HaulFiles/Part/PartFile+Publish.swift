@@ -112,7 +112,8 @@ extension PartFile {
     guard !isAtPath else { return }
     throw TransferError(
       .io,
-      "\(directory.path) was renamed or replaced during the download; \(names.part) is still in it")
+      "\(directory.path) was renamed or replaced during the download",
+      advice: "\(names.part) is still in it")
   }
 
   /// Writes a deferred journal only to show, if the process dies, that the file is complete. This
@@ -242,7 +243,7 @@ extension PartFile {
 
   private static let taken = TransferError(
     .nameConflict,
-    "a file of that name has appeared; the received bytes are kept, choose another name")
+    "a file of that name has appeared", advice: "the received bytes are kept, choose another name")
 
   /// Renames without replacing; links if that is unsupported; uses a placeholder if links are too.
   private func renameToFinalName(_ publication: Publication, replacing: Bool) throws(TransferError)
@@ -353,5 +354,6 @@ extension PartFile {
 extension TransferError {
   static let resizedError = TransferError(
     .io,
-    "the part file was cut or extended by another program; run it again to fetch its bytes anew")
+    "the part file was cut or extended by another program",
+    advice: "run it again to fetch its bytes anew")
 }

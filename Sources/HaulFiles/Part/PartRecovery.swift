@@ -68,11 +68,12 @@ struct PartRecovery {
     case .foreign:
       throw TransferError(
         .nameConflict,
-        "\(names.journal) is not a journal; it was left unchanged, move it away")
+        "\(names.journal) is not a journal", advice: "it was left unchanged, move it away")
     case .newer:
       throw TransferError(
         .nameConflict,
-        "\(names.journal) was written by a newer version of Haul; use that one, or move it away")
+        "\(names.journal) was written by a newer version of Haul",
+        advice: "use that one, or move it away")
     }
   }
 

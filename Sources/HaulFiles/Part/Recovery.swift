@@ -34,18 +34,17 @@ enum Ownership {
       let isSecret = user != 0 && status.mode & 0o044 == 0
       throw TransferError(
         .nameConflict,
-        """
-        the \(what) of that name belongs to \(UserName.text(status.owner))\
-        \(isSecret ? " and cannot be read" : ""); it was left unchanged, run as that user or choose \
-        another name
-        """)
+        "the \(what) of that name belongs to \(UserName.text(status.owner))"
+          + (isSecret ? " and cannot be read" : ""),
+        advice: "it was left unchanged, run as that user or choose another name")
     }
     guard status.kind == .regular, status.links == 1,
       status.mode & 0o022 == 0 || status.mode == mode
     else {
       throw TransferError(
         .nameConflict,
-        "a \(what) of that name exists that Haul did not create; it was left unchanged, move it away"
+        "a \(what) of that name exists that Haul did not create",
+        advice: "it was left unchanged, move it away"
       )
     }
   }

@@ -172,11 +172,12 @@
       let reason = "cannot run \(name)\(location): \(SystemError.text(error))"
       switch error {
       case ENOENT where directory == nil:
-        return TransferError(.io, "\(reason); check its name and that it is installed")
+        return TransferError(.io, reason, advice: "check its name and that it is installed")
       case EACCES, EPERM:
-        return TransferError(.permissionDenied, "\(reason); check that you may run it")
+        return TransferError(.permissionDenied, reason, advice: "check that you may run it")
       case ENOEXEC:
-        return TransferError(.io, "\(reason); a script must begin with #! and its interpreter")
+        return TransferError(
+          .io, reason, advice: "a script must begin with #! and its interpreter")
       default: return TransferError(.io, reason)
       }
     }

@@ -28,7 +28,8 @@
       _ command: ProgramCommand
     ) throws(TransferError) -> any ProgramProcess {
       guard let word = command.arguments.first, !word.isEmpty else {
-        throw TransferError(.io, "cannot run a program without a name; give its name or its path")
+        throw TransferError(
+          .io, "cannot run a program without a name", advice: "give its name or its path")
       }
       guard
         !(command.arguments + [command.directory ?? ""]).contains(where: { $0.utf8.contains(0) })

@@ -109,8 +109,7 @@
     fileprivate static func noDescriptor() -> TransferError {
       TransferError(
         .io,
-        "cannot start a program: \(SystemError.text(errno)); "
-          + "too many files are open")
+        "cannot start a program: \(SystemError.text(errno))", advice: "too many files are open")
     }
   }
 #endif

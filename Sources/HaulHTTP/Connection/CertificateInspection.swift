@@ -19,17 +19,18 @@ struct CertificateInspection: Error {
     let (start, end) = (certificate.notValidBefore, certificate.notValidAfter)
     let clock = "is this machine's clock right? It says \(date(Int(wallSeconds)))"
     if Double(end) < wallSeconds {
-      return TransferError(.tls, "the server's certificate expired on \(date(end)); \(clock)")
+      return TransferError(
+        .tls, "the server's certificate expired on \(date(end))", advice: clock)
     }
     if Double(start) > wallSeconds {
       return TransferError(
-        .tls, "the server's certificate is not valid before \(date(start)); \(clock)")
+        .tls, "the server's certificate is not valid before \(date(start))", advice: clock)
     }
     // A certificate without a reader of its bytes is an unknown one.
     guard let bytes = try? certificate.toDERBytes(), CertificateNames(bytes)?.areEqual == true
     else { return nil }
     return TransferError(
-      .tls, "the server's certificate is self-signed; if it is the right one, give it"
+      .tls, "the server's certificate is self-signed", advice: "if it is the right one, give it"
     ).remedied(by: .certificateAuthority)
   }
 }

@@ -60,5 +60,5 @@ package enum HostnameVerification {
   }
 
   private static let mismatch = TransferError(
-    .tls, "the certificate is not for this host; check the address")
+    .tls, "the certificate is not for this host", advice: "check the address")
 }

@@ -52,7 +52,7 @@ package final class PrivateHostRegistry: Sendable {
   private static func refusal(_ host: String) -> TransferError {
     TransferError(
       .redirectRefused,
-      "a redirect of a public host to \(host), which has a private address, was refused; if it is "
-        + "wanted, add that address itself")
+      "a redirect of a public host to \(host), which has a private address, was refused",
+      advice: "if it is wanted, add that address itself")
   }
 }

@@ -11,7 +11,8 @@ final class StatusCheckHandler: ChannelInboundHandler, Sendable {
   typealias InboundOut = HTTPClientResponsePart
 
   static let error = TransferError(
-    .protocolViolation, "the server sent an invalid status; it must be a number from 100 to 999")
+    .protocolViolation, "the server sent an invalid status",
+    advice: "it must be a number from 100 to 999")
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     guard case .head(let head) = unwrapInboundIn(data), head.status.code < 100 else {

@@ -74,7 +74,8 @@ struct TLSSettings: Sendable {
       }
     } catch {
       throw TransferError(
-        .tls, "the key file \(path) cannot be read as PEM; a key with a password is not supported")
+        .tls, "the key file \(path) cannot be read as PEM",
+        advice: "a key with a password is not supported")
     }
   }
 }

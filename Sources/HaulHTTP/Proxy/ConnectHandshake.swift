@@ -34,19 +34,19 @@ struct ConnectHandshake: ProxyHandshake {
     received += bytes
     while !isOpen, let head = try takeHead() {
       guard let status = Self.status(of: head[0]) else {
-        throw error("does not speak HTTP; is the address right?")
+        throw error("does not speak HTTP", advice: "is the address right?")
       }
       switch status {
       case 100..<200: continue
       case 200..<300:
         // In a tunnel with TLS the client speaks first.
         guard received.isEmpty else {
-          throw error("answered with a page in place of a tunnel; does it want a login?")
+          throw error("answered with a page in place of a tunnel", advice: "does it want a login?")
         }
         isOpen = true
       case 407: throw TunnelRefused(challenges: Self.challenges(in: head), used: digest)
       default:
-        throw error("answered \(status) to a tunnel to \(target); is that allowed?")
+        throw error("answered \(status) to a tunnel to \(target)", advice: "is that allowed?")
       }
     }
     return []
@@ -91,7 +91,7 @@ struct ConnectHandshake: ProxyHandshake {
     return AuthChallenge.all(in: HeaderFields(fields), named: "Proxy-Authenticate")
   }
 
-  private func error(_ reason: String) -> TransferError {
-    TransferError(.proxy, "the proxy \(proxy) \(reason)", isRetryable: true)
+  private func error(_ what: String, advice: String? = nil) -> TransferError {
+    TransferError(.proxy, "the proxy \(proxy) \(what)", advice: advice, isRetryable: true)
   }
 }

@@ -39,7 +39,7 @@ struct SOCKSHandshake: ProxyHandshake {
   private mutating func takeMethod() throws(TransferError) -> [UInt8] {
     guard received.count >= 2 else { return [] }
     guard received[0] == 5 else {
-      throw error("does not speak SOCKS5; is the address right?")
+      throw error("does not speak SOCKS5", advice: "is the address right?")
     }
     let method = received[1]
     received.removeFirst(2)
@@ -69,7 +69,9 @@ struct SOCKSHandshake: ProxyHandshake {
 
   private mutating func takeReply() throws(TransferError) {
     guard received.count >= 5 else { return }
-    guard received[0] == 5 else { throw error("does not speak SOCKS5; is the address right?") }
+    guard received[0] == 5 else {
+      throw error("does not speak SOCKS5", advice: "is the address right?")
+    }
     guard received[1] == 0 else { throw refusal(received[1]) }
     let address: Int
     switch received[3] {
@@ -97,18 +99,20 @@ struct SOCKSHandshake: ProxyHandshake {
 
   /// The error for a reply code (RFC 1928, section 6).
   private func refusal(_ code: UInt8) -> TransferError {
-    let reason =
+    let (what, advice): (String, String?) =
       switch code {
-      case 2: "does not allow the connection"
-      case 3, 4: "cannot reach \(target.host); check the name and the network"
-      case 5: "was refused by \(target.host):\(target.port); is the server running?"
-      case 6: "got no answer from \(target.host)"
-      default: "failed (\(code))"
+      case 2: ("does not allow the connection", nil)
+      case 3, 4: ("cannot reach \(target.host)", "check the name and the network")
+      case 5: ("was refused by \(target.host):\(target.port)", "is the server running?")
+      case 6: ("got no answer from \(target.host)", nil)
+      default: ("failed (\(code))", nil)
       }
-    return error(reason, isRetryable: code != 2 && code < 7)
+    return error(what, advice: advice, isRetryable: code != 2 && code < 7)
   }
 
-  private func error(_ reason: String, isRetryable: Bool = false) -> TransferError {
-    TransferError(.proxy, "the proxy \(proxy) \(reason)", isRetryable: isRetryable)
+  private func error(
+    _ what: String, advice: String? = nil, isRetryable: Bool = false
+  ) -> TransferError {
+    TransferError(.proxy, "the proxy \(proxy) \(what)", advice: advice, isRetryable: isRetryable)
   }
 }

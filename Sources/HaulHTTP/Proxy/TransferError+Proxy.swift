@@ -11,19 +11,19 @@ extension TransferError {
     case let error as TunnelRefused: self.init(wantsPassword: proxy, error.challenges)
     case let error as HTTPClientError: self.init(of: proxy, client: error)
     case ChannelError.connectTimeout:
-      self.init(proxy, "did not answer in time; is it running?", isRetryable: true)
+      self.init(proxy, "did not answer in time", advice: "is it running?", isRetryable: true)
     case let error as NIOConnectionError:
       guard !error.connectionErrors.isEmpty else {
-        self = TransferError(proxy, "is unknown; check its name", isRetryable: true)
+        self = TransferError(proxy, "is unknown", advice: "check its name", isRetryable: true)
           .with(.noRoute)
         return
       }
-      self.init(proxy, "cannot be reached; is it running?", isRetryable: true)
+      self.init(proxy, "cannot be reached", advice: "is it running?", isRetryable: true)
     case let error as IOError where [EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode):
-      self = TransferError(proxy, "cannot be reached; is it running?", isRetryable: true)
+      self = TransferError(proxy, "cannot be reached", advice: "is it running?", isRetryable: true)
         .with(.noRoute)
     case let error as IOError where error.errnoCode == ECONNREFUSED:
-      self.init(proxy, "cannot be reached; is it running?", isRetryable: true)
+      self.init(proxy, "cannot be reached", advice: "is it running?", isRetryable: true)
     default: return nil
     }
   }
@@ -32,9 +32,10 @@ extension TransferError {
     switch error {
     case .proxyAuthenticationRequired: self.init(wantsPassword: proxy)
     case .invalidProxyResponse:
-      self.init(proxy, "does not connect to that server; is that allowed?", isRetryable: true)
+      self.init(
+        proxy, "does not connect to that server", advice: "is that allowed?", isRetryable: true)
     case .httpProxyHandshakeTimeout, .connectTimeout:
-      self.init(proxy, "did not answer in time; is it running?", isRetryable: true)
+      self.init(proxy, "did not answer in time", advice: "is it running?", isRetryable: true)
     default: return nil
     }
   }
@@ -56,18 +57,21 @@ extension TransferError {
   /// Before a tunnel was open.
   init(closedEarly proxy: ProxyRules.Proxy) {
     self.init(
-      proxy, "closed the connection before it opened a tunnel; is its address right?",
+      proxy, "closed the connection before it opened a tunnel", advice: "is its address right?",
       isRetryable: true)
   }
 
   /// After it was opened.
   init(closedTunnel proxy: ProxyRules.Proxy) {
-    self.init(proxy, "closed the tunnel; can it reach that server?", isRetryable: true)
+    self.init(proxy, "closed the tunnel", advice: "can it reach that server?", isRetryable: true)
   }
 
   private init(
-    _ proxy: ProxyRules.Proxy, _ reason: String, status: Int? = nil, isRetryable: Bool = false
+    _ proxy: ProxyRules.Proxy, _ what: String, advice: String? = nil, status: Int? = nil,
+    isRetryable: Bool = false
   ) {
-    self.init(.proxy, "the proxy \(proxy) \(reason)", status: status, isRetryable: isRetryable)
+    self.init(
+      .proxy, "the proxy \(proxy) \(what)", advice: advice, status: status,
+      isRetryable: isRetryable)
   }
 }

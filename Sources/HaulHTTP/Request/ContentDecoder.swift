@@ -41,7 +41,8 @@ final class ContentDecoder {
     else {
       throw TransferError(
         .notYetSupported,
-        "the server sent the content coding '\(coding)', which cannot be decoded here; save it as it is"
+        "the server sent the content coding '\(coding)', which cannot be decoded here",
+        advice: "save it as it is"
       ).remedied(by: .noDecoding)
     }
     self.decoder = decoder
@@ -109,7 +110,7 @@ final class ContentDecoder {
 
   private var tooLarge: TransferError {
     TransferError(
-      .tooLarge, "the decoded file has more than \(limit) bytes; allow more"
+      .tooLarge, "the decoded file has more than \(limit) bytes", advice: "allow more"
     ).remedied(by: .maximumSize)
   }
 

@@ -35,7 +35,8 @@ extension QueueCoordinator {
           TransferError(
             .httpStatus,
             "\(abort.id): the store still has parts of \(abort.request.url.redacted), and does not "
-              + "delete them; delete its unfinished uploads there"))
+              + "delete them",
+            advice: "delete its unfinished uploads there"))
         ended.insert(abort.id)
       }
     }

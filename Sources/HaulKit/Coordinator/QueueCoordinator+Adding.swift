@@ -179,7 +179,7 @@ extension QueueCoordinator {
       directory = try engine.disk.workingDirectory()
     } catch {
       throw TransferError(
-        .io, "the working directory does not exist, or is not UTF-8; give absolute paths")
+        .io, "the working directory does not exist, or is not UTF-8", advice: "give absolute paths")
     }
     return requests.map { $0.absolute(in: directory) }
   }
@@ -211,8 +211,8 @@ extension QueueCoordinator {
       guard queue.members.state(of: id) != .stopping(.remove) else {
         throw TransferError(
           .inUse,
-          "the transfer with the identifier \(identifier) is being removed; "
-            + "add it when that is done")
+          "the transfer with the identifier \(identifier) is being removed",
+          advice: "add it when that is done")
       }
       indices[id, default: []].append(index)
     }
@@ -239,8 +239,8 @@ extension QueueCoordinator {
     for record in try await store.records(Array(named)) where record.request.roots != nil {
       throw TransferError(
         .inUse,
-        "the identifier \(record.request.identifier ?? "") was chosen over TCP; to wait for that "
-          + "transfer, give its id \(record.id)")
+        "the identifier \(record.request.identifier ?? "") was chosen over TCP",
+        advice: "to wait for that transfer, give its id \(record.id)")
     }
   }
 
@@ -252,14 +252,14 @@ extension QueueCoordinator {
     if ifKnown != .update, kept.roots != nil, request.roots == nil {
       throw TransferError(
         .inUse,
-        "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP; "
-          + "remove that one, or choose another")
+        "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP",
+        advice: "remove that one, or choose another")
     }
     guard ifKnown == .match, let difference = kept.difference(from: request) else { return }
     throw TransferError(
       .inUse,
-      "the identifier \(request.identifier ?? "") belongs to a transfer with \(difference); it "
-        + "stays as it is, and nothing was added; remove it, or choose another identifier")
+      "the identifier \(request.identifier ?? "") belongs to a transfer with \(difference)",
+      advice: "it stays as it is, and nothing was added; remove it, or choose another identifier")
   }
 
   /// Reserves file names in the order of `add`, not of the runs: files that would get the same name

@@ -32,13 +32,14 @@ extension QueueCoordinator {
   /// The result to report for a transfer that is blocked by a failed dependency; nil for any other.
   func blocked(_ id: TransferID) -> TransferResult? {
     queue.blocker(of: id).map { other in
-      let what =
+      let (what, advice) =
         queue.members[other] == nil
-        ? "removed before it completed; remove this one, and add it again without it"
-        : "not completed; retry that one"
+        ? ("removed before it completed", "remove this one, and add it again without it")
+        : ("not completed", "retry that one")
       return TransferResult(
         state: .failed,
-        error: TransferError(.dependencyFailed, "the dependency \(other) was \(what)"))
+        error: TransferError(
+          .dependencyFailed, "the dependency \(other) was \(what)", advice: advice))
     }
   }
 

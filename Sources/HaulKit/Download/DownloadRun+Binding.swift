@@ -150,7 +150,7 @@ extension RunEnd {
   var outcome: Result<Void, TransferError> {
     switch self {
     case .paused, .suspended, .alreadyPublished:
-      .failure(TransferError(.interrupted, "it was stopped; a stream cannot resume"))
+      .failure(TransferError(.interrupted, "it was stopped", advice: "a stream cannot resume"))
     case .finished(let result):
       switch result.state {
       case .completed: .success(())

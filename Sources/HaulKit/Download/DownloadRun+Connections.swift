@@ -181,7 +181,8 @@ extension Engine {
   func idleTimeoutError(_ patience: Int = 1) -> TransferError {
     TransferError(
       .stalled,
-      "no bytes received for \(idleTimeout * patience); try again later, or allow more time",
+      "no bytes received for \(idleTimeout * patience)",
+      advice: "try again later, or allow more time",
       isRetryable: true
     ).remedied(by: .longerTimeout)
   }

@@ -11,9 +11,8 @@ extension DownloadRun {
     guard driver.stream == nil, case .finished(let result) = end, result.state == .failed,
       let error = result.error, let reason = await waitReason(behind: error)
     else { return nil }
-    // It resumes by itself, so the advice at the end is for nobody.
-    let what = error.message.prefix(beforeAnyOf: ";")
-    engine.logger.info("waiting: \(what)", metadata: ["transfer": "\(id)"])
+    // It resumes by itself, so the advice is for nobody.
+    engine.logger.info("waiting: \(error.fact)", metadata: ["transfer": "\(id)"])
     return reason
   }
 

@@ -82,10 +82,9 @@ struct FileTarget: DownloadTarget {
       try part.reject(expected)
       throw TransferError(
         .checksumMismatch,
-        """
-        the file does not match: expected \(expected), got \(got); its bytes are in \(keeper): \
-        run it again to fetch them anew, or with another checksum to keep them
-        """)
+        "the file does not match: expected \(expected), got \(got)",
+        advice: "its bytes are in \(keeper): run it again to fetch them anew, or with another "
+          + "checksum to keep them")
     }
   }
 
@@ -135,7 +134,8 @@ extension TargetClaim {
 
   private func duplicateError(_ name: FileName) -> TransferError {
     TransferError(
-      .inUse, "another program downloaded this address to \(name.text) in the meantime; try again")
+      .inUse, "another program downloaded this address to \(name.text) in the meantime",
+      advice: "try again")
   }
 
   /// Publishes the part under its final name, or the next free one if a number may be added.

@@ -48,7 +48,8 @@ struct TargetSearch {
       let last: String
       (directoryPath, last) = path.pathParts
       guard !last.isEmpty, last != ".", last != ".." else {
-        throw TransferError(.notARegularFile, "the target is a directory; give a file name")
+        throw TransferError(
+          .notARegularFile, "the target is a directory", advice: "give a file name")
       }
       name = FileName(exactly: last)
     }
@@ -140,7 +141,8 @@ struct TargetSearch {
 
   private func alreadyExists() throws(TransferError) -> TargetClaim.Outcome {
     guard case .regular(let size, _) = try TargetCheck.state(of: name.text, in: directory) else {
-      throw TransferError(.io, "the file was removed while it was being checked; run it again")
+      throw TransferError(
+        .io, "the file was removed while it was being checked", advice: "run it again")
     }
     let checksums = request.checksums
     let path = directory.filePath(name.text)
@@ -150,15 +152,14 @@ struct TargetSearch {
     if let (expected, got) = checksums.mismatch(with: found) {
       throw TransferError(
         .checksumMismatch,
-        "the existing file does not match: expected \(expected), got \(got); "
-          + "replace it"
+        "the existing file does not match: expected \(expected), got \(got)", advice: "replace it"
       ).remedied(by: .overwriting)
     }
     return .alreadyExists(path: path, size: size, checksums)
   }
 
   static let conflict = TransferError(
-    .nameConflict, "a file of that name exists; replace it, or give another name"
+    .nameConflict, "a file of that name exists", advice: "replace it, or give another name"
   ).remedied(by: .existingFile)
 
   /// Claims the free name, or the next one if the name is derived and its part file is of another
@@ -229,8 +230,8 @@ struct TargetSearch {
       release(claim.part, name)
       throw TransferError(
         .nameConflict,
-        "the file of that name did not come over TCP, or has changed since; replace it over the "
-          + "socket (haul add), or give another name")
+        "the file of that name did not come over TCP, or has changed since",
+        advice: "replace it over the socket (haul add), or give another name")
     }
     return claim
   }
@@ -246,7 +247,8 @@ struct TargetSearch {
       reservations.reservedURL(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
     return TransferError(
       .inUse,
-      "\(other) already using the target \(name.text); leave one out, or give it another name"
+      "\(other) already using the target \(name.text)",
+      advice: "leave one out, or give it another name"
     )
   }
 

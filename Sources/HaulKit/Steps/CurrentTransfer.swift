@@ -6,5 +6,5 @@ enum CurrentTransfer {
   @TaskLocal static var id: TransferID?
 
   static let error = TransferError(
-    .dependencyFailed, "a transfer cannot wait for its own end; wait for it elsewhere")
+    .dependencyFailed, "a transfer cannot wait for its own end", advice: "wait for it elsewhere")
 }

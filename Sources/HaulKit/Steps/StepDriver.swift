@@ -29,15 +29,17 @@ struct MissingStepDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     .finished(
-      TransferResult(state: .failed, error: TransferError(.internal, step.missing)))
+      TransferResult(state: .failed, error: step.missing))
   }
 }
 
 extension StepRequest {
-  fileprivate var missing: String {
+  fileprivate var missing: TransferError {
     switch action {
-    case .named(let name, _): "no step is registered as \(name); register it, then retry"
-    case .program: "this manager runs no programs"
+    case .named(let name, _):
+      TransferError(
+        .internal, "no step is registered as \(name)", advice: "register it, then retry")
+    case .program: TransferError(.internal, "this manager runs no programs")
     }
   }
 }

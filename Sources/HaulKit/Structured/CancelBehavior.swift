@@ -60,7 +60,8 @@ extension CancelBehavior {
     switch self {
     case .pause: TransferError(.interrupted, "paused because its task was cancelled")
     case .cancel: TransferError(.cancelled, "cancelled because its task was cancelled")
-    case .detach: TransferError(.interrupted, "its task was cancelled; the transfer continues")
+    case .detach:
+      TransferError(.interrupted, "its task was cancelled", advice: "the transfer continues")
     }
   }
 }

@@ -69,9 +69,10 @@ extension Engine {
   static func sourceError(_ error: any Error) -> TransferError {
     guard let error = error as? TransferError else {
       return TransferError(
-        .connectionLost, "the source: the request failed (\(type(of: error)))", isRetryable: true)
+        .connectionLost, "the request failed (\(type(of: error)))", isRetryable: true
+      ).ofSource
     }
-    return error.message.hasBytePrefix("the source") ? error : error.ofSource
+    return error.ofSource
   }
 }
 

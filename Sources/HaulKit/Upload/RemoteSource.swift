@@ -141,13 +141,13 @@ final class RemoteSource: Sendable {
       for try await chunk in response.body {
         timer.begin(at: engine.clock.now)
         guard bytes.count + chunk.count <= Int(range.length) else {
-          throw TransferError(.protocolViolation, "the source sent more bytes than it announced")
+          throw TransferError.source(.protocolViolation, "sent more bytes than it announced")
         }
         chunk.withBytes { bytes += $0 }
       }
       guard bytes.count == Int(range.length) else {
-        throw TransferError(
-          .connectionLost, "the source ended in the middle of a part", isRetryable: true)
+        throw TransferError.source(
+          .connectionLost, "ended in the middle of a part", isRetryable: true)
       }
       return bytes
     }
@@ -164,8 +164,8 @@ extension DownloadRequest {
   /// - Throws: `checksum-mismatch` if one of its digests is not among those that were found.
   func compare(_ found: [Checksum]) throws(TransferError) {
     guard let (expected, got) = checksums.mismatch(with: found) else { return }
-    throw TransferError(
+    throw TransferError.source(
       .checksumMismatch,
-      "the source has the \(expected.algorithm.rawValue) \(got), not \(expected.hex)")
+      "has the \(expected.algorithm.rawValue) \(got), not \(expected.hex)")
   }
 }

@@ -83,14 +83,15 @@ struct RemoteStream: AsyncSequence, Sendable {
     {
     case .whole(let body):
       guard body.framing != .close || !request.checksums.isEmpty else {
-        throw TransferError(
+        throw TransferError.source(
           .protocolViolation,
-          "the source does not say where its end is; give a checksum, or save it to a file first")
+          "does not say where its end is",
+          advice: "give a checksum, or save it to a file first")
       }
     case .empty: break
     case .failure(let error): throw error
     case .range, .unusableRange, .unsatisfiable:
-      throw TransferError(.protocolViolation, "the source sent a part in place of everything")
+      throw TransferError.source(.protocolViolation, "sent a part in place of everything")
     }
     return response.body.makeAsyncIterator()
   }

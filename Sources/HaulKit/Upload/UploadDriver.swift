@@ -59,7 +59,8 @@ struct UploadDriver: TransferDriver {
     let kept = engine.uploadRecords.withLockedValue { $0[context.id] }
     if let record = recordFile?.record ?? kept, !(await request.terminate(record, engine)) {
       return TransferError(
-        .httpStatus, "the store does not delete the parts of the old upload; try again later",
+        .httpStatus, "the store does not delete the parts of the old upload",
+        advice: "try again later",
         isRetryable: true)
     }
     // It does not fail.
@@ -120,8 +121,10 @@ extension UploadRequest {
     guard let stream else { return .files(try openSources(engine)) }
     guard let bytes = engine.uploadStreams.withLockedValue({ $0[stream] }) else {
       throw stream == 0
-        ? TransferError(.sourceUnreadable, "it has no file; add it together with its bytes")
-        : TransferError(.interrupted, "its bytes can be read only once; add it again with them")
+        ? TransferError(
+          .sourceUnreadable, "it has no file", advice: "add it together with its bytes")
+        : TransferError(
+          .interrupted, "its bytes can be read only once", advice: "add it again with them")
     }
     return .stream(bytes)
   }

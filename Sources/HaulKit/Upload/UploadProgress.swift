@@ -169,7 +169,7 @@ final class UploadProgress: HeartbeatReceiver {
       : sent > 0
         ? "the server has everything, and did not answer for \(limit)"
         : "the server did not answer for \(limit)"
-    return TransferError(.stalled, "\(silence); try again later", isRetryable: true)
+    return TransferError(.stalled, silence, advice: "try again later", isRetryable: true)
   }
 
   /// No more ticks are wanted.

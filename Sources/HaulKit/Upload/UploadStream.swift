@@ -145,7 +145,7 @@ actor UploadStream {
   private static func error(_ error: any Error) -> TransferError {
     switch error {
     // Another attempt would not have the bytes.
-    case let error as TransferError: TransferError(error.code, error.message)
+    case let error as TransferError: TransferError(error.code, error.fact, advice: error.advice)
     case is CancellationError: stopped
     default:
       TransferError(.sourceUnreadable, "the bytes to upload cannot be read (\(type(of: error)))")

@@ -77,7 +77,7 @@ struct ChangeWriter {
       sequence += 1
       let row = try RowNumbers.number(sequence)
       guard rows.number(of: record.id) == nil, numbers.set(record.id, to: row) else {
-        throw TransferError(.io, "an id was added twice; use a new one")
+        throw TransferError(.io, "an id was added twice", advice: "use a new one")
       }
       added.append((record.id, row))
       insert.begin()

@@ -48,7 +48,7 @@ struct StoredKind: Hashable {
     case .progress, .target, .waiting, .snapshot:
       throw TransferError(
         .internal,
-        "the event log was given an event of a kind that it does not store; report this")
+        "the event log was given an event of a kind that it does not store", advice: "report this")
     }
   }
 

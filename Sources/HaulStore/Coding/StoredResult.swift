@@ -55,14 +55,17 @@ struct StoredResult: Codable, Hashable {
 /// Why a transfer, or an attempt, failed.
 struct StoredError: Codable, Hashable {
   var code: String
+  /// The fact. Earlier versions wrote the advice into it too.
   var message: String
+  var advice: String?
   var status: Int?
   var isRetryable: Bool?
   var retryAfter: StoredDuration?
 
   init(_ error: TransferError) {
     code = error.code.rawValue
-    message = error.message
+    message = error.fact
+    advice = error.advice
     status = error.status
     isRetryable = nilIfEqual(error.isRetryable, to: false)
     retryAfter = error.retryAfter.map(StoredDuration.init)
@@ -72,7 +75,7 @@ struct StoredError: Codable, Hashable {
   func error() throws(TransferError) -> TransferError {
     guard let code = TransferError.Code(rawValue: code) else { throw .unreadable("an error code") }
     return TransferError(
-      code, message, status: status, isRetryable: isRetryable ?? false,
+      code, message, advice: advice, status: status, isRetryable: isRetryable ?? false,
       retryAfter: retryAfter?.duration)
   }
 }

@@ -46,7 +46,8 @@ struct Inspection {
     // A database whose creation was interrupted is empty.
     guard owner == 0, tables == 0 else {
       throw TransferError(
-        .io, "\(path) is not a queue of Haul; move it away, or give the queue another directory")
+        .io, "\(path) is not a queue of Haul",
+        advice: "move it away, or give the queue another directory")
     }
   }
 
@@ -61,7 +62,8 @@ struct Inspection {
       throw TransferError(
         .io,
         "\(path) was written by a newer version of Haul (schema \(version), this one knows "
-          + "\(Schema.version)); use that version, or give this one another directory")
+          + "\(Schema.version))",
+        advice: "use that version, or give this one another directory")
     }
   }
 

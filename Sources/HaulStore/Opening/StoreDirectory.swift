@@ -28,7 +28,8 @@ struct StoreDirectory: Sendable {
     var status = stat()
     guard stat(path, &status) == 0 else { throw failure("check the directory") }
     guard status.st_mode & S_IFMT == S_IFDIR else {
-      throw TransferError(.io, "\(path) is not a directory; give the queue one of its own")
+      throw TransferError(
+        .io, "\(path) is not a directory", advice: "give the queue one of its own")
     }
     try check(status, path)
   }
@@ -45,7 +46,8 @@ struct StoreDirectory: Sendable {
     guard status.st_mode & S_IFMT == S_IFREG, status.st_nlink == 1 else {
       throw TransferError(
         .permissionDenied,
-        "\(file) is a link or not a regular file; move it away: the queue creates its own")
+        "\(file) is a link or not a regular file",
+        advice: "move it away: the queue creates its own")
     }
     try check(status, file)
     if status.st_mode & 0o777 != 0o600, chmod(file, 0o600) != 0 {
@@ -66,12 +68,13 @@ struct StoreDirectory: Sendable {
     guard status.st_uid == geteuid() else {
       throw TransferError(
         .permissionDenied,
-        "\(file) belongs to another user; give the queue a directory of your own")
+        "\(file) belongs to another user", advice: "give the queue a directory of your own")
     }
     guard status.st_mode & 0o022 == 0 else {
       throw TransferError(
         .permissionDenied,
-        "other users may write to \(file) and change the queue; run: chmod go-w '\(file)'")
+        "other users may write to \(file) and change the queue",
+        advice: "run: chmod go-w '\(file)'")
     }
   }
 
@@ -109,11 +112,11 @@ struct StoreDirectory: Sendable {
     let reason = "cannot \(action): \(SystemError.text(number))"
     return switch number {
     case ENOSPC, EDQUOT:
-      TransferError(.diskFull, "\(reason); free some space and try again")
+      TransferError(.diskFull, reason, advice: "free some space and try again")
     case EACCES, EPERM, EROFS:
       TransferError(
-        .permissionDenied, "\(reason); give the queue a directory that you may write to")
-    default: TransferError(.io, "\(reason); give the queue a directory on a local disk")
+        .permissionDenied, reason, advice: "give the queue a directory that you may write to")
+    default: TransferError(.io, reason, advice: "give the queue a directory on a local disk")
     }
   }
 }

@@ -85,7 +85,7 @@ final class StoreLock: Sendable {
     }
     return TransferError(
       .inUse,
-      "the queue in \(directory.path) is in use by \(holder); stop that one first, "
-        + "or give this one a directory of its own")
+      "the queue in \(directory.path) is in use by \(holder)",
+      advice: "stop that one first, or give this one a directory of its own")
   }
 }

@@ -70,15 +70,17 @@ struct StoreOpener: Sendable {
     guard options.ifDamaged == .startEmpty else {
       throw TransferError(
         .io,
-        "the queue's database \(directory.database) is damaged (\(finding)); nothing was changed: put "
-          + "back a copy of it, or move it away with its -wal file to start with an empty queue")
+        "the queue's database \(directory.database) is damaged (\(finding))",
+        advice: "nothing was changed: put back a copy of it, or move it away with its -wal file to "
+          + "start with an empty queue")
     }
     let aside = try Quarantine(directory: directory).move(at: clock.wallSeconds)
     try directory.makeDatabase()
     return TransferError(
       .io,
-      "the queue's database was damaged (\(finding)) and is now \(aside); the queue starts empty, "
-        + "files and downloaded bytes are unchanged: add them again to resume")
+      "the queue's database was damaged (\(finding)) and is now \(aside)",
+      advice: "the queue starts empty, files and downloaded bytes are unchanged: add them again to "
+        + "resume")
   }
 
   private func connect(_ lock: StoreLock) throws(TransferError) -> DatabasePool {

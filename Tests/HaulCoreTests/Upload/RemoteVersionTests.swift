@@ -95,6 +95,7 @@ import Testing
     let refused = #expect(throws: TransferError.self) { try Self.reading(try Self.head(404)) }
     #expect(refused?.code == .notFound)
     #expect(refused?.message.hasPrefix("the source: ") == true)
+    #expect(refused?.ofSource == refused)
     let long = #expect(throws: TransferError.self) {
       try Self.reading(try Self.head(206, Self.first, Self.tag)) { $0.maximumSize = 99 }
     }

@@ -65,7 +65,7 @@ func fullRequest(after: [TransferID]) throws -> TransferRequest {
 
 func fullError() -> TransferError {
   TransferError(
-    .rateLimited, "asked to wait", status: 429, isRetryable: true,
+    .rateLimited, "asked to wait", advice: "wait", status: 429, isRetryable: true,
     retryAfter: .seconds(30) + .microseconds(7))
 }
 

@@ -191,8 +191,8 @@ extension DAVMachine {
       return end(
         TransferError(
           .nameConflict,
-          "something has that name there that is not known to be a file; add the name of the file "
-            + "to the address, or delete what is there", status: 412))
+          "something has that name there that is not known to be a file",
+          advice: "add the name of the file to the address, or delete what is there", status: 412))
     }
     replaces = true
     return mayHaveMoved ? look() : move()

@@ -141,7 +141,8 @@ package struct DAVMachine: UploadMachine {
       return finish(
         .failed(
           TransferError(
-            .notYetSupported, "WebDAV cannot replace only one version of a file; use plain PUT")))
+            .notYetSupported, "WebDAV cannot replace only one version of a file",
+            advice: "use plain PUT")))
     }
     if part == nil, let stored, let known = request.address(of: stored),
       known.origin == request.url.origin
@@ -273,10 +274,11 @@ package struct DAVMachine: UploadMachine {
   /// Deletes the temporary name, and then sends the file to its own.
   mutating func giveUpMoving(_ error: TransferError) -> [UploadCommand] {
     guard !attempts.isSpent, let part else {
-      let advice = "upload it again from its beginning, to https:// without dav+"
       return end(
         TransferError(
-          error.code, "the server does not move files (MOVE); \(advice)", status: error.status))
+          error.code, "the server does not move files (MOVE)",
+          advice: "upload it again from its beginning, to https:// without dav+",
+          status: error.status))
     }
     return send(.clearing(error), "DELETE", part)
   }
@@ -301,11 +303,7 @@ package struct DAVMachine: UploadMachine {
   }
 
   func conflict(_ status: Int) -> TransferError {
-    let origin =
-      mayHaveArrived || mayHaveMoved
-      ? "; an earlier attempt of this upload may have stored it: compare it" : ""
-    return TransferError(
-      .nameConflict, "the server has a file there already\(origin)", status: status)
+    .isStoredAlready(perhapsByThis: mayHaveArrived || mayHaveMoved, status: status)
   }
 
   // MARK: Ends
@@ -360,9 +358,8 @@ package struct DAVMachine: UploadMachine {
 extension TransferError {
   /// The same, of an upload that may have succeeded.
   fileprivate var leavingOpen: TransferError {
-    let reason = message.prefix(beforeAnyOf: ";")
-    return TransferError(
-      code, "\(reason); the server may have stored the file all the same: look there",
+    TransferError(
+      code, fact, advice: "the server may have stored the file all the same: look there",
       status: status)
   }
 }

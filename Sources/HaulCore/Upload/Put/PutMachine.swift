@@ -107,10 +107,7 @@ package struct PutMachine: UploadMachine {
   }
 
   private func conflict(status: Int) -> TransferError {
-    let origin =
-      mayHaveArrived ? "; an earlier attempt of this upload may have stored it: compare it" : ""
-    return TransferError(
-      .nameConflict, "the server has a file there already\(origin)", status: status)
+    .isStoredAlready(perhapsByThis: mayHaveArrived, status: status)
   }
 
   private mutating func judge(
@@ -176,12 +173,11 @@ package struct PutMachine: UploadMachine {
     let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
     if hadConnection, isFullySent(sent) { mayHaveArrived = true }
     guard !hadConnection || request.isIdempotent || !error.isRetryable else {
-      let reason = error.message.prefix(beforeAnyOf: ";")
       return finish(
         .failed(
           TransferError(
-            error.code,
-            "\(reason); the server may have taken the file: look there before you retry",
+            error.code, error.fact,
+            advice: "the server may have taken the file: look there before you retry",
             status: error.status)))
     }
     return failed(error, at: now, using: &rng)

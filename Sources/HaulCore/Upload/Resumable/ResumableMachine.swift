@@ -216,7 +216,8 @@ package struct ResumableMachine: UploadMachine {
       // The server has the whole file, and refuses it.
       let error = judge.failure(of: head, to: request)
       return [.deleteRecord]
-        + finish(.failed(TransferError(error.code, error.message, status: head.status)))
+        + finish(
+          .failed(TransferError(error.code, error.fact, advice: error.advice, status: head.status)))
     // Perhaps a proxy takes no such long body.
     case (.appending, 413) where UploadStep.smaller(than: end - offset) != nil:
       most = UploadStep.smaller(than: end - offset) ?? most
@@ -260,7 +261,8 @@ package struct ResumableMachine: UploadMachine {
       return fail(
         .httpStatus,
         "the server takes a stream only in requests of \(least) bytes or more, and at most"
-          + " \(Self.mostHeld) are held; save the source to a file and upload that")
+          + " \(Self.mostHeld) are held",
+        advice: "save the source to a file and upload that")
     }
     self.limit = limit
     return create()
@@ -305,7 +307,7 @@ package struct ResumableMachine: UploadMachine {
     }
     // Without the answer to the last request, the server may have refused the file.
     guard position == extent.length, isAccepted else {
-      guard extent.start == 0 else { return fail(.connectionLost, Self.answerLost) }
+      guard extent.start == 0 else { return finish(.failed(Self.answerLost)) }
       return startOver(head, judge, at: now, using: &rng)
     }
     return complete(judge)
@@ -339,8 +341,9 @@ package struct ResumableMachine: UploadMachine {
     return [.reportAcknowledged(offset)] + (isAccepted ? ask() : append())
   }
 
-  private static let answerLost =
-    "the answer to the last byte was lost; the server may have taken the file: look there"
+  private static let answerLost = TransferError(
+    .connectionLost, "the answer to the last byte was lost",
+    advice: "the server may have taken the file: look there")
 
   private static let tookNothing = TransferError(
     .httpStatus, "the server took no byte", isRetryable: true)
@@ -359,7 +362,7 @@ package struct ResumableMachine: UploadMachine {
     guard !hasStartedOver, record != nil, extent.start == 0 else {
       let error =
         (200..<300).contains(head.status)
-        ? TransferError(.protocolViolation, "the server lost what it had; look there")
+        ? TransferError(.protocolViolation, "the server lost what it had", advice: "look there")
         : judge.failure(of: head, to: request)
       return failed(error, at: now, using: &rng)
     }
@@ -380,8 +383,10 @@ package struct ResumableMachine: UploadMachine {
     }
   }
 
-  private mutating func fail(_ code: TransferError.Code, _ reason: String) -> [UploadCommand] {
-    finish(.failed(TransferError(code, reason)))
+  private mutating func fail(
+    _ code: TransferError.Code, _ fact: String, advice: String? = nil
+  ) -> [UploadCommand] {
+    finish(.failed(TransferError(code, fact, advice: advice)))
   }
 
   private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {

@@ -149,12 +149,14 @@ struct S3Failure {
       isRetryable: true)
   }
 
+  /// - Parameter advice: what explains the status, or what to do; the status itself is the fact.
   private func error(
-    _ errorCode: TransferError.Code, _ text: String, isRetryable: Bool = false
+    _ errorCode: TransferError.Code, _ advice: String, isRetryable: Bool = false
   ) -> TransferError {
     let reason = code.map { " (\($0))" } ?? ""
     return TransferError(
-      errorCode, "the server answered \(head.status)\(reason); \(text)", status: head.status,
-      isRetryable: isRetryable, retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
+      errorCode, "the server answered \(head.status)\(reason)", advice: advice,
+      status: head.status, isRetryable: isRetryable,
+      retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
   }
 }

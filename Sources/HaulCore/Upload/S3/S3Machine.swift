@@ -160,11 +160,11 @@ package struct S3Machine: UploadMachine {
   }
 
   private var tooLarge: TransferError {
-    let limit =
-      source.remote == nil
-      ? "S3 takes at most 48.8 TiB"
-      : "a remote source has at most 312 GiB; save it to a file and upload that"
-    return TransferError(.tooLarge, limit)
+    source.remote == nil
+      ? TransferError(.tooLarge, "S3 takes at most 48.8 TiB")
+      : TransferError(
+        .tooLarge, "a remote source has at most 312 GiB",
+        advice: "save it to a file and upload that")
   }
 
   private static func newMark(using rng: inout some RandomNumberGenerator) -> String {
@@ -199,7 +199,8 @@ package struct S3Machine: UploadMachine {
       return abort(
         then: .failed(
           TransferError(
-            .tooLarge, "a stream has at most \(size) GiB; save it to a file and upload that")))
+            .tooLarge, "a stream has at most \(size) GiB",
+            advice: "save it to a file and upload that")))
     }
     return [.read(Int(parts.size(of: parts.count + 1)))]
   }
@@ -351,9 +352,7 @@ package struct S3Machine: UploadMachine {
 
   /// The store has another object there. After an attempt without an answer it may be this one.
   var conflict: TransferError {
-    let origin =
-      mayHaveArrived ? "; an earlier attempt of this upload may have stored it: compare it" : ""
-    return TransferError(.nameConflict, "the server has a file there already\(origin)", status: 412)
+    .isStoredAlready(perhapsByThis: mayHaveArrived, status: 412)
   }
 
   mutating func finish(_ end: UploadEnd) -> [UploadCommand] {

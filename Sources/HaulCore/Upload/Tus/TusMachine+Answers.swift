@@ -46,7 +46,7 @@ extension TusMachine {
   mutating func undiscovered() -> [UploadCommand] {
     offer = TusOffer()
     guard record == nil else { return proceed() }
-    return extent.isWhole ? begin() : fail(.httpStatus, Self.lengthNeeded)
+    return extent.isWhole ? begin() : finish(.failed(Self.lengthNeeded))
   }
 
   /// Uploads are created at another address of the same origin (RFC 9110, sections 15.4.8, 15.4.9).
@@ -86,20 +86,24 @@ extension TusMachine {
     note(offer, at: now)
     guard record == nil else { return proceed() }
     guard offer.speaksTus else {
-      return fail(.httpStatus, "the server does not speak tus 1.0.0 there; check the address")
+      return fail(
+        .httpStatus, "the server does not speak tus 1.0.0 there", advice: "check the address")
     }
     guard offer.creates else {
       return fail(.httpStatus, "the server's tus cannot create uploads there")
     }
-    guard extent.isWhole || offer.defersLength else { return fail(.httpStatus, Self.lengthNeeded) }
+    guard extent.isWhole || offer.defersLength else {
+      return finish(.failed(Self.lengthNeeded))
+    }
     if let most = offer.maximumSize, extent.end > most {
       return fail(.tooLarge, "the server takes at most \(most) bytes")
     }
     return begin()
   }
 
-  private static let lengthNeeded =
-    "the server's tus needs the length beforehand; save the source to a file and upload that"
+  private static let lengthNeeded = TransferError(
+    .httpStatus, "the server's tus needs the length beforehand",
+    advice: "save the source to a file and upload that")
 
   private mutating func created(_ head: ResponseHead) -> [UploadCommand] {
     do throws(TransferError) {

@@ -336,18 +336,19 @@ package struct TusMachine: UploadMachine {
     guard hadConnection, !isRefused, error.isRetryable else {
       return failed(error, at: now, using: &rng)
     }
-    return mayBeThere(error.code, "\(error.message.prefix(beforeAnyOf: ";"))", status: error.status)
+    return mayBeThere(error.code, error.fact, status: error.status)
   }
 
   /// Fails, and says that the server may have the file. The next run joins the parts again.
   private mutating func mayBeThere(
-    _ code: TransferError.Code, _ reason: String, status: Int? = nil
+    _ code: TransferError.Code, _ fact: String, status: Int? = nil
   ) -> [UploadCommand] {
     forgetJoining()
       + finish(
         .failed(
           TransferError(
-            code, "\(reason); the server may have the whole file: look there before you retry",
+            code, fact,
+            advice: "the server may have the whole file: look there before you retry",
             status: status)))
   }
 
@@ -371,8 +372,10 @@ package struct TusMachine: UploadMachine {
     }
   }
 
-  mutating func fail(_ code: TransferError.Code, _ reason: String) -> [UploadCommand] {
-    finish(.failed(TransferError(code, reason)))
+  mutating func fail(
+    _ code: TransferError.Code, _ fact: String, advice: String? = nil
+  ) -> [UploadCommand] {
+    finish(.failed(TransferError(code, fact, advice: advice)))
   }
 
   mutating func finish(_ end: UploadEnd) -> [UploadCommand] {

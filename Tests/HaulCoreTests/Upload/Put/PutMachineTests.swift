@@ -55,6 +55,17 @@ import Testing
     #expect(failure(of: machine.handle(other))?.code == .lengthMismatch)
   }
 
+  @Test func `The number of attempts follows the fact, and not the advice`() throws {
+    var machine = try machine { $0.retry.retries = 1 }
+    _ = machine.handle(.start(nil))
+    #expect(retried(machine.handle(try answer(503)))?.message == Self.unavailable)
+    _ = machine.handle(.start(nil))
+    let error = failure(of: machine.handle(try answer(503)))
+    #expect(error?.message == "the server answered 503 after 2 attempts; try again later")
+  }
+
+  private static let unavailable = "the server answered 503; try again later"
+
   @Test(arguments: [
     (404, []), (405, []), (401, []), (500, []), (302, [("Location", "/")]), (200, []),
     (200, [("Content-Length", "0")]), (204, [("Content-Length", "7")]),
@@ -191,10 +202,11 @@ import Testing
   @Test func `A POST whose answer was lost is not sent again`() throws {
     var machine = try machine { $0.method = .post }
     _ = machine.handle(.start(nil))
-    let lost = TransferError(.connectionLost, "lost; try again", isRetryable: true)
+    let lost = TransferError(.connectionLost, "lost", advice: "try again", isRetryable: true)
     let error = failure(of: machine.handle(.failed(lost, sent: 0)))
     #expect(error?.isRetryable == false)
     #expect(error?.message.hasPrefix("lost; the server may have taken the file") == true)
+    #expect(error?.fact == "lost")
   }
 
   @Test func `A POST with an idempotency key, or without a connection, is sent again`()

@@ -130,7 +130,7 @@ final class SimulatedTransport: Transport {
     try checkAlive()
     guard network.isUp else {
       ledger.withLockedValue { $0.silentSince[url.origin.host] = clock.now }
-      throw TransferError(.connect, "no way", isRetryable: true, cause: .noRoute)
+      throw TransferError(.connect, "no way", isRetryable: true).with(.noRoute)
     }
     let (name, host) = (url.name, url.origin.host)
     let number = last.withLockedValue { last in
