@@ -52,6 +52,8 @@ package struct ProxyExceptions: Hashable, Sendable {
   }
 
   package func contains(_ origin: ResourceURL.Origin) -> Bool {
+    // Asked for each request, and most machines have no rule.
+    guard !rules.isEmpty else { return false }
     let host = Self.withoutLastDot(origin.host)
     let address = IPAddress(host)
     return rules.contains { rule in
