@@ -4,6 +4,9 @@ package struct UploadAttempts: Sendable {
   package var hostHealth = HostHealth()
   /// Whether bytes of a stream were sent that are no longer held: they cannot be sent again.
   package var isSpent = false
+  /// The time of the event that is handled, and what is random in it.
+  private(set) var now: Instant
+  var random = SplitMix64(seed: 0)
   private let isAttended: Bool
   private var retry: RetryState
   private var hasAnswered = false
@@ -11,8 +14,19 @@ package struct UploadAttempts: Sendable {
   private var acknowledged: Int64 = 0
 
   package init(_ request: UploadRequest, isAttended: Bool, now: Instant) {
-    self.isAttended = isAttended
+    (self.isAttended, self.now) = (isAttended, now)
     retry = RetryState(request.retry, startedAt: now)
+  }
+
+  /// An event is handled.
+  package mutating func begin(at now: Instant, using rng: inout some RandomNumberGenerator) {
+    (self.now, random) = (now, SplitMix64(seed: rng.next()))
+  }
+
+  /// Takes what holds for the present event from the machine that passes it on.
+  mutating func follow(_ outer: UploadAttempts) {
+    (hostHealth, isSpent) = (outer.hostHealth, outer.isSpent)
+    (now, random) = (outer.now, outer.random)
   }
 
   /// The server has answered a request.
@@ -28,7 +42,7 @@ package struct UploadAttempts: Sendable {
   /// - Returns: the command to try again, or why the upload fails.
   package mutating func failed(
     _ error: TransferError, progress: (acknowledged: Int64, length: Int64)? = nil,
-    sendsAgain: Bool = true, at now: Instant, using rng: inout some RandomNumberGenerator
+    sendsAgain: Bool = true
   ) -> Result<UploadCommand, TransferError> {
     guard !isSpent || !sendsAgain || !error.isRetryable else {
       return .failure(error.spent.after(attempts: retry.attempts + 1))
@@ -41,7 +55,7 @@ package struct UploadAttempts: Sendable {
       failure.remaining = progress.length - acknowledged
       acknowledged = progress.acknowledged
     }
-    switch retry.failed(failure, at: now, using: &rng) {
+    switch retry.failed(failure, at: now, using: &random) {
     case .giveUp: return .failure(error.after(attempts: retry.attempts + 1))
     case .retry(let delay, let attempt):
       return .success(.retry(after: delay, attempt: attempt, error))

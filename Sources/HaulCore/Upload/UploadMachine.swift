@@ -1,12 +1,20 @@
 /// Decides about one upload. It takes events and returns commands, and has no side effects.
 package protocol UploadMachine: Sendable {
-  /// Decides when another attempt is made.
+  /// Decides when another attempt is made, and has the time and the randomness of the event.
   var attempts: UploadAttempts { get set }
 
   /// Handles one event, and returns what to do, in order.
-  mutating func handle(
+  mutating func take(_ event: UploadEvent) -> [UploadCommand]
+}
+
+extension UploadMachine {
+  /// Handles one event, and returns what to do, in order.
+  package mutating func handle(
     _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand]
+  ) -> [UploadCommand] {
+    attempts.begin(at: now, using: &rng)
+    return take(event)
+  }
 }
 
 package enum UploadEvent: Sendable {

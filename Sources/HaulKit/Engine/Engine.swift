@@ -128,22 +128,14 @@ package final class Engine: Sendable {
 /// The only source of randomness of an engine: the system's, or a seeded one (SplitMix64) that
 /// makes runs repeatable.
 struct SharedRandom: RandomNumberGenerator, Sendable {
-  private let state: NIOLockedValueBox<UInt64>?
+  private let seeded: NIOLockedValueBox<SplitMix64>?
 
-  init(seed: UInt64?) { state = seed.map { NIOLockedValueBox($0) } }
+  init(seed: UInt64?) { seeded = seed.map { NIOLockedValueBox(SplitMix64(seed: $0)) } }
 
   func next() -> UInt64 {
-    guard let state else {
-      var system = SystemRandomNumberGenerator()
-      return system.next()
-    }
-    let value = state.withLockedValue { state in
-      state &+= 0x9E37_79B9_7F4A_7C15
-      return state
-    }
-    var mixed = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-    return mixed ^ (mixed >> 31)
+    if let seeded { return seeded.withLockedValue { $0.next() } }
+    var system = SystemRandomNumberGenerator()
+    return system.next()
   }
 
   func bytes(_ count: Int) -> [UInt8] {

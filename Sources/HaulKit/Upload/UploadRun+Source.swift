@@ -75,7 +75,8 @@ extension UploadRun {
     case .failure(let error):
       sourceError = error
       var random = engine.random
-      switch asking.failed(error, at: engine.clock.now, using: &random) {
+      asking.begin(at: engine.clock.now, using: &random)
+      switch asking.failed(error) {
       case .success(let retry): await perform(retry)
       // Some firewalls break every connection that asks for a range.
       case .failure(let error) where error.code == .connectionLost: readStream(of: source)

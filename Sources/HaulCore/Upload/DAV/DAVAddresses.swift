@@ -29,8 +29,8 @@ struct DAVAddresses: Sendable {
   }
 
   /// A name that no one else chooses. Nextcloud and ownCloud refuse names that end with `.part`.
-  static func temporaryName(using rng: inout some RandomNumberGenerator) -> Substring {
-    "haul-\((rng.next() as UInt64).hexDigits).tmp"
+  static func temporaryName(_ number: UInt64) -> Substring {
+    "haul-\(number.hexDigits).tmp"
   }
 }
 

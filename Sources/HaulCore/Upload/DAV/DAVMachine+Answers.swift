@@ -19,10 +19,7 @@ enum DAVFinding: Sendable, Hashable {
 
 /// What answers mean, in each state.
 extension DAVMachine {
-  mutating func answered(
-    _ answer: UploadAnswer, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func answered(_ answer: UploadAnswer, _ judge: UploadJudge) -> [UploadCommand] {
     let head = answer.head
     let isSuccess = (200..<300).contains(head.status)
     let isGone = head.status == 404 || head.status == 410
@@ -30,20 +27,20 @@ extension DAVMachine {
     case .asking where isSuccess: return end(conflict(head.status))
     // A server that does not answer HEAD still knows `Overwrite`.
     case .asking where isGone || [403, 405, 501].contains(head.status): return makeDirectory()
-    case .making: return makeAnswered(head, judge, at: now, using: &rng)
+    case .making: return makeAnswered(head, judge)
     case .lookingForDirectory(let refusal):
-      return directoryAnswered(head, refusal, judge, at: now, using: &rng)
-    case .sending: return putAnswered(head, answer.sent, judge, at: now, using: &rng)
-    case .moving: return moveAnswered(head, judge, at: now, using: &rng)
+      return directoryAnswered(head, refusal, judge)
+    case .sending: return putAnswered(head, answer.sent, judge)
+    case .moving: return moveAnswered(head, judge)
     case .looking(let question, let byHead):
       let finding = finding(in: answer, isProperty: byHead != nil, judge)
-      return found(finding, question, byHead, at: now, using: &rng)
+      return found(finding, question, byHead)
     case .lookingForCollection(let byHead):
-      return collectionAnswered(answer, byHead: byHead, judge, at: now, using: &rng)
+      return collectionAnswered(answer, byHead: byHead, judge)
     case .cleaning(let error):
       return (isSuccess || isGone ? [.deleteRecord] : []) + finish(.failed(error))
-    case .clearing(let error): return sendDirectly(because: error, at: now)
-    default: return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+    case .clearing(let error): return sendDirectly(because: error)
+    default: return failed(judge.failure(of: head, to: request))
     }
   }
 
@@ -52,8 +49,7 @@ extension DAVMachine {
   /// Handles the answer to MKCOL (RFC 4918, section 9.3.1): 405 says that the directory exists, 409
   /// that the one above it does not. Some servers answer 409 or a redirect where one exists.
   private mutating func makeAnswered(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ head: ResponseHead, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let error = judge.failure(of: head, to: request)
     switch head.status {
@@ -71,7 +67,7 @@ extension DAVMachine {
     // Some servers answer so where the directory exists.
     case 423 where isLowest, 500 where isLowest: return lookForDirectory(error)
     case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     default: break
     }
     // Some servers refuse MKCOL whether or not the directory exists. PUT shows which.
@@ -79,30 +75,28 @@ extension DAVMachine {
   }
 
   private mutating func directoryAnswered(
-    _ head: ResponseHead, _ refusal: TransferError, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ head: ResponseHead, _ refusal: TransferError, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let error = judge.failure(of: head, to: request)
     switch head.status {
     case 207: return sendPart()
-    case _ where refusal.isRetryable: return failed(refusal, at: now, using: &rng)
+    case _ where refusal.isRetryable: return failed(refusal)
     case 404, 410:
       let isParentMissing = refusal.status == 404 || refusal.status == 409
       let missing = judge.error(
         .notFound, head, "the directory cannot be made; check the address")
       return end(isParentMissing ? missing : refusal)
     case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     // PUT shows whether it exists.
-    default: return request.isDirectory ? failed(refusal, at: now, using: &rng) : sendPart()
+    default: return request.isDirectory ? failed(refusal) : sendPart()
     }
   }
 
   // MARK: The file
 
   private mutating func putAnswered(
-    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let isFullySent = length.map { sent >= $0 } ?? false
     switch judge.verdict(on: head, to: request, isFullySent: isFullySent) {
@@ -123,15 +117,14 @@ extension DAVMachine {
           error.code,
           "the server answered \(head.status) to a temporary name, so the file goes directly to its"
             + " own", status: head.status))
-    case .failure(let error): return failed(error, at: now, using: &rng)
+    case .failure(let error): return failed(error)
     }
   }
 
   /// Handles the answer to MOVE (RFC 4918, section 9.9.4). One that leaves open what happened
   /// counts as no answer.
   private mutating func moveAnswered(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ head: ResponseHead, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let error = judge.failure(of: head, to: request)
     switch head.status {
@@ -141,20 +134,20 @@ extension DAVMachine {
       mayHaveMoved = true
       return look()
     case 202:
-      return wait(judge.error(.httpStatus, head, "it is not done yet"), at: now, using: &rng)
-    case 423 where mayHaveMoved: return wait(error, at: now, using: &rng)
+      return wait(judge.error(.httpStatus, head, "it is not done yet"))
+    case 423 where mayHaveMoved: return wait(error)
     // A proxy did not wait for the server, which goes on.
-    case 504 where looks == 0: return wait(error, at: now, using: &rng)
+    case 504 where looks == 0: return wait(error)
     case 400 where destination.next(for: request.url) != nil:
       destination = destination.next(for: request.url) ?? destination
       return move()
     case 408, 500, 502, 503, 504:
       mayHaveMoved = true
       if head.status == 502 { destination = destination.next(for: request.url) ?? destination }
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     case 412 where request.precondition == .none && !replaces: return lookForCollection()
     case 412: refusal = conflict(head.status)
-    case 404 where !mayHaveMoved: return sendAgain(at: now, using: &rng)
+    case 404 where !mayHaveMoved: return sendAgain()
     case 400, 403, 405, 501:
       lacksMove = true
       refusal = TransferError(
@@ -165,19 +158,18 @@ extension DAVMachine {
     default: refusal = error
     }
     if mayHaveMoved { return look() }
-    return refused(refusal ?? error, at: now, using: &rng)
+    return refused(refusal ?? error)
   }
 
   /// What has the name of the file is replaced if it is known to be a file.
   private mutating func collectionAnswered(
-    _ answer: UploadAnswer, byHead: Bool, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ answer: UploadAnswer, byHead: Bool, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let head = answer.head
     let error = judge.failure(of: head, to: request)
     let isFile: Bool
     if byHead, head.status >= 400, error.isRetryable {
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     } else if byHead {
       // A directory is answered with a redirect, or with a page.
       isFile = StoredLength.head(head, of: request) != nil
@@ -185,7 +177,7 @@ extension DAVMachine {
       isFile = !isCollection
     } else {
       return error.isRetryable || [.unauthorized, .proxy].contains(error.code)
-        ? failed(error, at: now, using: &rng) : lookForCollection(byHead: true)
+        ? failed(error) : lookForCollection(byHead: true)
     }
     guard isFile else {
       return end(
@@ -198,10 +190,8 @@ extension DAVMachine {
     return mayHaveMoved ? look() : move()
   }
 
-  private mutating func refused(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    lacksMove ? giveUpMoving(error) : failed(error, at: now, using: &rng)
+  private mutating func refused(_ error: TransferError) -> [UploadCommand] {
+    lacksMove ? giveUpMoving(error) : failed(error)
   }
 
   // MARK: What the server has
@@ -222,14 +212,13 @@ extension DAVMachine {
 
   /// - Parameter byHead: what HEAD has found, if this is the answer to PROPFIND.
   mutating func found(
-    _ finding: DAVFinding, _ question: DAVQuestion, _ byHead: DAVFinding?, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ finding: DAVFinding, _ question: DAVQuestion, _ byHead: DAVFinding?
   ) -> [UploadCommand] {
     if byHead == nil, !isEnough(finding, for: question) { return look(question, after: finding) }
     switch question {
-    case .stored: return measured(finding, byHead, at: now, using: &rng)
-    case .part: return foundPart(finding, at: now, using: &rng)
-    case .target: return foundTarget(finding, at: now, using: &rng)
+    case .stored: return measured(finding, byHead)
+    case .part: return foundPart(finding)
+    case .target: return foundTarget(finding)
     }
   }
 
@@ -245,21 +234,16 @@ extension DAVMachine {
   }
 
   /// The file must be whole under its temporary name before it gets its own.
-  private mutating func measured(
-    _ finding: DAVFinding, _ byHead: DAVFinding?, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func measured(_ finding: DAVFinding, _ byHead: DAVFinding?) -> [UploadCommand] {
     var found: Int64?
     if case .length(let stored)? = byHead { found = stored }
     if case .length(let stored) = finding { found = stored }
     guard let length, let found, found != length else { return check() }
     hasWholePart = false
-    return failed(StoredLength.mismatch(found, of: length), at: now, using: &rng)
+    return failed(StoredLength.mismatch(found, of: length))
   }
 
-  private mutating func foundPart(
-    _ finding: DAVFinding, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func foundPart(_ finding: DAVFinding) -> [UploadCommand] {
     switch finding {
     case .length, .withoutLength:
       if let lastError { return end(lastError) }
@@ -268,23 +252,21 @@ extension DAVMachine {
       return lacksMove ? giveUpMoving(refusal) : end(refusal)
     case .gone: return look(.target)
     case .unclear(let error) where error?.status == 423:
-      return wait(error ?? .unknownState, at: now, using: &rng)
-    case .unclear(let error): return failed(error ?? .unknownState, at: now, using: &rng)
+      return wait(error ?? .unknownState)
+    case .unclear(let error): return failed(error ?? .unknownState)
     }
   }
 
   /// The temporary name is gone, and only our MOVE takes it away: a file of the right length under
   /// the other name is ours. Anything else proves nothing.
-  private mutating func foundTarget(
-    _ finding: DAVFinding, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func foundTarget(_ finding: DAVFinding) -> [UploadCommand] {
     switch finding {
     case .length(let found) where found == length: return [.deleteRecord] + finish(.completed)
-    case .unclear(let error): return failed(error ?? .unknownState, at: now, using: &rng)
+    case .unclear(let error): return failed(error ?? .unknownState)
     case .length, .withoutLength:
       guard request.precondition == .none else { return end(conflict(200)) }
-      return sendAgain(at: now, using: &rng)
-    case .gone: return sendAgain(at: now, using: &rng)
+      return sendAgain()
+    case .gone: return sendAgain()
     }
   }
 }

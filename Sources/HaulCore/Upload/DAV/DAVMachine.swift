@@ -75,19 +75,16 @@ package struct DAVMachine: UploadMachine {
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
-  package mutating func handle(
-    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
     if plain != nil {
-      plain?.attempts.hostHealth = attempts.hostHealth
-      plain?.attempts.isSpent = attempts.isSpent
-      return plain?.handle(event, at: now, using: &rng) ?? []
+      plain?.attempts.follow(attempts)
+      return plain?.take(event) ?? []
     }
     switch (state, event) {
     case (_, .read(let extent)):
       length = extent.length
       return []
-    case (.waiting, .start(let stored, _)): return start(stored, using: &rng)
+    case (.waiting, .start(let stored, _)): return start(stored)
     case (.storing, .stored(nil)): return send()
     case (.storing, .stored(let error?)): return finish(.failed(error))
     case (.checking, .sourceChecked(nil)): return move()
@@ -95,15 +92,15 @@ package struct DAVMachine: UploadMachine {
     case (_, .answered(let answer)):
       attempts.noteAnswer()
       let judge = UploadJudge(answer, of: request)
-      return answered(answer, judge, at: now, using: &rng)
+      return answered(answer, judge)
     case (.cleaning(let error), .failed): return finish(.failed(error))
-    case (.clearing(let error), .failed): return sendDirectly(because: error, at: now)
+    case (.clearing(let error), .failed): return sendDirectly(because: error)
     // The server took the file, and need not answer more.
     case (.looking(.stored, let head), .failed):
-      return found(.unclear(nil), .stored, head, at: now, using: &rng)
+      return found(.unclear(nil), .stored, head)
     case (_, .failed(let error, _, _)):
       if state == .moving { mayHaveMoved = true }
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     default: return []
     }
   }
@@ -134,9 +131,7 @@ package struct DAVMachine: UploadMachine {
 
   // MARK: The way of a file
 
-  private mutating func start(
-    _ stored: UploadRecord?, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
     if case .entityTag = request.precondition {
       return finish(
         .failed(
@@ -152,7 +147,7 @@ package struct DAVMachine: UploadMachine {
       (isPartStored, mayHavePart, mayHaveArrived) = (true, true, true)
     }
     if part == nil {
-      part = addresses.sibling(DAVAddresses.temporaryName(using: &rng))
+      part = addresses.sibling(DAVAddresses.temporaryName(attempts.random.next()))
     }
     if mayHaveMoved { return look() }
     if hasWholePart { return check() }
@@ -283,23 +278,21 @@ package struct DAVMachine: UploadMachine {
     return send(.clearing(error), "DELETE", part)
   }
 
-  mutating func sendDirectly(because error: TransferError, at now: Instant) -> [UploadCommand] {
+  mutating func sendDirectly(because error: TransferError) -> [UploadCommand] {
     var request = request
     (request.method, request.url) = (.put, addresses.target)
     plain = PutMachine(
       request, length: isStream ? nil : length, hasRun: mayHaveArrived, isAttended: isAttended,
-      now: now)
+      now: attempts.now)
     return [.deleteRecord, .retry(after: .zero, attempt: 1, error)]
   }
 
   /// The server has lost the file: all of it is sent again.
-  mutating func sendAgain(
-    at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func sendAgain() -> [UploadCommand] {
     (hasWholePart, mayHaveMoved, refusal) = (false, false, nil)
     let lost = TransferError(
       .httpStatus, "the server no longer has what was sent", isRetryable: true)
-    return failed(lost, at: now, using: &rng)
+    return failed(lost)
   }
 
   func conflict(_ status: Int) -> TransferError {
@@ -310,12 +303,10 @@ package struct DAVMachine: UploadMachine {
 
   /// The server is still at work on a MOVE: it copies or joins the file, which may take minutes.
   /// These looks are no attempts.
-  mutating func wait(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    let since = movingSince ?? now
+  mutating func wait(_ error: TransferError) -> [UploadCommand] {
+    let since = movingSince ?? attempts.now
     (movingSince, mayHaveMoved, refusal) = (since, true, nil)
-    guard now - since < Self.patience else {
+    guard attempts.now - since < Self.patience else {
       return finish(.failed(error.leavingOpen))
     }
     looks += 1
@@ -327,11 +318,9 @@ package struct DAVMachine: UploadMachine {
   /// How long a MOVE may take, once the server has said that it is not done.
   private static let patience: Duration = .seconds(900)
 
-  mutating func failed(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func failed(_ error: TransferError) -> [UploadCommand] {
     if let lastError { return end(lastError) }
-    switch attempts.failed(error, sendsAgain: !hasWholePart, at: now, using: &rng) {
+    switch attempts.failed(error, sendsAgain: !hasWholePart) {
     case .failure(let error):
       guard mayHaveMoved else { return end(error) }
       lastError = error

@@ -39,9 +39,7 @@ package struct PutMachine: UploadMachine {
   }
 
   /// Handles one event, and returns what to do, in order.
-  package mutating func handle(
-    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
     switch (state, event) {
     case (_, .read(let extent)):
       length = extent.length
@@ -49,18 +47,17 @@ package struct PutMachine: UploadMachine {
     case (.waiting, .start): return begin()
     case (.asking, .answered(let answer)):
       attempts.noteAnswer()
-      return found(answer.head, UploadJudge(answer, of: request), at: now, using: &rng)
+      return found(answer.head, UploadJudge(answer, of: request))
     case (.sending, .answered(let answer)):
       attempts.noteAnswer()
       return judge(
-        answer.head, isFullySent: isFullySent(answer.sent), UploadJudge(answer, of: request),
-        at: now, using: &rng)
-    case (.asking, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
+        answer.head, isFullySent: isFullySent(answer.sent), UploadJudge(answer, of: request))
+    case (.asking, .failed(let error, _, _)): return failed(error)
     case (.sending, .failed(let error, let sent, _)):
-      return lost(error, sent: sent, at: now, using: &rng)
+      return lost(error, sent: sent)
     case (.checking, .sourceChecked(let error)):
       return error.map { finish(.failed($0)) } ?? measure()
-    case (.measuring, .answered(let answer)): return measured(answer.head, at: now, using: &rng)
+    case (.measuring, .answered(let answer)): return measured(answer.head)
     case (.measuring, .failed): return finish(.completed)
     default: return []
     }
@@ -95,14 +92,11 @@ package struct PutMachine: UploadMachine {
 
   /// Handles the answer to HEAD. A server that does not answer it may still know the condition that
   /// the upload is sent with.
-  private mutating func found(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func found(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
     switch head.status {
     case 404, 410, 403, 405, 501: return send(to: request.url)
     case 200..<300: return finish(.failed(conflict(status: head.status)))
-    default: return self.judge(head, isFullySent: false, judge, at: now, using: &rng)
+    default: return self.judge(head, isFullySent: false, judge)
     }
   }
 
@@ -111,8 +105,7 @@ package struct PutMachine: UploadMachine {
   }
 
   private mutating func judge(
-    _ head: ResponseHead, isFullySent: Bool, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ head: ResponseHead, isFullySent: Bool, _ judge: UploadJudge
   ) -> [UploadCommand] {
     var asked = request
     asked.url = url
@@ -143,7 +136,7 @@ package struct PutMachine: UploadMachine {
       return send(to: target)
     case .failure(let error) where error.code == .nameConflict:
       return finish(.failed(conflict(status: head.status)))
-    case .failure(let error): return lost(error, sent: 0, at: now, using: &rng)
+    case .failure(let error): return lost(error, sent: 0)
     }
   }
 
@@ -155,21 +148,16 @@ package struct PutMachine: UploadMachine {
     return [.send(.measure(url, of: request))]
   }
 
-  private mutating func measured(
-    _ head: ResponseHead, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func measured(_ head: ResponseHead) -> [UploadCommand] {
     guard let length, let found = StoredLength.head(head, of: request), found != length else {
       return finish(.completed)
     }
     mayHaveArrived = true
-    return failed(StoredLength.mismatch(found, of: length), at: now, using: &rng)
+    return failed(StoredLength.mismatch(found, of: length))
   }
 
   /// The server has not said that it took the file. A POST may have had its effect all the same.
-  private mutating func lost(
-    _ error: TransferError, sent: Int64, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func lost(_ error: TransferError, sent: Int64) -> [UploadCommand] {
     let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
     if hadConnection, isFullySent(sent) { mayHaveArrived = true }
     guard !hadConnection || request.isIdempotent || !error.isRetryable else {
@@ -180,13 +168,11 @@ package struct PutMachine: UploadMachine {
             advice: "the server may have taken the file: look there before you retry",
             status: error.status)))
     }
-    return failed(error, at: now, using: &rng)
+    return failed(error)
   }
 
-  private mutating func failed(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    switch attempts.failed(error, at: now, using: &rng) {
+  private mutating func failed(_ error: TransferError) -> [UploadCommand] {
+    switch attempts.failed(error) {
     case .failure(let error): return finish(.failed(error))
     case .success(let retry):
       (state, url, redirects) = (.waiting, request.url, 0)

@@ -62,17 +62,14 @@ package struct ResumableMachine: UploadMachine {
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }
 
-  package mutating func handle(
-    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
     if plain != nil {
-      plain?.attempts.hostHealth = attempts.hostHealth
-      plain?.attempts.isSpent = attempts.isSpent
-      return plain?.handle(event, at: now, using: &rng) ?? []
+      plain?.attempts.follow(attempts)
+      return plain?.take(event) ?? []
     }
     switch (state, event) {
     case (.waiting, .start(let stored, _)):
-      return start(stored) ?? fallBack(at: now, using: &rng)
+      return start(stored) ?? fallBack()
     case (.storing, .stored(nil)): return append()
     case (.storing, .stored(let error?)): return finish(.failed(error))
     case (.reading, .read(let extent)):
@@ -84,12 +81,12 @@ package struct ResumableMachine: UploadMachine {
       attempts.noteAnswer()
       mostSent = max(mostSent, offset + answer.sent)
       let judge = UploadJudge(answer, of: request)
-      return answered(answer.head, answer.sent, judge, at: now, using: &rng)
+      return answered(answer.head, answer.sent, judge)
     case (.discovering, .failed(let error, _, _)) where error.leavesQuestionOpen:
-      return undiscovered(error, at: now, using: &rng)
+      return undiscovered(error)
     case (_, .failed(let error, let sent, _)):
       mostSent = max(mostSent, offset + sent)
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     default: return []
     }
   }
@@ -109,26 +106,23 @@ package struct ResumableMachine: UploadMachine {
 
   /// The server has not said what it offers. It is asked once more, and then gets a plain PUT: some
   /// firewalls drop what is no GET, POST or PUT.
-  private mutating func undiscovered(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func undiscovered(_ error: TransferError) -> [UploadCommand] {
     guard !hasLostQuestion, error.code != .stalled,
-      case .success(let retry) = attempts.failed(error, at: now, using: &rng)
-    else { return fallBack(measures: error.status != nil, at: now, using: &rng) }
+      case .success(let retry) = attempts.failed(error)
+    else { return fallBack(measures: error.status != nil) }
     (hasLostQuestion, state) = (error.status == nil, .waiting)
     return [retry]
   }
 
-  private mutating func fallBack(
-    measures: Bool = true, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func fallBack(measures: Bool = true) -> [UploadCommand] {
     var request = request
     request.method = .put
     var machine = PutMachine(
       request, length: extent.length, hasRun: hasRun, measures: measures, isAttended: isAttended,
-      now: now)
+      now: attempts.now)
     defer { plain = machine }
-    return machine.handle(.start(nil), at: now, using: &rng)
+    machine.attempts.follow(attempts)
+    return machine.take(.start(nil))
   }
 
   // MARK: Requests
@@ -197,21 +191,20 @@ package struct ResumableMachine: UploadMachine {
   // MARK: Answers
 
   private mutating func answered(
-    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let isSuccess = (200..<300).contains(head.status)
     switch (state, head.status) {
     case (.discovering, 429), (.discovering, 503):
-      return undiscovered(judge.failure(of: head, to: request), at: now, using: &rng)
+      return undiscovered(judge.failure(of: head, to: request))
     case (.discovering, _):
-      return discovered(isSuccess ? UploadLimit(head.headers) : nil, at: now, using: &rng)
+      return discovered(isSuccess ? UploadLimit(head.headers) : nil)
     case (.creating, _) where isSuccess: return created(head)
-    case (.asking, _) where isSuccess: return found(head, judge, at: now, using: &rng)
+    case (.asking, _) where isSuccess: return found(head, judge)
     case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 404), (.appending, 410):
-      return startOver(head, judge, at: now, using: &rng)
+      return startOver(head, judge)
     case (.appending, _) where isSuccess:
-      return appended(head, sent, judge, at: now, using: &rng)
+      return appended(head, sent, judge)
     case (.appending, _) where isComplete(head) == true:
       // The server has the whole file, and refuses it.
       let error = judge.failure(of: head, to: request)
@@ -225,9 +218,8 @@ package struct ResumableMachine: UploadMachine {
     // The server has another offset, or the connection before still writes.
     case (.appending, 409):
       return failed(
-        judge.error(.httpStatus, head, "it has another part of the file", isRetryable: true),
-        at: now, using: &rng)
-    default: return failed(judge.failure(of: head, to: request), at: now, using: &rng)
+        judge.error(.httpStatus, head, "it has another part of the file", isRetryable: true))
+    default: return failed(judge.failure(of: head, to: request))
     }
   }
 
@@ -242,12 +234,10 @@ package struct ResumableMachine: UploadMachine {
     }
   }
 
-  private mutating func discovered(
-    _ limit: UploadLimit?, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func discovered(_ limit: UploadLimit?) -> [UploadCommand] {
     guard let limit else {
       guard let next = Self.versions.first(where: { $0 < version }) else {
-        return fallBack(at: now, using: &rng)
+        return fallBack()
       }
       version = next
       return discover()
@@ -256,7 +246,7 @@ package struct ResumableMachine: UploadMachine {
       return fail(.tooLarge, "the server takes at most \(most) bytes")
     }
     // A stream counts with what was read of it, because its length is not known.
-    guard extent.end >= limit.minimumSize ?? 0 else { return fallBack(at: now, using: &rng) }
+    guard extent.end >= limit.minimumSize ?? 0 else { return fallBack() }
     if !extent.isWhole, let least = limit.minimumAppend, least > Self.mostHeld {
       return fail(
         .httpStatus,
@@ -284,10 +274,7 @@ package struct ResumableMachine: UploadMachine {
   }
 
   /// Handles the answer to HEAD. An offset never decreases; the server has lost bytes if it does.
-  private mutating func found(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func found(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
     guard let position = head.uploadOffset else { return finish(.failed(.unknownOffset)) }
     guard position <= min(extent.end, mostSent) else {
       return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
@@ -297,9 +284,9 @@ package struct ResumableMachine: UploadMachine {
     }
     // A process that resumes has not asked with OPTIONS.
     limit = UploadLimit(head.headers) ?? limit
-    guard position >= offset else { return startOver(head, judge, at: now, using: &rng) }
+    guard position >= offset else { return startOver(head, judge) }
     if position == offsetBefore, isComplete(head) != true {
-      return failed(Self.tookNothing, at: now, using: &rng)
+      return failed(Self.tookNothing)
     }
     guard isComplete(head) == true else {
       offset = position
@@ -308,14 +295,13 @@ package struct ResumableMachine: UploadMachine {
     // Without the answer to the last request, the server may have refused the file.
     guard position == extent.length, isAccepted else {
       guard extent.start == 0 else { return finish(.failed(Self.answerLost)) }
-      return startOver(head, judge, at: now, using: &rng)
+      return startOver(head, judge)
     }
     return complete(judge)
   }
 
   private mutating func appended(
-    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge
   ) -> [UploadCommand] {
     if end == extent.length, isComplete(head) == true {
       guard offset + sent >= end else {
@@ -334,7 +320,7 @@ package struct ResumableMachine: UploadMachine {
       return fail(.protocolViolation, "the server reports another number of bytes than sent")
     }
     guard position > offset else {
-      return failed(Self.tookNothing, at: now, using: &rng)
+      return failed(Self.tookNothing)
     }
     isAccepted = position == extent.length && isComplete(head) == nil
     offset = position
@@ -355,16 +341,13 @@ package struct ResumableMachine: UploadMachine {
   }
 
   /// The server no longer has the upload, or not as it was: a new one begins, once in a run.
-  private mutating func startOver(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func startOver(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
     guard !hasStartedOver, record != nil, extent.start == 0 else {
       let error =
         (200..<300).contains(head.status)
         ? TransferError(.protocolViolation, "the server lost what it had", advice: "look there")
         : judge.failure(of: head, to: request)
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     }
     (hasStartedOver, record, offset, mostSent) = (true, nil, 0, 0)
     return [.deleteRecord, .reportAcknowledged(0)] + discover()
@@ -372,10 +355,8 @@ package struct ResumableMachine: UploadMachine {
 
   // MARK: Ends
 
-  private mutating func failed(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    switch attempts.failed(error, progress: (offset, extent.end), at: now, using: &rng) {
+  private mutating func failed(_ error: TransferError) -> [UploadCommand] {
+    switch attempts.failed(error, progress: (offset, extent.end)) {
     case .failure(let error): return finish(.failed(error))
     case .success(let retry):
       (state, isAccepted, offsetBefore) = (.waiting, false, nil)

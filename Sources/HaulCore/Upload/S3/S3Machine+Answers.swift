@@ -1,10 +1,8 @@
 /// What answers mean, in each state.
 extension S3Machine {
-  mutating func answered(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func answered(_ answer: UploadAnswer) -> [UploadCommand] {
     let isSuccess = (200..<300).contains(answer.head.status)
-    if !isSuccess, follow(answer) { return again(answer, at: now, using: &rng) }
+    if !isSuccess, follow(answer) { return again(answer) }
     switch state {
     case .asking:
       switch answer.head.status {
@@ -12,27 +10,25 @@ extension S3Machine {
       case 404, 403, 405, 501: return open()
       case _ where isSuccess:
         return finish(isOwn(answer.head) ? .completed : .failed(conflict))
-      default: return refused(answer, at: now, using: &rng)
+      default: return refused(answer)
       }
     case .creating where isSuccess: return created(answer)
-    case .creating: return creationRefused(answer, at: now, using: &rng)
-    case .listing where isSuccess: return found(answer, at: now, using: &rng)
+    case .creating: return creationRefused(answer)
+    case .listing where isSuccess: return found(answer)
     case .listing where S3Failure(answer).isUploadGone: return confirm(nil)
     // Which parts the store has stays unknown, in every other run too.
     case .listing where S3Failure(answer).isForbidden: return abort(then: nil)
-    case .sending: return sent(answer, isSuccess: isSuccess, at: now, using: &rng)
-    case .completing: return completed(answer, at: now, using: &rng)
+    case .sending: return sent(answer, isSuccess: isSuccess)
+    case .completing: return completed(answer)
     case .measuring: return measured(answer.head)
-    case .confirming(let other): return confirmed(answer, other, at: now, using: &rng)
-    case .aborting(let end): return aborted(answer, end, at: now, using: &rng)
-    default: return refused(answer, at: now, using: &rng)
+    case .confirming(let other): return confirmed(answer, other)
+    case .aborting(let end): return aborted(answer, end)
+    default: return refused(answer)
     }
   }
 
   /// Asks the same at the place that the store has named.
-  private mutating func again(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func again(_ answer: UploadAnswer) -> [UploadCommand] {
     switch state {
     case .asking, .measuring, .confirming: return [.send(messages.head)]
     case .creating: return open()
@@ -41,20 +37,16 @@ extension S3Machine {
     case .aborting(let end): return abort(then: end)
     default:
       parts.close(answer.part)
-      return afterPart(at: now, using: &rng)
+      return afterPart()
     }
   }
 
-  private mutating func refused(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    failed(error(of: answer), at: now, using: &rng)
+  private mutating func refused(_ answer: UploadAnswer) -> [UploadCommand] {
+    failed(error(of: answer))
   }
 
-  private mutating func creationRefused(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    dropChecksums(after: answer) ? open() : refused(answer, at: now, using: &rng)
+  private mutating func creationRefused(_ answer: UploadAnswer) -> [UploadCommand] {
+    dropChecksums(after: answer) ? open() : refused(answer)
   }
 
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
@@ -93,13 +85,11 @@ extension S3Machine {
 
   /// Gathers the pages, and compares what can be a part of the file with it. A list that does not
   /// advance is at its end: a part that it does not name is sent again.
-  private mutating func found(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func found(_ answer: UploadAnswer) -> [UploadCommand] {
     guard let page = S3PartList(answer.body) else {
       let unreadable = TransferError(
         .protocolViolation, "the server's list of parts is unreadable", isRetryable: true)
-      return failed(unreadable, at: now, using: &rng)
+      return failed(unreadable)
     }
     listed += page.parts.filter { part in
       part.number > listMarker && part.number <= parts.count
@@ -145,23 +135,20 @@ extension S3Machine {
     return compareNext()
   }
 
-  private mutating func sent(
-    _ answer: UploadAnswer, isSuccess: Bool, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    guard isSuccess else { return partRefused(answer, at: now, using: &rng) }
+  private mutating func sent(_ answer: UploadAnswer, isSuccess: Bool) -> [UploadCommand] {
+    guard isSuccess else { return partRefused(answer) }
     guard answer.sent >= parts.range(of: answer.part).length else {
       let early = TransferError(
         .protocolViolation, "the server answered before it had all bytes",
         status: answer.head.status)
-      return partFailed(answer.part, early, at: now, using: &rng)
+      return partFailed(answer.part, early)
     }
     let tag = answer.head.headers["ETag"] ?? ""
     guard !tag.isEmpty else {
       let untagged = TransferError(
         .protocolViolation, "the answer has no entity tag, so it is not that of an S3 store",
         status: answer.head.status)
-      return partFailed(answer.part, untagged, at: now, using: &rng)
+      return partFailed(answer.part, untagged)
     }
     var verified: [UploadCommand] = []
     if let found = answer.head.headers[S3Messages.checksumField],
@@ -170,7 +157,7 @@ extension S3Machine {
       guard found == checksum.base64 else {
         // A wrong part is replaced; a wrong object is there.
         let wrong = TransferError.otherChecksum("CRC32C", isRetryable: !isSingle)
-        return partFailed(answer.part, wrong, at: now, using: &rng)
+        return partFailed(answer.part, wrong)
       }
       if isSingle { (verified, isProvenObject) = ([.reportVerified(checksum)], true) }
     }
@@ -181,7 +168,7 @@ extension S3Machine {
       ? !isOtherMD5 || answer.head.headers.tellOfEncryption : isProved(answer.part, by: tag)
     guard isRight else {
       let wrong = TransferError.otherChecksum("MD5", isRetryable: !isSingle)
-      return partFailed(answer.part, wrong, at: now, using: &rng)
+      return partFailed(answer.part, wrong)
     }
     if sentParts[answer.part]?.digest.matches(tag) ?? false { isProvenObject = true }
     parts.finish(answer.part, tag: tag, isDoubtful: isOtherMD5)
@@ -192,7 +179,7 @@ extension S3Machine {
       parts.loseDoubtful()
       (needsMD5, messages.sendsMD5) = (true, true)
     }
-    return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart(at: now, using: &rng)
+    return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart()
   }
 
   /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them
@@ -207,9 +194,7 @@ extension S3Machine {
     return isProved
   }
 
-  private mutating func partRefused(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func partRefused(_ answer: UploadAnswer) -> [UploadCommand] {
     if isSingle, answer.head.status == 412, mayHaveArrived || request.precondition == .absent {
       return confirmUnmet(S3Failure(answer))
     }
@@ -220,18 +205,16 @@ extension S3Machine {
     if sentParts[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
       (needsMD5, messages.sendsMD5) = (true, true)
       parts.close(answer.part)
-      return afterPart(at: now, using: &rng)
+      return afterPart()
     }
     let error = error(of: answer)
     return S3Failure(answer).isUploadGone
-      ? partGone(answer.part, error, at: now, using: &rng)
-      : partFailed(answer.part, error, at: now, using: &rng)
+      ? partGone(answer.part, error)
+      : partFailed(answer.part, error)
   }
 
   /// The answer to the completion: a success may still have an error in its body.
-  private mutating func completed(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func completed(_ answer: UploadAnswer) -> [UploadCommand] {
     let root = XMLElement(document: answer.body)
     if answer.head.status == 200, let root, root.isAnswer("CompleteMultipartUpload") {
       return made(root)
@@ -254,16 +237,16 @@ extension S3Machine {
         .httpStatus, "the server lacks parts that it had", status: answer.head.status,
         isRetryable: true)
       guard !parts.isStream else { return abort(then: .failed(lost.spent)) }
-      return failed(lost, at: now, using: &rng)
+      return failed(lost)
     }
     if failure.isConflict { return replaceUpload(failure.error(request)) }
     guard answer.head.status == 200, failure.code == nil else {
-      return refused(answer, at: now, using: &rng)
+      return refused(answer)
     }
     let cutOff = TransferError(
       .connectionLost, "the server's answer is cut off, or not that of an S3 store", status: 200,
       isRetryable: true)
-    return failed(cutOff, at: now, using: &rng)
+    return failed(cutOff)
   }
 
   /// The object is made. The store says what its checksum is, or that it is made of these parts. If
@@ -317,8 +300,7 @@ extension S3Machine {
   }
 
   private mutating func confirmed(
-    _ answer: UploadAnswer, _ other: TransferError?, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ answer: UploadAnswer, _ other: TransferError?
   ) -> [UploadCommand] {
     switch answer.head.status {
     case 200..<300 where isOwn(answer.head):
@@ -327,26 +309,23 @@ extension S3Machine {
       if let other { return record == nil ? finish(.failed(other)) : abort(then: .failed(other)) }
       let gone = TransferError(
         .notFound, "the server no longer has the parts of the file", status: 404)
-      return startOver(gone, at: now, using: &rng)
-    default: return refused(answer, at: now, using: &rng)
+      return startOver(gone)
+    default: return refused(answer)
     }
   }
 
-  private mutating func aborted(
-    _ answer: UploadAnswer, _ end: UploadEnd?, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func aborted(_ answer: UploadAnswer, _ end: UploadEnd?) -> [UploadCommand] {
     let isGone = (200..<300).contains(answer.head.status) || answer.head.status == 404
     guard isGone else {
       // It stays on the store, and its record here: a later run deletes it.
       if let end { return finish(end) }
-      guard S3Failure(answer).isForbidden else { return refused(answer, at: now, using: &rng) }
+      guard S3Failure(answer).isForbidden else { return refused(answer) }
       // It stays there in any case. The record of the new upload replaces this one.
       record = nil
-      return begin(using: &rng)
+      return begin()
     }
     record = nil
-    return [.deleteRecord] + (end.map { finish($0) } ?? begin(using: &rng))
+    return [.deleteRecord] + (end.map { finish($0) } ?? begin())
   }
 }
 

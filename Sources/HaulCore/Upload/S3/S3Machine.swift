@@ -86,13 +86,11 @@ package struct S3Machine: UploadMachine {
     [S3Messages(request: request).abort(record)].compactMap(\.self)
   }
 
-  package mutating func handle(
-    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
     switch (state, event) {
     case (.waiting, .start(let stored, let connections)):
       self.connections = connections
-      return start(stored, using: &rng)
+      return start(stored)
     case (.storing, .stored(nil)): return fill()
     // The upload has no byte yet, and nothing refers to it.
     case (.storing, .stored(let error?)): return abort(then: .failed(error))
@@ -102,42 +100,40 @@ package struct S3Machine: UploadMachine {
       parts.add(extent)
       return fill()
     case (.sending, .digested(let part, .success(let digest))):
-      return digested(part, digest, at: now, using: &rng)
+      return digested(part, digest)
     case (.sending, .digested(let part, .failure(let error))):
-      return partFailed(part, error, at: now, using: &rng)
+      return partFailed(part, error)
     case (.checking, .sourceChecked(nil)):
       return isSingle ? (isProvenObject ? finish(.completed) : measure()) : complete()
     case (.checking, .sourceChecked(let error?)):
       return error.isRetryable
-        ? failed(error, at: now, using: &rng) : sourceFailed(error)
+        ? failed(error) : sourceFailed(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
-      return answered(answer, at: now, using: &rng)
+      return answered(answer)
     case (.sending, .failed(let error, let sent, let part)):
       if isSingle, sent >= parts.length { mayHaveArrived = true }
-      return partFailed(part, error, at: now, using: &rng)
+      return partFailed(part, error)
     // It stays on the store, and its record here: a later run deletes it.
     case (.aborting(let end?), .failed): return finish(end)
     // The store has said that it made the object.
     case (.measuring, .failed): return [.deleteRecord] + finish(.completed)
     case (.completing, .failed(let error, _, _)):
       mayHaveArrived = true
-      return failed(error, at: now, using: &rng)
-    case (_, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
+      return failed(error)
+    case (_, .failed(let error, _, _)): return failed(error)
     default: return []
     }
   }
 
   /// Continues an upload of the same version of the file. Any other is deleted: its parts cost.
-  private mutating func start(
-    _ stored: UploadRecord?, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
     if record == nil { record = stored }
     guard let known = record, let layout = known.s3, S3Messages.upload(of: known) != nil,
       messages.abort(known) != nil
     else {
       record = nil
-      return begin(using: &rng)
+      return begin()
     }
     guard known.source == source, !isSingle, S3Parts.isPossible(layout.partSize, for: parts.length)
     else { return abort(then: nil) }
@@ -150,9 +146,9 @@ package struct S3Machine: UploadMachine {
   }
 
   /// Begins with nothing on the store.
-  mutating func begin(using rng: inout some RandomNumberGenerator) -> [UploadCommand] {
+  mutating func begin() -> [UploadCommand] {
     guard S3Parts.size(for: source) != nil else { return finish(.failed(tooLarge)) }
-    if mark.isEmpty { mark = Self.newMark(using: &rng) }
+    if mark.isEmpty { mark = newMark() }
     messages.checksums = refusesChecksums || request.hasOwnChecksums ? nil : .ofWhole
     guard request.precondition == .absent else { return open() }
     state = .asking
@@ -167,8 +163,8 @@ package struct S3Machine: UploadMachine {
         advice: "save it to a file and upload that")
   }
 
-  private static func newMark(using rng: inout some RandomNumberGenerator) -> String {
-    [rng.next(), rng.next()].map(\.hexDigits).joined()
+  private mutating func newMark() -> String {
+    [attempts.random.next(), attempts.random.next()].map(\.hexDigits).joined()
   }
 
   /// Sends the object, or creates an upload in parts.
@@ -205,13 +201,10 @@ package struct S3Machine: UploadMachine {
     return [.read(Int(parts.size(of: parts.count + 1)))]
   }
 
-  private mutating func digested(
-    _ part: Int, _ checksums: [Checksum], at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func digested(_ part: Int, _ checksums: [Checksum]) -> [UploadCommand] {
     guard pendingError == nil, let digest = S3Digest(checksums) else {
       parts.close(part)
-      return concludeParts(at: now, using: &rng)
+      return concludeParts()
     }
     parts.note(digest.crc32c, of: part)
     sentParts[part] = (digest, messages.sendsMD5)
@@ -245,46 +238,34 @@ package struct S3Machine: UploadMachine {
     return abort(then: .failed(error))
   }
 
-  mutating func partFailed(
-    _ part: Int, _ error: TransferError, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func partFailed(_ part: Int, _ error: TransferError) -> [UploadCommand] {
     parts.close(part)
     // One that cannot be retried decides.
     if pendingError?.isRetryable ?? true { pendingError = error }
-    return concludeParts(at: now, using: &rng)
+    return concludeParts()
   }
 
-  mutating func partGone(
-    _ part: Int, _ error: TransferError, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func partGone(_ part: Int, _ error: TransferError) -> [UploadCommand] {
     isUploadGone = true
-    return partFailed(part, error, at: now, using: &rng)
+    return partFailed(part, error)
   }
 
   /// Begins the next parts, unless something went wrong with another one.
-  mutating func afterPart(
-    at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    pendingError == nil ? fill() : concludeParts(at: now, using: &rng)
+  mutating func afterPart() -> [UploadCommand] {
+    pendingError == nil ? fill() : concludeParts()
   }
 
   /// Handles what went wrong with a part, once the other parts have ended.
-  private mutating func concludeParts(
-    at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func concludeParts() -> [UploadCommand] {
     guard parts.open.isEmpty, let error = pendingError else { return [] }
     pendingError = nil
-    if isUploadGone { return startOver(error, at: now, using: &rng) }
+    if isUploadGone { return startOver(error) }
     return error.refusesSource
-      ? sourceFailed(error) : failed(error, at: now, using: &rng)
+      ? sourceFailed(error) : failed(error)
   }
 
   /// The store no longer has the upload, or cannot use it: a new one begins, once in a run.
-  mutating func startOver(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func startOver(_ error: TransferError) -> [UploadCommand] {
     isUploadGone = false
     guard !isStreamGone else {
       record = nil
@@ -293,11 +274,11 @@ package struct S3Machine: UploadMachine {
     parts.reset()
     guard !hasStartedOver else {
       record = nil
-      return [.deleteRecord] + failed(error, at: now, using: &rng)
+      return [.deleteRecord] + failed(error)
     }
     (hasStartedOver, record) = (true, nil)
     attempts.forgetProgress()
-    return [.deleteRecord, .reportAcknowledged(0)] + begin(using: &rng)
+    return [.deleteRecord, .reportAcknowledged(0)] + begin()
   }
 
   /// The upload cannot be completed, because another request for the object is under way: a new one
@@ -338,11 +319,9 @@ package struct S3Machine: UploadMachine {
     return true
   }
 
-  mutating func failed(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func failed(_ error: TransferError) -> [UploadCommand] {
     let progress = (parts.acknowledged, parts.length)
-    switch attempts.failed(error, progress: progress, at: now, using: &rng) {
+    switch attempts.failed(error, progress: progress) {
     case .failure(let error): return finish(.failed(error))
     case .success(let retry):
       state = .waiting

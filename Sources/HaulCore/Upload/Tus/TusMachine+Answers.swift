@@ -1,27 +1,25 @@
 /// What answers mean, in each state.
 extension TusMachine {
-  mutating func answered(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func answered(_ answer: UploadAnswer) -> [UploadCommand] {
     let (head, judge) = (answer.head, UploadJudge(answer, of: request))
     let isSuccess = (200..<300).contains(head.status)
     switch state {
-    case .discovering where isSuccess: return discovered(head, at: now)
+    case .discovering where isSuccess: return discovered(head)
     // A proxy may have answered, and a server without OPTIONS may still speak the protocol.
     case .discovering where head.status != 429 && head.status != 503: return undiscovered()
     case .creating where (300..<400).contains(head.status),
       .joining where (300..<400).contains(head.status):
-      return redirected(head, judge, at: now, using: &rng)
+      return redirected(head, judge)
     case .creating where head.status == 201: return created(head)
     case .asking where isSuccess: return found(head)
     case .asking where [403, 404, 410].contains(head.status):
-      return startOver(gone(head, judge), at: now, using: &rng)
-    case .sending: return sent(answer, judge, at: now, using: &rng)
+      return startOver(gone(head, judge))
+    case .sending: return sent(answer, judge)
     case .joining where isSuccess: return joined(head)
     case .joining where head.status == 404 || head.status == 410:
-      return startOver(gone(head, judge), at: now, using: &rng)
-    case .confirming where isSuccess: return confirmed(head, judge, at: now, using: &rng)
-    default: return refused(refusal(head, judge), at: now, using: &rng)
+      return startOver(gone(head, judge))
+    case .confirming where isSuccess: return confirmed(head, judge)
+    default: return refused(refusal(head, judge))
     }
   }
 
@@ -50,10 +48,7 @@ extension TusMachine {
   }
 
   /// Uploads are created at another address of the same origin (RFC 9110, sections 15.4.8, 15.4.9).
-  private mutating func redirected(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func redirected(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
     var asked = request
     asked.url = messages.creator
     switch judge.redirect(head, of: asked) {
@@ -61,29 +56,27 @@ extension TusMachine {
       (redirects, messages.creator) = (redirects + 1, target)
       if case .joining = state { return join() }
       return create()
-    case .failure(let error): return refused(error, at: now, using: &rng)
+    case .failure(let error): return refused(error)
     default: return fail(.tooManyRedirects, "more than \(Self.maximumRedirects) redirects")
     }
   }
 
   private static let maximumRedirects = 5
 
-  private mutating func refused(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func refused(_ error: TransferError) -> [UploadCommand] {
     switch state {
     case .creating where isPartRefused(error): return partRefused()
-    case .joining: return unjoined(error, at: now, using: &rng)
+    case .joining: return unjoined(error)
     // It has said that it joined the parts, and need not keep the file there.
     case .confirming where !error.isRetryable: return complete()
-    default: return failed(error, at: now, using: &rng)
+    default: return failed(error)
     }
   }
 
-  private mutating func discovered(_ head: ResponseHead, at now: Instant) -> [UploadCommand] {
+  private mutating func discovered(_ head: ResponseHead) -> [UploadCommand] {
     let offer = TusOffer(head.headers)
     guard offer.isKnown else { return undiscovered() }
-    note(offer, at: now)
+    note(offer)
     guard record == nil else { return proceed() }
     guard offer.speaksTus else {
       return fail(
@@ -136,20 +129,17 @@ extension TusMachine {
     return ask()
   }
 
-  private mutating func sent(
-    _ answer: UploadAnswer, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func sent(_ answer: UploadAnswer, _ judge: UploadJudge) -> [UploadCommand] {
     let head = answer.head
     var (error, isGone) = (refusal(head, judge), false)
     switch head.status {
-    case 200..<300: return appended(answer, at: now, using: &rng)
+    case 200..<300: return appended(answer)
     // Some firewalls block PATCH (tus 1.0.0, X-HTTP-Method-Override).
     case 405, 501:
       if blockedParts.insert(answer.part).inserted {
         messages.overridesPatch = true
         parts.close(answer.part, sent: answer.sent)
-        return afterPart(at: now, using: &rng)
+        return afterPart()
       }
       error = judge.error(.httpStatus, head, Self.patchBlocked)
     // A server that does not know the field has nothing to post to there.
@@ -161,7 +151,7 @@ extension TusMachine {
       if let step = UploadStep.smaller(than: parts[answer.part].chunk?.length ?? 0) {
         most = min(most, step)
         parts.close(answer.part, sent: answer.sent)
-        return afterPart(at: now, using: &rng)
+        return afterPart()
       }
     // The server has another offset, or the connection before still writes.
     case 409:
@@ -174,15 +164,13 @@ extension TusMachine {
     default: break
     }
     return partFailed(
-      answer.part, error, sent: answer.sent, isGone: isGone, at: now, using: &rng)
+      answer.part, error, sent: answer.sent, isGone: isGone)
   }
 
   private static let patchBlocked =
     "PATCH is blocked there, and POST in its place too; a firewall or a proxy must allow PATCH"
 
-  private mutating func appended(
-    _ answer: UploadAnswer, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func appended(_ answer: UploadAnswer) -> [UploadCommand] {
     let part = parts[answer.part]
     let before = part.offset - part.range.lowerBound
     guard let count = answer.head.uploadOffset, (before...(before + answer.sent)).contains(count)
@@ -191,17 +179,17 @@ extension TusMachine {
         answer.head.uploadOffset == nil
         ? TransferError.unknownOffset
         : TransferError(.protocolViolation, "the server reports another number of bytes than sent")
-      return partFailed(answer.part, wrong, sent: answer.sent, at: now, using: &rng)
+      return partFailed(answer.part, wrong, sent: answer.sent)
     }
     isLengthSent = isLengthSent || extent.isWhole
     isOverrideTaken = messages.overridesPatch
     guard count > before else {
       let none = TransferError(.httpStatus, "the server took no byte", isRetryable: true)
-      return partFailed(answer.part, none, sent: answer.sent, at: now, using: &rng)
+      return partFailed(answer.part, none, sent: answer.sent)
     }
     parts.close(answer.part, sent: answer.sent)
     parts.acknowledge(answer.part, to: part.range.lowerBound + count)
-    return [.reportAcknowledged(parts.acknowledged)] + afterPart(at: now, using: &rng)
+    return [.reportAcknowledged(parts.acknowledged)] + afterPart()
   }
 
   private mutating func joined(_ head: ResponseHead) -> [UploadCommand] {
@@ -213,10 +201,7 @@ extension TusMachine {
     }
   }
 
-  private mutating func confirmed(
-    _ head: ResponseHead, _ judge: UploadJudge, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func confirmed(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
     if let length = head.headers.single("Upload-Length"), Int64(length) != source.size {
       return [.deleteRecord]
         + fail(.protocolViolation, "the server has joined the parts to \(length) bytes")
@@ -224,7 +209,7 @@ extension TusMachine {
     guard head.uploadOffset == source.size else {
       let early = judge.error(
         .httpStatus, head, "it has not yet joined the parts", isRetryable: true)
-      return failed(early, at: now, using: &rng)
+      return failed(early)
     }
     return complete()
   }

@@ -70,11 +70,9 @@ package struct TusMachine: UploadMachine {
     }
   }
 
-  package mutating func handle(
-    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
     switch (state, event) {
-    case (.waiting, .start(let stored, _)): return start(stored, at: now)
+    case (.waiting, .start(let stored, _)): return start(stored)
     case (.connecting, .connected(let count)): return connected(count)
     case (.storing, .stored(nil)): return stored()
     case (.storing, .stored(let error?)): return finish(.failed(error))
@@ -83,26 +81,26 @@ package struct TusMachine: UploadMachine {
       parts.extend(to: extent.end)
       return fill()
     case (.sending, .digested(let part, .success(let checksums))):
-      return digested(part, checksums, at: now, using: &rng)
+      return digested(part, checksums)
     case (.sending, .digested(let part, .failure(let error))):
-      return partFailed(part, error, sent: 0, at: now, using: &rng)
+      return partFailed(part, error, sent: 0)
     case (.checking, .sourceChecked(let error)): return checked(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
-      return answered(answer, at: now, using: &rng)
+      return answered(answer)
     case (.sending, .failed(let error, let sent, let part)):
-      return partFailed(part, error, sent: sent, at: now, using: &rng)
+      return partFailed(part, error, sent: sent)
     case (.discovering, .failed(let error, _, _)) where error.leavesQuestionOpen:
       return undiscovered()
-    case (.joining, .failed(let error, _, _)): return unjoined(error, at: now, using: &rng)
-    case (_, .failed(let error, _, _)): return failed(error, at: now, using: &rng)
+    case (.joining, .failed(let error, _, _)): return unjoined(error)
+    case (_, .failed(let error, _, _)): return failed(error)
     default: return []
     }
   }
 
   /// Continues an upload of the same version of the file; any other is left to the server, which
   /// deletes it some day.
-  private mutating func start(_ stored: UploadRecord?, at now: Instant) -> [UploadCommand] {
+  private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
     if record == nil, let stored, stored.source == source,
       let known = TusParts(stored, length: source.size, request)
     {
@@ -116,18 +114,18 @@ package struct TusMachine: UploadMachine {
     switch record?.tus?.stage {
     case .joining: return join()
     case .joined: return confirm()
-    case .sending, nil: return record == nil || offer == nil ? discover(at: now) : proceed()
+    case .sending, nil: return record == nil || offer == nil ? discover() : proceed()
     }
   }
 
-  private mutating func discover(at now: Instant) -> [UploadCommand] {
-    (state, askedAt) = (.discovering, now)
+  private mutating func discover() -> [UploadCommand] {
+    (state, askedAt) = (.discovering, attempts.now)
     return [.send(messages.discover)]
   }
 
   /// The server has said what it offers.
-  mutating func note(_ offer: TusOffer, at now: Instant) {
-    (self.offer, isNear) = (offer, now - askedAt < TusParts.near)
+  mutating func note(_ offer: TusOffer) {
+    (self.offer, isNear) = (offer, attempts.now - askedAt < TusParts.near)
   }
 
   /// Continues the upload that the server has.
@@ -243,55 +241,45 @@ package struct TusMachine: UploadMachine {
     return [message.map { UploadCommand.send($0) }].compactMap(\.self)
   }
 
-  private mutating func digested(
-    _ part: Int, _ checksums: [Checksum], at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func digested(_ part: Int, _ checksums: [Checksum]) -> [UploadCommand] {
     guard pendingError == nil, let checksum = checksums.first else {
       parts.close(part, sent: 0)
-      return conclude(at: now, using: &rng)
+      return conclude()
     }
     return send(part, checksum)
   }
 
   /// Begins the next requests, unless something went wrong with another part.
-  mutating func afterPart(
-    at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
-    pendingError == nil ? fill() : conclude(at: now, using: &rng)
+  mutating func afterPart() -> [UploadCommand] {
+    pendingError == nil ? fill() : conclude()
   }
 
   mutating func partFailed(
-    _ part: Int, _ error: TransferError, sent: Int64, isGone: Bool = false, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ part: Int, _ error: TransferError, sent: Int64, isGone: Bool = false
   ) -> [UploadCommand] {
     parts.close(part, sent: sent)
     isPartGone = isPartGone || isGone
     // One that cannot be retried decides.
     if pendingError?.isRetryable ?? true { pendingError = error }
-    return conclude(at: now, using: &rng)
+    return conclude()
   }
 
   /// Handles what went wrong with a part, once the others have ended their requests.
-  private mutating func conclude(
-    at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  private mutating func conclude() -> [UploadCommand] {
     guard !parts.areOpen, let error = pendingError else { return [] }
     pendingError = nil
     return isPartGone
-      ? startOver(error, at: now, using: &rng) : failed(error, at: now, using: &rng)
+      ? startOver(error) : failed(error)
   }
 
   /// The server no longer has the upload: a new one begins, once in a run.
-  mutating func startOver(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func startOver(_ error: TransferError) -> [UploadCommand] {
     isPartGone = false
     guard !hasStartedOver, record != nil, extent.start == 0 else {
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     }
     (hasStartedOver, record, parts) = (true, nil, TusParts(length: extent.end))
-    return [.deleteRecord, .reportAcknowledged(0)] + discover(at: now)
+    return [.deleteRecord, .reportAcknowledged(0)] + discover()
   }
 
   // MARK: The end
@@ -328,13 +316,11 @@ package struct TusMachine: UploadMachine {
   mutating func complete() -> [UploadCommand] { [.deleteRecord] + finish(.completed) }
 
   /// The server has not said that it joined the parts. It may have done so all the same.
-  mutating func unjoined(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func unjoined(_ error: TransferError) -> [UploadCommand] {
     let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
     let isRefused = error.status == 423 || error.status == 429
     guard hadConnection, !isRefused, error.isRetryable else {
-      return failed(error, at: now, using: &rng)
+      return failed(error)
     }
     return mayBeThere(error.code, error.fact, status: error.status)
   }
@@ -360,11 +346,9 @@ package struct TusMachine: UploadMachine {
     return [.storeRecord(record)]
   }
 
-  mutating func failed(
-    _ error: TransferError, at now: Instant, using rng: inout some RandomNumberGenerator
-  ) -> [UploadCommand] {
+  mutating func failed(_ error: TransferError) -> [UploadCommand] {
     let progress = (parts.acknowledged, extent.end)
-    switch attempts.failed(error, progress: progress, at: now, using: &rng) {
+    switch attempts.failed(error, progress: progress) {
     case .failure(let error): return forgetJoining() + finish(.failed(error))
     case .success(let retry):
       state = .waiting

@@ -37,8 +37,9 @@ import Testing
     let sizes: [(Int64, Int)] = [
       (Self.part, 1), (Self.part + 1, 4), (80 << 30, 3), (200 << 30, 1), (312 << 30, 1),
     ]
+    let parts = try #require(UploadRequest.Method.s3.uploadProtocol.parts)
     for (length, connections) in sizes {
-      #expect(S3Parts.connections(for: Self.source(length)) == connections, "\(length)")
+      #expect(parts(Self.source(length)) == connections, "\(length)")
     }
     var machine = try Self.machine(Self.part + 1)
     _ = machine.handle(.start(nil, connections: 4))
