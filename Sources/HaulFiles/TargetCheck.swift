@@ -62,6 +62,15 @@ package enum TargetCheck {
       ).remedied(by: .streaming)
     }
   }
+
+  /// The user whose file it is; nil if there is none.
+  package static func owner(
+    of name: String, in directory: any DiskDirectory
+  ) throws(TransferError) -> UInt32? {
+    try mapping("check the target") { () throws(DiskError) in
+      try directory.status(of: name)?.owner
+    }
+  }
 }
 
 /// Untrusted text, made safe for a message.

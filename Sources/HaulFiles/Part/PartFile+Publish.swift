@@ -230,7 +230,9 @@ extension PartFile {
   }
 
   private func takesAccess(of name: String, _ part: any DiskFile) throws(DiskError) -> Bool {
-    guard try directory.status(of: name) != nil else { return true }
+    guard let former = try directory.status(of: name) else { return true }
+    // Another user may have put it there, with access for himself.
+    guard former.owner == (try part.status().owner) else { return false }
     do throws(DiskError) {
       let former = try directory.open(name, writing: false)
       defer { former.close() }

@@ -17,7 +17,7 @@ extension TargetSearch {
       guard let record = own.record, mayReplace(record), let part = try acquire(own.name) else {
         continue
       }
-      if isExact || isOwn(part, own.name) {
+      if isOwn(part, own.name) || (isExact && mayDiscard(part)) {
         var claim = claim(own.name, part, number: own.number)
         claim.replacement = .own(record, user: disk.effectiveUser)
         if trustsExisting { claim.existing = [own.existing] }
@@ -109,7 +109,7 @@ extension TargetSearch {
     while true {
       let candidate = number == 0 ? name : name.numbered(number)
       let state = try state(of: candidate)
-      if case .regular(let size, let modified) = state {
+      if case .regular(let size, let modified) = state, try !isPlanted(candidate) {
         let record = FileRecord.read(candidate.text, in: directory, user: disk.effectiveUser)
         files.append(
           ExistingTarget(
@@ -120,6 +120,14 @@ extension TargetSearch {
       if isExact || (state == .absent && number >= highestNumber) { return files }
       number += 1
     }
+  }
+
+  /// Whether another user may have put the file there, and may change it later: then it proves
+  /// nothing. The kernel has the same rule for such directories (fs.protected_regular).
+  private func isPlanted(_ name: FileName) throws(TransferError) -> Bool {
+    guard status.mode & 0o1000 != 0 else { return false }
+    let owner = try TargetCheck.owner(of: name.text, in: directory)
+    return owner.map { ![disk.effectiveUser, status.owner, 0].contains($0) } ?? false
   }
 
   /// Whether a file, or a part of one, has the wanted name or one of its numbers.

@@ -167,8 +167,9 @@ struct TargetSearch {
   func claimFree() throws(TransferError) -> TargetClaim {
     if let reserved, reserved.number > 0 { return try nextNumbered() }
     if let part = try acquire(name) {
-      if isExact || isOwn(part, name) { return claim(name, part) }
+      if isOwn(part, name) || (isExact && mayDiscard(part)) { return claim(name, part) }
       release(part, name)
+      if isExact { throw Self.partOfOwner }
     } else if numbering == .never {
       throw inUse
     }
@@ -239,8 +240,22 @@ struct TargetSearch {
   /// Claims the wanted name, even if a file has it.
   func claimWanted() throws(TransferError) -> TargetClaim {
     guard let part = try acquire(name) else { throw inUse }
+    guard mayDiscard(part) else {
+      release(part, name)
+      throw Self.partOfOwner
+    }
     return claim(name, part)
   }
+
+  /// Whether a part may be taken whatever its bytes are. What the owner has of an unfinished
+  /// download is not a client's.
+  func mayDiscard(_ part: PartFile) -> Bool {
+    !request.isOfClient || part.recovery.head?.isOfClient ?? true
+  }
+
+  private static let partOfOwner = TransferError(
+    .nameConflict, "an unfinished download that did not come over TCP has that name",
+    advice: "replace it over the socket (haul add), or give another name")
 
   private var inUse: TransferError {
     let other =

@@ -27,7 +27,7 @@ struct S3Parts: Hashable, Sendable {
 
   init(length: Int64, partSize: Int64) {
     (self.length, self.partSize, isStream, isWhole) = (length, partSize, false, true)
-    count = max(1, Int((length + partSize - 1) / partSize))
+    count = max(1, Self.count(of: partSize, in: length))
   }
 
   /// The parts of a stream of which the first part was read.
@@ -50,9 +50,15 @@ struct S3Parts: Hashable, Sendable {
   /// The size of the parts of a file: the ordinary one, or larger, so that there are not too many.
   /// Nil if no store takes so long a file.
   static func size(for length: Int64, atLeast ordinary: Int64 = ordinarySize) -> Int64? {
+    guard length <= maximumCount * sizes.upperBound else { return nil }
     let least = (length + maximumCount - 1) / maximumCount
     let size = max(ordinary, ((least + (1 << 20) - 1) >> 20) << 20)
     return size <= sizes.upperBound ? size : nil
+  }
+
+  /// A server may say any length: a sum with it may be more than fits.
+  private static func count(of size: Int64, in length: Int64) -> Int {
+    Int(length / size) + (length.isMultiple(of: size) ? 0 : 1)
   }
 
   /// A part of a remote source is held in memory, so this is its ordinary size, and the most that
@@ -83,7 +89,7 @@ struct S3Parts: Hashable, Sendable {
 
   /// Whether a stored size can be that of the parts of a file of this length.
   static func isPossible(_ size: Int64, for length: Int64) -> Bool {
-    sizes.contains(size) && (length + size - 1) / size <= maximumCount
+    sizes.contains(size) && count(of: size, in: length) <= maximumCount
   }
 
   /// Whether the store has all of these parts.
