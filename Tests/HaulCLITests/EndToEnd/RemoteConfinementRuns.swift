@@ -232,7 +232,9 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("neither side continues a part of the other", arguments: [true, false], [true, false])
+  @Test(
+    "neither side continues a part of the other, and a client discards none of the owner's",
+    arguments: [true, false], [true, false])
   func parts(isBegunByOwner: Bool, isOfOwner: Bool) async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
@@ -250,10 +252,16 @@ struct RemoteConfinementRuns {
       #expect(try await fixture.haul("cancel", "--keep-part", begun).status == 0)
       server.setFaults("/a", [])
       let own = try await add(byOwner: isOfOwner)
-      #expect(try await fixture.haul("wait", own).status == 0)
+      let isRefused = isBegunByOwner && !isOfOwner
+      #expect(try await fixture.haul("wait", own).status == (isRefused ? 1 : 0))
+      if isRefused {
+        #expect(try await fixture.state(of: own).error?.code == .nameConflict)
+        let again = try await add(byOwner: true)
+        #expect(try await fixture.haul("wait", again).status == 0)
+      }
       let range = try #require(server.snapshot.requests.last?.range)
       // The control: its own part is continued.
-      #expect((range == "bytes=0-") == (isBegunByOwner != isOfOwner), "\(range)")
+      #expect((range == "bytes=0-") == (!isBegunByOwner && isOfOwner), "\(range)")
       try fixture.work.expectWhole("root/tool")
     }
   }

@@ -39,6 +39,54 @@ import Testing
     }
   }
 
+  /// Gives a file of the working directory to another user, as only the superuser can.
+  private func give(_ name: String, of fixture: DownloadFixture, mode: Int) throws {
+    try FileManager.default.setAttributes(
+      [.posixPermissions: 0o1777], ofItemAtPath: fixture.directory)
+    try FileManager.default.setAttributes(
+      [.posixPermissions: mode, .ownerAccountID: 65_534, .groupOwnerAccountID: 65_534],
+      ofItemAtPath: "\(fixture.directory)/\(name)")
+  }
+
+  @Test(.enabled(if: geteuid() == 0), arguments: [false, true])
+  func `In a sticky directory a file of another user is not the downloaded one`(
+    hasChecksum: Bool
+  ) async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await DownloadFixture.with([resource]) { fixture in
+      let content = SeededContent(seed: 3).bytes(at: 0, count: 1000)
+      let request = try fixture.request("/f.bin", as: "f.bin") {
+        if hasChecksum { $0.checksums = rightChecksums(seed: 3, length: 1000) }
+      }
+      let own = try await fixture.finish(request)
+      #expect(own.result.state == .completed)
+      // The control: it is there.
+      #expect(try await fixture.finish(request).result.fetched == 0)
+      let date = try FileManager.default.attributesOfItem(atPath: fixture.path("f.bin"))[
+        .modificationDate]
+      try FileManager.default.removeItem(atPath: fixture.path("f.bin"))
+      try fixture.put(content, as: "f.bin")
+      try FileManager.default.setAttributes(
+        [.modificationDate: try #require(date)], ofItemAtPath: fixture.path("f.bin"))
+      try give("f.bin", of: fixture, mode: 0o644)
+      #expect(try await fixture.finish(request).result.error?.code == .nameConflict)
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0))
+  func `A new file takes no access from a file of another user that it replaces`() async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await DownloadFixture.with([resource]) { fixture in
+      try fixture.put([1, 2, 3], as: "f.bin")
+      try give("f.bin", of: fixture, mode: 0o664)
+      let request = try fixture.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite }
+      #expect(try await fixture.finish(request).result.state == .completed)
+      let attributes = try FileManager.default.attributesOfItem(atPath: fixture.path("f.bin"))
+      #expect(attributes[.groupOwnerAccountID] as? Int != 65_534)
+      #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o070 } == 0)
+    }
+  }
+
   @Test func `A file that was changed since is kept, and the reason is reported`() async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await DownloadFixture.with([resource]) { fixture in

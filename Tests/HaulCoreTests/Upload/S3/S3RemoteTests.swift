@@ -50,8 +50,9 @@ import Testing
       ])
   }
 
-  @Test func `One that needs larger parts is refused`() throws {
-    var machine = try Self.machine(313 << 30)
+  @Test(arguments: [313 << 30, (10_000 * 5) << 30, Int64.max - 1, .max])
+  func `One that needs larger parts is refused`(length: Int64) throws {
+    var machine = try Self.machine(length)
     #expect(failure(of: machine.handle(.start(nil, connections: 1)))?.code == .tooLarge)
   }
 
