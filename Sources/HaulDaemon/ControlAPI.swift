@@ -135,9 +135,11 @@ struct ControlAPI: Sendable {
       }
       return request
     }
-    // A key belongs to its body: with another one, it is another call.
+    // A key belongs to its body: with another one, it is another call. A client over TCP that knows
+    // both has not made its owner's call.
+    let side = isLocal ? "" : " client"
     let added = try await manager.add(
-      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)" })
+      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" })
     return AddResponse(ids: added.map(\.id))
   }
 

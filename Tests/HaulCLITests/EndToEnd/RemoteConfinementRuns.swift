@@ -289,6 +289,31 @@ struct RemoteConfinementRuns {
     }
   }
 
+  @Test("the same call with the same idempotency key is another one over the socket")
+  func idempotencyKeys() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      #expect(try await remote.fixture.haul("suspend").status == 0)
+      let url = remote.fixture.work.server.url("/a")
+      let body = #"{"transfers":[{"url":"\#(url)","directory":"\#(remote.root)"}]}"#
+      let fields = ["Content-Type: application/json", "Idempotency-Key: nightly"]
+      let socket = try remote.fixture.location().socket
+      func add(overTCP: Bool) throws -> String {
+        let call =
+          overTCP
+          ? try remote.call("POST", "/api/v1/transfers", remote.fields + fields, body: body)
+          : try SocketCall(
+            "POST", "/api/v1/transfers", ["Host: localhost"] + fields, body: body, to: socket)
+        return try remote.id(of: call)
+      }
+      let client = try add(overTCP: true)
+      let owner = try add(overTCP: false)
+      #expect(owner != client)
+      // The control: each side's own call adds once.
+      #expect(try add(overTCP: true) == client)
+      #expect(try add(overTCP: false) == owner)
+    }
+  }
+
   @Test("another server gets no unchecked certificate, also over the socket")
   func movedTrust() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
