@@ -249,7 +249,8 @@ extension QueueCoordinator {
   private static func checkKept(
     _ kept: TransferRequest, _ ifKnown: TransferRequest.IfKnown, for request: TransferRequest
   ) throws(TransferError) {
-    if ifKnown != .update, kept.roots != nil, request.roots == nil {
+    // An update neither: what the client downloaded would then pass for its owner's.
+    if kept.roots != nil, request.roots == nil {
       throw TransferError(
         .inUse,
         "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP",
