@@ -256,7 +256,13 @@ extension QueueCoordinator {
         "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP",
         advice: "remove that one, or choose another")
     }
-    guard ifKnown == .match, let difference = kept.difference(from: request) else { return }
+    guard ifKnown == .match else { return }
+    // An answer that depends on its owner's secrets would let a client over TCP guess them.
+    guard kept.roots != nil || request.roots == nil else {
+      throw TransferError(
+        .inUse, "the identifier \(request.identifier ?? "") belongs to another transfer")
+    }
+    guard let difference = kept.difference(from: request) else { return }
     throw TransferError(
       .inUse,
       "the identifier \(request.identifier ?? "") belongs to a transfer with \(difference)",

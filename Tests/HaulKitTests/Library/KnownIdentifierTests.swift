@@ -100,6 +100,26 @@ import Testing
     }
   }
 
+  @Test func `A client over TCP learns nothing of its owner's request by asking for a match`()
+    async throws
+  {
+    var configuration = TransferManager.Configuration()
+    configuration.isSuspended = true
+    try await withTransferManager(configuration) { manager in
+      var own = try download()
+      own.fields = HeaderFields([("X-Pin", "4711")])
+      _ = try await manager.add(own)
+      var errors: [TransferError?] = []
+      for pin in ["4711", "1111"] {
+        var request = try download(roots: ["/nowhere"])
+        request.fields = HeaderFields([("X-Pin", pin)])
+        errors.append(await refusal { _ = try await manager.add(request, ifKnown: .match) })
+      }
+      #expect(errors[0]?.code == .inUse)
+      #expect(errors[0] == errors[1])
+    }
+  }
+
   @Test func `A running transfer is not updated, and the call is refused`() async throws {
     try await withTransferManager { manager in
       let (began, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
