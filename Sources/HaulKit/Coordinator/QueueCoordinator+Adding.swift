@@ -106,6 +106,9 @@ extension QueueCoordinator {
       for add in prepared { undo(add) }
       throw error
     }
+    for addition in prepared.lazy.flatMap(\.additions) where addition.request.roots == nil {
+      if let group = addition.request.group { groupsOfClients.remove(group) }
+    }
     return prepared.map(\.added)
   }
 
@@ -132,6 +135,7 @@ extension QueueCoordinator {
     let updates = ifKnown == .update ? updates(of: known, by: requests) : []
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
+    try await checkGroups(of: additions)
     let new = additions.map {
       IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
@@ -242,6 +246,31 @@ extension QueueCoordinator {
         "the identifier \(record.request.identifier ?? "") was chosen over TCP",
         advice: "to wait for that transfer, give its id \(record.id)")
     }
+  }
+
+  /// What its owner says of a group is not said of what a client over TCP adds: the client does not
+  /// join a group with members of its owner.
+  /// - Complexity: O(members of the list) for the first addition to a group that has members.
+  private func checkGroups(of additions: [QueueMachine.Addition]) async throws(TransferError) {
+    let named = Set(additions.lazy.filter { $0.request.roots != nil }.compactMap(\.request.group))
+    let unclear = named.filter {
+      !groupsOfClients.contains($0) && queue.groups.counts(of: $0) != nil
+    }
+    guard !unclear.isEmpty else { return }
+    let members = queue.members.values
+      .filter { $0.facts.group.map(unclear.contains) ?? false }.map(\.facts.id)
+    for start in stride(from: 0, to: members.count, by: portionSize) {
+      let some = Array(members[start..<min(start + portionSize, members.count)])
+      for record in try await store.records(some) where record.request.roots == nil {
+        throw TransferError(
+          .inUse,
+          "the group \(record.request.group ?? "") has transfers that were added over the socket",
+          advice: "choose another group")
+      }
+    }
+    // A client chooses how many there are.
+    if groupsOfClients.count + unclear.count > portionSize { groupsOfClients = [] }
+    groupsOfClients.formUnion(unclear)
   }
 
   /// What a client over TCP has named is not taken for what its owner adds under that name, and
