@@ -147,6 +147,30 @@ struct RemoteConfinementRuns {
     }
   }
 
+  @Test("the owner's program that has failed does not become a cancelled one")
+  func failedProgram() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      func cancel(_ id: String) throws -> Int {
+        try remote.call(
+          "POST", "/api/v1/commands", remote.fields + ["Content-Type: application/json"],
+          body: #"{"command":"cancel","transfers":{"ids":["\#(id)"]}}"#
+        ).status
+      }
+      let failing = try await fixture.haul("add", "--run", "--", "sh", "-c", "exit 3")
+      let failed = failing.output.trimmingCharacters(in: .newlines)
+      #expect(try await fixture.haul("wait", failed).status == 1)
+      #expect(try cancel(failed) == 403)
+      #expect(try await fixture.state(of: failed).state == .failed)
+      // The control: one that has not ended.
+      #expect(try await fixture.haul("suspend").status == 0)
+      let added = try await fixture.haul("add", "--run", "--", "true")
+      let waiting = added.output.trimmingCharacters(in: .newlines)
+      #expect(try cancel(waiting) == 200)
+      #expect(try await fixture.state(of: waiting).state == .cancelled)
+    }
+  }
+
   @Test("what was added over the socket is not replaced")
   func updates() async throws {
     try await RemoteFixture.with { (remote) async throws in
