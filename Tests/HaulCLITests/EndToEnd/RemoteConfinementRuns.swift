@@ -171,6 +171,35 @@ struct RemoteConfinementRuns {
     }
   }
 
+  @Test("a page of the list ends at 4 MiB, and the next one goes on there")
+  func pages() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      #expect(try await remote.fixture.haul("suspend").status == 0)
+      let long = String(repeating: "a", count: 60_000)
+      for batch in 0..<2 {
+        let transfers = (0..<50).map {
+          #"{"url":"http://127.0.0.1:1/\#(long)","file":"\#(remote.root)/\#(batch)-\#($0)"}"#
+        }
+        let added = try remote.call(
+          "POST", "/api/v1/transfers", remote.fields + ["Content-Type: application/json"],
+          body: #"{"transfers":[\#(transfers.joined(separator: ","))]}"#)
+        #expect(added.status == 201)
+      }
+      var (ids, pages, query): ([TransferID], Int, String) = ([], 0, "limit=1000")
+      while true {
+        let call = try remote.call("GET", "/api/v1/transfers?\(query)", remote.fields)
+        #expect(call.body.utf8.count < 4 << 20 + 1 << 16)
+        let page = try JSONDecoder().decode(TransferPage.self, from: Data(call.body.utf8))
+        ids += page.transfers.map(\.id)
+        pages += 1
+        guard let next = page.next else { break }
+        query = "limit=1000&after=\(next)"
+      }
+      #expect(pages == 2)
+      #expect(ids.count == 100 && Set(ids).count == 100)
+    }
+  }
+
   @Test("what was added over the socket is not replaced")
   func updates() async throws {
     try await RemoteFixture.with { (remote) async throws in
