@@ -54,7 +54,7 @@ extension ControlAPI {
     _ awaited: AwaitedBox, _ selection: Selection, _ events: TransferEvents
   ) async {
     var pending = await unsettled(awaited.withLockedValue { $0.ids }, awaited)
-    while true {
+    while !Task.isCancelled {
       if pending.isEmpty {
         let new = await newMembers(of: selection, awaited)
         guard !new.isEmpty else { return }
@@ -103,23 +103,9 @@ extension ControlAPI {
     let summaries = await manager.summaries(of: .ids(ids))
     let completed = summaries.lazy.filter { $0.state == .completed }.map(\.id)
     awaited.withLockedValue { $0.completed.formUnion(completed) }
-    var pending: Set<TransferID> = []
-    for summary in summaries where !summary.isSettled {
-      if await !waitsForPaused(summary) { pending.insert(summary.id) }
-    }
-    return pending
-  }
-
-  /// Whether one of those that must complete before it is paused.
-  private func waitsForPaused(_ summary: TransferSummary) async -> Bool {
-    var (next, seen) = (summary, Set([summary.id]))
-    while case .dependency(let id, isBlocked: false)? = next.waitReason, seen.insert(id).inserted,
-      let other = await manager.summaries(of: .ids([id])).first
-    {
-      if other.state == .paused { return true }
-      next = other
-    }
-    return false
+    let pending = summaries.lazy.filter { !$0.isSettled }.map(\.id)
+    // Those that must wait for a paused one do not change without a command either.
+    return Set(pending).subtracting(await manager.coordinator.waitingForPaused(Array(pending)))
   }
 }
 

@@ -18,6 +18,9 @@ import ServiceLifecycle
 struct ControlAPI: Sendable {
   /// The most transfers of one page.
   static let maximumPage = 1000
+  /// A page over TCP ends with the transfer that reaches this many bytes of JSON: an answer that its
+  /// client does not read stays in memory.
+  private static let maximumPageBytes = 4 << 20
   /// The most bytes of a body: a batch of that many transfers needs less.
   static let maximumBody = 16 << 20
 
@@ -135,9 +138,11 @@ struct ControlAPI: Sendable {
       }
       return request
     }
-    // A key belongs to its body: with another one, it is another call.
+    // A key belongs to its body: with another one, it is another call. A client over TCP that knows
+    // both has not made its owner's call.
+    let side = isLocal ? "" : " client"
     let added = try await manager.add(
-      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)" })
+      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" })
     return AddResponse(ids: added.map(\.id))
   }
 
@@ -153,8 +158,22 @@ struct ControlAPI: Sendable {
       after: after, atMost: query.limit + 1, of: query.group)
     let isLast = page.count <= query.limit
     if !isLast { page.removeLast() }
-    return TransferPage(
-      transfers: try await documents(of: page.map(\.id)), next: isLast ? nil : page.last?.id)
+    let ids = page.map(\.id)
+    guard !isLocal else {
+      return TransferPage(transfers: try await documents(of: ids), next: isLast ? nil : ids.last)
+    }
+    var (transfers, size) = ([TransferDocument](), 0)
+    // An address may have 64 KiB.
+    for start in stride(from: 0, to: ids.count, by: 50) {
+      for document in try await documents(of: Array(ids[start...].prefix(50))) {
+        transfers.append(document)
+        size += try StrictJSON.encode(document).count
+        guard size >= Self.maximumPageBytes else { continue }
+        let isEnd = isLast && document.id == ids.last
+        return TransferPage(transfers: transfers, next: isEnd ? nil : document.id)
+      }
+    }
+    return TransferPage(transfers: transfers, next: isLast ? nil : ids.last)
   }
 
   private func details(of id: TransferID) async throws(TransferError) -> DetailsDocument {

@@ -75,7 +75,7 @@ struct RootDirectories: Sendable {
     }
   }
 
-  /// Whether a command may run a program again, or delete or replace files.
+  /// Whether a command may run a program again, hide its failure, or delete or replace files.
   static func checks(_ command: CommandBody.Name) -> Bool {
     switch command {
     case .cancel, .remove, .restart, .retry: true
@@ -84,8 +84,8 @@ struct RootDirectories: Sendable {
   }
 
   /// A transfer that was added over the socket may run a program and have files anywhere: over TCP,
-  /// the program is not run again after its end, and the files are not deleted, replaced or sent
-  /// again.
+  /// the program is not run again after its end, which stays as it is, and the files are not deleted,
+  /// replaced or sent again.
   /// - Throws: `Problem` (403).
   func check(_ body: CommandBody, of transfer: TransferView) throws(Problem) {
     let id = transfer.row.id
@@ -96,6 +96,12 @@ struct RootDirectories: Sendable {
           "\(id): a program can only be run again over the socket, with "
             + "'haul \(body.command) \(id)'"
         )
+      }
+      // Its owner would no longer see that it failed, and why.
+      guard body.command != .cancel || transfer.row.state != .failed else {
+        throw Self.forbidden(
+          "\(id): over TCP, a program that has failed is not cancelled; over the socket: "
+            + "haul cancel \(id)")
       }
       return
     }

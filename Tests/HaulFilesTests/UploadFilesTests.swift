@@ -121,6 +121,26 @@ import Testing
     #expect(try UploadRecordFile(of: request(), in: Self.directory, on: disk).record == nil)
   }
 
+  @Test func `A client over TCP does not find the record of its owner's upload, nor the reverse`()
+    throws
+  {
+    let disk = SimulatedMachine(seed: 1).startProcess()
+    var ofClient = try request()
+    ofClient.roots = ["/d"]
+    let own = try UploadRecordFile(of: request(), in: Self.directory, on: disk)
+    try own.store(record(1))
+    let other = try UploadRecordFile(of: ofClient, in: Self.directory, on: disk)
+    #expect(other.record == nil)
+    try other.store(record(22))
+    for file in [own, other] { file.close() }
+    let again = try UploadRecordFile(of: request(), in: Self.directory, on: disk)
+    #expect(again.record == record(1))
+    // Its roots may change with the next start of the daemon.
+    ofClient.roots = []
+    #expect(
+      try UploadRecordFile(of: ofClient, in: Self.directory, on: disk).record == record(22))
+  }
+
   @Test func `Two processes do not run one upload at once`() throws {
     let machine = SimulatedMachine(seed: 1)
     let first = try UploadRecordFile(of: request(), in: Self.directory, on: machine.startProcess())

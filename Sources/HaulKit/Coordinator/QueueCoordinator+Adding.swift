@@ -106,6 +106,9 @@ extension QueueCoordinator {
       for add in prepared { undo(add) }
       throw error
     }
+    for addition in prepared.lazy.flatMap(\.additions) where addition.request.roots == nil {
+      if let group = addition.request.group { groupsOfClients.remove(group) }
+    }
     return prepared.map(\.added)
   }
 
@@ -132,6 +135,7 @@ extension QueueCoordinator {
     let updates = ifKnown == .update ? updates(of: known, by: requests) : []
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
+    try await checkGroups(of: additions)
     let new = additions.map {
       IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
@@ -244,18 +248,50 @@ extension QueueCoordinator {
     }
   }
 
+  /// What its owner says of a group is not said of what a client over TCP adds: the client does not
+  /// join a group with members of its owner.
+  /// - Complexity: O(members of the list) for the first addition to a group that has members.
+  private func checkGroups(of additions: [QueueMachine.Addition]) async throws(TransferError) {
+    let named = Set(additions.lazy.filter { $0.request.roots != nil }.compactMap(\.request.group))
+    let unclear = named.filter {
+      !groupsOfClients.contains($0) && queue.groups.counts(of: $0) != nil
+    }
+    guard !unclear.isEmpty else { return }
+    let members = queue.members.values
+      .filter { $0.facts.group.map(unclear.contains) ?? false }.map(\.facts.id)
+    for start in stride(from: 0, to: members.count, by: portionSize) {
+      let some = Array(members[start..<min(start + portionSize, members.count)])
+      for record in try await store.records(some) where record.request.roots == nil {
+        throw TransferError(
+          .inUse,
+          "the group \(record.request.group ?? "") has transfers that were added over the socket",
+          advice: "choose another group")
+      }
+    }
+    // A client chooses how many there are.
+    if groupsOfClients.count + unclear.count > portionSize { groupsOfClients = [] }
+    groupsOfClients.formUnion(unclear)
+  }
+
   /// What a client over TCP has named is not taken for what its owner adds under that name, and
   /// with `match` nothing else than the same request is.
   private static func checkKept(
     _ kept: TransferRequest, _ ifKnown: TransferRequest.IfKnown, for request: TransferRequest
   ) throws(TransferError) {
-    if ifKnown != .update, kept.roots != nil, request.roots == nil {
+    // An update neither: what the client downloaded would then pass for its owner's.
+    if kept.roots != nil, request.roots == nil {
       throw TransferError(
         .inUse,
         "the identifier \(request.identifier ?? "") belongs to a transfer that was added over TCP",
         advice: "remove that one, or choose another")
     }
-    guard ifKnown == .match, let difference = kept.difference(from: request) else { return }
+    guard ifKnown == .match else { return }
+    // An answer that depends on its owner's secrets would let a client over TCP guess them.
+    guard kept.roots != nil || request.roots == nil else {
+      throw TransferError(
+        .inUse, "the identifier \(request.identifier ?? "") belongs to another transfer")
+    }
+    guard let difference = kept.difference(from: request) else { return }
     throw TransferError(
       .inUse,
       "the identifier \(request.identifier ?? "") belongs to a transfer with \(difference)",

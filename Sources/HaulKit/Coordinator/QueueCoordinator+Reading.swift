@@ -87,6 +87,32 @@ extension QueueCoordinator {
     return summaries(of: records.map(\.id))
   }
 
+  /// Which of these transfers are paused, or wait for a paused one, directly or through others.
+  /// - Complexity: O(those, and the members in between)
+  package func waitingForPaused(_ ids: [TransferID]) -> Set<TransferID> {
+    var blockers: [TransferID: TransferID?] = [:]
+    var known: [TransferID: Bool] = [:]
+    for id in ids {
+      var (next, path, waits) = (id, [TransferID](), false)
+      while true {
+        if let earlier = known[next] {
+          waits = earlier
+          break
+        }
+        guard let member = queue.members[next] else { break }
+        path.append(next)
+        let summary = summary(member, &blockers)
+        waits = summary.state == .paused
+        guard !waits, case .dependency(let other, isBlocked: false)? = summary.waitReason else {
+          break
+        }
+        next = other
+      }
+      for id in path { known[id] = waits }
+    }
+    return Set(ids.filter { known[$0] == true })
+  }
+
   /// What is shown of these transfers, with what is running now; without those that are not in the
   /// list.
   package func rows(

@@ -31,6 +31,8 @@ package actor QueueCoordinator {
   let mutex = AsyncMutex()
   /// Calls of `add` that wait for the mutex, in order.
   var waitingAdds: [PendingAdd] = []
+  /// Groups that were looked at, and have no member of their owner.
+  var groupsOfClients: Set<String> = []
   let waiters = Waiters()
   let deadlines: DeadlineQueue<Deadline>
   /// Transfers with a wait reason that must be checked.

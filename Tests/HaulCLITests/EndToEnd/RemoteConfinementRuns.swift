@@ -147,6 +147,59 @@ struct RemoteConfinementRuns {
     }
   }
 
+  @Test("the owner's program that has failed does not become a cancelled one")
+  func failedProgram() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      func cancel(_ id: String) throws -> Int {
+        try remote.call(
+          "POST", "/api/v1/commands", remote.fields + ["Content-Type: application/json"],
+          body: #"{"command":"cancel","transfers":{"ids":["\#(id)"]}}"#
+        ).status
+      }
+      let failing = try await fixture.haul("add", "--run", "--", "sh", "-c", "exit 3")
+      let failed = failing.output.trimmingCharacters(in: .newlines)
+      #expect(try await fixture.haul("wait", failed).status == 1)
+      #expect(try cancel(failed) == 403)
+      #expect(try await fixture.state(of: failed).state == .failed)
+      // The control: one that has not ended.
+      #expect(try await fixture.haul("suspend").status == 0)
+      let added = try await fixture.haul("add", "--run", "--", "true")
+      let waiting = added.output.trimmingCharacters(in: .newlines)
+      #expect(try cancel(waiting) == 200)
+      #expect(try await fixture.state(of: waiting).state == .cancelled)
+    }
+  }
+
+  @Test("a page of the list ends at 4 MiB, and the next one goes on there")
+  func pages() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      #expect(try await remote.fixture.haul("suspend").status == 0)
+      let long = String(repeating: "a", count: 60_000)
+      for batch in 0..<2 {
+        let transfers = (0..<50).map {
+          #"{"url":"http://127.0.0.1:1/\#(long)","file":"\#(remote.root)/\#(batch)-\#($0)"}"#
+        }
+        let added = try remote.call(
+          "POST", "/api/v1/transfers", remote.fields + ["Content-Type: application/json"],
+          body: #"{"transfers":[\#(transfers.joined(separator: ","))]}"#)
+        #expect(added.status == 201)
+      }
+      var (ids, pages, query): ([TransferID], Int, String) = ([], 0, "limit=1000")
+      while true {
+        let call = try remote.call("GET", "/api/v1/transfers?\(query)", remote.fields)
+        #expect(call.body.utf8.count < 4 << 20 + 1 << 16)
+        let page = try JSONDecoder().decode(TransferPage.self, from: Data(call.body.utf8))
+        ids += page.transfers.map(\.id)
+        pages += 1
+        guard let next = page.next else { break }
+        query = "limit=1000&after=\(next)"
+      }
+      #expect(pages == 2)
+      #expect(ids.count == 100 && Set(ids).count == 100)
+    }
+  }
+
   @Test("what was added over the socket is not replaced")
   func updates() async throws {
     try await RemoteFixture.with { (remote) async throws in
@@ -294,6 +347,31 @@ struct RemoteConfinementRuns {
       #expect(unclear.status != 0)
       #expect(unclear.errors.contains("whole id"), "\(unclear.errors)")
       #expect(try await fixture.haul("cancel", id).status == 0)
+    }
+  }
+
+  @Test("the same call with the same idempotency key is another one over the socket")
+  func idempotencyKeys() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      #expect(try await remote.fixture.haul("suspend").status == 0)
+      let url = remote.fixture.work.server.url("/a")
+      let body = #"{"transfers":[{"url":"\#(url)","directory":"\#(remote.root)"}]}"#
+      let fields = ["Content-Type: application/json", "Idempotency-Key: nightly"]
+      let socket = try remote.fixture.location().socket
+      func add(overTCP: Bool) throws -> String {
+        let call =
+          overTCP
+          ? try remote.call("POST", "/api/v1/transfers", remote.fields + fields, body: body)
+          : try SocketCall(
+            "POST", "/api/v1/transfers", ["Host: localhost"] + fields, body: body, to: socket)
+        return try remote.id(of: call)
+      }
+      let client = try add(overTCP: true)
+      let owner = try add(overTCP: false)
+      #expect(owner != client)
+      // The control: each side's own call adds once.
+      #expect(try add(overTCP: true) == client)
+      #expect(try add(overTCP: false) == owner)
     }
   }
 

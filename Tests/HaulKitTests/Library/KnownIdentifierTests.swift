@@ -1,3 +1,4 @@
+import HaulCore
 import HaulKit
 import NIOConcurrencyHelpers
 import Testing
@@ -66,6 +67,57 @@ import Testing
       #expect(await manager.summaries().map(\.id) == [first.id])
     }
     #expect(said == "old")
+  }
+
+  private static let choices: [TransferRequest.IfKnown] = [.keep, .update, .match, .refuse]
+
+  /// A download with the identifier; with roots, a client over TCP adds it.
+  private func download(roots: [String]? = nil) throws -> TransferRequest {
+    var download = DownloadRequest(
+      url: try ResourceURL("http://host.example/f"), to: .file("/nowhere/f"))
+    download.roots = roots
+    var request = TransferRequest(.download(download))
+    request.identifier = "one"
+    return request
+  }
+
+  @Test(arguments: choices)
+  func `What a client over TCP has named is not taken for its owner's, nor updated by it`(
+    ifKnown: TransferRequest.IfKnown
+  ) async throws {
+    var configuration = TransferManager.Configuration()
+    configuration.isSuspended = true
+    try await withTransferManager(configuration) { manager in
+      let request = try download(roots: ["/nowhere"])
+      let first = try await manager.add(request)
+      let own = try download()
+      let refused = await refusal { _ = try await manager.add(own, ifKnown: ifKnown) }
+      #expect(refused?.code == .inUse)
+      #expect(try await manager.coordinator.rows(of: [first.id]).first?.request == request)
+      // The control: the client finds its own.
+      guard ifKnown != .refuse else { return }
+      #expect(try await manager.add(request, ifKnown: ifKnown) == first)
+    }
+  }
+
+  @Test func `A client over TCP learns nothing of its owner's request by asking for a match`()
+    async throws
+  {
+    var configuration = TransferManager.Configuration()
+    configuration.isSuspended = true
+    try await withTransferManager(configuration) { manager in
+      var own = try download()
+      own.fields = HeaderFields([("X-Pin", "4711")])
+      _ = try await manager.add(own)
+      var errors: [TransferError?] = []
+      for pin in ["4711", "1111"] {
+        var request = try download(roots: ["/nowhere"])
+        request.fields = HeaderFields([("X-Pin", pin)])
+        errors.append(await refusal { _ = try await manager.add(request, ifKnown: .match) })
+      }
+      #expect(errors[0]?.code == .inUse)
+      #expect(errors[0] == errors[1])
+    }
   }
 
   @Test func `A running transfer is not updated, and the call is refused`() async throws {
