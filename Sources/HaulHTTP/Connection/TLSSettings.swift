@@ -55,9 +55,9 @@ struct TLSSettings: Sendable {
   }
 
   private static func certificates(in path: String) throws(TransferError) -> [NIOSSLCertificate] {
-    try path.checkPath()
+    let bytes = try Self.bytes(of: path, "certificate")
     do {
-      let found = try NIOSSLCertificate.fromPEMFile(path)
+      let found = try NIOSSLCertificate.fromPEMBytes(bytes)
       if !found.isEmpty { return found }
     } catch {
       throw TransferError(.tls, "the certificate file \(path) cannot be read")
@@ -65,11 +65,24 @@ struct TLSSettings: Sendable {
     throw TransferError(.tls, "the certificate file \(path) contains no certificate")
   }
 
+  /// The library would wait for ever for a pipe of another user.
+  private static func bytes(of path: String, _ what: String) throws(TransferError) -> [UInt8] {
+    let found: [UInt8]?
+    do throws(TransferError) {
+      found = try NamedFile.bytes(of: path, atMost: 64 << 20)
+    } catch {
+      throw error.code == .badName
+        ? error : TransferError(.tls, "the \(what) file \(path): \(error.message)")
+    }
+    if let found { return found }
+    throw TransferError(.tls, "the \(what) file \(path) cannot be read")
+  }
+
   private static func key(in path: String) throws(TransferError) -> NIOSSLPrivateKey {
-    try path.checkPath()
+    let bytes = try Self.bytes(of: path, "key")
     do {
       // Without this callback the library would prompt for a password on the terminal.
-      return try NIOSSLPrivateKey(file: path, format: .pem) { (_: ([UInt8]) -> Void) in
+      return try NIOSSLPrivateKey(bytes: bytes, format: .pem) { (_: ([UInt8]) -> Void) in
         throw TransferError(.tls, "the key has a password")
       }
     } catch {
