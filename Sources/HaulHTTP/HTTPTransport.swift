@@ -198,13 +198,13 @@ package final class HTTPTransport: Transport {
   ) -> ClientCache.Key {
     let origin = request.url.origin
     let isSecure = origin.scheme == "https"
-    let tls: TLSSettings.Choice =
-      request.allowInsecure ? .unchecked : request.hasLeftOrigin ? .anonymous : .checked
+    let tls = TLSSettings.Choice(
+      isChecked: !request.allowInsecure, isAnonymous: request.hasLeftOrigin || request.isOfClient)
     // The TLS handshake checks an IP address. A proxy that forwards requests serves every host.
     return ClientCache.Key(
       route: route, speaksHTTP2: usesHTTP2, tls: isSecure ? tls : .checked,
       host: route == .direct || isSecure ? origin.host : nil,
-      checksName: isSecure && tls != .unchecked && IPAddress(origin.host) == nil,
+      checksName: isSecure && !request.allowInsecure && IPAddress(origin.host) == nil,
       hasRawTarget: !request.url.hasTextualPath, isPublicOnly: mustBePublic)
   }
 

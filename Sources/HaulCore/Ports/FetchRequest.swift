@@ -24,6 +24,8 @@ public struct FetchRequest: Sendable, Hashable {
   /// How many times the usual time an answer may take: a server that prepares the file, or a proxy
   /// that examines it first, begins anew with each request.
   package var patience = 1
+  /// Whether a client over TCP asks: it must not get what the user's client certificate opens.
+  package var isOfClient = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
   /// The transfer whose cookies it shares, unless all transfers share them; nil for those of its
@@ -92,6 +94,7 @@ public struct FetchRequest: Sendable, Hashable {
       url: request.url, headers: request.headers, allowInsecure: request.allowInsecure)
     (redirectingOrigin, hasLeftOrigin) = (request.namedBy, request.namedBy != nil)
     (session, firstOrigin) = (request.session, request.namedBy)
+    isOfClient = request.isOfClient
   }
 
   /// The user name and the password, if they are what it proves itself with.

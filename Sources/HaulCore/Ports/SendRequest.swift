@@ -22,6 +22,8 @@ public struct SendRequest: Sendable {
   package var namedBy: ResourceURL.Origin?
   /// As in a `FetchRequest`.
   package var session: TransferID?
+  /// As in a `FetchRequest`.
+  package var isOfClient = false
   /// Whether the answer means nothing without its body. The body of any other is waited for only
   /// for seconds: its status has decided.
   package var needsBody = true

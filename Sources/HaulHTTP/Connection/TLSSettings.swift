@@ -10,11 +10,23 @@ struct TLSSettings: Sendable {
     case checked
     /// The same without the check.
     case unchecked
-    /// For an origin that a server chose: the check, and no certificate of ours, which would tell a
-    /// stranger who the user is.
+    /// For an origin that a server chose, or a client over TCP: the check, and no certificate of
+    /// ours, which would tell a stranger who the user is, and give a client what only its owner may
+    /// have.
     case anonymous
+    /// Neither.
+    case uncheckedAnonymous
     /// No check and no certificate of ours, for a connection that only reads the server's.
     case inspected
+
+    init(isChecked: Bool, isAnonymous: Bool) {
+      switch (isChecked, isAnonymous) {
+      case (true, false): self = .checked
+      case (true, true): self = .anonymous
+      case (false, false): self = .unchecked
+      case (false, true): self = .uncheckedAnonymous
+      }
+    }
   }
 
   private let checked: TLSConfiguration
@@ -50,7 +62,7 @@ struct TLSSettings: Sendable {
     case .checked: checked
     case .unchecked: unchecked
     case .anonymous: anonymous
-    case .inspected: inspected
+    case .uncheckedAnonymous, .inspected: inspected
     }
   }
 

@@ -16,6 +16,7 @@ extension SendRequest {
       body: body ?? message.body.map { Bytes($0) },
       length: body == nil ? Int64(message.body?.count ?? 0) : length)
     needsBody = upload.method.uploadProtocol.needsReplyBody
+    isOfClient = upload.roots != nil
     if message.url.origin == upload.url.origin {
       allowInsecure = upload.allowInsecure
     } else {
