@@ -232,7 +232,7 @@ package final class HTTPTransport: Transport {
     _ completionHandler: @escaping CallbackRequest.Completion
   ) throws(TransferError) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
-    let mustBePublic = mustBePublic(request.redirectingOrigin)
+    let mustBePublic = mustBePublic(request.url.origin, namedBy: request.redirectingOrigin)
     if mustBePublic { try PrivateHostRegistry.check(request.url.origin) }
     if route == .direct, request.url.origin.scheme == "http" {
       sent.setCompletionHandler(completionHandler)
@@ -261,9 +261,12 @@ package final class HTTPTransport: Transport {
     ) { [clients] in clients.release(key) }
   }
 
-  /// Whether an address that this origin's server chose must be public.
-  func mustBePublic(_ namedBy: ResourceURL.Origin?) -> Bool {
-    settings.refusesPrivateRedirects && namedBy.map(clients.privateAddresses.isPublic) ?? false
+  /// Whether an address must be public because of the server that chose it; nil for the user.
+  func mustBePublic(
+    _ origin: ResourceURL.Origin, namedBy namer: ResourceURL.Origin?
+  ) -> Bool {
+    guard settings.refusesPrivateRedirects, let namer else { return false }
+    return clients.privateAddresses.mustBePublic(origin, namedBy: namer)
   }
 
   static func check(

@@ -37,7 +37,7 @@ public struct FetchRequest: Sendable, Hashable {
   package private(set) var hasLeftOrigin = false
   /// The origin that was asked first, once it was left.
   private var firstOrigin: ResourceURL.Origin?
-  /// The origin that redirected here from another one.
+  /// The origin that redirected here, which may be this one.
   package private(set) var redirectingOrigin: ResourceURL.Origin?
 
   /// A request for a range, or for everything. Managers create them, and tests of a transport.
@@ -92,8 +92,11 @@ public struct FetchRequest: Sendable, Hashable {
   package init(_ request: SendRequest) {
     self.init(
       url: request.url, headers: request.headers, allowInsecure: request.allowInsecure)
-    (redirectingOrigin, hasLeftOrigin) = (request.namedBy, request.namedBy != nil)
-    (session, firstOrigin) = (request.session, request.namedBy)
+    redirectingOrigin = request.namedBy
+    if let namer = request.namedBy, namer != request.url.origin {
+      (hasLeftOrigin, firstOrigin) = (true, namer)
+    }
+    session = request.session
     isOfClient = request.isOfClient
   }
 
@@ -113,9 +116,9 @@ public struct FetchRequest: Sendable, Hashable {
     let isTrusted = target.origin.scheme == "https" && trustedHosts.contains(target.origin.host)
     // User information of the first address is valid for its whole origin.
     next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
+    next.redirectingOrigin = url.origin
     guard target.origin != url.origin else { return next }
     next.allowInsecure = false
-    next.redirectingOrigin = url.origin
     next.firstOrigin = firstOrigin ?? url.origin
     if !isTrusted {
       next.headers.keepOnly(Self.harmlessHeaders)

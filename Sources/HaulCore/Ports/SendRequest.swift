@@ -18,7 +18,7 @@ public struct SendRequest: Sendable {
   public var length: Int64?
   /// Whether the server's certificate is not checked.
   public var allowInsecure: Bool
-  /// The origin whose server chose the address, if it is another one; nil for the caller's address.
+  /// The origin whose server chose the address, which may be its own; nil for the caller's address.
   package var namedBy: ResourceURL.Origin?
   /// As in a `FetchRequest`.
   package var session: TransferID?
