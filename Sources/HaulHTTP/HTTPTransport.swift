@@ -33,6 +33,9 @@ package final class HTTPTransport: Transport {
     package var refusesPrivateRedirects = false
     /// What all requests share; nil if each transfer has cookies of its own.
     package var session: RunSession?
+    /// The most bytes of the cookies of all transfers that do not share them; then those that were
+    /// set first are forgotten. Most servers set less than a KiB.
+    package var cookieBytes = 64 << 20
     /// Public suffixes: the file of publicsuffix.org, where systems have it.
     package var publicSuffixFile = "/usr/share/publicsuffix/public_suffix_list.dat"
     /// Seconds since 1970: when cookies and certificates expire.
@@ -61,6 +64,12 @@ package final class HTTPTransport: Transport {
 
   /// How many clients are kept for hosts.
   package var clientCount: Int { clients.count }
+
+  /// Sessions that have cookies of servers, and the bytes of these.
+  package var heldCookies: (sessions: Int, bytes: Int) { cookies.held }
+
+  /// Forgets the cookies of a transfer: its run has ended.
+  package func endSession(_ id: TransferID) { cookies.end(id) }
 
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
