@@ -165,8 +165,8 @@ let package = Package(
     .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulCache", "HaulControl", "HaulKit", "HaulCore", "CHaulSystem", .argumentParser,
-        .logging,
+        "HaulCache", "HaulControl", "HaulKit", "HaulHTTP", "HaulCore", "CHaulSystem",
+        .argumentParser, .logging,
       ],
       swiftSettings: parsers),
     .executableTarget(

@@ -29,6 +29,10 @@ extension TransferError {
       self = TransferError(
         .io, reason, advice: "the file system does not support it: download without syncs"
       ).remedied(by: .relaxedDurability)
+    case EACCES where error.call == "readlink":
+      self.init(
+        .permissionDenied, "cannot \(action): another user's link is in the way",
+        advice: "name the directory that it leads to")
     case EACCES, EPERM:
       self.init(.permissionDenied, reason, advice: "check who may write there")
     case EXDEV where error.call == "open" || error.call == "realpath":

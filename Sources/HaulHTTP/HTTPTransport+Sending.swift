@@ -42,7 +42,7 @@ extension HTTPTransport {
   ) async throws -> SendResponse {
     let origin = request.url.origin
     var (route, refusals) = (prepared.route, 0)
-    let mustBePublic = mustBePublic(request.namedBy)
+    let mustBePublic = mustBePublic(origin, namedBy: request.namedBy)
     while true {
       do {
         if mustBePublic { try PrivateHostRegistry.check(origin) }

@@ -33,6 +33,9 @@ package final class HTTPTransport: Transport {
     package var refusesPrivateRedirects = false
     /// What all requests share; nil if each transfer has cookies of its own.
     package var session: RunSession?
+    /// The most bytes of the cookies of all transfers that do not share them; then those that were
+    /// set first are forgotten. Most servers set less than a KiB.
+    package var cookieBytes = 64 << 20
     /// Public suffixes: the file of publicsuffix.org, where systems have it.
     package var publicSuffixFile = "/usr/share/publicsuffix/public_suffix_list.dat"
     /// Seconds since 1970: when cookies and certificates expire.
@@ -61,6 +64,12 @@ package final class HTTPTransport: Transport {
 
   /// How many clients are kept for hosts.
   package var clientCount: Int { clients.count }
+
+  /// Sessions that have cookies of servers, and the bytes of these.
+  package var heldCookies: (sessions: Int, bytes: Int) { cookies.held }
+
+  /// Forgets the cookies of a transfer: its run has ended.
+  package func endSession(_ id: TransferID) { cookies.end(id) }
 
   /// Closes every connection.
   package func shutdown() async { await clients.shutdown() }
@@ -198,13 +207,13 @@ package final class HTTPTransport: Transport {
   ) -> ClientCache.Key {
     let origin = request.url.origin
     let isSecure = origin.scheme == "https"
-    let tls: TLSSettings.Choice =
-      request.allowInsecure ? .unchecked : request.hasLeftOrigin ? .anonymous : .checked
+    let tls = TLSSettings.Choice(
+      isChecked: !request.allowInsecure, isAnonymous: request.hasLeftOrigin || request.isOfClient)
     // The TLS handshake checks an IP address. A proxy that forwards requests serves every host.
     return ClientCache.Key(
       route: route, speaksHTTP2: usesHTTP2, tls: isSecure ? tls : .checked,
       host: route == .direct || isSecure ? origin.host : nil,
-      checksName: isSecure && tls != .unchecked && IPAddress(origin.host) == nil,
+      checksName: isSecure && !request.allowInsecure && IPAddress(origin.host) == nil,
       hasRawTarget: !request.url.hasTextualPath, isPublicOnly: mustBePublic)
   }
 
@@ -232,7 +241,7 @@ package final class HTTPTransport: Transport {
     _ completionHandler: @escaping CallbackRequest.Completion
   ) throws(TransferError) {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
-    let mustBePublic = mustBePublic(request.redirectingOrigin)
+    let mustBePublic = mustBePublic(request.url.origin, namedBy: request.redirectingOrigin)
     if mustBePublic { try PrivateHostRegistry.check(request.url.origin) }
     if route == .direct, request.url.origin.scheme == "http" {
       sent.setCompletionHandler(completionHandler)
@@ -261,9 +270,12 @@ package final class HTTPTransport: Transport {
     ) { [clients] in clients.release(key) }
   }
 
-  /// Whether an address that this origin's server chose must be public.
-  func mustBePublic(_ namedBy: ResourceURL.Origin?) -> Bool {
-    settings.refusesPrivateRedirects && namedBy.map(clients.privateAddresses.isPublic) ?? false
+  /// Whether an address must be public because of the server that chose it; nil for the user.
+  func mustBePublic(
+    _ origin: ResourceURL.Origin, namedBy namer: ResourceURL.Origin?
+  ) -> Bool {
+    guard settings.refusesPrivateRedirects, let namer else { return false }
+    return clients.privateAddresses.mustBePublic(origin, namedBy: namer)
   }
 
   static func check(

@@ -1,4 +1,5 @@
 import HaulCore
+import HaulHTTP
 
 #if canImport(Glibc)
   import Glibc
@@ -15,11 +16,13 @@ enum SourceFile {
     of path: String, for purpose: CommandSources.Purpose
   ) throws(UsageError) -> String? {
     guard !path.utf8.contains(0) else { throw UsageError("the name of the file has a NUL") }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw UsageError("the file cannot be read: \(SystemError.text(errno))")
+    let opened: Int32?
+    do throws(TransferError) {
+      opened = try NamedFile.open(path)
+    } catch {
+      throw UsageError(error.message)
     }
+    guard let descriptor = opened else { return nil }
     defer { _ = close(descriptor) }  // nothing was written
     if purpose.isSecret { try checkIsPrivate(descriptor, path) }
     if purpose.isTrusted { try checkIsTrusted(descriptor, path) }

@@ -24,6 +24,8 @@ public struct FetchRequest: Sendable, Hashable {
   /// How many times the usual time an answer may take: a server that prepares the file, or a proxy
   /// that examines it first, begins anew with each request.
   package var patience = 1
+  /// Whether a client over TCP asks: it must not get what the user's client certificate opens.
+  package var isOfClient = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
   /// The transfer whose cookies it shares, unless all transfers share them; nil for those of its
@@ -35,7 +37,7 @@ public struct FetchRequest: Sendable, Hashable {
   package private(set) var hasLeftOrigin = false
   /// The origin that was asked first, once it was left.
   private var firstOrigin: ResourceURL.Origin?
-  /// The origin that redirected here from another one.
+  /// The origin that redirected here, which may be this one.
   package private(set) var redirectingOrigin: ResourceURL.Origin?
 
   /// A request for a range, or for everything. Managers create them, and tests of a transport.
@@ -90,8 +92,12 @@ public struct FetchRequest: Sendable, Hashable {
   package init(_ request: SendRequest) {
     self.init(
       url: request.url, headers: request.headers, allowInsecure: request.allowInsecure)
-    (redirectingOrigin, hasLeftOrigin) = (request.namedBy, request.namedBy != nil)
-    (session, firstOrigin) = (request.session, request.namedBy)
+    redirectingOrigin = request.namedBy
+    if let namer = request.namedBy, namer != request.url.origin {
+      (hasLeftOrigin, firstOrigin) = (true, namer)
+    }
+    session = request.session
+    isOfClient = request.isOfClient
   }
 
   /// The user name and the password, if they are what it proves itself with.
@@ -110,9 +116,9 @@ public struct FetchRequest: Sendable, Hashable {
     let isTrusted = target.origin.scheme == "https" && trustedHosts.contains(target.origin.host)
     // User information of the first address is valid for its whole origin.
     next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
+    next.redirectingOrigin = url.origin
     guard target.origin != url.origin else { return next }
     next.allowInsecure = false
-    next.redirectingOrigin = url.origin
     next.firstOrigin = firstOrigin ?? url.origin
     if !isTrusted {
       next.headers.keepOnly(Self.harmlessHeaders)

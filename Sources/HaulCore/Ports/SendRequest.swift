@@ -18,10 +18,12 @@ public struct SendRequest: Sendable {
   public var length: Int64?
   /// Whether the server's certificate is not checked.
   public var allowInsecure: Bool
-  /// The origin whose server chose the address, if it is another one; nil for the caller's address.
+  /// The origin whose server chose the address, which may be its own; nil for the caller's address.
   package var namedBy: ResourceURL.Origin?
   /// As in a `FetchRequest`.
   package var session: TransferID?
+  /// As in a `FetchRequest`.
+  package var isOfClient = false
   /// Whether the answer means nothing without its body. The body of any other is waited for only
   /// for seconds: its status has decided.
   package var needsBody = true

@@ -22,6 +22,11 @@ package struct Cookie: Hashable, Sendable {
     (self.isSecure, self.expires, self.isReceived) = (isSecure, expires, isReceived)
   }
 
+  /// The bytes of its texts.
+  var size: Int {
+    name.utf8.count + value.utf8.count + domain.utf8.count + path.utf8.count
+  }
+
   /// As it is sent.
   package var pair: String { "\(name)=\(value)" }
 

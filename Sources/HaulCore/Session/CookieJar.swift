@@ -10,11 +10,15 @@ package struct CookieJar: Hashable, Sendable {
   private var byDomain: [String: [Entry]] = [:]
   /// How many a server has set.
   private var received = 0
+  /// Their bytes.
+  package private(set) var receivedBytes = 0
   private var created = 0
 
   /// Limits for what servers set (section 6.1 asks for at least 50 of a domain).
   private static let maximumOfDomain = 60
   private static let maximum = 600
+  /// For all that servers set: the cookies of one domain fit, and much less is sent.
+  private static let maximumBytes = 320 << 10
   /// For one field: servers refuse more.
   private static let maximumField = 8190
 
@@ -89,10 +93,15 @@ package struct CookieJar: Hashable, Sendable {
     var entries = byDomain[cookie.domain] ?? []
     if let index = entries.firstIndex(where: { $0.cookie.isSame(as: cookie) }) {
       // Plain http does not replace what https has set (RFC 6265bis, section 5.7).
-      guard !entries[index].cookie.isSecure || url.origin.keepsSecureCookies else { return }
-      if !entries[index].cookie.isReceived { received += 1 }
+      let old = entries[index].cookie
+      guard !old.isSecure || url.origin.keepsSecureCookies else { return }
+      let grown = receivedBytes + cookie.size - (old.isReceived ? old.size : 0)
+      guard grown <= Self.maximumBytes else { return }
+      if !old.isReceived { received += 1 }
+      receivedBytes = grown
       entries[index].cookie = cookie
     } else {
+      guard receivedBytes + cookie.size <= Self.maximumBytes else { return }
       let ofServers = entries.count { $0.cookie.isReceived }
       if ofServers >= Self.maximumOfDomain {
         removeOldest(of: &entries, wallSeconds)
@@ -101,6 +110,7 @@ package struct CookieJar: Hashable, Sendable {
       }
       entries.append(Entry(cookie: cookie, order: created))
       (created, received) = (created + 1, received + 1)
+      receivedBytes += cookie.size
     }
     byDomain[cookie.domain] = entries
   }
@@ -110,7 +120,7 @@ package struct CookieJar: Hashable, Sendable {
       entries.firstIndex { $0.cookie.isReceived && !$0.cookie.isLive(at: wallSeconds) }
       ?? entries.firstIndex { $0.cookie.isReceived }
     guard let index else { return }
-    entries.remove(at: index)
+    receivedBytes -= entries.remove(at: index).cookie.size
     received -= 1
   }
 }

@@ -58,6 +58,7 @@ package struct RemoteVersion: Sendable, Hashable {
       url: source.url, headers: source.fields, firstByte: firstByte, lastByte: lastByte,
       allowInsecure: source.allowInsecure)
     request.trustedHosts = source.trustedRedirectHosts
+    request.isOfClient = source.isOfClient
     return request
   }
 

@@ -42,38 +42,8 @@ package struct POSIXDisk: Disk {
       let number = try ConfinedDirectory.open(path, below: roots, creating: creating)
       return try POSIXDirectory(DescriptorBox(number), path: path)
     }
-    do throws(DiskError) {
-      return try open(path)
-    } catch {
-      guard creating, error.errno == ENOENT else { throw error }
-    }
-    try makeDirectories(path)
-    return try open(path)
-  }
-
-  private func open(_ path: String) throws(DiskError) -> any DiskDirectory {
-    let number = try retrying("open") { Self.openDirectory(path) }
+    let number = try DirectoryWalk.open(path, creating: creating, user: effectiveUser)
     return try POSIXDirectory(DescriptorBox(number), path: path)
-  }
-
-  private static func openDirectory(_ path: String) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    #else
-      Darwin.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    #endif
-  }
-
-  private func makeDirectories(_ path: String) throws(DiskError) {
-    for prefix in path.pathPrefixes {
-      do throws(DiskError) {
-        _ = try retrying("mkdir") { mkdir(prefix, 0o777) }
-      } catch {
-        guard error.errno == EEXIST || error.errno == EISDIR || error.errno == EROFS else {
-          throw error
-        }
-      }
-    }
   }
 }
 

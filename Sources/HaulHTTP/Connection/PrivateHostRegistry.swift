@@ -20,6 +20,16 @@ package final class PrivateHostRegistry: Sendable {
     !origin.isPrivateLiteral && hosts.withLockedValue { $0[origin.host.lowercased()] } ?? true
   }
 
+  /// Whether an address must be public because of the server that chose it. A server that names
+  /// itself must stay where it is: its name may lead elsewhere at the next lookup. After a restart
+  /// it is not known where it was; then it counts as private, as one that always was.
+  package func mustBePublic(
+    _ origin: ResourceURL.Origin, namedBy namer: ResourceURL.Origin
+  ) -> Bool {
+    guard namer == origin else { return isPublic(namer) }
+    return hosts.withLockedValue { $0[origin.host.lowercased()] } ?? false
+  }
+
   /// Notes the address of a new connection.
   /// - Throws: `redirect-refused` if it must be public and is not.
   func check(
@@ -52,7 +62,7 @@ package final class PrivateHostRegistry: Sendable {
   private static func refusal(_ host: String) -> TransferError {
     TransferError(
       .redirectRefused,
-      "a redirect of a public host to \(host), which has a private address, was refused",
+      "a public host led to \(host), which has a private address, and was refused",
       advice: "if it is wanted, add that address itself")
   }
 }

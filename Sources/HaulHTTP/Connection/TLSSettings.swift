@@ -10,11 +10,23 @@ struct TLSSettings: Sendable {
     case checked
     /// The same without the check.
     case unchecked
-    /// For an origin that a server chose: the check, and no certificate of ours, which would tell a
-    /// stranger who the user is.
+    /// For an origin that a server chose, or a client over TCP: the check, and no certificate of
+    /// ours, which would tell a stranger who the user is, and give a client what only its owner may
+    /// have.
     case anonymous
+    /// Neither.
+    case uncheckedAnonymous
     /// No check and no certificate of ours, for a connection that only reads the server's.
     case inspected
+
+    init(isChecked: Bool, isAnonymous: Bool) {
+      switch (isChecked, isAnonymous) {
+      case (true, false): self = .checked
+      case (true, true): self = .anonymous
+      case (false, false): self = .unchecked
+      case (false, true): self = .uncheckedAnonymous
+      }
+    }
   }
 
   private let checked: TLSConfiguration
@@ -50,14 +62,14 @@ struct TLSSettings: Sendable {
     case .checked: checked
     case .unchecked: unchecked
     case .anonymous: anonymous
-    case .inspected: inspected
+    case .uncheckedAnonymous, .inspected: inspected
     }
   }
 
   private static func certificates(in path: String) throws(TransferError) -> [NIOSSLCertificate] {
-    try path.checkPath()
+    let bytes = try Self.bytes(of: path, "certificate")
     do {
-      let found = try NIOSSLCertificate.fromPEMFile(path)
+      let found = try NIOSSLCertificate.fromPEMBytes(bytes)
       if !found.isEmpty { return found }
     } catch {
       throw TransferError(.tls, "the certificate file \(path) cannot be read")
@@ -65,11 +77,24 @@ struct TLSSettings: Sendable {
     throw TransferError(.tls, "the certificate file \(path) contains no certificate")
   }
 
+  /// The library would wait for ever for a pipe of another user.
+  private static func bytes(of path: String, _ what: String) throws(TransferError) -> [UInt8] {
+    let found: [UInt8]?
+    do throws(TransferError) {
+      found = try NamedFile.bytes(of: path, atMost: 64 << 20)
+    } catch {
+      throw error.code == .badName
+        ? error : TransferError(.tls, "the \(what) file \(path): \(error.message)")
+    }
+    if let found { return found }
+    throw TransferError(.tls, "the \(what) file \(path) cannot be read")
+  }
+
   private static func key(in path: String) throws(TransferError) -> NIOSSLPrivateKey {
-    try path.checkPath()
+    let bytes = try Self.bytes(of: path, "key")
     do {
       // Without this callback the library would prompt for a password on the terminal.
-      return try NIOSSLPrivateKey(file: path, format: .pem) { (_: ([UInt8]) -> Void) in
+      return try NIOSSLPrivateKey(bytes: bytes, format: .pem) { (_: ([UInt8]) -> Void) in
         throw TransferError(.tls, "the key has a password")
       }
     } catch {

@@ -48,7 +48,7 @@ extension HTTPTransport {
   private func inspectCertificate(
     of request: FetchRequest, over route: Route
   ) async -> TransferError? {
-    let mustBePublic = mustBePublic(request.redirectingOrigin)
+    let mustBePublic = mustBePublic(request.url.origin, namedBy: request.redirectingOrigin)
     let key = ClientCache.Key(
       route: route, speaksHTTP2: false, tls: .inspected, host: request.url.origin.host,
       checksName: false, hasRawTarget: false, isPublicOnly: mustBePublic)

@@ -14,12 +14,15 @@ final class SessionCookies: Sendable {
     /// The cookies of all transfers, if they share them.
     var shared: CookieJar?
     var sessions: [TransferID: Session] = [:]
+    /// Of all sessions.
+    var bytes = 0
     var uses = 0
   }
 
   /// More than run at once.
   private static let maximumSessions = 1024
 
+  private let maximumBytes: Int
   private let state: NIOLockedValueBox<State>
   private let wallSeconds: @Sendable () -> Double
   private let suffixFile: String
@@ -28,6 +31,7 @@ final class SessionCookies: Sendable {
 
   init(_ settings: HTTPTransport.Settings) {
     state = NIOLockedValueBox(State(shared: settings.session?.cookies))
+    maximumBytes = settings.cookieBytes
     (wallSeconds, suffixFile) = (settings.wallSeconds, settings.publicSuffixFile)
   }
 
@@ -63,19 +67,35 @@ final class SessionCookies: Sendable {
       state.uses += 1
       var known = state.sessions[session] ?? Session()
       known.lastUse = state.uses
+      state.bytes -= known.jar.receivedBytes
       take(&known.jar)
+      state.bytes += known.jar.receivedBytes
       state.sessions[session] = known
-      Self.removeOldest(&state)
+      removeOldest(&state)
       return false
     }
     if isOwn { take(&own) }
   }
 
-  private static func removeOldest(_ state: inout State) {
-    guard state.sessions.count > maximumSessions,
+  /// Forgets the cookies of a transfer that has ended.
+  func end(_ session: TransferID) {
+    state.withLockedValue { Self.remove(session, from: &$0) }
+  }
+
+  /// How many sessions have cookies, and their bytes.
+  var held: (sessions: Int, bytes: Int) {
+    state.withLockedValue { ($0.sessions.count, $0.bytes) }
+  }
+
+  private func removeOldest(_ state: inout State) {
+    while state.sessions.count > Self.maximumSessions || state.bytes > maximumBytes,
       let oldest = state.sessions.min(by: { $0.value.lastUse < $1.value.lastUse })?.key
-    else { return }
-    state.sessions[oldest] = nil
+    { Self.remove(oldest, from: &state) }
+  }
+
+  private static func remove(_ session: TransferID, from state: inout State) {
+    guard let removed = state.sessions.removeValue(forKey: session) else { return }
+    state.bytes -= removed.jar.receivedBytes
   }
 
   /// The system's list, read when a server names a domain for the first time.

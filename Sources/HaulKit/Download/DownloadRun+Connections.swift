@@ -7,7 +7,7 @@ extension DownloadRun {
   mutating func open(_ id: SegmentID, _ fetch: FetchRequest) {
     requests += 1
     var fetch = fetch
-    fetch.session = self.id
+    (fetch.session, fetch.isOfClient) = (self.id, request.isOfClient)
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     log(id, asks: fetch)
     let now = engine.clock.now

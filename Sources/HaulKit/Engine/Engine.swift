@@ -44,6 +44,8 @@ package final class Engine: Sendable {
   /// The thread of everything else, so that one thread decides the order; nil for the global
   /// executor.
   let soleExecutor: (any TaskExecutor)?
+  /// Forgets what the transport keeps for a transfer whose run has ended.
+  let endSession: @Sendable (TransferID) -> Void
   let scheduler: LockedScheduler
   let targets = TargetReservations()
   let random: SharedRandom
@@ -54,8 +56,10 @@ package final class Engine: Sendable {
     configuration: TransferManager.Configuration, seed: UInt64? = nil, hooks: Hooks = Hooks(),
     executors: [any TaskExecutor] = [], soleExecutor: (any TaskExecutor)? = nil,
     network: any NetworkState = UnknownNetwork(), programs: (any Programs)? = nil,
-    localSchedule: LocalSchedule? = nil
+    localSchedule: LocalSchedule? = nil,
+    endSession: @escaping @Sendable (TransferID) -> Void = { _ in }
   ) {
+    self.endSession = endSession
     self.network = network
     self.localSchedule = localSchedule
     isAttended = configuration.isAttended

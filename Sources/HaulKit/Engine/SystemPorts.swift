@@ -39,11 +39,14 @@ struct SystemPorts {
     if let schedule = configuration.schedule { localSchedule = try LocalSchedule(schedule) }
     let transport: any Transport
     let closeTransport: @Sendable () async -> Void
+    let endSession: @Sendable (TransferID) -> Void
     if let callers = replaced.transport {
       (transport, closeTransport) = (ErrorMappingTransport(base: callers), {})
+      endSession = { _ in }
     } else {
       let own = try HTTPTransport(HTTPTransport.Settings(configuration))
       (transport, closeTransport) = (own, { await own.shutdown() })
+      endSession = { own.endSession($0) }
     }
     let pool = NIOThreadPool(numberOfThreads: Self.fileThreads)
     pool.start()
@@ -54,7 +57,7 @@ struct SystemPorts {
       hooks: configuration.hooks, executors: replaced.transport == nil ? LoopExecutor.all : [],
       network: replaced.network ?? SystemNetwork(),
       programs: Self.programs(configuration.programEnvironment),
-      localSchedule: localSchedule)
+      localSchedule: localSchedule, endSession: endSession)
     shutdown = {
       await closeTransport()
       // Fails only when the pool was stopped before.

@@ -28,9 +28,10 @@ struct Prober {
   }
 
   private func ask(_ hasAnswered: inout Bool) async throws(TransferError) -> ProbeResult {
-    let fetch = FetchRequest(
+    var fetch = FetchRequest(
       url: request.url, headers: request.fields, firstByte: 0, lastByte: 0,
       allowInsecure: request.allowInsecure)
+    fetch.isOfClient = request.isOfClient
     engine.log(asks: fetch)
     do {
       // Dropping the response closes its body.

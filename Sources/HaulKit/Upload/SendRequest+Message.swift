@@ -16,11 +16,10 @@ extension SendRequest {
       body: body ?? message.body.map { Bytes($0) },
       length: body == nil ? Int64(message.body?.count ?? 0) : length)
     needsBody = upload.method.uploadProtocol.needsReplyBody
-    if message.url.origin == upload.url.origin {
-      allowInsecure = upload.allowInsecure
-    } else {
-      namedBy = upload.url.origin
-    }
+    isOfClient = upload.roots != nil
+    if message.url.origin == upload.url.origin { allowInsecure = upload.allowInsecure }
+    // Also at the same origin: its name may lead elsewhere by now.
+    if message.url != upload.url { namedBy = upload.url.origin }
     guard let signing = message.signing else { return }
     // The user information of the address is the access key.
     url = message.url.taking(nil)

@@ -117,7 +117,10 @@ struct UploadCleanupDriver: TransferDriver {
 extension UploadRequest {
   /// Opens its files, or none of them; or finds its stream.
   fileprivate func openInput(_ engine: Engine) throws(TransferError) -> UploadInput {
-    if let download { return .unknown(download) }
+    if var download {
+      download.roots = roots  // who asks for the upload asks for its source
+      return .unknown(download)
+    }
     guard let stream else { return .files(try openSources(engine)) }
     guard let bytes = engine.uploadStreams.withLockedValue({ $0[stream] }) else {
       throw stream == 0

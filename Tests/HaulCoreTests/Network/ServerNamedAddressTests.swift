@@ -94,4 +94,14 @@ import Testing
     #expect(request.headers.fields.map(\.name) == ["Accept"])
     #expect(request.redirectingOrigin == base.origin)
   }
+
+  @Test("keeps everything at its own origin, and is known as the server's choice")
+  func redirectedWithin() throws {
+    let request = FetchRequest(url: base, headers: ["Authorization": "x"], allowInsecure: true)
+      .redirected(to: try base.named(by: "/x"))
+    #expect(!request.hasLeftOrigin)
+    #expect(request.allowInsecure)
+    #expect(request.headers["Authorization"] == "x")
+    #expect(request.redirectingOrigin == base.origin)
+  }
 }

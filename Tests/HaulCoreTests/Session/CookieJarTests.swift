@@ -161,4 +161,24 @@ import Testing
     #expect(full.cookies.count == 10)
     #expect(try #require(full.field(for: url, at: 0)).utf8.count <= 8190)
   }
+
+  @Test func `The bytes of what servers set are limited, and counted`() throws {
+    let long = String(repeating: "x", count: 4000)
+    let many = HeaderFields((0..<18).map { ("Set-Cookie", "c\($0)=\(long); Path=/") })
+    var jar = CookieJar()
+    for host in 0..<20 {
+      jar.store(many, from: try ResourceURL("http://h\(host).com/"), at: 0) { _ in nil }
+    }
+    #expect((300_000...(320 << 10)).contains(jar.receivedBytes))
+    #expect(jar.cookies.reduce(0) { $0 + $1.value.utf8.count } <= jar.receivedBytes)
+    // Every cookie of the first host is deleted and set again: they are counted once.
+    let url = try ResourceURL("http://h0.com/")
+    let before = jar.receivedBytes
+    let none = HeaderFields((0..<18).map { ("Set-Cookie", "c\($0)=; Path=/; Max-Age=0") })
+    jar.store(none, from: url, at: 0) { _ in nil }
+    #expect(jar.receivedBytes == before - 18 * long.utf8.count)
+    jar.store(many, from: url, at: 0) { _ in nil }
+    #expect(jar.receivedBytes == before)
+    #expect(jar.cookies(for: url, at: 0).count == 18)
+  }
 }

@@ -95,6 +95,36 @@ import Testing
     }
   }
 
+  @Test(arguments: [false, true])
+  func `A transfer that a client over TCP added does not get the client certificate`(
+    allowsInsecure: Bool
+  ) async throws {
+    try await withServer { fixture, clients in
+      let client = try certificate(of: clients, in: fixture)
+      try fixture.put([1, 2, 3], as: "source")
+      let download = try fixture.request("/f.bin") {
+        ($0.roots, $0.allowInsecure) = ([fixture.directory], allowsInsecure)
+        $0.retry.retries = 0
+      }
+      var upload = UploadRequest(
+        fixture.path("source"), to: try ResourceURL(fixture.server.url("/f.bin")))
+      (upload.roots, upload.allowInsecure) = ([fixture.directory], allowsInsecure)
+      upload.retry.retries = 0
+      var source = download
+      (source.destination, source.roots) = (.stream, nil)
+      // Nothing listens there; the source is asked first.
+      var remote = UploadRequest(from: source, to: try ResourceURL("http://127.0.0.1:9/up"))
+      remote.roots = upload.roots
+      remote.retry.retries = 0
+      for work in [TransferRequest.Work.download(download), .upload(upload), .upload(remote)] {
+        let outcome = try await fixture.run(
+          TransferRequest(work), configure: { $0.clientCertificate = client })
+        #expect(outcome?.result.state == .failed)
+        #expect(fixture.server.snapshot.requests.isEmpty)
+      }
+    }
+  }
+
   @Test func `Files without a certificate or key are reported before anything starts`() throws {
     let directory = FileManager.default.temporaryDirectory.path
     let nothing = "\(directory)/haul-not-there-\(UUID().uuidString).pem"

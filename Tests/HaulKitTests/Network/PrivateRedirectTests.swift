@@ -62,6 +62,24 @@ struct PrivateRedirectTests {
     #expect(registry.isPublic(origin))
   }
 
+  @Test("is refused from a host that names itself only once it was public")
+  func rebound() throws {
+    let registry = PrivateHostRegistry()
+    let (own, other) = (
+      try ResourceURL("http://A.example/").origin, try ResourceURL("http://b.example/").origin
+    )
+    // After a restart it may have been private from the start.
+    #expect(!registry.mustBePublic(own, namedBy: own))
+    registry.note("a.example", isPublic: false)
+    #expect(!registry.mustBePublic(own, namedBy: own))
+    registry.note("a.example", isPublic: true)
+    registry.note("a.example", isPublic: false)
+    #expect(registry.mustBePublic(own, namedBy: own))
+    #expect(registry.mustBePublic(other, namedBy: own))
+    registry.note("b.example", isPublic: false)
+    #expect(!registry.mustBePublic(own, namedBy: other))
+  }
+
   @Test("is followed if it is allowed, or from a private host", arguments: [true, false])
   func followed(fromPrivate: Bool) async throws {
     try await run(

@@ -1,4 +1,5 @@
 import HaulCore
+import HaulHTTP
 import HaulKit
 import HaulTesting
 import Testing
@@ -89,6 +90,51 @@ import Testing
           .map { $0.header("Cookie") }
         #expect(cookies.allSatisfy { ($0 == "sid=42") == isShared })
       }
+    }
+  }
+
+  @Test func `The cookies of a transfer are forgotten when its run has ended`() async throws {
+    let file = FaultScript.Resource("/f.bin", seed: 47, length: 300_000).with {
+      $0.faults = [Fault(.status(404, headers: ["Set-Cookie: sid=42; Path=/"]))]
+    }
+    try await DownloadFixture.with([file]) { fixture in
+      try await fixture.withManager { manager in
+        let request = try fixture.request("/f.bin") { $0.retry.retries = 0 }
+        let transfer = try await manager.add(TransferRequest(.download(request)))
+        await #expect(throws: TransferError.self) { try await transfer.result }
+        let asked = fixture.server.snapshot.requests.count
+        fixture.server.setFaults("/f.bin", [])
+        try await transfer.retry()
+        #expect(try await transfer.result.state == .completed)
+        let later = fixture.server.snapshot.requests.dropFirst(asked)
+        #expect(!later.isEmpty && later.allSatisfy { $0.header("Cookie") == nil })
+      }
+    }
+  }
+
+  @Test func `Of too many bytes, the cookies of the session that was used first are forgotten`()
+    async throws
+  {
+    let file = FaultScript.Resource("/f.bin", seed: 47, length: 10).with {
+      $0.headers = ["Set-Cookie: sid=\(String(repeating: "x", count: 1000)); Path=/"]
+    }
+    try await DownloadFixture.with([file]) { fixture in
+      var settings = HTTPTransport.Settings()
+      settings.cookieBytes = 2500
+      let transport = try HTTPTransport(settings)
+      let ids = try (1...3).map { try #require(TransferID(bits: $0)) }
+      for id in ids + ids.suffix(2) {
+        var request = FetchRequest(url: try ResourceURL(fixture.server.url("/f.bin")))
+        request.session = id
+        _ = try await transport.fetch(request)
+      }
+      let sent = fixture.server.snapshot.requests.map { $0.header("Cookie") != nil }
+      #expect(sent == [false, false, false, true, true])
+      #expect(transport.heldCookies.sessions == 2)
+      #expect((2000...2500).contains(transport.heldCookies.bytes))
+      for id in ids { transport.endSession(id) }
+      #expect(transport.heldCookies == (0, 0))
+      await transport.shutdown()
     }
   }
 

@@ -57,12 +57,12 @@ struct UploadTargetTests {
     return result
   }
 
-  @Test("at the same origin keeps the secrets and the trust")
+  @Test("at the same origin keeps the secrets and the trust, and is known as the server's choice")
   func sameOrigin() async throws {
     let server = NamingServer(location: "/files/1")
     #expect(try await upload(server).state == .completed)
     let request = try #require(server.later.first)
-    #expect(request.namedBy == nil)
+    #expect(request.namedBy?.host == "h.example")
     #expect(request.allowInsecure)
     #expect(request.headersToSend["X-Key"] == "canary")
     #expect(request.headersToSend["Authorization"] != nil)

@@ -1,0 +1,127 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Opens a directory name by name, without the links that another user has put into a directory
+/// that everybody may write to.
+///
+/// Such a link would lead a download to where only this user may write. Linux refuses to follow it
+/// at the end of a path, and only with `fs.protected_symlinks`. Each link is judged in the open
+/// directory that it is read from, so that no swap of names goes unseen.
+struct DirectoryWalk: ~Copyable {
+  private var directory: Int32
+  /// What is left of the path, the next name last.
+  private var rest: [Step]
+  private var links = 0
+  private let user: UInt32
+  private let creates: Bool
+
+  private struct Step {
+    /// Its bytes and a NUL: the target of a link may be no text.
+    let name: [CChar]
+    /// Whether a link named it: it is not created.
+    let isOfLink: Bool
+  }
+
+  #if canImport(Glibc)
+    /// `O_PATH`, which the library's header hides: it suffices to look names up, also where the
+    /// directory cannot be listed.
+    private static let lookupOnly: Int32 = 0o10_000_000
+    private static let passing = lookupOnly | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+  #else
+    private static let passing = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+  #endif
+  private static let final = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+  private static let slash = UInt8(ascii: "/")
+  /// As Linux has it.
+  private static let maximumLinks = 40
+
+  /// - Parameters:
+  ///   - creating: whether missing directories are made.
+  ///   - user: who opens it.
+  /// - Returns: a descriptor, which the caller closes.
+  /// - Throws: `EACCES` for such a link; what `openat` and `mkdirat` fail with.
+  static func open(_ path: String, creating: Bool, user: UInt32) throws(DiskError) -> Int32 {
+    var walk = try DirectoryWalk(path, creating: creating, user: user)
+    while let step = walk.rest.popLast() { try walk.enter(step) }
+    return try walk.opened()
+  }
+
+  private init(_ path: String, creating: Bool, user: UInt32) throws(DiskError) {
+    (creates, self.user) = (creating, user)
+    rest = Self.steps(of: path.utf8, isOfLink: false)
+    let start = path.isAbsolutePath ? "/" : "."
+    directory = try retrying("open") { openat(AT_FDCWD, start, Self.passing) }
+  }
+
+  deinit { _ = close(directory) }  // nothing was written
+
+  private static func steps(of path: some Collection<UInt8>, isOfLink: Bool) -> [Step] {
+    path.split(separator: slash).reversed().map { name in
+      Step(name: name.map { CChar(bitPattern: $0) } + [0], isOfLink: isOfLink)
+    }
+  }
+
+  private func opened() throws(DiskError) -> Int32 {
+    let directory = directory
+    return try retrying("open") { openat(directory, ".", Self.final) }
+  }
+
+  private mutating func enter(_ step: Step) throws(DiskError) {
+    do throws(DiskError) {
+      return try move(to: step.name)
+    } catch {
+      switch error.errno {
+      case ENOENT where creates && !step.isOfLink:
+        if mkdirat(directory, step.name, 0o777) != 0, errno != EEXIST, errno != EROFS {
+          throw DiskError("mkdir", errno)
+        }
+        return try move(to: step.name)
+      // What the systems answer for a link.
+      case ENOTDIR, ELOOP: try follow(step.name, error)
+      default: throw error
+      }
+    }
+  }
+
+  private mutating func move(to name: [CChar]) throws(DiskError) {
+    let holder = directory
+    directory = try retrying("open") { openat(holder, name, Self.passing) }
+    _ = close(holder)  // nothing was written
+  }
+
+  /// - Parameter error: what opening it without following failed with.
+  private mutating func follow(_ name: [CChar], _ error: DiskError) throws(DiskError) {
+    var (link, holder) = (stat(), stat())
+    guard fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) == 0,
+      link.st_mode & S_IFMT == S_IFLNK
+    else { throw error }
+    guard fstat(directory, &holder) == 0 else { throw DiskError("fstat", errno) }
+    let isForAll = holder.st_mode & (S_ISVTX | S_IWOTH) == S_ISVTX | S_IWOTH
+    guard !isForAll || link.st_uid == user || link.st_uid == holder.st_uid else {
+      throw DiskError("readlink", EACCES)
+    }
+    links += 1
+    guard links <= Self.maximumLinks else { throw DiskError("open", ELOOP) }
+    let target = try target(of: name)
+    // An absolute name is looked up from the root.
+    if target.first == Self.slash { try move(to: [CChar(bitPattern: Self.slash), 0]) }
+    rest += Self.steps(of: target, isOfLink: true)
+  }
+
+  private func target(of name: [CChar]) throws(DiskError) -> ArraySlice<UInt8> {
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = bytes.withUnsafeMutableBytes { buffer in
+      buffer.withMemoryRebound(to: CChar.self) { text in
+        text.baseAddress.map { readlinkat(directory, name, $0, text.count) } ?? -1
+      }
+    }
+    guard count >= 0 else { throw DiskError("readlink", errno) }
+    guard count < bytes.count else { throw DiskError("readlink", ENAMETOOLONG) }
+    return bytes.prefix(count)
+  }
+}
