@@ -52,7 +52,9 @@ extension HTTPTransport {
         defer { clients.release(key) }
         let answer = try await client.execute(
           try message(request, prepared.request, over: route), deadline: .distantFuture)
-        let patience = request.needsBody ? nil : min(settings.headTimeout, Self.patienceForBody)
+        let patience =
+          request.needsBody
+          ? Self.patienceForNeeded : min(settings.headTimeout, Self.patienceForBody)
         let (body, isWhole) = await Self.start(of: answer.body, within: patience)
         return SendResponse(
           head: ResponseHead(
@@ -91,12 +93,13 @@ extension HTTPTransport {
 
   private static let maximumBody = 1 << 20
   private static let patienceForBody: Duration = .seconds(10)
+  /// A store joins the parts of an object for minutes, and sends white space meanwhile.
+  private static let patienceForNeeded: Duration = .seconds(900)
 
-  /// - Parameter patience: how long it is waited for; nil for as long as it takes.
+  /// - Parameter patience: how long it is waited for.
   private static func start(
-    of body: HTTPClientResponse.Body, within patience: Duration?
+    of body: HTTPClientResponse.Body, within patience: Duration
   ) async -> (bytes: [UInt8], isWhole: Bool) {
-    guard let patience else { return await start(of: body) }
     return await withTaskGroup { group in
       group.addTask { Optional(await start(of: body)) }
       group.addTask {

@@ -51,7 +51,9 @@ extension DownloadMachine {
     guard let status = error.status else {
       return [.connectionLost, .stalled].contains(error.code)
     }
-    return (400..<600).contains(status) && ![401, 407, 408, 425, 429].contains(status)
+    // 999 and the like are those of protections against robots.
+    return [204, 300, 304].contains(status)
+      || (400..<1000).contains(status) && ![401, 407, 408, 425, 429].contains(status)
   }
 }
 

@@ -159,7 +159,7 @@ extension RepairedHead {
 extension RepairedHead {
   private mutating func frame() throws(TransferError) {
     let codings = values(of: "transfer-encoding").map { $0.lowercased() }
-      .filter { !$0.isEmpty && !$0.isByteEqual("identity") }
+      .filter { !$0.isEmpty && !$0.isByteEqual("identity") && !$0.isByteEqual("none") }
     isChunked = !codings.isEmpty && codings.allSatisfy { $0.isByteEqual("chunked") }
     if isChunked {
       // A sender must not apply it twice (section 6.1), so that means once.
@@ -173,8 +173,10 @@ extension RepairedHead {
   }
 
   private mutating func checkLength() throws(TransferError) {
-    let texts = values(of: "content-length")
-    guard !texts.isEmpty else { return }
+    let all = values(of: "content-length")
+    guard !all.isEmpty else { return }
+    // Empty elements of a list do not count (RFC 9110, section 5.6.1.2).
+    let texts = all.filter { !$0.isEmpty }
     let lengths = texts.compactMap(ContentLength.length)
     guard lengths.count == texts.count, let length = lengths.first else {
       throw Self.invalid("its Content-Length cannot be read")
@@ -183,7 +185,7 @@ extension RepairedHead {
       throw Self.invalid("it has two different lengths")
     }
     // One line of digits stays, also with zeros before the number.
-    if texts.count == 1, texts[0].utf8.allSatisfy(FieldScanner.isDigit) { return }
+    if all.count == 1, texts[0].utf8.allSatisfy(FieldScanner.isDigit) { return }
     keepOne("content-length", as: String(length))
   }
 

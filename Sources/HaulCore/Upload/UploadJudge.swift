@@ -98,7 +98,8 @@ package struct UploadJudge: Sendable {
     case 415: return error(.httpStatus, head, "it does not accept this type of file")
     case 423: return error(.httpStatus, head, "the file is locked there", isRetryable: true)
     case 429: return error(.rateLimited, head, "too many requests", isRetryable: true)
-    case 408, 425, 500, 502, 503, 504:
+    // 520 to 527 are those of a content delivery network whose origin fails.
+    case 408, 425, 500, 502, 503, 504, 520...527:
       return error(.httpStatus, head, "try again later", isRetryable: true)
     case 507: return error(.httpStatus, head, "it has no room for the file")
     default: return error(.httpStatus, head, "the file was not taken")

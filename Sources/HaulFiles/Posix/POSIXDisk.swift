@@ -31,7 +31,9 @@ package struct POSIXDisk: Disk {
   package static func resolved(_ path: String) throws(DiskError) -> String {
     guard let text = realpath(path, nil) else { throw DiskError("realpath", errno) }
     defer { free(text) }
-    return String(cString: text)
+    // Bytes that are not text would become those of another file's name.
+    guard let path = String(validatingCString: text) else { throw DiskError("realpath", EILSEQ) }
+    return path
   }
 
   package func openDirectory(

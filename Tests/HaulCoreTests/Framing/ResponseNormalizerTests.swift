@@ -83,6 +83,10 @@ import Testing
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\(close)\r\nhello"
     ),
     (
+      "HTTP/1.1 200 OK\r\nContent-Length: 5,\r\n\r\nhello",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\(close)\r\nhello"
+    ),
+    (
       "HTTP/1.1 200 OK\r\nContent-Length: 5\t\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
     ),
@@ -99,6 +103,10 @@ import Testing
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
         + "Transfer-Encoding: identity, CHUNKED\r\n\r\n",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\(close)\r\n"
+    ),
+    (
+      "HTTP/1.1 200 OK\r\nTransfer-Encoding: none\r\nContent-Length: 5\r\n\r\nhello",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\(close)\r\nhello"
     ),
     (
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 5\r\n\r\nhello",
@@ -179,7 +187,7 @@ import Testing
       "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length: 5,\r\n\r\nhello",
+      "HTTP/1.1 200 OK\r\nContent-Length: ,\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n 5\r\nhello",

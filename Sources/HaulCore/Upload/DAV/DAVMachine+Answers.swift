@@ -132,16 +132,24 @@ extension DAVMachine {
     // No answer to MOVE: perhaps a page of somebody else.
     case 200:
       mayHaveMoved = true
+      emptyMoves += 1
+      if emptyMoves > 1 {
+        lacksMove = true
+        refusal = TransferError(
+          .httpStatus,
+          "the server answered 200 to MOVE and moved nothing, so the file goes directly to its own"
+            + " name", status: 200)
+      }
       return look()
     case 202:
       return wait(judge.error(.httpStatus, head, "it is not done yet"))
     case 423 where mayHaveMoved: return wait(error)
     // A proxy did not wait for the server, which goes on.
-    case 504 where looks == 0: return wait(error)
+    case 504 where looks == 0, 522 where looks == 0, 524 where looks == 0: return wait(error)
     case 400 where destination.next(for: request.url) != nil:
       destination = destination.next(for: request.url) ?? destination
       return move()
-    case 408, 500, 502, 503, 504:
+    case 408, 500, 502, 503, 504, 520...527:
       mayHaveMoved = true
       if head.status == 502 { destination = destination.next(for: request.url) ?? destination }
       return failed(error)

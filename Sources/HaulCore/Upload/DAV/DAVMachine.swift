@@ -50,6 +50,8 @@ package struct DAVMachine: UploadMachine {
   /// Whether what has the name of the file may be replaced: it is no directory. A MOVE that
   /// overwrites deletes a directory with all that is in it (RFC 4918, section 9.9.3).
   var replaces = false
+  /// How often MOVE was answered 200, which RFC 4918 does not know.
+  var emptyMoves = 0
   /// How the next MOVE names where to.
   var destination = DAVDestination.path
   /// Since when the server is at work on a MOVE, and how often it was asked since.

@@ -237,6 +237,22 @@ extension DAVMachineTests {
       machine.handle(try answer(200, Self.whole)) == [.deleteRecord, .finish(.completed)])
   }
 
+  @Test func `A MOVE answered 200 twice without effect is given up, and the file sent directly`()
+    throws
+  {
+    var machine = try moving()
+    for _ in 0..<2 {
+      #expect(try message(machine.handle(try answer(200))).method == "HEAD")
+      let commands = machine.handle(try answer(200, Self.whole))
+      guard commands == [.checkSource] else {
+        #expect(try message(commands).method == "DELETE")
+        return
+      }
+      #expect(try message(machine.handle(.sourceChecked(nil))).method == "MOVE")
+    }
+    Issue.record("it is moved for ever")
+  }
+
   @Test func `Our own file, moved by a MOVE whose answer was lost, is a success`() throws {
     var machine = try moving()
     #expect(isRetry(machine.handle(.failed(lost, sent: 0))))

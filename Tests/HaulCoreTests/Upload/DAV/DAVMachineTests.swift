@@ -247,7 +247,7 @@ import Testing
     #expect(failure(of: machine.handle(try answer(204)))?.code == .nameConflict)
   }
 
-  @Test(arguments: [500, 502, 504])
+  @Test(arguments: [500, 502, 504, 520, 524])
   func `An answer that leaves open what MOVE did is none`(status: Int) throws {
     var machine = try moving()
     #expect(isRetry(machine.handle(try answer(status))))

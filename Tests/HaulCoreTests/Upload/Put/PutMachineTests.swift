@@ -162,7 +162,7 @@ import Testing
     #expect(error?.status == status)
   }
 
-  @Test(arguments: [408, 423, 425, 429, 500, 502, 503, 504])
+  @Test(arguments: [408, 423, 425, 429, 500, 502, 503, 504, 520, 522, 524, 527])
   func `A server that may recover is asked again, after the time that it asked for`(
     status: Int
   ) throws {
