@@ -20,6 +20,10 @@ extension ControlAPI {
   /// Progress of one transfer is sent at most once in this time.
   private static let tick: Duration = .milliseconds(100)
   private static let batch = 1000
+  /// What is written at once, in bytes: it stays in memory while its reader does not read.
+  private static let maximumWrite = 4 << 20
+  /// How many transfers are read at once. Over TCP, each may have an address of 64 KiB.
+  private var portion: Int { isLocal ? Self.batch : 50 }
 
   func events(for request: Request) throws -> Response {
     let known = try lastEvent(request)
@@ -85,14 +89,29 @@ extension ControlAPI {
           if !isLocal { document.hideProgramOutput() }
           try frames.writeMessage(.event(document))
           affected.insert(event.id)
+          try await flush(&frames, to: &writer)
         }
       }
-      for document in try await documents(of: affected.sorted()) {
-        try frames.writeMessage(.transfer(document))
+      var rest = affected.sorted()[...]
+      while !rest.isEmpty {
+        for document in try await documents(of: Array(rest.prefix(portion))) {
+          try frames.writeMessage(.transfer(document))
+        }
+        rest = rest.dropFirst(portion)
+        try await flush(&frames, to: &writer)
       }
       if frames.readableBytes > 0 { try await writer.write(frames) }
       try await Task.sleep(until: next, clock: .continuous)
     }
+  }
+
+  @concurrent
+  private func flush(
+    _ frames: inout ByteBuffer, to writer: inout any ResponseBodyWriter
+  ) async throws {
+    guard frames.readableBytes >= Self.maximumWrite else { return }
+    try await writer.write(frames)
+    frames.clear()
   }
 
   /// The whole list, a page at a time.
@@ -104,7 +123,7 @@ extension ControlAPI {
     try frames.writeMessage(.reset)
     var rest = snapshot.transfers[...]
     while !rest.isEmpty {
-      let page = rest.prefix(Self.batch)
+      let page = rest.prefix(portion)
       rest = rest.dropFirst(page.count)
       for document in try await documents(of: page.map(\.id)) {
         try frames.writeMessage(.transfer(document))

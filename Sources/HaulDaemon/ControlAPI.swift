@@ -18,8 +18,8 @@ import ServiceLifecycle
 struct ControlAPI: Sendable {
   /// The most transfers of one page.
   static let maximumPage = 1000
-  /// A page over TCP ends with the transfer that reaches this many bytes of JSON: an answer that its
-  /// client does not read stays in memory.
+  /// A page over TCP ends with the transfer that reaches this many bytes of JSON: an answer that
+  /// its client does not read stays in memory.
   private static let maximumPageBytes = 4 << 20
   /// The most bytes of a body: a batch of that many transfers needs less.
   static let maximumBody = 16 << 20

@@ -84,8 +84,8 @@ struct RootDirectories: Sendable {
   }
 
   /// A transfer that was added over the socket may run a program and have files anywhere: over TCP,
-  /// the program is not run again after its end, which stays as it is, and the files are not deleted,
-  /// replaced or sent again.
+  /// the program is not run again after its end, which stays as it is, and the files are not
+  /// deleted, replaced or sent again.
   /// - Throws: `Problem` (403).
   func check(_ body: CommandBody, of transfer: TransferView) throws(Problem) {
     let id = transfer.row.id
