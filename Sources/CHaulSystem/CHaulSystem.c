@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
@@ -21,6 +22,21 @@
 int haul_openat(int directory, const char *name, int flags, unsigned int mode) {
   // O_NONBLOCK: opening a FIFO must not wait for its other end; regular files do not mind.
   return openat(directory, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, (mode_t)mode);
+}
+
+int haul_open_without_links(const char *path, int flags) {
+#if defined(SYS_openat2)
+  // As in <linux/openat2.h>, which older systems do not have.
+  struct {
+    uint64_t flags, mode, resolve;
+  } how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = 0x04 /* RESOLVE_NO_SYMLINKS */};
+  return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof how);
+#else
+  (void)path;
+  (void)flags;
+  errno = ENOSYS;
+  return -1;
+#endif
 }
 
 int haul_fallocate(int file, int64_t offset, int64_t length) {

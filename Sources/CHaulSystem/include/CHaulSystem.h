@@ -22,6 +22,8 @@ void haul_md5_lanes(uint32_t *registers, const uint8_t *const *messages, size_t 
 #if defined(__linux__)
 /// `openat` (variadic in C, so not importable); always with O_NOFOLLOW, O_CLOEXEC and O_NONBLOCK.
 int haul_openat(int directory, const char *name, int flags, unsigned int mode);
+/// `openat2`, which fails for a path with a link in it, and where the kernel does not have it.
+int haul_open_without_links(const char *path, int flags);
 /// `fallocate`, with the size of the file raised.
 int haul_fallocate(int file, int64_t offset, int64_t length);
 /// `fallocate` with FALLOC_FL_PUNCH_HOLE.

@@ -44,7 +44,11 @@ package struct POSIXDisk: Disk {
       let number = try ConfinedDirectory.open(path, below: roots, creating: creating)
       return try POSIXDirectory(DescriptorBox(number), path: path)
     }
-    let number = try DirectoryWalk.open(path, creating: creating, user: effectiveUser)
+    // Most paths have no link: one call opens them, and the walk costs a call for each name.
+    let plain = PlatformCalls.openWithoutLinks(path, O_RDONLY | O_DIRECTORY)
+    let number =
+      plain >= 0
+      ? plain : try DirectoryWalk.open(path, creating: creating, user: effectiveUser)
     return try POSIXDirectory(DescriptorBox(number), path: path)
   }
 }

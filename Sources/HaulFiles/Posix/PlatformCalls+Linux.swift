@@ -15,6 +15,11 @@ import HaulCore
       haul_openat(directory, name, flags, mode)
     }
 
+    /// Fails for a path with a link in it, and on an older kernel.
+    static func openWithoutLinks(_ path: String, _ flags: Int32) -> Int32 {
+      haul_open_without_links(path, flags)
+    }
+
     static func allocate(_ file: Int32, _ range: Range<Int64>) -> Int32 {
       haul_fallocate(file, range.lowerBound, range.upperBound - range.lowerBound)
     }
