@@ -62,7 +62,7 @@ package struct ResponseJudge: Sendable {
   }
 
   /// Old servers send `identity`, which means nothing.
-  private static let plainCodings: Set = ["chunked", "identity"]
+  private static let plainCodings: Set = ["chunked", "identity", "none"]
 
   private func whole(_ head: ResponseHead) -> ResponseVerdict {
     guard let length = announcedLength(head) else { return Self.badLength }

@@ -37,7 +37,7 @@ public struct ResponseHead: Sendable, Hashable {
   package var contentCoding: String? {
     let codings = headers.values(of: "Content-Encoding")
       .flatMap { $0.byteSplit { ", \t".utf8.contains($0) } }
-      .filter { $0.lowercased() != "identity" }
+      .filter { !["identity", "none"].contains($0.lowercased()) }
     return codings.isEmpty ? nil : codings.joined(separator: ", ")
   }
 }
