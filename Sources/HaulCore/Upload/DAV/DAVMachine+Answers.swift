@@ -246,6 +246,7 @@ extension DAVMachine {
     var found: Int64?
     if case .length(let stored)? = byHead { found = stored }
     if case .length(let stored) = finding { found = stored }
+    isPartVisible = found != nil || [byHead, finding].contains(.withoutLength)
     guard let length, let found, found != length else { return check() }
     hasWholePart = false
     return failed(StoredLength.mismatch(found, of: length))
@@ -258,6 +259,8 @@ extension DAVMachine {
       mayHaveMoved = refusal == nil
       guard let refusal else { return check() }
       return lacksMove ? giveUpMoving(refusal) : end(refusal)
+    // Some servers hide such names: then it was never there to be asked for.
+    case .gone where !isPartVisible: return failed(.unknownState)
     case .gone: return look(.target)
     case .unclear(let error) where error?.status == 423:
       return wait(error ?? .unknownState)

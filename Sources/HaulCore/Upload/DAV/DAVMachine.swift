@@ -41,6 +41,8 @@ package struct DAVMachine: UploadMachine {
   private var mayHavePart = false
   /// Whether it has the whole file there.
   var hasWholePart = false
+  /// Whether the server has shown it there.
+  var isPartVisible = false
   /// Whether a MOVE without a clear answer may have had its effect; and the clear refusal of one
   /// after it.
   var mayHaveMoved = false
