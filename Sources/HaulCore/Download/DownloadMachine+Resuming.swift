@@ -212,3 +212,36 @@ extension DownloadMachine {
     return [.noteMixedVersions]
   }
 }
+
+/// Bytes on disk that are compared with the server's.
+extension DownloadMachine {
+  mutating func answeredComparison(
+    _ id: SegmentID, _ range: ByteRange, _ verdict: ResponseVerdict, plan: inout SegmentPlan
+  ) -> [Command] {
+    if case .range(let body) = verdict, let version, body.end == range.upperBound,
+      comparison(of: body, to: version) != .different
+    {
+      fetches[id]?.body = body
+      return [.compare(id, range)]
+    }
+    return [.drop(id)] + rejectBytesOnDisk(id, plan: &plan)
+  }
+
+  mutating func compared(_ id: SegmentID, isSame: Bool, plan: inout SegmentPlan) -> [Command] {
+    guard goal == .transfer else {
+      _ = close(id)
+      plan.release(id)
+      return continueWhenStopped(&plan)
+    }
+    guard isSame else { return rejectBytesOnDisk(id, plan: &plan) }
+    toCompare.removeFirst(min(1, toCompare.count))
+    let isProved = version?.validator.isStrong == true && !mayMixVersions
+    return (toCompare.isEmpty && !isProved ? noteMixedVersions() : []) + [open(id, plan)]
+  }
+
+  private mutating func rejectBytesOnDisk(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    return stopAll(for: .startOver("the bytes on disk differ from the server's"), plan: &plan)
+  }
+}

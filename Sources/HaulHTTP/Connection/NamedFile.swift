@@ -46,7 +46,7 @@ package enum NamedFile {
   }
 
   /// Whether a path names a descriptor that this program was started with, as a shell writes for
-  /// `<(command)`. Whoever started it chose it, so its owner does not matter.
+  /// `<(command)`. The user chose it, so it may belong to another user.
   private static func isGiven(_ path: String) -> Bool {
     ["/dev/fd/", "/proc/self/fd/"].contains(where: path.hasBytePrefix)
       || path.isByteEqual("/dev/stdin")
