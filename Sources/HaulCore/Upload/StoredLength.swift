@@ -27,7 +27,7 @@ enum StoredLength {
     return types.flatMap(\.children).contains { $0.name == "collection" }
   }
 
-  private static func properties(_ answer: UploadAnswer) -> [XMLElement] {
+  fileprivate static func properties(_ answer: UploadAnswer) -> [XMLElement] {
     guard answer.head.status == 207, let root = XMLElement(document: answer.body) else { return [] }
     return root.children.filter { $0.name == "response" }
       .flatMap(\.children).filter { $0.name == "propstat" }
@@ -54,7 +54,38 @@ enum StoredLength {
   }
 }
 
+/// Tells two files of a WebDAV server apart (RFC 4918, sections 15.4 to 15.7).
+struct StoredVersion: Sendable, Hashable {
+  let length: Int64?
+  private let validators: [String]
+
+  /// - Returns: nil if the answer to PROPFIND has no validator.
+  init?(_ answer: UploadAnswer) {
+    let validators = StoredLength.properties(answer)
+      .filter { $0.name == "getetag" || $0.name == "getlastmodified" }.map(\.text)
+    guard validators.contains(where: { !$0.isEmpty }) else { return nil }
+    self.validators = validators
+    length = StoredLength.property(answer)
+  }
+}
+
 extension UploadMessage {
+  /// Asks a WebDAV server for the properties of a file, or of a directory without its content.
+  static func properties(_ url: ResourceURL, of request: UploadRequest) -> UploadMessage {
+    var fields = request.fields
+    fields.remove("Content-Type")
+    fields.append("Depth", "0")
+    fields.append("Content-Type", "application/xml")
+    var message = UploadMessage("PROPFIND", url, fields: fields)
+    message.body = Array(
+      """
+      <?xml version="1.0" encoding="utf-8"?>
+      <propfind xmlns="DAV:"><prop><getcontentlength/><resourcetype/><getetag/>\
+      <getlastmodified/></prop></propfind>
+      """.utf8)
+    return message
+  }
+
   /// Asks for the length of what is stored there. The upload goes on without an answer.
   static func measure(_ url: ResourceURL, of request: UploadRequest) -> UploadMessage {
     var fields = request.fields

@@ -64,6 +64,9 @@ package struct UploadAttempts: Sendable {
 }
 
 extension TransferError {
+  /// Whether a request may have reached the server.
+  var hadConnection: Bool { ![.dns, .connect, .tls, .proxy].contains(code) }
+
   /// The server has another file there, which an earlier attempt of the upload may have stored.
   static func isStoredAlready(perhapsByThis mayHaveArrived: Bool, status: Int) -> TransferError {
     TransferError(

@@ -79,7 +79,8 @@ import Testing
     #expect(machine.handle(.read(UploadExtent(start: 20, end: 20))) == [])
     #expect(try message(machine.handle(try answer(201, sent: 20))).method == "HEAD")
     #expect(machine.handle(try answer(200, [("Content-Length", "20")])) == [.checkSource])
-    #expect(try message(machine.handle(.sourceChecked(nil))).method == "MOVE")
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "PROPFIND")
+    #expect(try message(machine.handle(try answer(404))).method == "MOVE")
     // The file is not sent again for that.
     guard case .retry = machine.handle(.failed(Self.lost, sent: 0)).last else {
       Issue.record("it is not retried")

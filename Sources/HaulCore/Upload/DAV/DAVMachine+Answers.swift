@@ -4,14 +4,25 @@ enum DAVQuestion: Sendable, Hashable {
   case stored
   /// Whether it is still there, after a MOVE without a clear answer.
   case part
-  /// Whether it is under its own name.
+  /// Whether it is under its own name, after that.
   case target
+  /// The same, after the server said so.
+  case moved
+
+  var isOfTarget: Bool { self == .target || self == .moved }
+  /// Whether the server has said already what the answer would show.
+  var isOptional: Bool { self == .stored || self == .moved }
 }
+
+/// Why it is asked what has the name of the file.
+enum DAVTargetLook: Sendable, Hashable { case beforeMove, refused, refusedByHead }
 
 /// What its answer says.
 enum DAVFinding: Sendable, Hashable {
   case length(Int64)
   case withoutLength
+  /// The file that the MOVE should have replaced.
+  case unchanged
   case gone
   /// With the error that the answer is, if another attempt may say more.
   case unclear(TransferError?)
@@ -33,10 +44,11 @@ extension DAVMachine {
     case .sending: return putAnswered(head, answer.sent, judge)
     case .moving: return moveAnswered(head, judge)
     case .looking(let question, let byHead):
-      let finding = finding(in: answer, isProperty: byHead != nil, judge)
+      let finding = finding(in: answer, question, isProperty: byHead != nil, judge)
       return found(finding, question, byHead)
-    case .lookingForCollection(let byHead):
-      return collectionAnswered(answer, byHead: byHead, judge)
+    case .lookingAtTarget(.beforeMove): return targetAnswered(answer)
+    case .lookingAtTarget(let look):
+      return collectionAnswered(answer, byHead: look == .refusedByHead, judge)
     case .cleaning(let error):
       return (isSuccess || isGone ? [.deleteRecord] : []) + finish(.failed(error))
     case .clearing(let error): return sendDirectly(because: error)
@@ -65,7 +77,8 @@ extension DAVMachine {
         return commands
       }
     // Some servers answer so where the directory exists.
-    case 423 where isLowest, 500 where isLowest: return lookForDirectory(error)
+    case 423 where isLowest, 500 where isLowest, 502...504 where isLowest:
+      return lookForDirectory(error)
     case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
       return failed(error)
     default: break
@@ -110,13 +123,13 @@ extension DAVMachine {
       return end(
         judge.error(.redirectRefused, head, "if that is right, upload to \(target.redacted)"))
     // The name may be what it refuses: some servers allow only certain names.
-    case .failure(let error) where [400, 403, 405, 415, 422, 501].contains(head.status):
+    case .failure(let error)
+    where [400, 403, 404, 405, 406, 409, 415, 422, 501].contains(head.status):
       guard !attempts.isSpent else { return end(error) }
       return giveUpMoving(
         TransferError(
-          error.code,
-          "the server answered \(head.status) to a temporary name, so the file goes directly to its"
-            + " own", status: head.status))
+          error.code, "the server answered \(head.status) to a temporary name",
+          status: head.status))
     case .failure(let error): return failed(error)
     }
   }
@@ -128,7 +141,7 @@ extension DAVMachine {
   ) -> [UploadCommand] {
     let error = judge.failure(of: head, to: request)
     switch head.status {
-    case 201, 204: return [.deleteRecord] + finish(.completed)
+    case 201, 204: return look(.moved)
     // No answer to MOVE: perhaps a page of somebody else.
     case 200:
       mayHaveMoved = true
@@ -136,9 +149,7 @@ extension DAVMachine {
       if emptyMoves > 1 {
         lacksMove = true
         refusal = TransferError(
-          .httpStatus,
-          "the server answered 200 to MOVE and moved nothing, so the file goes directly to its own"
-            + " name", status: 200)
+          .httpStatus, "the server answered 200 to MOVE and moved nothing", status: 200)
       }
       return look()
     case 202:
@@ -146,27 +157,45 @@ extension DAVMachine {
     case 423 where mayHaveMoved: return wait(error)
     // A proxy did not wait for the server, which goes on.
     case 504 where looks == 0, 522 where looks == 0, 524 where looks == 0: return wait(error)
-    case 400 where destination.next(for: request.url) != nil:
-      destination = destination.next(for: request.url) ?? destination
+    case 400 where namesOtherDestination(), 409 where namesOtherDestination(),
+      404 where !mayHaveMoved && namesOtherDestination():
       return move()
     case 408, 500, 502, 503, 504, 520...527:
       mayHaveMoved = true
-      if head.status == 502 { destination = destination.next(for: request.url) ?? destination }
+      if head.status == 500 || head.status == 502 { _ = namesOtherDestination() }
       return failed(error)
-    case 412 where request.precondition == .none && !replaces: return lookForCollection()
+    case 412 where request.precondition == .none && !replaces: return lookAtTarget(.refused)
     case 412: refusal = conflict(head.status)
     case 404 where !mayHaveMoved: return sendAgain()
     case 400, 403, 405, 501:
       lacksMove = true
       refusal = TransferError(
-        error.code,
-        "the server answered \(head.status) to MOVE, so the file goes directly to its own name",
-        status: head.status)
+        error.code, "the server answered \(head.status) to MOVE", status: head.status)
     case 207: refusal = judge.error(.httpStatus, head, "it did not give the file its name")
     default: refusal = error
     }
     if mayHaveMoved { return look() }
     return refused(refusal ?? error)
+  }
+
+  /// Chooses another form of the target for the next MOVE.
+  /// - Returns: whether there is one.
+  private mutating func namesOtherDestination() -> Bool {
+    guard let next = destination.next(for: request.url) else { return false }
+    destination = next
+    return true
+  }
+
+  /// Handles what has the name of the file before the first MOVE. A server that does not say it
+  /// gets a MOVE that must not overwrite.
+  private mutating func targetAnswered(_ answer: UploadAnswer) -> [UploadCommand] {
+    switch StoredLength.isCollection(answer) {
+    case true: return end(.isNoFile)
+    case false where request.precondition == .absent: return end(conflict(412))
+    case false: (replaces, replaced) = (true, StoredVersion(answer))
+    case nil: break
+    }
+    return move()
   }
 
   /// What has the name of the file is replaced if it is known to be a file.
@@ -183,17 +212,13 @@ extension DAVMachine {
       isFile = StoredLength.head(head, of: request) != nil
     } else if let isCollection = StoredLength.isCollection(answer) {
       isFile = !isCollection
+    } else if head.status == 404, namesOtherDestination() {
+      return move()
     } else {
       return error.isRetryable || [.unauthorized, .proxy].contains(error.code)
-        ? failed(error) : lookForCollection(byHead: true)
+        ? failed(error) : lookAtTarget(.refusedByHead)
     }
-    guard isFile else {
-      return end(
-        TransferError(
-          .nameConflict,
-          "something has that name there that is not known to be a file",
-          advice: "add the name of the file to the address, or delete what is there", status: 412))
-    }
+    guard isFile else { return end(.isNoFile) }
     replaces = true
     return mayHaveMoved ? look() : move()
   }
@@ -205,10 +230,12 @@ extension DAVMachine {
   // MARK: What the server has
 
   private func finding(
-    in answer: UploadAnswer, isProperty: Bool, _ judge: UploadJudge
+    in answer: UploadAnswer, _ question: DAVQuestion, isProperty: Bool, _ judge: UploadJudge
   ) -> DAVFinding {
     switch answer.head.status {
     case 404, 410: return .gone
+    case 207 where question == .moved && replaced != nil && StoredVersion(answer) == replaced:
+      return .unchanged
     case 200..<300:
       let length =
         isProperty
@@ -227,14 +254,17 @@ extension DAVMachine {
     case .stored: return measured(finding, byHead)
     case .part: return foundPart(finding)
     case .target: return foundTarget(finding)
+    case .moved: return foundMoved(finding, byHead)
     }
   }
 
   /// Whether PROPFIND need not be asked too.
   private func isEnough(_ finding: DAVFinding, for question: DAVQuestion) -> Bool {
     switch (question, finding) {
+    // Only properties tell it from a file of that length that it replaces.
+    case (.moved, .length(let found)): found == length && found != replaced?.length
     case (_, .length(let found)): question == .part || found == length
-    case (.stored, _): false
+    case (.stored, _), (.moved, _), (_, .unchanged): false
     case (_, .gone), (.part, .withoutLength): true
     case (_, .unclear(let error)): error?.isRetryable ?? false
     case (.target, .withoutLength): false
@@ -254,7 +284,7 @@ extension DAVMachine {
 
   private mutating func foundPart(_ finding: DAVFinding) -> [UploadCommand] {
     switch finding {
-    case .length, .withoutLength:
+    case .length, .withoutLength, .unchanged:
       if let lastError { return end(lastError) }
       mayHaveMoved = refusal == nil
       guard let refusal else { return check() }
@@ -274,15 +304,44 @@ extension DAVMachine {
     switch finding {
     case .length(let found) where found == length: return [.deleteRecord] + finish(.completed)
     case .unclear(let error): return failed(error ?? .unknownState)
-    case .length, .withoutLength:
+    case .length, .withoutLength, .unchanged:
       guard request.precondition == .none else { return end(conflict(200)) }
       return sendAgain()
     case .gone: return sendAgain()
     }
   }
+
+  /// The server says that it moved the file. It is believed unless something else has the name, or
+  /// nothing: a proxy may map `Destination` to another place than the address.
+  private mutating func foundMoved(
+    _ finding: DAVFinding, _ byHead: DAVFinding?
+  ) -> [UploadCommand] {
+    let shown = finding.tellsContent ? finding : byHead ?? finding
+    switch shown {
+    case .length(let found) where found == length: break
+    case .withoutLength, .unclear: break
+    case .length, .gone, .unchanged:
+      return giveUpMoving(
+        TransferError(.protocolViolation, "the server moved the file, but not to its name"))
+    }
+    return [.deleteRecord] + finish(.completed)
+  }
+}
+
+extension DAVFinding {
+  fileprivate var tellsContent: Bool {
+    switch self {
+    case .length, .gone, .unchanged: true
+    case .withoutLength, .unclear: false
+    }
+  }
 }
 
 extension TransferError {
+  fileprivate static let isNoFile = TransferError(
+    .nameConflict, "something has that name there that is not known to be a file",
+    advice: "add the name of the file to the address, or delete what is there", status: 412)
+
   fileprivate static let unknownState = TransferError(
     .httpStatus, "the server does not say what it has", isRetryable: true)
 }

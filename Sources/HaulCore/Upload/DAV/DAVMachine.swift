@@ -8,8 +8,8 @@ package struct DAVMachine: UploadMachine {
     case lookingForDirectory(TransferError)
     /// What the server has. HEAD is first, and has found this; PROPFIND says what it did not.
     case looking(DAVQuestion, head: DAVFinding?)
-    /// Whether a directory has the name of the file, by PROPFIND or else by HEAD.
-    case lookingForCollection(byHead: Bool)
+    /// What has the name of the file.
+    case lookingAtTarget(DAVTargetLook)
     /// The temporary name is deleted; then the upload fails with this error.
     case cleaning(TransferError)
     /// The same; then the file is sent to its own name, because of this error.
@@ -49,6 +49,10 @@ package struct DAVMachine: UploadMachine {
   var refusal: TransferError?
   /// Whether the server does not move files; then they are sent to their own name.
   var lacksMove = false
+  /// Whether the server was asked what has the name of the file; and the file that has it, where
+  /// the server tells its version.
+  private var hasSeenTarget = false
+  var replaced: StoredVersion?
   /// Whether what has the name of the file may be replaced: it is no directory. A MOVE that
   /// overwrites deletes a directory with all that is in it (RFC 4918, section 9.9.3).
   var replaces = false
@@ -91,7 +95,7 @@ package struct DAVMachine: UploadMachine {
     case (.waiting, .start(let stored, _)): return start(stored)
     case (.storing, .stored(nil)): return send()
     case (.storing, .stored(let error?)): return finish(.failed(error))
-    case (.checking, .sourceChecked(nil)): return move()
+    case (.checking, .sourceChecked(nil)): return publish()
     case (.checking, .sourceChecked(let error?)): return end(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
@@ -100,8 +104,11 @@ package struct DAVMachine: UploadMachine {
     case (.cleaning(let error), .failed): return finish(.failed(error))
     case (.clearing(let error), .failed): return sendDirectly(because: error)
     // The server took the file, and need not answer more.
-    case (.looking(.stored, let head), .failed):
-      return found(.unclear(nil), .stored, head)
+    case (.looking(let question, let head), .failed) where question.isOptional:
+      return found(.unclear(nil), question, head)
+    case (.lookingAtTarget(.beforeMove), .failed): return move()
+    case (.making, .failed(let error, _, _)) where isLowest && error.hadConnection:
+      return lookForDirectory(error)
     case (_, .failed(let error, _, _)):
       if state == .moving { mayHaveMoved = true }
       return failed(error)
@@ -200,11 +207,20 @@ package struct DAVMachine: UploadMachine {
       ])
   }
 
-  /// Something has the name of the file.
-  mutating func lookForCollection(byHead: Bool = false) -> [UploadCommand] {
-    state = .lookingForCollection(byHead: byHead)
+  /// Gives the file its name, once it is known what a MOVE would replace: some servers do not obey
+  /// `Overwrite`, and some put the file elsewhere.
+  private mutating func publish() -> [UploadCommand] {
+    hasSeenTarget ? move() : lookAtTarget(.beforeMove)
+  }
+
+  mutating func lookAtTarget(_ look: DAVTargetLook) -> [UploadCommand] {
+    (state, hasSeenTarget) = (.lookingAtTarget(look), true)
     let target = addresses.target
-    return [.send(byHead ? Self.message("HEAD", target, request) : properties(of: target))]
+    var message =
+      look == .refusedByHead
+      ? Self.message("HEAD", target, request) : .properties(target, of: request)
+    message.isOptional = look == .beforeMove
+    return [.send(message)]
   }
 
   /// Asks what the server has.
@@ -212,29 +228,18 @@ package struct DAVMachine: UploadMachine {
     _ question: DAVQuestion = .part, after head: DAVFinding? = nil
   ) -> [UploadCommand] {
     guard let part else { return [] }
-    let url = question == .target ? addresses.target : part
+    let url = question.isOfTarget ? addresses.target : part
     state = .looking(question, head: head)
-    var message = head == nil ? UploadMessage.measure(url, of: request) : properties(of: url)
-    message.isOptional = question == .stored
+    var message: UploadMessage =
+      head == nil ? .measure(url, of: request) : .properties(url, of: request)
+    message.isOptional = question.isOptional
     return [.send(message)]
-  }
-
-  /// Asks for the properties of a file, or of a directory without its content.
-  private func properties(of url: ResourceURL) -> UploadMessage {
-    var message = Self.message(
-      "PROPFIND", url, request, [("Depth", "0"), ("Content-Type", "application/xml")])
-    message.body = Array(
-      """
-      <?xml version="1.0" encoding="utf-8"?>
-      <propfind xmlns="DAV:"><prop><getcontentlength/><resourcetype/></prop></propfind>
-      """.utf8)
-    return message
   }
 
   /// The directory need not be missing, although the server refuses to make it.
   mutating func lookForDirectory(_ refusal: TransferError) -> [UploadCommand] {
     state = .lookingForDirectory(refusal)
-    return [.send(properties(of: addresses.directory(0)))]
+    return [.send(.properties(addresses.directory(0), of: request))]
   }
 
   /// Makes the directory above the missing one; looks for that, if there is none.
@@ -265,35 +270,41 @@ package struct DAVMachine: UploadMachine {
       let newPart = moved.sibling(part.lastName)
     else { return nil }
     redirects += 1
-    (hasDirectory, replaces) = (false, false)
+    hasDirectory = false
+    forgetTarget()
     (addresses, self.part, isPartStored, mayHavePart) = (moved, newPart, false, false)
     return makeDirectory()
   }
 
+  private mutating func forgetTarget() {
+    (hasSeenTarget, replaces, replaced) = (false, false, nil)
+  }
+
   /// Deletes the temporary name, and then sends the file to its own.
+  /// - Parameter error: what the server did; it gets the advice.
   mutating func giveUpMoving(_ error: TransferError) -> [UploadCommand] {
-    guard !attempts.isSpent, let part else {
-      return end(
-        TransferError(
-          error.code, "the server does not move files (MOVE)",
-          advice: "upload it again from its beginning, to https:// without dav+",
-          status: error.status))
+    func advised(_ advice: String) -> TransferError {
+      TransferError(error.code, error.fact, advice: advice, status: error.status)
     }
-    return send(.clearing(error), "DELETE", part)
+    guard !attempts.isSpent, let part else {
+      return end(advised("upload it again from its beginning, to https:// without dav+"))
+    }
+    return send(.clearing(advised("the file goes directly to its own name")), "DELETE", part)
   }
 
   mutating func sendDirectly(because error: TransferError) -> [UploadCommand] {
     var request = request
     (request.method, request.url) = (.put, addresses.target)
     plain = PutMachine(
-      request, length: isStream ? nil : length, hasRun: mayHaveArrived, isAttended: isAttended,
-      now: attempts.now)
+      request, length: isStream ? nil : length, hasRun: mayHaveArrived, measures: .byProperties,
+      isAttended: isAttended, now: attempts.now)
     return [.deleteRecord, .retry(after: .zero, attempt: 1, error)]
   }
 
   /// The server has lost the file: all of it is sent again.
   mutating func sendAgain() -> [UploadCommand] {
     (hasWholePart, mayHaveMoved, refusal) = (false, false, nil)
+    forgetTarget()
     let lost = TransferError(
       .httpStatus, "the server no longer has what was sent", isRetryable: true)
     return failed(lost)
@@ -326,6 +337,8 @@ package struct DAVMachine: UploadMachine {
     if let lastError { return end(lastError) }
     switch attempts.failed(error, sendsAgain: !hasWholePart) {
     case .failure(let error):
+      // Some servers fail at a name that they do not like.
+      if state == .sending, error.status == 500, !attempts.isSpent { return giveUpMoving(error) }
       guard mayHaveMoved else { return end(error) }
       lastError = error
       return look()

@@ -3,15 +3,22 @@
 ///
 /// Such an upload cannot resume: each attempt sends the whole file.
 package struct PutMachine: UploadMachine {
-  private enum State: Sendable { case waiting, asking, sending, checking, measuring, done }
+  private enum State: Sendable {
+    case waiting, asking, sending, checking, done
+    /// What the server has. HEAD is first, and has found this; PROPFIND decides.
+    case measuring
+    case comparing(head: Int64?)
+  }
+
+  /// How the server is asked for the length of what it has, once it has taken the file.
+  package enum Measure: Sendable { case never, byHead, byProperties }
 
   private let request: UploadRequest
   /// In bytes; nil for a stream until its end was sent.
   private var length: Int64?
   private let isStream: Bool
   private let form: FormBody?
-  /// Whether the server is asked for the length of what it has, once it has taken the file.
-  private var measures: Bool
+  private var measures: Measure
   private var state = State.waiting
   private var url: ResourceURL
   private var redirects = 0
@@ -23,16 +30,16 @@ package struct PutMachine: UploadMachine {
   ///   - length: of the file, in bytes; nil for a stream.
   ///   - form: is sent instead of the file.
   ///   - hasRun: whether an earlier run may have sent it.
-  ///   - measures: whether the server answers other requests than PUT, as far as is known.
+  ///   - measures: which other requests than PUT the server answers, as far as is known.
   package init(
     _ request: UploadRequest, length: Int64?, form: FormBody? = nil, hasRun: Bool,
-    measures: Bool = true, isAttended: Bool, now: Instant
+    measures: Measure = .byHead, isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.length = form?.length ?? length
     isStream = length == nil
     self.form = form
-    self.measures = measures && request.method != .post && form == nil
+    self.measures = request.method != .post && form == nil ? measures : .never
     mayHaveArrived = hasRun
     url = request.url
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
@@ -57,8 +64,12 @@ package struct PutMachine: UploadMachine {
       return lost(error, sent: sent)
     case (.checking, .sourceChecked(let error)):
       return error.map { finish(.failed($0)) } ?? measure()
-    case (.measuring, .answered(let answer)): return measured(answer.head)
-    case (.measuring, .failed): return finish(.completed)
+    case (.measuring, .answered(let answer)):
+      return measured(StoredLength.head(answer.head, of: request))
+    case (.measuring, .failed): return measured(nil)
+    case (.comparing(let head), .answered(let answer)):
+      return compared(StoredLength.property(answer) ?? head)
+    case (.comparing(let head), .failed): return compared(head)
     default: return []
     }
   }
@@ -113,7 +124,7 @@ package struct PutMachine: UploadMachine {
     case .accepted:
       state = .checking
       // What 202 promises need not be there yet.
-      if head.status == 202 { measures = false }
+      if head.status == 202 { measures = .never }
       return judge.reply.map { [.reportReply($0), .checkSource] } ?? [.checkSource]
     case .early:
       return finish(
@@ -143,24 +154,29 @@ package struct PutMachine: UploadMachine {
   private static let maximumRedirects = 20
 
   private mutating func measure() -> [UploadCommand] {
-    guard measures, length != nil else { return finish(.completed) }
+    guard measures != .never, length != nil else { return finish(.completed) }
     state = .measuring
     return [.send(.measure(url, of: request))]
   }
 
-  private mutating func measured(_ head: ResponseHead) -> [UploadCommand] {
-    guard let length, let found = StoredLength.head(head, of: request), found != length else {
-      return finish(.completed)
-    }
+  private mutating func measured(_ found: Int64?) -> [UploadCommand] {
+    guard measures == .byProperties, found != length else { return compared(found) }
+    state = .comparing(head: found)
+    var message = UploadMessage.properties(url, of: request)
+    message.isOptional = true
+    return [.send(message)]
+  }
+
+  private mutating func compared(_ found: Int64?) -> [UploadCommand] {
+    guard let length, let found, found != length else { return finish(.completed) }
     mayHaveArrived = true
     return failed(StoredLength.mismatch(found, of: length))
   }
 
   /// The server has not said that it took the file. A POST may have had its effect all the same.
   private mutating func lost(_ error: TransferError, sent: Int64) -> [UploadCommand] {
-    let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
-    if hadConnection, isFullySent(sent) { mayHaveArrived = true }
-    guard !hadConnection || request.isIdempotent || !error.isRetryable else {
+    if error.hadConnection, isFullySent(sent) { mayHaveArrived = true }
+    guard !error.hadConnection || request.isIdempotent || !error.isRetryable else {
       return finish(
         .failed(
           TransferError(

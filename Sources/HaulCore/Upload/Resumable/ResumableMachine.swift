@@ -109,12 +109,12 @@ package struct ResumableMachine: UploadMachine {
   private mutating func undiscovered(_ error: TransferError) -> [UploadCommand] {
     guard !hasLostQuestion, error.code != .stalled,
       case .success(let retry) = attempts.failed(error)
-    else { return fallBack(measures: error.status != nil) }
+    else { return fallBack(measures: error.status == nil ? .never : .byHead) }
     (hasLostQuestion, state) = (error.status == nil, .waiting)
     return [retry]
   }
 
-  private mutating func fallBack(measures: Bool = true) -> [UploadCommand] {
+  private mutating func fallBack(measures: PutMachine.Measure = .byHead) -> [UploadCommand] {
     var request = request
     request.method = .put
     var machine = PutMachine(

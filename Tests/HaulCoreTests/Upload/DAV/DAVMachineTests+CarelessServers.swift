@@ -11,7 +11,7 @@ extension DAVMachineTests {
     #expect(!name.hasSuffix(".part") && !name.hasSuffix(".filepart"))
   }
 
-  @Test(arguments: [400, 403, 405, 415, 422, 501])
+  @Test(arguments: [400, 403, 404, 405, 406, 409, 415, 422, 501])
   func `A server that refuses the temporary name gets the file under its own`(status: Int) throws {
     var machine = try sending()
     #expect(try message(machine.handle(try answer(status))).method == "DELETE")
@@ -32,9 +32,31 @@ extension DAVMachineTests {
     #expect(try message(machine.handle(try answer(status))).method == "DELETE")
     let commands = machine.handle(try answer(204))
     #expect(commands.first == .deleteRecord)
-    #expect(retried(commands)?.message.contains("to MOVE, so the file goes directly") == true)
+    #expect(retried(commands)?.message.contains("to MOVE; the file goes directly") == true)
     let put = try message(machine.handle(.start(nil)))
     #expect((put.method, put.url.absoluteString) == ("PUT", Self.address))
+  }
+
+  @Test func `A server that always fails at the temporary name gets the file under its own`() throws
+  {
+    var machine = try sending { $0.retry.retries = 1 }
+    #expect(isRetry(machine.handle(try answer(500))))
+    _ = machine.handle(.start(nil))
+    #expect(try message(machine.handle(try answer(500))).method == "DELETE")
+    #expect(retried(machine.handle(try answer(404)))?.message.contains("directly") == true)
+    #expect(try message(machine.handle(.start(nil))).url.absoluteString == Self.address)
+  }
+
+  @Test func `A server that has fewer bytes of a file sent directly gets it again`() throws {
+    var machine = try sending { $0.retry.retries = 1 }
+    _ = machine.handle(try answer(403))
+    _ = machine.handle(try answer(404))
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(201))
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "HEAD")
+    let look = try message(machine.handle(try answer(200)))
+    #expect((look.method, look.url.absoluteString) == ("PROPFIND", Self.address))
+    #expect(retried(machine.handle(try properties(60)))?.code == .lengthMismatch)
   }
 
   @Test func `A stream that was sent is not sent again for want of MOVE`() throws {
@@ -91,7 +113,7 @@ extension DAVMachineTests {
     }
   }
 
-  @Test(arguments: [423, 500])
+  @Test(arguments: [423, 500, 502, 503, 504])
   func `A server that fails where the directory exists is asked whether it does`(status: Int)
     throws
   {
@@ -106,6 +128,20 @@ extension DAVMachineTests {
     _ = missing.handle(.start(nil))
     _ = missing.handle(try answer(status))
     #expect(retried(missing.handle(try answer(404)))?.status == status)
+  }
+
+  @Test func `A server that drops MKCOL is asked whether the directory exists`() throws {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    #expect(try message(machine.handle(.failed(lost, sent: 0))).method == "PROPFIND")
+    guard case .storeRecord? = machine.handle(try properties(0)).last else {
+      Issue.record("the file is not sent")
+      return
+    }
+    var away = try self.machine()
+    _ = away.handle(.start(nil))
+    let refused = TransferError(.connect, "refused", isRetryable: true)
+    #expect(isRetry(away.handle(.failed(refused, sent: 0))))
   }
 
   @Test(arguments: [301, 302, 308])
@@ -180,6 +216,32 @@ extension DAVMachineTests {
     #expect(move.url.origin.scheme == "https")
   }
 
+  @Test(arguments: [404, 409])
+  func `A server that does not find a path in Destination gets the whole address`(status: Int)
+    throws
+  {
+    var machine = try moving()
+    let move = try message(machine.handle(try answer(status)))
+    #expect((move.method, move.fields["Destination"]) == ("MOVE", Self.address))
+    try expectProof(&machine, after: 201)
+  }
+
+  @Test func `A server that fails at a path in Destination gets the whole address next`() throws {
+    var machine = try moving()
+    #expect(isRetry(machine.handle(try answer(500))))
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(200, Self.whole))
+    let move = try message(machine.handle(.sourceChecked(nil)))
+    #expect((move.method, move.fields["Destination"]) == ("MOVE", Self.address))
+  }
+
+  @Test func `A server that refuses to replace what is not there gets the whole address`() throws {
+    var machine = try moving()
+    #expect(try message(machine.handle(try answer(412))).method == "PROPFIND")
+    let move = try message(machine.handle(try answer(404)))
+    #expect((move.method, move.fields["Destination"]) == ("MOVE", Self.address))
+  }
+
   @Test func `The last attempt is followed by a look`() throws {
     var machine = try moving { $0.retry.retries = 0 }
     #expect(try message(machine.handle(try answer(503))).method == "HEAD")
@@ -199,7 +261,7 @@ extension DAVMachineTests {
       }
       let move = try message(commands)
       #expect((move.method, move.fields["Overwrite"]) == ("MOVE", "T"))
-      #expect(machine.handle(try answer(204)) == [.deleteRecord, .finish(.completed)])
+      try expectProof(&machine, after: 204)
     }
   }
 
@@ -258,7 +320,8 @@ extension DAVMachineTests {
     #expect(try message(machine.handle(try answer(201))).method == "HEAD")
     #expect(try message(machine.handle(try answer(404))).method == "PROPFIND")
     #expect(machine.handle(try answer(404)) == [.checkSource])
-    #expect(try message(machine.handle(.sourceChecked(nil))).method == "MOVE")
+    _ = machine.handle(.sourceChecked(nil))
+    #expect(try message(machine.handle(try answer(404))).method == "MOVE")
     #expect(isRetry(machine.handle(try answer(500))))
     #expect(try message(machine.handle(.start(nil))).method == "HEAD")
     // An older file of that length may have the name.
