@@ -33,21 +33,21 @@ enum ActiveNames {
       return true
     }
     guard let dot = key.lastIndex(of: UInt8(ascii: ".")) else { return false }
-    let text = String(decoding: key[(dot + 1)...], as: UTF8.self)
+    let text = key[(dot + 1)...]
     // Windows shows a file with a class as its extension as an object of that class.
-    return extensions.contains(text) || (text.utf8.first == 0x7B && text.utf8.last == 0x7D)
+    return extensions.contains(text) || (text.first == 0x7B && text.last == 0x7D)
   }
 
   /// Whether a key is the name of a file that a system reads or runs by itself.
   static func isRead(_ key: [UInt8]) -> Bool {
-    names.contains(String(decoding: key, as: UTF8.self))
+    names.contains(key[...])
   }
 
   /// Whether a key is a device of Windows, with any extension.
   static func isDevice(_ key: [UInt8]) -> Bool {
     var stem = key.prefix { $0 != UInt8(ascii: ".") }
     while stem.last == UInt8(ascii: " ") { stem.removeLast() }
-    return devices.contains(String(decoding: stem, as: UTF8.self))
+    return devices.contains(stem)
   }
 
   /// Whether a name of ASCII letters, digits, `.`, `_` and `-` is one of these. Faster than the
@@ -65,23 +65,40 @@ enum ActiveNames {
 
   /// Shortcuts and the like: their icon may be fetched from a server, which Windows then gives the
   /// user's credentials, or the name that is shown is in the file.
-  private static let extensions: Set<String> = [
+  private static let extensions = WordsByLength([
     "appref-ms", "desklink", "deskthemepack", "desktop", "fileloc", "inetloc", "kdelnk",
     "library-ms", "lnk", "mapimail", "mydocs", "pif", "scf", "search-ms",
     "searchconnector-ms", "settingcontent-ms", "shb", "shs", "theme", "themepack", "url", "webloc",
     "website", "zfsendtotarget",
-  ]
+  ])
   private static let longestExtension = "searchconnector-ms".utf8.count
 
-  private static let names: Set<String> = [
+  private static let names = WordsByLength([
     ".autoopen", ".autorun", ".directory", ".ds_store", "autoopen", "autorun", "autorun.inf",
     "autorun.sh", "desktop.ini", "thumbs.db",
-  ]
+  ])
   private static let longestName = "autorun.inf".utf8.count
 
   /// The longest name of a device without `$`.
   private static let longestDevice = "com1".utf8.count
-  private static let devices = Set(
+  private static let devices = WordsByLength(
     ["con", "prn", "aux", "nul", "conin$", "conout$", "clock$"]
       + ["com", "lpt"].flatMap { port in "0123456789¹²³".map { "\(port)\($0)" } })
+}
+
+/// A few words, as bytes. A look compares those of its length only, and hashes nothing.
+private struct WordsByLength: Sendable {
+  private var words: [[[UInt8]]] = []
+
+  init(_ texts: [String]) {
+    for text in texts {
+      let word = Array(text.utf8)
+      while words.count <= word.count { words.append([]) }
+      words[word.count].append(word)
+    }
+  }
+
+  func contains(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.count < words.count && words[bytes.count].contains { $0[...] == bytes }
+  }
 }
