@@ -7,10 +7,11 @@ from interop import programs
 
 
 @contextlib.contextmanager
-def before(port, directory, certificates, name, body="1m"):
+def before(port, directory, certificates, name, body="1m", prefix=""):
     """Gives the base address of the proxy before this port.
 
-    `body`: the longest request; nginx takes 1 MiB if nothing else is said.
+    `body`: the longest request; nginx takes 1 MiB if nothing else is said. `prefix`: begins all
+    paths, as `/name`; the server does not see it.
     """
     home, listen = directory / f"{name}-proxy", harness.free_port()
     home.mkdir(parents=True)
@@ -24,8 +25,8 @@ http {{
     listen 127.0.0.1:{listen} ssl;
     ssl_certificate {certificates}/server.pem;
     ssl_certificate_key {certificates}/server.key;
-    location / {{
-      proxy_pass http://127.0.0.1:{port};
+    location {prefix}/ {{
+      proxy_pass http://127.0.0.1:{port}{"/" if prefix else ""};
       proxy_http_version 1.1;
       proxy_set_header Host $http_host;
       proxy_request_buffering off;
@@ -34,4 +35,4 @@ http {{
 }}
 """)
     with programs.running(["nginx", "-p", home, "-c", home / "nginx.conf"], home, listen):
-        yield f"https://127.0.0.1:{listen}"
+        yield f"https://127.0.0.1:{listen}{prefix}"

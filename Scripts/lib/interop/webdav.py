@@ -79,8 +79,19 @@ def behind_tls(directory, certificates):
             yield outside, root, ["--cacert", certificates / "ca.pem"]
 
 
+@contextlib.contextmanager
+def under_prefix(directory, certificates):
+    """The server takes the path of `Destination` for one of its own, without the prefix."""
+    with rclone(directory / "under-prefix", certificates) as (base, root, _):
+        port = base.rpartition(":")[2]
+        proxy = tls_proxy.before(port, directory, certificates, "prefix", body="0", prefix="/files")
+        with proxy as outside:
+            yield outside, root, ["--cacert", certificates / "ca.pem"]
+
+
 ALL = {"nginx-dav": nginx, "apache-dav": apache, "rclone-dav": rclone,
-       "dav-behind-tls": behind_tls, "nextcloud-rules": nextcloud_rules.nextcloud_rules}
+       "dav-behind-tls": behind_tls, "dav-under-prefix": under_prefix,
+       "nextcloud-rules": nextcloud_rules.nextcloud_rules}
 LENGTHS = {"null": 0, "one": 1, "less": 5 * MIB - 1, "a b/big?.bin": 5 * MIB, "more": 5 * MIB + 1,
            "a b/ü/é#%25": 9}
 

@@ -160,6 +160,11 @@ extension DAVMachine {
     case 400 where namesOtherDestination(), 409 where namesOtherDestination(),
       404 where !mayHaveMoved && namesOtherDestination():
       return move()
+    // The same to every form of the target: no proxy that waits, but one that knows another place.
+    case 502 where destination.next(for: request.url) == nil, 400, 403, 405, 409, 501:
+      (lacksMove, mayHaveMoved) = (true, mayHaveMoved || head.status == 502)
+      refusal = TransferError(
+        error.code, "the server answered \(head.status) to MOVE", status: head.status)
     case 408, 500, 502, 503, 504, 520...527:
       mayHaveMoved = true
       if head.status == 500 || head.status == 502 { _ = namesOtherDestination() }
@@ -167,10 +172,6 @@ extension DAVMachine {
     case 412 where request.precondition == .none && !replaces: return lookAtTarget(.refused)
     case 412: refusal = conflict(head.status)
     case 404 where !mayHaveMoved: return sendAgain()
-    case 400, 403, 405, 501:
-      lacksMove = true
-      refusal = TransferError(
-        error.code, "the server answered \(head.status) to MOVE", status: head.status)
     case 207: refusal = judge.error(.httpStatus, head, "it did not give the file its name")
     default: refusal = error
     }

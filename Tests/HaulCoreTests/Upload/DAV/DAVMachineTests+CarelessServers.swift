@@ -235,6 +235,22 @@ extension DAVMachineTests {
     #expect((move.method, move.fields["Destination"]) == ("MOVE", Self.address))
   }
 
+  @Test(arguments: [409, 502])
+  func `A server that knows no form of Destination gets the file under its own name`(status: Int)
+    throws
+  {
+    var machine = try moving()
+    #expect(try message(machine.handle(try answer(409))).fields["Destination"] == Self.address)
+    var commands = machine.handle(try answer(status))
+    if status == 502 {
+      // The server may have done it all the same.
+      #expect(try message(commands).method == "HEAD")
+      commands = machine.handle(try answer(200, Self.whole))
+    }
+    #expect(try message(commands).method == "DELETE")
+    #expect(retried(machine.handle(try answer(204)))?.message.contains("to MOVE; the file") == true)
+  }
+
   @Test func `A server that refuses to replace what is not there gets the whole address`() throws {
     var machine = try moving()
     #expect(try message(machine.handle(try answer(412))).method == "PROPFIND")
