@@ -129,71 +129,14 @@ extension TransferDocument {
   }
 }
 
-/// Commands; each is stored when it returns.
-extension ClientTransfer {
-  /// As `TransferManager.pause`.
+extension ClientTransfer: CommandReceiver {
+  /// Carries out a command; it is stored when this returns.
   /// - Throws: `refused`; `io`, `disk-full`; `connect` when the daemon is not running.
-  public func pause() async throws(TransferError) {
-    try await perform(.pause) { (transfer) throws(TransferError) in try await transfer.pause() }
-  }
-
-  /// As `TransferManager.resume`.
-  /// - Throws: as `pause`.
-  public func resume() async throws(TransferError) {
-    try await perform(.resume) { (transfer) throws(TransferError) in try await transfer.resume() }
-  }
-
-  /// As `TransferManager.requeue`.
-  /// - Throws: as `pause`.
-  public func requeue() async throws(TransferError) {
-    try await perform(.requeue) { (transfer) throws(TransferError) in
-      try await transfer.requeue()
-    }
-  }
-
-  /// As `TransferManager.cancel`.
-  /// - Throws: as `pause`.
-  public func cancel(keepingBytes: Bool = false) async throws(TransferError) {
-    try await perform(.cancel, { $0.keepsPart = keepingBytes }) {
-      (transfer) throws(TransferError) in try await transfer.cancel(keepingBytes: keepingBytes)
-    }
-  }
-
-  /// As `TransferManager.retry`.
-  /// - Throws: as `pause`.
-  public func retry() async throws(TransferError) {
-    try await perform(.retry) { (transfer) throws(TransferError) in try await transfer.retry() }
-  }
-
-  /// As `TransferManager.restart`.
-  /// - Throws: as `pause`.
-  public func restart() async throws(TransferError) {
-    try await perform(.restart) { (transfer) throws(TransferError) in
-      try await transfer.restart()
-    }
-  }
-
-  /// As `TransferManager.remove`.
-  /// - Throws: as `pause`.
-  public func remove() async throws(TransferError) {
-    try await perform(.remove) { (transfer) throws(TransferError) in try await transfer.remove() }
-  }
-
-  private func perform(
-    _ command: CommandBody.Name, _ change: (inout CommandBody) -> Void = { _ in },
-    _ inForeground: (Transfer) async throws(TransferError) -> Void
-  ) async throws(TransferError) {
+  public func perform(_ command: TransferCommand) async throws(TransferError) {
     switch side {
-    case .foreground(let transfer): try await inForeground(transfer)
+    case .foreground(let transfer): try await transfer.perform(command)
     case .background(let control):
-      var body = CommandBody(command, Selection(ids: ["\(id)"]))
-      change(&body)
-      let answer: CommandResponse
-      do {
-        answer = try await control.perform(body)
-      } catch {
-        throw TransferError(error)
-      }
+      let answer = try await control.perform(command, Selection(ids: ["\(id)"]))
       if let refusal = answer.refused.first { throw TransferError(refusal.reason) }
     }
   }

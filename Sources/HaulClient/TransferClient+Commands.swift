@@ -1,66 +1,79 @@
 import HaulControl
-import HaulCore
+public import HaulCore
 public import HaulKit
 
-/// Commands for all transfers of a group, in the foreground and in the background.
-extension TransferClient {
-  /// Pauses them.
-  /// - Returns: what refused the command, and why; those already paused are not included.
+/// The transfers of a group, in the foreground and in the background.
+public struct ClientGroup: CommandReceiver {
+  /// The name that they were added with.
+  public let name: String
+  fileprivate let foreground: TransferGroup
+  fileprivate let control: ControlClient
+
+  /// Carries out a command for each of them; it is stored when this returns.
+  /// - Returns: what refused the command, and why; those already in that state are not included.
   /// - Throws: `io`, `disk-full`; `connect` when the daemon is not running.
   @discardableResult
-  public func pause(group: String) async throws(TransferError) -> CommandReport {
-    try await perform(.pause, group, try await manager.group(group).pause())
+  public func perform(_ command: TransferCommand) async throws(TransferError) -> CommandReport {
+    let own = try await foreground.perform(command)
+    let answer = try await control.perform(command, Selection(group: name))
+    let refused = answer.refused.map { ($0.id, $0.reason) }
+    return CommandReport(refused: own.refused.merging(refused) { $1 })
   }
+}
 
-  /// Resumes those that are paused.
-  /// - Returns: as `pause(group:)`.
-  /// - Throws: as `pause(group:)`.
-  @discardableResult
-  public func resume(group: String) async throws(TransferError) -> CommandReport {
-    try await perform(.resume, group, try await manager.group(group).resume())
+extension TransferClient {
+  /// The transfers that were added with this group name.
+  public func group(_ name: String) -> ClientGroup {
+    ClientGroup(name: name, foreground: manager.group(name), control: control)
   }
+}
 
-  /// Cancels them and deletes their part files.
-  /// - Returns: as `pause(group:)`.
-  /// - Throws: as `pause(group:)`.
-  @discardableResult
-  public func cancel(group: String) async throws(TransferError) -> CommandReport {
-    try await perform(.cancel, group, try await manager.group(group).cancel())
-  }
-
-  /// Runs those that have ended again, from their bytes.
-  /// - Returns: as `pause(group:)`.
-  /// - Throws: as `pause(group:)`.
-  @discardableResult
-  public func retry(group: String) async throws(TransferError) -> CommandReport {
-    try await perform(.retry, group, try await manager.group(group).retry())
-  }
-
-  /// Runs all again, from byte 0.
-  /// - Returns: as `pause(group:)`.
-  /// - Throws: as `pause(group:)`.
-  @discardableResult
-  public func restart(group: String) async throws(TransferError) -> CommandReport {
-    try await perform(.restart, group, try await manager.group(group).restart())
-  }
-
-  /// Takes all off their lists; finished files stay.
-  /// - Returns: as `pause(group:)`.
-  /// - Throws: as `pause(group:)`.
-  @discardableResult
-  public func remove(group: String) async throws(TransferError) -> CommandReport {
-    try await perform(.remove, group, try await manager.group(group).remove())
-  }
-
-  private func perform(
-    _ command: CommandBody.Name, _ group: String, _ own: CommandReport
-  ) async throws(TransferError) -> CommandReport {
+extension ControlClient {
+  /// - Throws: as `CommandReceiver.perform`.
+  func perform(
+    _ command: TransferCommand, _ selection: Selection
+  ) async throws(TransferError) -> CommandResponse {
     do {
-      let answer = try await control.perform(CommandBody(command, Selection(group: group)))
-      let refused = answer.refused.map { ($0.id, $0.reason) }
-      return CommandReport(refused: own.refused.merging(refused) { $1 })
+      return try await perform(CommandBody(command, selection))
     } catch {
       throw TransferError(error)
+    }
+  }
+}
+
+extension CommandBody {
+  /// The same command as text of the API.
+  fileprivate init(_ command: TransferCommand, _ selection: Selection) {
+    switch command {
+    case .pause: self.init(.pause, selection)
+    case .resume: self.init(.resume, selection)
+    case .requeue: self.init(.requeue, selection)
+    case .cancel(let keepsBytes):
+      self.init(.cancel, selection)
+      keepsPart = keepsBytes
+    case .retry: self.init(.retry, selection)
+    case .restart: self.init(.restart, selection)
+    case .remove: self.init(.remove, selection)
+    case .start(let isForced):
+      self.init(.start, selection)
+      force = isForced
+    case .move(let position):
+      self.init(.move, selection)
+      to = Position(position)
+    case .setPriority(let value):
+      self.init(.prioritize, selection)
+      priority = value.name
+    }
+  }
+}
+
+extension CommandBody.Position {
+  fileprivate init(_ position: QueuePosition) {
+    switch position {
+    case .first: self.init(first: true)
+    case .last: self.init(last: true)
+    case .before(let id): self.init(before: "\(id)")
+    case .after(let id): self.init(after: "\(id)")
     }
   }
 }

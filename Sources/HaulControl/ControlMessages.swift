@@ -68,11 +68,14 @@ package struct CommandBody: Codable, Hashable, Sendable {
     package var last: Bool?
     /// An id, a unique beginning of one, or an identifier.
     package var before: String?
+    package var after: String?
 
-    enum CodingKeys: String, CodingKey { case first, last, before }
+    enum CodingKeys: String, CodingKey { case first, last, before, after }
 
-    package init(first: Bool? = nil, last: Bool? = nil, before: String? = nil) {
-      (self.first, self.last, self.before) = (first, last, before)
+    package init(
+      first: Bool? = nil, last: Bool? = nil, before: String? = nil, after: String? = nil
+    ) {
+      (self.first, self.last, self.before, self.after) = (first, last, before, after)
     }
 
     package init(from decoder: any Decoder) throws {
@@ -80,6 +83,7 @@ package struct CommandBody: Codable, Hashable, Sendable {
       first = try object.decodeIfPresent(Bool.self, forKey: .first)
       last = try object.decodeIfPresent(Bool.self, forKey: .last)
       before = try object.decodeIfPresent(String.self, forKey: .before)
+      after = try object.decodeIfPresent(String.self, forKey: .after)
     }
   }
 

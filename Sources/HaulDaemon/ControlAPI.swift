@@ -256,22 +256,10 @@ extension ControlAPI {
     let finished = FinishedFiles(
       body.command == .remove && body.deletesFiles == true ? try await documents(of: ids) : [],
       below: roots)
-    let selection = TransferSelection.ids(ids)
+    let command = try await command(body)
     let report = try await cancelWhenGracefulShutdown {
       // A cancelled program may take seconds to end: the end of the daemon does not wait for that.
-      switch body.command {
-      case .pause: try await manager.pause(selection)
-      case .resume: try await manager.resume(selection)
-      case .requeue: try await manager.requeue(selection)
-      case .cancel: try await manager.cancel(selection, keepingBytes: body.keepsPart ?? false)
-      case .retry: try await manager.retry(selection)
-      case .restart: try await manager.restart(selection)
-      case .remove: try await manager.remove(selection)
-      case .start: try await manager.start(selection, force: body.force ?? false)
-      case .prioritize:
-        try await manager.setPriority(try priority(body.priority), of: selection)
-      case .move: try await manager.move(selection, to: try await position(body.to))
-      }
+      try await manager.perform(command, .ids(ids))
     }
     return CommandResponse(
       ids: ids,
@@ -280,17 +268,33 @@ extension ControlAPI {
       left: finished.delete(except: Set(report.refused.keys)))
   }
 
+  private func command(_ body: CommandBody) async throws -> TransferCommand {
+    switch body.command {
+    case .pause: .pause
+    case .resume: .resume
+    case .requeue: .requeue
+    case .cancel: .cancel(keepingBytes: body.keepsPart ?? false)
+    case .retry: .retry
+    case .restart: .restart
+    case .remove: .remove
+    case .start: .start(force: body.force ?? false)
+    case .prioritize: .setPriority(try priority(body.priority))
+    case .move: .move(to: try await position(body.to))
+    }
+  }
+
   private func priority(_ name: String?) throws(Problem) -> TransferRequest.Priority {
     guard let name else { throw Problem.badRequest("'prioritize' needs a 'priority'") }
     return try NewTransfer.priority(name)
   }
 
   private func position(_ position: CommandBody.Position?) async throws -> QueuePosition {
-    switch (position?.first, position?.last, position?.before) {
-    case (true, nil, nil): .first
-    case (nil, true, nil): .last
-    case (nil, nil, let name?): .before(try await id(named: name))
-    default: throw Problem.badRequest("'to' is one of first, last and before")
+    switch (position?.first, position?.last, position?.before, position?.after) {
+    case (true, nil, nil, nil): .first
+    case (nil, true, nil, nil): .last
+    case (nil, nil, let name?, nil): .before(try await id(named: name))
+    case (nil, nil, nil, let name?): .after(try await id(named: name))
+    default: throw Problem.badRequest("'to' is one of first, last, before and after")
     }
   }
 

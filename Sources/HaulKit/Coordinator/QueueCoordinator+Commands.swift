@@ -2,9 +2,28 @@ import HaulCore
 
 /// Commands to many members, and the order of the list.
 extension QueueCoordinator {
-  func command(
+  func perform(
+    _ command: TransferCommand, _ selection: TransferSelection, by initiator: TransferEvent.Initiator
+  ) async throws(TransferError) -> CommandReport {
+    switch command {
+    case .pause: try await change(.pause, selection, by: initiator)
+    case .resume: try await change(.resume, selection, by: initiator)
+    case .requeue: try await change(.requeue, selection, by: initiator)
+    case .cancel(let keepsBytes):
+      try await change(keepsBytes ? .cancelKeepingBytes : .cancel, selection, by: initiator)
+    case .retry: try await change(.retry, selection, by: initiator)
+    case .restart: try await change(.restart, selection, by: initiator)
+    case .remove: try await change(.remove, selection, by: initiator)
+    case .start(let isForced):
+      try await change(isForced ? .force : .start, selection, by: initiator)
+    case .move(let position): try await move(selection, to: position)
+    case .setPriority(let priority): try await setPriority(priority, of: selection)
+    }
+  }
+
+  private func change(
     _ command: TransferMachine.Command, _ selection: TransferSelection,
-    by initiator: TransferEvent.Initiator = .user
+    by initiator: TransferEvent.Initiator
   ) async throws(TransferError) -> CommandReport {
     let ids = queue.order(ids(of: selection), for: command)
     var refused: [TransferID: CommandRefusal] = [:]
@@ -42,14 +61,14 @@ extension QueueCoordinator {
 
   func pauseAll(by initiator: TransferEvent.Initiator) async {
     do throws(TransferError) {
-      _ = try await command(.pause, .all, by: initiator)
+      _ = try await perform(.pause, .all, by: initiator)
     } catch {
       engine.log(error)
       for id in runs.running { runs.send(.pause, to: id) }
     }
   }
 
-  func move(
+  private func move(
     _ selection: TransferSelection, to position: QueuePosition
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)
@@ -66,7 +85,7 @@ extension QueueCoordinator {
     return CommandReport(refused: refused)
   }
 
-  func setPriority(
+  private func setPriority(
     _ priority: TransferRequest.Priority, of selection: TransferSelection
   ) async throws(TransferError) -> CommandReport {
     let ids = ids(of: selection)

@@ -56,54 +56,6 @@ public struct Transfer: Sendable, Identifiable {
   public var snapshot: TransferSnapshot? {
     get async { await manager.coordinator.snapshot(of: id) }
   }
-
-  /// As `TransferManager.pause`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func pause() async throws(TransferError) {
-    try await manager.pause([id]).check(id)
-  }
-
-  /// As `TransferManager.resume`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func resume() async throws(TransferError) {
-    try await manager.resume([id]).check(id)
-  }
-
-  /// As `TransferManager.requeue`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func requeue() async throws(TransferError) {
-    try await manager.requeue([id]).check(id)
-  }
-
-  /// As `TransferManager.cancel`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func cancel(keepingBytes: Bool = false) async throws(TransferError) {
-    try await manager.cancel([id], keepingBytes: keepingBytes).check(id)
-  }
-
-  /// As `TransferManager.retry`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func retry() async throws(TransferError) {
-    try await manager.retry([id]).check(id)
-  }
-
-  /// As `TransferManager.restart`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func restart() async throws(TransferError) {
-    try await manager.restart([id]).check(id)
-  }
-
-  /// As `TransferManager.remove`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func remove() async throws(TransferError) {
-    try await manager.remove([id]).check(id)
-  }
-
-  /// As `TransferManager.start`.
-  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
-  public func start(force: Bool = false) async throws(TransferError) {
-    try await manager.start([id], force: force).check(id)
-  }
 }
 
 extension Transfer {
@@ -112,17 +64,13 @@ extension Transfer {
   public func set(
     _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) { try await manager.set(id, change) }
+}
 
-  /// As `TransferManager.setPriority`.
-  /// - Throws: `refused`, with the `refusal` `isUnknown`; `io`, `disk-full`.
-  public func setPriority(_ priority: TransferRequest.Priority) async throws(TransferError) {
-    try await manager.setPriority(priority, of: [id]).check(id)
-  }
-
-  /// As `TransferManager.move`.
-  /// - Throws: `refused`, with the `refusal` `isUnknown`; `io`, `disk-full`.
-  public func move(to position: QueuePosition) async throws(TransferError) {
-    try await manager.move([id], to: position).check(id)
+extension Transfer: CommandReceiver {
+  /// Carries out a command.
+  /// - Throws: `refused`, with a `refusal` that says why; `io`, `disk-full`.
+  public func perform(_ command: TransferCommand) async throws(TransferError) {
+    try await manager.perform(command, [id]).check(id)
   }
 }
 

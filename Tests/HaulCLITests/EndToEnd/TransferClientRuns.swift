@@ -126,15 +126,15 @@ struct TransferClientRuns {
         let transfers = try await client.add(
           Self.names.map { try program.request($0, background: $0.hasPrefix("b")) })
         for name in Self.names { try await program.fixture.work.server.waitForHeld("/\(name)") }
-        #expect(try await client.pause(group: "g").refused.isEmpty)
+        #expect(try await client.group("g").pause().refused.isEmpty)
         for transfer in transfers { #expect(try await transfer.state == .paused) }
         for name in Self.names { program.fixture.work.server.setFaults("/\(name)", []) }
-        #expect(try await client.resume(group: "g").refused.isEmpty)
+        #expect(try await client.group("g").resume().refused.isEmpty)
         for transfer in transfers { #expect(try await transfer.result.state == .completed) }
-        #expect(try await client.pause(group: "g").refused.count == 5, "they are completed")
-        try await client.restart(group: "g")
+        #expect(try await client.group("g").pause().refused.count == 5, "they are completed")
+        try await client.group("g").restart()
         for transfer in transfers { #expect(try await transfer.result.reused == 0) }
-        try await client.remove(group: "g")
+        try await client.group("g").remove()
         #expect(try await client.transfers(group: "g").isEmpty)
       }
     }
