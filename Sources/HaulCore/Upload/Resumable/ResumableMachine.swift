@@ -109,7 +109,7 @@ package struct ResumableMachine: UploadMachine {
   private mutating func undiscovered(_ error: TransferError) -> [UploadCommand] {
     guard !hasLostQuestion, error.code != .stalled,
       case .success(let retry) = attempts.failed(error)
-    else { return fallBack(measures: error.status != nil) }
+    else { return fallBack(measures: error.status != nil || error.code == .protocolViolation) }
     (hasLostQuestion, state) = (error.status == nil, .waiting)
     return [retry]
   }

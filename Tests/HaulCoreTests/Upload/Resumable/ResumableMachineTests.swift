@@ -106,6 +106,21 @@ import Testing
     #expect(try message(busy.handle(try answer(503))).method == "PUT")
   }
 
+  @Test func `A question that gets no HTTP is followed by a plain PUT, whose length is asked for`()
+    throws
+  {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    let garbled = TransferError(.protocolViolation, "the answer is not HTTP")
+    let put = try message(machine.handle(.failed(garbled, sent: 0)))
+    #expect((put.method, put.range) == ("PUT", 0..<Self.length))
+    _ = machine.handle(try answer(201, sent: Self.length))
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "HEAD")
+    // What is no HTTP in answer to the file itself is an error.
+    var other = try appending()
+    #expect(failure(of: other.handle(.failed(garbled, sent: 0)))?.code == .protocolViolation)
+  }
+
   @Test func `A body that is refused for its length goes in smaller ones`() throws {
     var machine = try appending()
     let first = try message(machine.handle(try answer(413)))

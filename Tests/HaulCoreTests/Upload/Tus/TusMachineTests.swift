@@ -261,7 +261,8 @@ import Testing
     #expect(error?.message.contains("http://h.example/up/") == true)
   }
 
-  @Test func `A body that is refused for its length goes in smaller ones`() throws {
+  /// A machine that sends a file of 3 MiB.
+  private func appendingLong() throws -> TusMachine {
     let long = SourceIdentity(
       FileStatus(
         kind: .regular, device: 1, inode: 2, size: 3 << 20, owner: 0, mode: 0o644, links: 1,
