@@ -136,6 +136,22 @@ import Testing
     #expect(failure(of: machine.handle(try answer(413)))?.code == .tooLarge)
   }
 
+  @Test func `A body that gets 404 goes in smaller ones if HEAD finds the upload`() throws {
+    var machine = try appending()
+    #expect(try message(machine.handle(try answer(404, sent: 9))).method == "HEAD")
+    var gone = machine
+    #expect(gone.handle(try answer(404)).first == .deleteRecord)
+    let incomplete = [("Upload-Offset", "5"), ("Upload-Complete", "?0")]
+    #expect(
+      try message(machine.handle(try answer(204, incomplete))).range == 5..<(8 << 20 + 5))
+    // The limit stays, and the smallest body shows that the upload is gone.
+    for _ in 0..<3 {
+      _ = machine.handle(try answer(404))
+      _ = machine.handle(try answer(204, incomplete))
+    }
+    #expect(machine.handle(try answer(404)).first == .deleteRecord)
+  }
+
   @Test func `A small file, and one with a precondition, are sent without asking`() throws {
     var small = try machine(length: ResumableMachine.smallest - 1)
     #expect(try message(small.handle(.start(nil))).method == "PUT")
