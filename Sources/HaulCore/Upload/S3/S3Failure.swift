@@ -63,16 +63,41 @@ struct S3Failure {
         .contains(code)
   }
 
-  /// Whether the store says that the bytes that it has are others than those that were sent.
+  /// Whether the store says that the bytes that it has are others than those that were sent. A
+  /// checksum of another type is a refusal of the field.
   var isDigestWrong: Bool {
     ["BadDigest", "XAmzContentChecksumMismatch"].contains(code)
+      || code != "SignatureDoesNotMatch" && says("mismatch", "not match")
+        && says("checksum", "crc32", "digest", "md5") && !says("checksum type")
   }
-  /// Whether it may refuse fields about checksums, which it does not know.
+  /// Whether it may refuse fields about checksums, which it does not know. Stores have many codes
+  /// for that, and some name no reason at all; but other bytes than those that were sent are none.
   var mayRefuseChecksums: Bool {
-    [
+    guard !isDigestWrong else { return false }
+    let known = [
       "InvalidArgument", "InvalidRequest", "MalformedXML", "NotImplemented",
-      "SignatureDoesNotMatch",
-    ].contains(code)
+      "SignatureDoesNotMatch", "BadRequest",
+    ]
+    guard let code else { return head.status == 400 || head.status == 501 }
+    if known.contains(code) || head.status == 501 { return true }
+    return (head.status == 200 || (400..<500).contains(head.status))
+      && says("checksum", "crc32", "header", "not implemented", "unsupported", "not supported")
+      && !says("sha256", "md5", "authorization")
+  }
+
+  /// Whether the store's code or words have one of these texts, in any case of letters.
+  private func says(_ texts: String...) -> Bool {
+    let said = "\(code ?? "") \(words ?? "")".lowercased()
+    return texts.contains { said.hasBytes($0) }
+  }
+
+  /// What is reported when the upload goes on without checksums.
+  var refusedChecksums: TransferError {
+    let reason = code.map { " (\($0))" } ?? ""
+    return TransferError(
+      .httpStatus,
+      "the server answered \(head.status)\(reason), perhaps because of CRC32C checksums",
+      advice: "the upload goes on without them", status: head.status)
   }
 
   /// Whether it may refuse a part because that came without its MD5: where objects are locked, some
@@ -115,6 +140,8 @@ struct S3Failure {
       "IncompleteBody":
       return error(.httpStatus, "try again later", isRetryable: true)
     case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch":
+      return error(.httpStatus, "the bytes arrived changed", isRetryable: true)
+    case _ where isDigestWrong:
       return error(.httpStatus, "the bytes arrived changed", isRetryable: true)
     default: return other(request)
     }

@@ -314,6 +314,8 @@ import Testing
   func `A document that is not well-formed, or has a DTD, says nothing`(body: String) throws {
     var machine = try Script.machine(33 << 20)
     _ = machine.handle(.start(nil))
+    // Without a reason, the checksums may be it.
+    _ = machine.handle(try answer(400, body: body))
     let error = failure(of: machine.handle(try answer(400, body: body)))
     #expect(error?.message == "the server answered 400; the file was not taken")
   }
