@@ -167,7 +167,8 @@ extension TransferError {
   ).remedied(by: .clientCertificate)
 
   private static let untrusted = TransferError(
-    .tls, "the server's certificate is not trusted", advice: "is its authority known?"
+    .tls, "the server's certificate is not trusted",
+    advice: "an intermediate certificate may be missing or expired; is its authority known?"
   ).remedied(by: .certificateAuthority)
 
   /// With TLS 1.3 a server refuses a client certificate after the handshake (RFC 8446, section

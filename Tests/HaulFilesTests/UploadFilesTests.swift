@@ -53,6 +53,22 @@ import Testing
     #expect(error?.code == .sourceChanged)
   }
 
+  @Test func `A link to a name that is not UTF-8 is an error that says so`() throws {
+    let scratch = try Scratch()
+    // With U+FFFD in place of the byte, this would be the file.
+    try scratch.put(sampleBytes(10), as: "a\u{FFFD}")
+    let target = (Array("\(scratch.path)/a".utf8) + [0xFF, 0]).map { CChar(bitPattern: $0) }
+    let descriptor = open(target, O_CREAT | O_WRONLY, 0o600)
+    try #require(descriptor >= 0)
+    close(descriptor)
+    try #require(symlink(target, "\(scratch.path)/link") == 0)
+    let error = #expect(throws: TransferError.self) {
+      try UploadSource("\(scratch.path)/link", on: scratch.disk)
+    }
+    #expect(error?.code == .sourceUnreadable)
+    #expect(error?.message.contains("leads to a name that is not UTF-8; rename that") == true)
+  }
+
   @Test func `A file of a listed directory is sent only if it is the one that was listed`() throws {
     let scratch = try Scratch()
     for (name, seed) in [("f", UInt64(1)), ("private", 2)] {

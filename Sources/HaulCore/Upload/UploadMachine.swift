@@ -47,6 +47,8 @@ package enum UploadCommand: Sendable, Hashable {
   case reportAcknowledged(Int64)
   /// The server says that what it has made has the checksum of the file.
   case reportVerified(Checksum)
+  /// The server refuses something that the upload goes on without, at once.
+  case reportRefusal(TransferError)
   /// What the server said when it took the file.
   case reportReply(UploadReply)
   case checkSource

@@ -8,6 +8,9 @@ enum UploadStep {
 }
 
 extension TransferError {
-  /// Whether the request may have been dropped on its way because of its method.
-  var leavesQuestionOpen: Bool { [.connectionLost, .stalled, .timeout].contains(code) }
+  /// Whether the request may have been dropped on its way because of its method, or got what is no
+  /// HTTP in answer to it.
+  var leavesQuestionOpen: Bool {
+    [.connectionLost, .stalled, .timeout, .protocolViolation].contains(code)
+  }
 }

@@ -220,6 +220,11 @@ package final class UploadSource: Sendable {
 
   private static func unreadable(_ path: String, _ error: DiskError) -> TransferError {
     let name = Printable.text(path)
+    if error.errno == EILSEQ {
+      return TransferError(
+        .sourceUnreadable, "the link \(name) leads to a name that is not UTF-8",
+        advice: "rename that, or send the file by standard input")
+    }
     guard error.errno == ENOENT || error.errno == ENOTDIR else {
       return TransferError(
         .sourceUnreadable,

@@ -6,8 +6,9 @@ import NIOSSL
 ///
 /// The TLS library compares names, but also accepts a certificate for the peer's address. With such
 /// a certificate, an attacker that controls name lookup, or a proxy with a tunnel, could pose as
-/// any host. So a certificate that lists addresses must also match by name. The library refuses
-/// every name with an underscore; those are compared here only.
+/// any host. So a certificate that lists addresses must also match by name. So must one with a
+/// wildcard: for the library, `*` is every host with one label. The library refuses every name with
+/// an underscore; those are compared here only.
 package enum HostnameVerification {
   /// Whether the TLS library must leave the comparison to `check`.
   static func isOnlyHere(_ host: String) -> Bool { host.hasBytes("_") }
@@ -25,7 +26,10 @@ package enum HostnameVerification {
     let tls = try channel.pipeline.syncOperations.handler(type: NIOSSLClientHandler.self)
     guard let certificate = tls.peerCertificate else { throw mismatch }
     let names = certificate._subjectAlternativeNames()
-    guard isOnlyHere(host) || names.contains(where: { $0.nameType == .ipAddress }) else { return }
+    let isDoubtful = names.contains {
+      $0.nameType == .ipAddress || $0.contents.contains(UInt8(ascii: "*"))
+    }
+    guard isOnlyHere(host) || isDoubtful else { return }
     let fits = names.contains {
       $0.nameType == .dnsName && matches(String(decoding: $0.contents, as: UTF8.self), host)
     }

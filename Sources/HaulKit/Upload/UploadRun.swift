@@ -262,6 +262,8 @@ struct UploadRun: ~Copyable {
       outcome.acknowledged = bytes
       progress.acknowledge(bytes)
     case .reportVerified(let checksum): outcome.verified = checksum
+    case .reportRefusal(let error):
+      engine.hub.emit(.attempt(number: 1, error: error, delay: .zero), of: id, context.identity)
     case .reportReply(let reply): outcome.reply = reply
     case .read(let count): read(count)
     case .connect(let count): await connect(count)

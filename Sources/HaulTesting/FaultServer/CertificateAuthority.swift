@@ -93,6 +93,7 @@ package struct CertificateAuthority: Sendable {
     let names: [GeneralName] =
       switch kind {
       case .wrongHost: [.dnsName("elsewhere.invalid")]
+      case .bareWildcard: [.dnsName("*"), .dnsName("*.test")]
       case .addressOnly: [.dnsName("elsewhere.invalid"), address]
       default: [.dnsName("localhost"), .dnsName("*.haul.test"), address]
       }
@@ -124,6 +125,8 @@ package enum FaultServerTLS: String, CaseIterable, Codable, Sendable {
   case wrongHost
   /// Signed by the authority, for 127.0.0.1 and another name, but not for localhost.
   case addressOnly
+  /// Signed by the authority, for * and *.test, which are no names of a host.
+  case bareWildcard
   /// Good, but with TLS 1.1 at most.
   case tls11Only
   /// Good, but with TLS 1.2 at most.

@@ -140,6 +140,26 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [TransferManager.Configuration.HTTPVersion.http1, .http2], ["localhost", "f.test"])
+  func `A wildcard without two labels after it is no name of a host`(
+    version: TransferManager.Configuration.HTTPVersion, host: String
+  ) async throws {
+    try await DownloadFixture.with([Self.file], tls: .bareWildcard, http2: true) { fixture in
+      let request = try fixture.request("/f.bin") {
+        $0.url = try ResourceURL(fixture.server.url("/f.bin", host: host))
+      }
+      let outcome = try await fixture.run(
+        request,
+        configure: {
+          $0.httpVersion = version
+          $0.addresses = ["f.test": "127.0.0.1"]
+        })
+      try fixture.expectFailure(.tls, outcome, without: "f.bin")
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
+  }
+
   /// The TLS library refuses every such name.
   @Test(arguments: [FaultServerTLS.good, .wrongHost, .addressOnly, .selfSigned], [false, true])
   func `A host name with an underscore is checked`(

@@ -35,6 +35,8 @@ package struct ResumableMachine: UploadMachine {
   private var hasStartedOver = false
   /// The most bytes of a request, after the server, or a proxy, has refused more.
   private var most = Int64.max
+  /// The same, if the server still has the upload: something answered 404 to more bytes.
+  private var suspectedMost: Int64?
   /// Whether the question what the server offers was lost once.
   private var hasLostQuestion = false
   package var attempts: UploadAttempts
@@ -109,7 +111,10 @@ package struct ResumableMachine: UploadMachine {
   private mutating func undiscovered(_ error: TransferError) -> [UploadCommand] {
     guard !hasLostQuestion, error.code != .stalled,
       case .success(let retry) = attempts.failed(error)
-    else { return fallBack(measures: error.status == nil ? .never : .byHead) }
+    else {
+      let hasAnswered = error.status != nil || error.code == .protocolViolation
+      return fallBack(measures: hasAnswered ? .byHead : .never)
+    }
     (hasLostQuestion, state) = (error.status == nil, .waiting)
     return [retry]
   }
@@ -201,6 +206,10 @@ package struct ResumableMachine: UploadMachine {
       return discovered(isSuccess ? UploadLimit(head.headers) : nil)
     case (.creating, _) where isSuccess: return created(head)
     case (.asking, _) where isSuccess: return found(head, judge)
+    // IIS says 404 to a body that is longer than its limit. HEAD shows if the upload is there.
+    case (.appending, 404) where UploadStep.smaller(than: end - offset) != nil:
+      suspectedMost = UploadStep.smaller(than: end - offset)
+      return ask()
     case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 404), (.appending, 410):
       return startOver(head, judge)
     case (.appending, _) where isSuccess:
@@ -289,6 +298,7 @@ package struct ResumableMachine: UploadMachine {
       return failed(Self.tookNothing)
     }
     guard isComplete(head) == true else {
+      if let limit = suspectedMost { (most, suspectedMost) = (min(most, limit), nil) }
       offset = position
       return [.reportAcknowledged(offset)] + append()
     }
@@ -349,7 +359,7 @@ package struct ResumableMachine: UploadMachine {
         : judge.failure(of: head, to: request)
       return failed(error)
     }
-    (hasStartedOver, record, offset, mostSent) = (true, nil, 0, 0)
+    (hasStartedOver, record, offset, mostSent, suspectedMost) = (true, nil, 0, 0, nil)
     return [.deleteRecord, .reportAcknowledged(0)] + discover()
   }
 

@@ -8,8 +8,8 @@ struct S3Failure {
   let endpoint: String?
   /// The store's own words.
   private let words: String?
-  private let head: ResponseHead
-  private let wallSeconds: Double
+  private let answer: UploadAnswer
+  private var head: ResponseHead { answer.head }
 
   init(_ answer: UploadAnswer) {
     let root = XMLElement(document: answer.body).flatMap { $0.name == "Error" ? $0 : nil }
@@ -19,8 +19,7 @@ struct S3Failure {
     }
     endpoint = root?["Endpoint"]
     words = root?["Message"]
-    head = answer.head
-    wallSeconds = answer.wallSeconds
+    self.answer = answer
   }
 
   private static func isWord(_ text: String) -> Bool {
@@ -63,16 +62,41 @@ struct S3Failure {
         .contains(code)
   }
 
-  /// Whether the store says that the bytes that it has are others than those that were sent.
+  /// Whether the store says that the bytes that it has are others than those that were sent. A
+  /// checksum of another type is a refusal of the field.
   var isDigestWrong: Bool {
     ["BadDigest", "XAmzContentChecksumMismatch"].contains(code)
+      || code != "SignatureDoesNotMatch" && says("mismatch", "not match")
+        && says("checksum", "crc32", "digest", "md5") && !says("checksum type")
   }
-  /// Whether it may refuse fields about checksums, which it does not know.
+  /// Whether it may refuse fields about checksums, which it does not know. Stores have many codes
+  /// for that, and some name no reason at all; but other bytes than those that were sent are none.
   var mayRefuseChecksums: Bool {
-    [
+    guard !isDigestWrong else { return false }
+    let known = [
       "InvalidArgument", "InvalidRequest", "MalformedXML", "NotImplemented",
-      "SignatureDoesNotMatch",
-    ].contains(code)
+      "SignatureDoesNotMatch", "BadRequest",
+    ]
+    guard let code else { return head.status == 400 || head.status == 501 }
+    if known.contains(code) || head.status == 501 { return true }
+    return (head.status == 200 || (400..<500).contains(head.status))
+      && says("checksum", "crc32", "header", "not implemented", "unsupported", "not supported")
+      && !says("sha256", "md5", "authorization")
+  }
+
+  /// Whether the store's code or words have one of these texts, in any case of letters.
+  private func says(_ texts: String...) -> Bool {
+    let said = "\(code ?? "") \(words ?? "")".lowercased()
+    return texts.contains { said.hasBytes($0) }
+  }
+
+  /// What is reported when the upload goes on without checksums.
+  var refusedChecksums: TransferError {
+    let reason = code.map { " (\($0))" } ?? ""
+    return TransferError(
+      .httpStatus,
+      "the server answered \(head.status)\(reason), perhaps because of CRC32C checksums",
+      advice: "the upload goes on without them", status: head.status)
   }
 
   /// Whether it may refuse a part because that came without its MD5: where objects are locked, some
@@ -95,7 +119,8 @@ struct S3Failure {
     case "InvalidToken": return error(.unauthorized, "the session token is wrong")
     case "RequestTimeTooSkewed": return skewed
     case "AccessDenied", "AllAccessDisabled":
-      return error(.forbidden, "the access key does not allow that")
+      let reason = reason(request).map { "; it says: \($0)" } ?? ""
+      return error(.forbidden, "the access key does not allow that\(reason)")
     case "PermanentRedirect", "AuthorizationHeaderMalformed", "IllegalLocationConstraintException":
       return elsewhere
     case "SecondLevelDomainForbidden", "PathStyleDomainForbidden":
@@ -116,6 +141,8 @@ struct S3Failure {
       return error(.httpStatus, "try again later", isRetryable: true)
     case "BadDigest", "XAmzContentSHA256Mismatch", "XAmzContentChecksumMismatch":
       return error(.httpStatus, "the bytes arrived changed", isRetryable: true)
+    case _ where isDigestWrong:
+      return error(.httpStatus, "the bytes arrived changed", isRetryable: true)
     default: return other(request)
     }
   }
@@ -128,7 +155,8 @@ struct S3Failure {
   }
 
   private func other(_ request: UploadRequest) -> TransferError {
-    let byStatus = UploadJudge(wallSeconds: wallSeconds).failure(of: head, to: request)
+    // Without a code, a gateway may have answered in place of the store.
+    let byStatus = UploadJudge(answer, of: request).failure(of: head, to: request)
     if region != nil, (300..<400).contains(head.status) { return elsewhere }
     guard code != nil else { return byStatus }
     let shown = words.flatMap { ShownText.shown($0, of: request, at: head.url) }
@@ -137,10 +165,20 @@ struct S3Failure {
       isRetryable: byStatus.isRetryable)
   }
 
+  /// The store's own words, if they say more than its code.
+  private func reason(_ request: UploadRequest) -> String? {
+    func letters(_ text: String?) -> [UInt8] {
+      (text ?? "").lowercased().utf8.filter { (0x61...0x7A).contains($0) }
+    }
+    guard let words, letters(words) != letters(code) else { return nil }
+    return ShownText.shown(words, of: request, at: head.url)
+  }
+
   /// A request may also have waited on its way for too long, so another one is made.
   private var skewed: TransferError {
-    let date = head.headers["Date"].flatMap { HTTPDate($0, now: wallSeconds) }
-    let isClockWrong = date.map { abs(Double($0.secondsSince1970) - wallSeconds) > 300 } ?? false
+    let date = head.headers["Date"].flatMap { HTTPDate($0, now: answer.wallSeconds) }
+    let difference = date.map { abs(Double($0.secondsSince1970) - answer.wallSeconds) }
+    let isClockWrong = difference ?? 0 > 300
     return error(
       .unauthorized,
       isClockWrong
@@ -157,6 +195,6 @@ struct S3Failure {
     return TransferError(
       errorCode, "the server answered \(head.status)\(reason)", advice: advice,
       status: head.status, isRetryable: isRetryable,
-      retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
+      retryAfter: RetryAfter.delay(head.headers, now: answer.wallSeconds))
   }
 }

@@ -46,7 +46,7 @@ extension S3Machine {
   }
 
   private mutating func creationRefused(_ answer: UploadAnswer) -> [UploadCommand] {
-    dropChecksums(after: answer) ? open() : refused(answer)
+    dropChecksums(after: answer).map { [$0] + open() } ?? refused(answer)
   }
 
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
@@ -198,9 +198,9 @@ extension S3Machine {
     if isSingle, answer.head.status == 412, mayHaveArrived || request.precondition == .absent {
       return confirmUnmet(S3Failure(answer))
     }
-    if isSingle, dropChecksums(after: answer) {
+    if isSingle, let report = dropChecksums(after: answer) {
       parts.close(answer.part)
-      return fill()
+      return [report] + fill()
     }
     if sentParts[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
       (needsMD5, messages.sendsMD5) = (true, true)
@@ -224,9 +224,9 @@ extension S3Machine {
     if failure.isDigestWrong {
       return abort(then: .failed(.otherChecksum("CRC32C", isRetryable: false)))
     }
-    if messages.checksums == .ofWhole, failure.mayRefuseChecksums {
-      messages.checksums = .ofParts
-      return complete()
+    if let checksums = messages.checksums, failure.mayRefuseChecksums {
+      messages.checksums = checksums == .ofWhole ? .ofParts : nil
+      return [.reportRefusal(failure.refusedChecksums)] + complete()
     }
     if answer.head.status == 412 || failure.code == "PreconditionFailed" {
       return confirmUnmet(failure)

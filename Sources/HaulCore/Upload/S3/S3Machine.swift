@@ -312,11 +312,12 @@ package struct S3Machine: UploadMachine {
   }
 
   /// Sends no more checksums, if the store may have refused those.
-  /// - Returns: whether the same request may now succeed.
-  mutating func dropChecksums(after answer: UploadAnswer) -> Bool {
-    guard messages.checksums != nil, S3Failure(answer).mayRefuseChecksums else { return false }
+  /// - Returns: what says so; nil if the same request would be refused again.
+  mutating func dropChecksums(after answer: UploadAnswer) -> UploadCommand? {
+    let failure = S3Failure(answer)
+    guard messages.checksums != nil, failure.mayRefuseChecksums else { return nil }
     (messages.checksums, refusesChecksums) = (nil, true)
-    return true
+    return .reportRefusal(failure.refusedChecksums)
   }
 
   mutating func failed(_ error: TransferError) -> [UploadCommand] {

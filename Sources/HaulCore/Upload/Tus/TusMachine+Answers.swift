@@ -10,7 +10,9 @@ extension TusMachine {
     case .creating where (300..<400).contains(head.status),
       .joining where (300..<400).contains(head.status):
       return redirected(head, judge)
-    case .creating where head.status == 201: return created(head)
+    // Some servers, and proxies before them, change 201. The location is what counts.
+    case .creating where head.status == 201 || isSuccess && head.headers["Location"] != nil:
+      return created(head)
     case .asking where isSuccess: return found(head)
     case .asking where [403, 404, 410].contains(head.status):
       return startOver(gone(head, judge))
@@ -145,7 +147,13 @@ extension TusMachine {
     // A server that does not know the field has nothing to post to there.
     case 404 where messages.overridesPatch && !isOverrideTaken:
       error = judge.error(.httpStatus, head, Self.patchBlocked)
-    case 404, 410: isGone = true
+    // IIS says 404 to a body that is longer than its limit. HEAD shows if the upload is there.
+    case 404:
+      if let step = UploadStep.smaller(than: parts[answer.part].chunk?.length ?? 0) {
+        suspectedMost = min(suspectedMost ?? .max, step)
+      }
+      isGone = true
+    case 410: isGone = true
     // Perhaps a proxy takes no such long body.
     case 413:
       if let step = UploadStep.smaller(than: parts[answer.part].chunk?.length ?? 0) {

@@ -38,6 +38,8 @@ package struct TusMachine: UploadMachine {
   private var hasStartedOver = false
   /// The most bytes of a request, after the server, or a proxy, has refused more.
   var most = Int64.max
+  /// The same, if the server still has the upload: something answered 404 to more bytes.
+  var suspectedMost: Int64?
   /// The parts whose method was refused once. Requests of others may have been under way then.
   var blockedParts: Set<Int> = []
   /// Whether the server has taken bytes with POST in place of PATCH.
@@ -199,6 +201,7 @@ package struct TusMachine: UploadMachine {
   /// Asks what the server has of each part.
   mutating func ask() -> [UploadCommand] {
     guard let number = parts.firstUnknown, let url = parts[number].url else {
+      if let limit = suspectedMost { (most, suspectedMost) = (min(most, limit), nil) }
       return [.reportAcknowledged(parts.acknowledged)] + fill()
     }
     state = .asking
@@ -268,13 +271,16 @@ package struct TusMachine: UploadMachine {
   private mutating func conclude() -> [UploadCommand] {
     guard !parts.areOpen, let error = pendingError else { return [] }
     pendingError = nil
-    return isPartGone
-      ? startOver(error) : failed(error)
+    guard isPartGone else { return failed(error) }
+    guard suspectedMost != nil else { return startOver(error) }
+    isPartGone = false
+    parts.forgetOffsets()
+    return ask()
   }
 
   /// The server no longer has the upload: a new one begins, once in a run.
   mutating func startOver(_ error: TransferError) -> [UploadCommand] {
-    isPartGone = false
+    (isPartGone, suspectedMost) = (false, nil)
     guard !hasStartedOver, record != nil, extent.start == 0 else {
       return failed(error)
     }
@@ -317,9 +323,8 @@ package struct TusMachine: UploadMachine {
 
   /// The server has not said that it joined the parts. It may have done so all the same.
   mutating func unjoined(_ error: TransferError) -> [UploadCommand] {
-    let hadConnection = ![.dns, .connect, .tls, .proxy].contains(error.code)
     let isRefused = error.status == 423 || error.status == 429
-    guard hadConnection, !isRefused, error.isRetryable else {
+    guard error.hadConnection, !isRefused, error.isRetryable else {
       return failed(error)
     }
     return mayBeThere(error.code, error.fact, status: error.status)

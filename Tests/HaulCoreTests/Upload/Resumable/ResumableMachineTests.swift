@@ -106,6 +106,21 @@ import Testing
     #expect(try message(busy.handle(try answer(503))).method == "PUT")
   }
 
+  @Test func `A question that gets no HTTP is followed by a plain PUT, whose length is asked for`()
+    throws
+  {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    let garbled = TransferError(.protocolViolation, "the answer is not HTTP")
+    let put = try message(machine.handle(.failed(garbled, sent: 0)))
+    #expect((put.method, put.range) == ("PUT", 0..<Self.length))
+    _ = machine.handle(try answer(201, sent: Self.length))
+    #expect(try message(machine.handle(.sourceChecked(nil))).method == "HEAD")
+    // What is no HTTP in answer to the file itself is an error.
+    var other = try appending()
+    #expect(failure(of: other.handle(.failed(garbled, sent: 0)))?.code == .protocolViolation)
+  }
+
   @Test func `A body that is refused for its length goes in smaller ones`() throws {
     var machine = try appending()
     let first = try message(machine.handle(try answer(413)))
@@ -119,6 +134,22 @@ import Testing
     #expect(next.range == (1 << 20)..<(2 << 20))
     for _ in 0..<2 { _ = machine.handle(try answer(413)) }
     #expect(failure(of: machine.handle(try answer(413)))?.code == .tooLarge)
+  }
+
+  @Test func `A body that gets 404 goes in smaller ones if HEAD finds the upload`() throws {
+    var machine = try appending()
+    #expect(try message(machine.handle(try answer(404, sent: 9))).method == "HEAD")
+    var gone = machine
+    #expect(gone.handle(try answer(404)).first == .deleteRecord)
+    let incomplete = [("Upload-Offset", "5"), ("Upload-Complete", "?0")]
+    #expect(
+      try message(machine.handle(try answer(204, incomplete))).range == 5..<(8 << 20 + 5))
+    // The limit stays, and the smallest body shows that the upload is gone.
+    for _ in 0..<3 {
+      _ = machine.handle(try answer(404))
+      _ = machine.handle(try answer(204, incomplete))
+    }
+    #expect(machine.handle(try answer(404)).first == .deleteRecord)
   }
 
   @Test func `A small file, and one with a precondition, are sent without asking`() throws {

@@ -294,6 +294,32 @@ import Testing
     #expect(error?.message == "the server answered 400 (Odd); the file was not taken")
   }
 
+  @Test(arguments: [
+    ("User: i is not authorized to perform: s3:PutObject", true), ("Access Denied.", false),
+    ("the secret is K3Y4", false),
+  ])
+  func `The reason why an access is denied is shown, if it says more`(
+    words: String, isShown: Bool
+  ) throws {
+    var machine = try Script.machine(33 << 20) { $0.headers = [("X-Key", "K3Y4")] }
+    _ = machine.handle(.start(nil))
+    let body = "<Error><Code>AccessDenied</Code><Message>\(words)</Message></Error>"
+    let error = failure(of: machine.handle(try answer(403, body: body)))
+    #expect(
+      error?.message == "the server answered 403 (AccessDenied); the access key does not allow that"
+        + (isShown ? "; it says: \(words)" : ""))
+  }
+
+  @Test func `The reason of a gateway before the store is shown`() throws {
+    var machine = try Script.machine(33 << 20)
+    _ = machine.handle(.start(nil))
+    let refused = try answer(
+      401, [("Content-Type", "application/json")], body: #"{"message":"no such route"}"#)
+    let error = failure(of: machine.handle(refused))
+    #expect(error?.code == .unauthorized)
+    #expect(error?.fact == "the server answered 401 (it says: no such route)")
+  }
+
   @Test func `An object without a proof is asked for its length`() throws {
     var machine = try Script.machine(5)
     _ = machine.handle(.start(nil))
@@ -314,6 +340,8 @@ import Testing
   func `A document that is not well-formed, or has a DTD, says nothing`(body: String) throws {
     var machine = try Script.machine(33 << 20)
     _ = machine.handle(.start(nil))
+    // Without a reason, the checksums may be it.
+    _ = machine.handle(try answer(400, body: body))
     let error = failure(of: machine.handle(try answer(400, body: body)))
     #expect(error?.message == "the server answered 400; the file was not taken")
   }

@@ -191,12 +191,73 @@ import Testing
     machine = try Script.machine(1)
     _ = machine.handle(.start(nil))
     _ = machine.handle(Self.digest(1))
-    #expect(machine.handle(refused) == [.digest(0..<1, part: 1, [.md5])])
+    #expect(machine.handle(refused).last == .digest(0..<1, part: 1, [.md5]))
     #expect(try message(machine.handle(Script.digest(1))).fields[Self.field] == nil)
     var (other, _) = try Self.completing()
     let complete = try message(other.handle(refused))
     #expect(complete.fields[Self.field] == nil)
+    let bare = try message(other.handle(refused))
+    #expect(!String(decoding: bare.body ?? [], as: UTF8.self).contains("Checksum"))
     #expect(failure(of: other.handle(refused)) != nil)
+  }
+
+  private static func refusal(_ code: String, _ words: String) -> String {
+    "<Error><Code>\(code)</Code><Message>\(words)</Message></Error>"
+  }
+
+  @Test(arguments: [
+    (400, refusal("UnsupportedHeader", "")), (400, refusal("InvalidHeader", "x-amz-checksum-type")),
+    (400, refusal("Odd", "Unsupported header 'x-amz-checksum-crc32c' received")),
+    (403, refusal("AccessDenied", "There were headers in the request which were not signed")),
+    (422, refusal("Odd", "This checksum algorithm is not supported")),
+    (400, refusal("InvalidRequest", "Checksum Type mismatch occurred, expected: null")),
+    (400, refusal("BadRequest", "Bad Request")), (501, refusal("Odd", "")), (501, ""), (400, ""),
+    (400, "<html>Bad Request</html>"),
+  ])
+  func `A refusal that may be about the fields is reported, and followed by one without them`(
+    status: Int, body: String
+  ) throws {
+    var machine = try Script.machine(Self.size)
+    _ = machine.handle(.start(nil))
+    let commands = machine.handle(try answer(status, body: body))
+    guard case .reportRefusal(let error)? = commands.first else {
+      Issue.record("no report")
+      return
+    }
+    #expect(error.message.contains("perhaps because of CRC32C checksums"))
+    #expect(try message(commands).fields["x-amz-checksum-algorithm"] == nil)
+    // It is no attempt, and the next refusal is final.
+    #expect(failure(of: machine.handle(try answer(status, body: body))) != nil)
+  }
+
+  @Test(arguments: [
+    (400, refusal("BadDigest", "The CRC32C did not match the calculated checksum")),
+    (400, refusal("XAmzContentSHA256Mismatch", "The header does not match what was computed")),
+    (400, refusal("ChecksumMismatch", "")),
+    (400, refusal("InvalidRequest", "the checksum does not match the bytes that were received")),
+    (400, refusal("InvalidArgument", "Value for x-amz-checksum-crc32c: digest mismatch")),
+  ])
+  func `Checksums are not left out when the store has other bytes`(
+    status: Int, body: String
+  ) throws {
+    var machine = try Script.machine(1)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(Self.digest(1))
+    let wrong = try answer(status, body: body, sent: 1, part: 1)
+    #expect(retried(machine.handle(wrong)) != nil)
+    #expect(machine.handle(.start(nil)) == [.digest(0..<1, part: 1, [.md5, .crc32c])])
+  }
+
+  @Test(arguments: [
+    (403, refusal("AccessDenied", "Access Denied")), (403, ""), (404, ""),
+    (400, refusal("AuthorizationHeaderMalformed", "The authorization header is malformed")),
+    (400, refusal("QuotaExceeded", "no room")),
+    (400, refusal("InvalidDigest", "The Content-MD5 header is not valid")),
+  ])
+  func `A refusal for another reason is final at once`(status: Int, body: String) throws {
+    var machine = try Script.machine(Self.size)
+    _ = machine.handle(.start(nil))
+    #expect(failure(of: machine.handle(try answer(status, body: body))) != nil)
   }
 
   @Test func `The caller's own checksum is the only one`() throws {

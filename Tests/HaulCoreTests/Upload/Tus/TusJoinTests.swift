@@ -134,6 +134,7 @@ import Testing
     var (other, _) = try created()
     _ = other.handle(try answer(404, part: 0), at: .seconds(9))
     for number in 1..<4 { _ = other.handle(try taken(number), at: .seconds(9)) }
+    _ = other.handle(try answer(404), at: .seconds(9))
     let again = try message(other.handle(try Self.offered(), at: .milliseconds(9049)))
     #expect(again.fields["Upload-Concat"] == nil)
   }
@@ -253,9 +254,31 @@ import Testing
     var (machine, _) = try created()
     #expect(machine.handle(try answer(404, part: 2)).isEmpty)
     for number in [0, 1] { _ = machine.handle(try taken(number)) }
-    let commands = machine.handle(try taken(3))
-    #expect(commands.dropFirst().prefix(2) == [.deleteRecord, .reportAcknowledged(0)])
+    var asked = machine.handle(try taken(3))
+    for _ in 0..<2 {
+      #expect(try message(asked).method == "HEAD")
+      asked = machine.handle(try answer(200, [("Upload-Offset", "\(Self.part)")]))
+    }
+    let commands = machine.handle(try answer(404))
+    #expect(commands.prefix(2) == [.deleteRecord, .reportAcknowledged(0)])
     #expect(try message(commands).method == "OPTIONS")
+  }
+
+  @Test func `A part whose body is too long for something before the server goes in smaller ones`()
+    throws
+  {
+    var (machine, _) = try created()
+    #expect(machine.handle(try answer(404, part: 2)).isEmpty)
+    for number in [0, 1] { _ = machine.handle(try taken(number)) }
+    var commands = machine.handle(try taken(3))
+    for number in 0..<4 {
+      #expect(try message(commands).method == "HEAD")
+      let count = number == 2 ? 0 : Self.part
+      commands = machine.handle(try answer(200, [("Upload-Offset", "\(count)")]))
+    }
+    let next = try message(commands)
+    #expect((next.method, next.part) == ("PATCH", 2))
+    #expect(next.range == (2 * Self.part)..<(2 * Self.part + 8 << 20))
   }
 
   // MARK: Joining

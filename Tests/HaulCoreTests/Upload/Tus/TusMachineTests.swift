@@ -213,11 +213,13 @@ import Testing
     #expect(try message(machine.handle(.stored(nil))).method == "PATCH")
   }
 
-  @Test(arguments: [TransferError.Code.connectionLost, .stalled])
-  func `OPTIONS that gets no answer is no reason not to upload`(code: TransferError.Code) throws {
+  @Test(arguments: [TransferError.Code.connectionLost, .stalled, .protocolViolation])
+  func `OPTIONS that gets no answer, or no HTTP, is no reason not to upload`(
+    code: TransferError.Code
+  ) throws {
     var machine = try machine()
     _ = machine.handle(.start(nil))
-    let error = TransferError(code, "lost", isRetryable: true)
+    let error = TransferError(code, "lost", isRetryable: code != .protocolViolation)
     #expect(try message(machine.handle(.failed(error, sent: 0))).method == "POST")
     var stored = try self.machine()
     _ = stored.handle(.start(self.stored(source)))
@@ -261,7 +263,8 @@ import Testing
     #expect(error?.message.contains("http://h.example/up/") == true)
   }
 
-  @Test func `A body that is refused for its length goes in smaller ones`() throws {
+  /// A machine that sends a file of 3 MiB.
+  private func appendingLong() throws -> TusMachine {
     let long = SourceIdentity(
       FileStatus(
         kind: .regular, device: 1, inode: 2, size: 3 << 20, owner: 0, mode: 0o644, links: 1,
@@ -273,6 +276,41 @@ import Testing
     _ = machine.handle(try answer(200, Self.offered))
     _ = machine.handle(try answer(201, [("Location", "u1")]))
     #expect(try message(machine.handle(.stored(nil))).range == 0..<(3 << 20))
+    return machine
+  }
+
+  @Test(arguments: [200, 202, 204])
+  func `A creation with another success counts if it has an address`(status: Int) throws {
+    var machine = try machine()
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(200, Self.offered))
+    var nameless = machine
+    #expect(failure(of: nameless.handle(try answer(status))) != nil)
+    #expect(
+      machine.handle(try answer(status, [("Location", "u1")])) == [.storeRecord(stored(source))])
+    // Only a server that speaks tus says how much it has.
+    _ = machine.handle(.stored(nil))
+    let error = failure(of: machine.handle(try answer(200, sent: Self.length)))
+    #expect(error?.code == .protocolViolation)
+  }
+
+  @Test func `A body that gets 404 goes in smaller ones if HEAD finds the upload`() throws {
+    var machine = try appendingLong()
+    #expect(try message(machine.handle(try answer(404, sent: 9))).method == "HEAD")
+    var gone = machine
+    #expect(gone.handle(try answer(404)).first == .deleteRecord)
+    let known = machine.handle(try answer(200, [("Upload-Offset", "5")]))
+    #expect(try message(known).range == 5..<(1 << 20 + 5))
+    // The limit stays, and the smallest body shows that the upload is gone.
+    for _ in 0..<2 {
+      _ = machine.handle(try answer(404))
+      _ = machine.handle(try answer(200, [("Upload-Offset", "5")]))
+    }
+    #expect(machine.handle(try answer(404)).first == .deleteRecord)
+  }
+
+  @Test func `A body that is refused for its length goes in smaller ones`() throws {
+    var machine = try appendingLong()
     #expect(try message(machine.handle(try answer(413, sent: 9))).range == 0..<(1 << 20))
     let next = machine.handle(try answer(204, [("Upload-Offset", "1048576")], sent: 1 << 20))
     #expect(try message(next).range == (1 << 20)..<(2 << 20))
