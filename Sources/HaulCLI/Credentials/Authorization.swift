@@ -40,6 +40,13 @@ struct Authorization {
     }
   }
 
+  /// For standard error: what was left out of the netrc file.
+  var notes: [String] {
+    guard let skipped = netrc?.skipped else { return [] }
+    let path = SecretFile.netrcPath(sources.environment) ?? ""
+    return ["netrc file \(path): line \(skipped.line) was left out: \(skipped.message)"]
+  }
+
   /// Adds the field, unless the request has one from a list.
   mutating func apply(to request: inout DownloadRequest) throws(UsageError) {
     guard request.fields["Authorization"] == nil, let value = try value(for: request.url) else {

@@ -19,9 +19,11 @@ package struct Netrc: Hashable, Sendable {
 
   private var byHost: [String: [Entry]] = [:]
   private var defaults: [Entry] = []
+  /// The first word before all entries that is of another program: it was left out.
+  package private(set) var skipped: ParseError?
 
   /// Parses a file; macros are skipped, and words of other programs with their values, such as
-  /// `protocol https`.
+  /// `protocol https`. Before the first entry they are left out one by one, as by curl and wget.
   package init(_ text: String) throws(ParseError) {
     var scanner = NetrcScanner(text)
     var current: Entry?
@@ -49,7 +51,10 @@ package struct Netrc: Hashable, Sendable {
       default:
         let problem = ParseError(
           line: line, message: "expected machine, default, login, password, account or macdef")
-        guard current != nil else { throw problem }
+        guard current != nil else {
+          skipped = skipped ?? problem
+          continue
+        }
         var ahead = scanner
         if let (value, _) = try ahead.keyword(), !Self.keywords.contains(value) {
           scanner = ahead
@@ -60,6 +65,8 @@ package struct Netrc: Hashable, Sendable {
       }
     }
     append(current)
+    // It has no entry, so it is a file of another kind.
+    if current == nil, let skipped { throw skipped }
   }
 
   private static let keywords: Set = [

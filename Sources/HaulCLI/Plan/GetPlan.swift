@@ -29,7 +29,7 @@ extension GetPlan {
     var authorization = try Authorization(command.credentials, headers: headers, sources)
     var targets = TargetSet()
     requests = []
-    notes = cookies.notes
+    notes = cookies.notes + authorization.notes
     // Made once for all requests of a long list.
     let destination = command.destination
     var common = DownloadRequest(url: items[0].url, to: .stream)

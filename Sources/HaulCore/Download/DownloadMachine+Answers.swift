@@ -29,6 +29,11 @@ extension DownloadMachine {
         ? startOverWithNewResource(id, plan: &plan)
         : answeredComparison(id, range, verdict, plan: &plan)
     }
+    if let why = reasonToAskWithoutRange(verdict, head, to: fetch.request) {
+      // A cache may have that answer, too.
+      needsConfirmation = true
+      return requestWithoutRange(id, why, plan: &plan)
+    }
     if rules.learnsName, let length = verdict.acceptedLength {
       return askForTarget(id, head, length: length, plan: &plan)
     }
@@ -36,9 +41,7 @@ extension DownloadMachine {
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
-      coding: head.contentCoding,
-      isPage: ["text/html", "application/xhtml+xml"].contains(
-        head.headers["Content-Type"]?.prefix(beforeAnyOf: "; \t").lowercased()),
+      coding: head.contentCoding, isPage: head.isPage,
       copiedAt: head.cacheUse == .hit ? head.copiedAt ?? .infinity : nil)
     switch verdict {
     case .failure: return []

@@ -172,7 +172,7 @@ extension DownloadMachine {
       maximumConnections = fetches.count
       return [.refusedAdditional(error)] + releaseFailedConnection()
     case .giveUp where asksDifferently(fetch, error):
-      return openMore(&plan)
+      return forgetUnresumable(&plan) + openMore(&plan)
     case .giveUp:
       let pause = rules.isAttended ? nil : RetryPolicy.ceiling(ofAttempt: hostHealth.failures + 1)
       return (isUnanswered ? [.hostFailed(nextTrial: pause)] : [])
@@ -199,6 +199,13 @@ extension DownloadMachine {
     if let loss = streamFailure(loss, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     let isLoss = plan.receivedCount > 0
     if isLoss, version?.isUnexpectedPage == false { forgotten = plan.receivedCount }
+    forgetVersion(&plan)
+    let reason = "the connection broke, and the server sends no strong validator to resume with"
+    return isLoss ? [.phase(.restarted, reason: reason)] : []
+  }
+
+  /// The next answer begins the file.
+  mutating func forgetVersion(_ plan: inout SegmentPlan) {
     version = nil
     mayMixVersions = false
     hasBegun = false
@@ -208,8 +215,6 @@ extension DownloadMachine {
     plan.startOver(length: nil)
     // Nothing binds it to the address that a redirect named.
     (resolved, redirection) = (nil, nil)
-    let reason = "the connection broke, and the server sends no strong validator to resume with"
-    return isLoss ? [.phase(.restarted, reason: reason)] : []
   }
 
   /// The error that ends a stream whose reader has bytes, if nothing proves that the next answer is

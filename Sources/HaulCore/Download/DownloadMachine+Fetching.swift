@@ -136,6 +136,7 @@ extension DownloadMachine {
     }
     guard let fetch = close(id) else { return [] }
     noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
+    if let commands = askWithoutRange(afterEmptyBodyOf: fetch, &plan) { return commands }
     hasBegun = true
     if fetch.start > 0, fetch.request.firstByte != nil { rangeTrial.hasServed = true }
     // While the length is unknown, the server chooses where a range ends: more may follow.

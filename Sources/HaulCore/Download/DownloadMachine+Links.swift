@@ -30,9 +30,21 @@ extension DownloadMachine {
     let isFreshLink = head.wasRedirected || hasResolvedAgain
     // A fresh link was refused: the range is not the reason.
     if isFreshLink { rangeTrial.hasEnded = true }
-    let mayExpire = isFreshLink || ([403, 410].contains(head.status) && rules.url.mayExpire)
-    let last = mayExpire ? Self.expired(head.status) : error
+    var last = error
+    if rules.url.mayExpire, isFreshLink || [403, 410].contains(head.status) {
+      last = Self.expired(head.status)
+    } else if isFreshLink {
+      last = Self.refusedAgain(error)
+    }
     return failed(id, last, plan: &plan, at: now, using: &rng)
+  }
+
+  /// The given address does not look like one that expires: nobody knows that it has.
+  private static func refusedAgain(_ error: TransferError) -> TransferError {
+    TransferError(
+      .needsNewURL, "\(error.fact), also to a new redirect",
+      advice: "the bytes are kept; try again later, or get another address", status: error.status
+    ).remedied(by: .newAddress)
   }
 
   private static func expired(_ status: Int) -> TransferError {

@@ -12,6 +12,32 @@ extension DownloadMachine {
     var hasEnded = false
   }
 
+  /// Why a first answer is believed only if a request without a range gets the same: some servers
+  /// answer a range with nothing, or with a page. Nil if it is believed.
+  func reasonToAskWithoutRange(
+    _ verdict: ResponseVerdict, _ head: ResponseHead, to request: FetchRequest
+  ) -> String? {
+    guard version == nil, request.firstByte != nil else { return nil }
+    switch verdict {
+    case .empty: return "an empty file to a request for a range"
+    case .whole where head.isPage && rules.url.namesOtherThanPage:
+      return "a web page to a request for a range"
+    default: return nil
+    }
+  }
+
+  /// The same for a body without an announced length that had no byte.
+  mutating func askWithoutRange(
+    afterEmptyBodyOf fetch: Fetch, _ plan: inout SegmentPlan
+  ) -> [Command]? {
+    guard goal == .transfer, fetches.isEmpty, fetch.request.firstByte != nil, plan.length == nil,
+      plan.receivedCount == 0, !plan.isCommitted
+    else { return nil }
+    sendsRange = false
+    forgetVersion(&plan)
+    return openMore(&plan)
+  }
+
   /// Changes what is requested next, once, instead of giving up; false if nothing is left to try.
   mutating func asksDifferently(_ fetch: Fetch, _ error: TransferError) -> Bool {
     if fetch.body == nil, fetch.request.url != rules.url, !hasResolvedAgain {
@@ -20,6 +46,8 @@ extension DownloadMachine {
       return true
     }
     guard mayConcernRange(fetch, error), !rangeTrial.hasEnded else { return false }
+    // Other transfers found the host silent, too: that is no matter of ranges.
+    if error.code == .timeout, hostHealth.failures > retry.attempts { return false }
     rangeTrial.hasEnded = true
     sendsRange = false
     maximumConnections = 1
@@ -28,28 +56,29 @@ extension DownloadMachine {
 
   /// Some mirrors fail for good: the third attempt goes to the original address, or the first if
   /// there are no bytes, which another mirror would not continue. Some servers fail at each range:
-  /// every second attempt has none.
+  /// every second attempt has none. Silence costs a whole timeout, so the next one has none.
   mutating func chooseNextRequest(
     after fetch: Fetch, _ error: TransferError, attempt: Int, _ plan: SegmentPlan
   ) {
     if fetch.body == nil, attempt >= (plan.receivedCount == 0 ? 1 : 3) {
       (resolved, redirection) = (nil, nil)
     }
+    let isOfRange = mayConcernRange(fetch, error)
+    let isSilence = !fetch.hasDelivered && [.timeout, .stalled].contains(error.code)
+    let isTurn =
+      isSilence ? isOfRange : attempt.isMultiple(of: 2) && (rangeTrial.isTurnWithout || isOfRange)
     // With bytes on disk, the whole file would be sent again.
-    rangeTrial.isTurnWithout =
-      attempt.isMultiple(of: 2) && (plan.receivedCount == 0 || rangeTrial.beganWithout)
-      && (rangeTrial.isTurnWithout || mayConcernRange(fetch, error))
+    rangeTrial.isTurnWithout = isTurn && (plan.receivedCount == 0 || rangeTrial.beganWithout)
   }
 
   /// Whether the server may serve the file to a request without a range. A wait that it asked for
-  /// is obeyed, and a host that cannot be reached is not asked once more.
+  /// is obeyed, and a host that refuses connections is not asked once more.
   private func mayConcernRange(_ fetch: Fetch, _ error: TransferError) -> Bool {
-    guard let first = fetch.request.firstByte, fetch.body == nil || first > 0,
+    guard let first = fetch.request.firstByte, !fetch.hasDelivered || first > 0,
       !rangeTrial.hasServed, toCompare.isEmpty, error.retryAfter == nil
     else { return false }
-    if error.code == .tooManyRedirects { return first > 0 }
     guard let status = error.status else {
-      return [.connectionLost, .stalled].contains(error.code)
+      return [.connectionLost, .stalled, .timeout, .tooManyRedirects].contains(error.code)
     }
     // 999 and the like are those of protections against robots.
     return [204, 300, 304].contains(status)

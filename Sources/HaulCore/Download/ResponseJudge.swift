@@ -153,6 +153,12 @@ extension ResponseHead {
   /// section 15).
   package var hasWholeFile: Bool { [200, 203].contains(status) || (209..<300).contains(status) }
 
+  /// The status in a message. Lines about attempts show the fact only, so it says what a limit of
+  /// requests is; 420 is an old form of 429.
+  var statusText: String {
+    [420, 429].contains(status) ? "\(status), too many requests" : "\(status)"
+  }
+
   /// Whether only the end of the connection ends the body, which may also be a failure. The end of
   /// a stream of HTTP/2 is explicit (RFC 9113, section 8.1).
   package var endsWithConnection: Bool {
@@ -175,7 +181,7 @@ extension ResponseJudge {
       -> TransferError
     {
       TransferError(
-        code, "the server answered \(head.status)\(Self.place(of: head))", advice: advice,
+        code, "the server answered \(head.statusText)\(Self.place(of: head))", advice: advice,
         status: head.status, isRetryable: retryable, retryAfter: retryAfter)
     }
     switch head.status {
@@ -187,9 +193,7 @@ extension ResponseJudge {
     case 403: return error(.forbidden, "access is forbidden")
     case 404, 410: return error(.notFound, "check the address")
     case 407: return error(.proxy, "the proxy requires credentials")
-    // 420 is an old form of 429.
-    case 420, 429:
-      return error(.rateLimited, "too many requests; try again later", retryable: true)
+    case 420, 429: return error(.rateLimited, "try again later", retryable: true)
     // An unknown status counts as x00 of its class (RFC 9110, section 15): 520 to 530 are
     // Cloudflare's, 509 is that of a bandwidth limit.
     case 408, 425, 500, 502, 503, 504, 509, 512..<600:

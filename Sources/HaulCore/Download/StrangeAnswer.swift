@@ -46,6 +46,14 @@ enum StrangeAnswer {
   }
 }
 
+extension ResponseHead {
+  /// Whether its body is a page for people.
+  var isPage: Bool {
+    ["text/html", "application/xhtml+xml"].contains(
+      headers["Content-Type"]?.prefix(beforeAnyOf: "; \t").lowercased())
+  }
+}
+
 extension Validator {
   fileprivate var hasFields: Bool { entityTag != nil || lastModified != nil }
 }

@@ -13,6 +13,9 @@ package struct ResponseNormalizer: Sendable {
   private var partial = PartialHead()
   /// Whether a body has ended whose chunks had to be repaired: the connection must be closed.
   package private(set) var hasEndedRepairedBody = false
+  /// The head of a refusal in the last piece, whose body has chunks. If `take` throws, it is still
+  /// the answer, because nobody needs that body.
+  package private(set) var refusal: [UInt8]?
 
   package init() {}
 
@@ -25,6 +28,7 @@ package struct ResponseNormalizer: Sendable {
   /// The bytes for the parser; nil if it gets `bytes` themselves.
   /// - Throws: `protocol-violation` for what has no certain meaning.
   package mutating func take(_ bytes: UnsafeRawBufferPointer) throws(TransferError) -> [UInt8]? {
+    refusal = nil
     var edited = EditedBytes(bytes)
     var position = 0
     while position < bytes.count {
@@ -45,7 +49,7 @@ package struct ResponseNormalizer: Sendable {
   ) throws(TransferError) -> Int {
     let rest = UnsafeRawBufferPointer(rebasing: edited.source[position...])
     if partial.isEmpty, let head = CleanHead(rest) {
-      continueAfter(status: head.status, isChunked: head.isChunked)
+      continueAfter(status: head.status, isChunked: head.isChunked) { Array(rest[..<head.end]) }
       return position + head.end
     }
     guard let count = try partial.take(rest) else {
@@ -55,12 +59,13 @@ package struct ResponseNormalizer: Sendable {
     let head = try RepairedHead(partial.bytes)
     partial = PartialHead()
     edited.replace(position..<(position + count), with: head.bytes)
-    continueAfter(status: head.status, isChunked: head.isChunked)
+    continueAfter(status: head.status, isChunked: head.isChunked) { head.bytes }
     return position + count
   }
 
   /// After an interim answer comes another head (RFC 9110, section 15.2).
-  private mutating func continueAfter(status: Int, isChunked: Bool) {
+  private mutating func continueAfter(status: Int, isChunked: Bool, _ bytes: () -> [UInt8]) {
+    if status >= 400, isChunked { refusal = bytes() }
     if (100..<200).contains(status), status != 101 {
       phase = .head
     } else {

@@ -83,13 +83,19 @@ package struct ContentDisposition: Hashable, Sendable {
     }
   }
 
-  /// Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED` (RFC 8187, section 3.2); nil when malformed or,
-  /// strictly, in another charset.
+  /// Decodes `CHARSET'LANGUAGE'PERCENT-ENCODED` (RFC 8187, section 3.2); nil when malformed.
+  ///
+  /// Strictly, nil also in another charset and for characters that are not encoded although they
+  /// must be.
   private static func decodeExtended(_ value: String, strictly: Bool) -> String? {
     let parts = value.byteSplit(separator: "'", maxSplits: 2, omittingEmptySubsequences: false)
-    guard parts.count == 3, let bytes = percentDecoded(parts[2]) else { return nil }
-    if let text = Charset.text(bytes, in: String(parts[0])) { return text }
-    guard !strictly else { return nil }
+    guard parts.count == 3 else { return nil }
+    let charset = String(parts[0])
+    if strictly { return percentDecoded(parts[2]).flatMap { Charset.text($0, in: charset) } }
+    let bytes = PercentCoding.decoded(parts[2])
+    // Letters that are not encoded are UTF-8 here, whatever the charset.
+    let isEncoded = parts[2].utf8.allSatisfy { $0 < 0x80 }
+    if isEncoded, let text = Charset.text(bytes, in: charset) { return text }
     return String(decoding: FieldText.utf8(bytes, escaping: false) ?? bytes, as: UTF8.self)
   }
 

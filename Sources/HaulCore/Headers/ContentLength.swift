@@ -31,11 +31,16 @@ package enum ContentLength: Hashable, Sendable {
     }
   }
 
-  /// One value in bytes: digits only; nil for a sign, another base, or more than `Int64.max`.
+  /// One value in bytes: digits, after which careless servers write the unit or a semicolon. Nil
+  /// for a sign, another base, another unit, or more than `Int64.max`.
   package static func length(_ text: String) -> Int64? {
     var scanner = FieldScanner(text)
     scanner.skipWhitespace()
     guard let length = scanner.number() else { return nil }
+    scanner.skipWhitespace()
+    _ = scanner.take("bytes", ignoringCase: true)
+    scanner.skipWhitespace()
+    _ = scanner.take(";")
     scanner.skipWhitespace()
     return scanner.isAtEnd ? length : nil
   }

@@ -97,7 +97,7 @@ package struct UploadJudge: Sendable {
     case 413: return error(.tooLarge, head, "the file is too large for it")
     case 415: return error(.httpStatus, head, "it does not accept this type of file")
     case 423: return error(.httpStatus, head, "the file is locked there", isRetryable: true)
-    case 429: return error(.rateLimited, head, "too many requests", isRetryable: true)
+    case 429: return error(.rateLimited, head, "try again later", isRetryable: true)
     // 520 to 527 are those of a content delivery network whose origin fails.
     case 408, 425, 500, 502, 503, 504, 520...527:
       return error(.httpStatus, head, "try again later", isRetryable: true)
@@ -119,7 +119,7 @@ package struct UploadJudge: Sendable {
   ) -> TransferError {
     let said = reason.map { " (it says: \($0))" } ?? ""
     return TransferError(
-      code, "the server answered \(head.status)\(said)", advice: advice, status: head.status,
+      code, "the server answered \(head.statusText)\(said)", advice: advice, status: head.status,
       isRetryable: isRetryable, retryAfter: RetryAfter.delay(head.headers, now: wallSeconds))
   }
 }

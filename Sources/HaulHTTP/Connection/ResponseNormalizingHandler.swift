@@ -27,6 +27,9 @@ final class ResponseNormalizingHandler: ChannelDuplexHandler {
       if !bytes.isEmpty { context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: bytes))) }
       if normalizer.hasEndedRepairedBody { context.close(promise: nil) }
     case .failure(let error):
+      if let head = normalizer.refusal {
+        context.fireChannelRead(wrapInboundOut(ByteBuffer(bytes: head)))
+      }
       context.fireErrorCaught(error)
       context.close(promise: nil)
     }

@@ -144,6 +144,16 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(try plan(["--netrc", "--cache", "https://a/"], files).managerOptions.session == nil)
   }
 
+  @Test("words of another program before the first entry of the netrc file are named, not read")
+  func foreignWords() throws {
+    let text = "secret\nmachine a login u password p"
+    let files = sources(["/n": text], environment: ["NETRC": "/n"])
+    let whole = try plan(["--netrc", "https://a/"], files)
+    #expect(whole.requests[0].header("Authorization") != nil)
+    #expect(whole.notes.count == 1 && whole.notes[0].contains("/n: line 1 was left out"))
+    #expect(!whole.notes[0].contains("secret"))
+  }
+
   @Test("an error in a file is reported with its line")
   func wrongFiles() throws {
     let files = sources(

@@ -58,6 +58,18 @@ import Testing
     ])
   func otherWords(text: String) throws { #expect(try found(text, "h") == "u p") }
 
+  @Test(
+    "words of other programs before the first entry are left out",
+    arguments: [
+      ("version 1\nmachine h login u password p", 1), ("\nfoo machine h login u password p", 2),
+      ("macdef m\nx\n\nfoo\nbar\nmachine h login u password p", 4),
+      ("foo default login u password p", 1),
+    ])
+  func wordsBefore(text: String, line: Int) throws {
+    #expect(try found(text, "h") == "u p")
+    #expect(try Netrc(text).skipped?.line == line)
+  }
+
   @Test("an entry that cannot be used is refused for its own host, without its text")
   func unusable() throws {
     for (text, line) in [
@@ -80,6 +92,7 @@ import Testing
     arguments: [
       ("machine", 1), ("machine h login u\npassword ", 2),
       ("login secret password p", 1), ("machine h\n\npassword \"secret", 3), ("{\"secret\": 1}", 1),
+      ("foo\nlogin secret password p", 2), ("foo secret", 1),
     ])
   func malformed(text: String, line: Int) {
     do {

@@ -122,6 +122,27 @@ struct DownloadMachineFailureTests {
   }
 
   @Test(
+    "A resume that is refused after a fresh redirect says so; only a signed address has expired",
+    arguments: [
+      (
+        "http://a.example/f",
+        "the server answered 403 (at http://b.example/x), also to a new redirect"
+      ),
+      ("http://a.example/f?token=1", "the link has expired (403)"),
+    ])
+  func refusedAgain(given: String, fact: String) throws {
+    let url = try ResourceURL(given)
+    var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
+    _ = script.resume(tag: "\"v1\"", length: 100)
+    let redirected = "http://b.example/x"
+    check(
+      try script.answer(1, 403, from: redirected).count, is: 2)
+    let failure = try script.failure(1, 403, from: redirected)
+    #expect(failure?.code == .needsNewURL)
+    #expect(failure?.fact == fact)
+  }
+
+  @Test(
     "An additional connection with an expired link asks the original address; no limit is learned"
   )
   func expiredBeside() throws {

@@ -224,6 +224,63 @@ struct RefusedRangeTests {
     check(try script.answer(2, 500), is: ["drop 2", "failed http-status"])
   }
 
+  @Test("Silence costs a timeout, so the next attempt has no range; then they alternate")
+  func silent() throws {
+    for code in [TransferError.Code.timeout, .stalled] {
+      let error = TransferError(code, "silent", isRetryable: true)
+      var script = try MachineScript { $0.connections = 2 }
+      _ = script.start()
+      for (id, request) in [(2, "whole"), (3, "0-"), (4, "whole")] {
+        _ = script.send(.failed(SegmentID(number: id - 1), error))
+        _ = script.send(.timer(.retry))
+        check(script.send(.slotGranted), is: ["open \(id) \(request)"])
+      }
+      check(try script.whole(4), is: ["transferring", "receive 4 0 new"])
+    }
+  }
+
+  @Test("So does a head without a byte of the body; what began is forgotten")
+  func headOnly() throws {
+    let stalled = TransferError(.stalled, "silent", isRetryable: true)
+    for tag in ["\"v1\"", nil] {
+      var script = try MachineScript()
+      _ = script.start()
+      _ = try script.range(1, 0, 99, tag: tag)
+      _ = script.send(.failed(SegmentID(number: 1), stalled))
+      _ = script.send(.timer(.retry))
+      check(script.send(.slotGranted), is: ["open 2 whole"])
+      check(try script.whole(2, tag: tag), is: ["transferring", "receive 2 0 new"])
+      var last = try MachineScript { $0.retry.retries = 0 }
+      _ = last.start()
+      _ = try last.range(1, 0, 99, tag: tag)
+      check(last.send(.failed(SegmentID(number: 1), stalled)), is: ["open 2 whole"])
+      check(try last.whole(2, tag: tag), is: ["transferring", "receive 2 0 new"])
+    }
+  }
+
+  @Test("The last silent attempt is repeated, unless others found the host silent too")
+  func lastSilentAttempt() throws {
+    let error = TransferError(.timeout, "silent", isRetryable: true)
+    var script = try MachineScript { $0.retry.retries = 0 }
+    _ = script.start()
+    var known = script
+    check(script.send(.failed(SegmentID(number: 1), error)), is: ["open 2 whole"])
+    known.machine.hostHealth.failures = 1
+    check(
+      known.send(.failed(SegmentID(number: 1), error)).last, is: "failed timeout")
+  }
+
+  @Test("A loop of redirects, too, is left once by a request without a range")
+  func loop() throws {
+    let error = TransferError(.tooManyRedirects, "a loop")
+    var script = try MachineScript()
+    _ = script.start()
+    check(script.send(.failed(SegmentID(number: 1), error)), is: ["open 1 whole"])
+    var served = script
+    check(try served.whole(1), is: ["transferring", "receive 1 0 new"])
+    check(script.send(.failed(SegmentID(number: 1), error)), is: ["failed too-many-redirects"])
+  }
+
   @Test("Not if the server asked for a wait")
   func asksForWait() throws {
     var script = try MachineScript { $0.retry.retries = 0 }
@@ -256,6 +313,82 @@ struct RefusedRangeTests {
     check(script.send(.timer(.confirm)), is: ["open 3 whole"])
     check(try script.whole(3), is: ["transferring", "receive 3 0"])
     #expect(script.plan.receivedCount == 50)
+  }
+}
+
+@Suite("A range answered with nothing, or with a page, is believed only if a plain request has it")
+struct UnbelievedAnswerTests {
+  private static let page = ["Content-Type: text/html", "Content-Length: 4"]
+
+  /// Started, for a file whose address names no page.
+  private func started(
+    _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
+  ) throws -> MachineScript {
+    let url = try ResourceURL("http://a.example/f.iso")
+    var script = try MachineScript {
+      $0.url = url
+      change(&$0)
+    }
+    _ = script.start()
+    return script
+  }
+
+  @Test("The file of the plain request is taken, on one connection")
+  func file() throws {
+    for (status, fields) in [
+      (200, ["Content-Length: 0"]), (200, Self.page), (416, ["Content-Range: bytes */0"]),
+    ] {
+      var script = try started()
+      check(try script.answer(1, status, fields), is: ["drop 1", "open 1 whole at a.example"])
+      #expect(script.machine.needsConfirmation, "a cache may have that answer")
+      check(try script.whole(1), is: ["transferring", "receive 1 0 new"])
+      check(script.deliver(1), is: [])
+    }
+  }
+
+  @Test("The same nothing, or page, is the answer")
+  func same() throws {
+    var empty = try started()
+    _ = try empty.whole(1, length: 0)
+    check(try empty.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
+    var page = try started()
+    _ = try page.answer(1, 200, Self.page)
+    check(try page.answer(1, 200, Self.page), is: ["transferring", "receive 1 0 new"])
+    #expect(page.machine.version?.isUnexpectedPage == true)
+  }
+
+  @Test("So is a body without a length that has no byte")
+  func unknownLength() throws {
+    for isEmpty in [true, false] {
+      var script = try started()
+      check(try script.whole(1, length: nil), is: ["transferring", "receive 1 0 new"])
+      check(script.end(1), is: ["open 2 whole at a.example"])
+      check(try script.whole(2, length: nil), is: ["transferring", "receive 2 0 new"])
+      if !isEmpty { _ = script.deliver(2, 70) }
+      check(script.end(2), is: ["publishing", "publish \(isEmpty ? 0 : 70)"])
+    }
+  }
+
+  @Test("It is asked before the name is taken, and before an existing file counts")
+  func first() throws {
+    var named = try started { $0.learnsName = true }
+    check(try named.answer(1, 200, Self.page), is: ["drop 1", "open 1 whole at a.example"])
+    check(try named.whole(1), is: ["bind 1"])
+    var existing = try started {
+      $0.existing = [.init(path: "f", size: 0, modified: 0)]
+      $0.needsExisting = true
+    }
+    check(try existing.whole(1, length: 0), is: ["drop 1", "open 1 whole at a.example"])
+  }
+
+  @Test("A page that the address names, and a range of a page, cost no further request")
+  func expected() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    check(try script.answer(1, 200, Self.page), is: ["transferring", "receive 1 0 new"])
+    var ranged = try started()
+    let fields = ["Content-Type: text/html", "Content-Range: bytes 0-3/4"]
+    check(try ranged.answer(1, 206, fields), is: ["transferring", "receive 1 0 new"])
   }
 }
 

@@ -66,9 +66,9 @@ struct DownloadMachineTests {
     var ranged = try MachineScript()
     _ = ranged.start()
     check(
-      try ranged.answer(1, 416, ["Content-Range: bytes */0"]),
-      is: ["drop 1", "begin", "publishing", "publish 0"])
-    var plain = try MachineScript()
+      try ranged.answer(1, 416, ["Content-Range: bytes */0"]), is: ["drop 1", "open 1 whole"])
+    check(try ranged.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
+    var plain = try MachineScript { $0.decodes = true }
     _ = plain.start()
     check(try plain.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
   }

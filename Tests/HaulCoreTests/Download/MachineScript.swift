@@ -122,6 +122,19 @@ struct MachineScript {
 }
 
 extension MachineScript {
+  /// Sends the event; the error that the download fails with, if it does.
+  mutating func failure(
+    _ id: Int, _ status: Int, from url: String? = nil
+  ) throws -> TransferError? {
+    let head = ResponseHead(
+      status: status, url: try ResourceURL(url ?? Self.address), wasRedirected: url != nil)
+    let event = DownloadMachine.Event.responded(
+      SegmentID(number: id), head, isFromOtherAddress: false, wallSeconds: 0)
+    let commands = machine.handle(event, plan: &plan, at: now, using: &generator)
+    guard case .finish(.failed(let error))? = commands.last else { return nil }
+    return error
+  }
+
   static func text(_ command: DownloadMachine.Command) -> String {
     switch command {
     case .open(let id, let fetch): "open \(id.number) \(text(fetch))"

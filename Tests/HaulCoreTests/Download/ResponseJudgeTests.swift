@@ -102,6 +102,23 @@ struct ResponseJudgeTests {
     #expect(text(verdict) == line.verdict)
   }
 
+  @Test(
+    "The fact of a limit of requests says what it is, after a redirect too", arguments: [420, 429])
+  func limited(status: Int) throws {
+    let url = try ResourceURL("http://a.example/f")
+    let places = [(false, ""), (true, " (at http://a.example/f)")]
+    for (wasRedirected, place) in places {
+      let head = ResponseHead(status: status, url: url, wasRedirected: wasRedirected)
+      let verdict = ResponseJudge(wallSeconds: 0).verdict(on: head, to: FetchRequest(url: url))
+      guard case .failure(let error) = verdict else {
+        Issue.record("it was taken: \(verdict)")
+        return
+      }
+      #expect(error.fact == "the server answered \(status), too many requests\(place)")
+      #expect(error.advice == "try again later")
+    }
+  }
+
   @Test("A body that a proxy may have changed is no version of the server's")
   func transformed() throws {
     let url = try ResourceURL("http://a.example/f")

@@ -87,6 +87,14 @@ import Testing
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\(close)\r\nhello"
     ),
     (
+      "HTTP/1.1 200 OK\r\nContent-Length: 5;\r\n\r\nhello",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\(close)\r\nhello"
+    ),
+    (
+      "HTTP/1.1 200 OK\r\nContent-Length: 5 bytes\r\n\r\nhello",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\(close)\r\nhello"
+    ),
+    (
       "HTTP/1.1 200 OK\r\nContent-Length: 5\t\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
     ),
@@ -187,6 +195,7 @@ import Testing
       "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello",
+      "HTTP/1.1 200 OK\r\nContent-Length: 5 kB\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: ,\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nhello",
       "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello",
@@ -203,6 +212,32 @@ import Testing
       let error = #expect(throws: TransferError.self) { try normalized(text, pieces: size) }
       #expect(error?.code == .protocolViolation)
     }
+  }
+
+  @Test(
+    "A refusal whose chunks cannot be read in the same piece keeps its head, a file's head does not",
+    arguments: [(404, "\r\n", ""), (503, "\n", close), (200, "\r\n", ""), (301, "\r\n", "")])
+  func brokenRefusal(status: Int, lineEnd: String, added: String) throws {
+    var normalizer = ResponseNormalizer()
+    normalizer.expectAnswer()
+    let lines = "HTTP/1.1 \(status) No\r\nTransfer-Encoding: chunked\r\n"
+    let text = lines + lineEnd + "2;x\r\nokxyz\r\n"
+    #expect(throws: TransferError.self) {
+      try bytes(text).withUnsafeBytes { try normalizer.take($0) }
+    }
+    #expect(normalizer.refusal == (status >= 400 ? bytes(lines + added + "\r\n") : nil))
+  }
+
+  @Test("A head that was passed on before is not repeated")
+  func brokenLater() throws {
+    var normalizer = ResponseNormalizer()
+    normalizer.expectAnswer()
+    let head = "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n"
+    _ = try bytes(head).withUnsafeBytes { try normalizer.take($0) }
+    #expect(throws: TransferError.self) {
+      try bytes("xyz").withUnsafeBytes { try normalizer.take($0) }
+    }
+    #expect(normalizer.refusal == nil)
   }
 
   @Test("Heads, extensions and trailers without end are refused")

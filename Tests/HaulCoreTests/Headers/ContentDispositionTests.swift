@@ -45,6 +45,13 @@ import Testing
       ("attachment; filename*=UTF-8''caf%E9", "caf\u{E9}"),
       ("attachment; filename*=GBK''%BB%AA", "\u{BB}\u{AA}"),
       ("attachment; filename*=koi8-r''%C1%81", "%C1%81"),
+      // Not encoded, or not all of it
+      ("attachment; filename*=UTF-8''na\u{EF}ve.txt", "na\u{EF}ve.txt"),
+      ("attachment; filename*=iso-8859-1''na\u{EF}ve.txt", "na\u{EF}ve.txt"),
+      ("attachment; filename*=iso-8859-1''%A3 rates (1).txt", "\u{A3} rates (1).txt"),
+      ("attachment; filename*=UTF-8''a%20(1).txt; x=y", "a (1).txt"),
+      ("attachment; filename*=\"UTF-8''100 % of it\"", "100 % of it"),
+      ("attachment; filename*=UTF-8''a (1).txt; filename=b", "b"),
       // Encoded words
       ("attachment; filename=\"=?UTF-8?B?w6kucGRm?=\"", "\u{E9}.pdf"),
       (

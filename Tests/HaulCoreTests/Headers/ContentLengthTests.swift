@@ -6,7 +6,7 @@ import Testing
     "Lengths are read",
     arguments: [
       (["0"], 0), (["10"], 10), ([" 10\t"], 10), (["9223372036854775807"], .max),
-      (["10", "10"], 10), (["10, 10"], 10), (["010"], 10),
+      (["10", "10"], 10), (["10, 10"], 10), (["010"], 10), (["10;"], 10), (["10 Bytes"], 10),
     ] as [([String], Int64)])
   func read(values: [String], length: Int64) {
     #expect(ContentLength(fields(values)) == .bytes(length))
@@ -16,7 +16,8 @@ import Testing
     "Lengths that cannot frame a body are invalid",
     arguments: [
       [""], ["+5"], ["-5"], ["0x10"], ["5.0"], ["5 5"], ["9223372036854775808"], ["10", "11"],
-      ["10, 11"], ["10,"], [",10"], ["10", "x"], ["x", "x"], ["٥"],
+      ["10, 11"], ["10,"], [",10"], ["10", "x"], ["x", "x"], ["٥"], ["10 kB"], ["10;5"], ["10;x"],
+      ["10;;"], ["; 10"], ["bytes"],
     ])
   func invalid(values: [String]) { #expect(ContentLength(fields(values)) == .invalid) }
 

@@ -64,6 +64,17 @@ struct RefusedResponseCases {
     }
   }
 
+  @Test(
+    "Case 32: a page, or nothing, in answer to a range only is not the file",
+    arguments: [login, .status(200, headers: [], body: ""), .rangeNotSatisfiable()])
+  func onlyForRanges(answer: Fault.Action) async throws {
+    try await DownloadFixture.serving(.file(512 * kibi, Fault(answer, when: .init(has: .range)))) {
+      fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 4)))
+      #expect(fixture.ranges == ["bytes=0-", "-"])
+    }
+  }
+
   @Test("Case 32: a login page in answer to a resume fails, and costs none of the bytes on disk")
   func loginPageOnResume() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
@@ -81,7 +92,7 @@ struct RefusedResponseCases {
   @Test("Case 32: without validators, a page does not replace a file that broke off")
   func loginPageForUnproved() async throws {
     let cut = Fault(.reset(after: 200_000), when: .request(1))
-    let page = Fault(Self.login, when: .request(2))
+    let page = Fault(Self.login, when: .init(skip: 1))
     try await DownloadFixture.serving(NoValidatorCases.bare(cut, page)) { fixture in
       let outcome = try await fixture.finish(try fixture.file())
       try fixture.expectFailure(outcome, .changedOnServer)

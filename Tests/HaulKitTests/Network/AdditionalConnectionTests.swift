@@ -93,6 +93,14 @@ struct RefusedRangeTests {
     }
   }
 
+  @Test("A loop of redirects that only a range gets ends with a request without one")
+  func loop() async throws {
+    try await finish(.status(301, headers: ["Location: /f.bin"])) { fixture, outcome in
+      try fixture.expectWhole("f.bin", seed: 5, length: 300_000, outcome)
+      #expect(outcome.attempts == 0)
+    }
+  }
+
   @Test("206 with the whole file is accepted, also in answer to a request without a range")
   func alwaysPartial() async throws {
     try await finish(.contentRange(value: nil)) { fixture, outcome in

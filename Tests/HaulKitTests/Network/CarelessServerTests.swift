@@ -33,6 +33,7 @@ import Testing
       gets + "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n5  \nhello\n0\n\n",
       gets + "Transfer-Encoding: identity\r\nContent-Length: 5\t\r\n\r\nhello",
       gets + "X: one\r\n two\r\nContent-Length: 5\r\n\r\nhello",
+      gets + "Content-Length: 5 bytes;\r\n\r\nhello",
       "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
       gets + String(repeating: "X: y\r\n", count: 300) + "Content-Length: 5\r\n\r\nhello",
     ], [FaultServerTLS.none, .good])
@@ -41,6 +42,19 @@ import Testing
       #expect(result.error == nil)
       let contents = try fixture.contents("f")
       #expect(contents == Array("hello".utf8))
+    }
+  }
+
+  @Test(
+    "A refusal counts although its chunks cannot be read; a file's chunks must be readable",
+    arguments: [404, 503, 200], [FaultServerTLS.none, .good])
+  func brokenRefusal(status: Int, tls: FaultServerTLS) async throws {
+    let raw = "HTTP/1.1 \(status) X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n"
+    try await finish(raw, tls: tls) { fixture, result in
+      #expect(result.error?.status == (status == 200 ? nil : status))
+      if status == 200 { #expect(result.error?.code == .protocolViolation) }
+      let names = try fixture.names()
+      #expect(names.isEmpty)
     }
   }
 

@@ -55,7 +55,8 @@ import Testing
     try await DownloadFixture.with([setting("seen=1", to: "/f.bin")]) { fixture in
       let outcome = try await fixture.finish(try fixture.request("/f.bin"))
       try fixture.expectFailure(.tooManyRedirects, outcome, without: "f.bin")
-      #expect(fixture.server.snapshot.requests.count == 21)
+      // As often without a range.
+      #expect(fixture.server.snapshot.requests.count == 42)
     }
   }
 
