@@ -90,10 +90,13 @@ struct RemoteConfinementRuns {
         "add", "-H", "X-Key: canary", url, "-o", fixture.work.server.url("/store"))
       let copy = copied.output.trimmingCharacters(in: .newlines)
       let plain = try await fixture.add("/a", "-o", "\(remote.root)/plain")
+      let sum = "sha-256=\(String(repeating: "0", count: 64))"
       let proved = try await fixture.add(
-        "/a", "-o", "\(remote.root)/proved", "--checksum",
-        "sha-256=\(String(repeating: "0", count: 64))")
-      for id in [secret, copy, plain] {
+        "/a", "-o", "\(remote.root)/proved", "--checksum", sum)
+      // The file would be proved, and its owner's key sent to the client.
+      let both = try await fixture.add(
+        "/a", "-o", "\(remote.root)/both", "--checksum", sum, "-H", "X-Key: canary")
+      for id in [secret, copy, plain, both] {
         #expect(try remote.move(id, to: "http://localhost:9/a").status == 403)
         #expect(try remote.move(id, to: fixture.work.server.url("/other")).status == 403)
       }

@@ -51,6 +51,16 @@ import Testing
     }
   }
 
+  @Test func `A way back to the first address with a new cookie is no loop`() async throws {
+    let away = Fault(
+      .status(302, headers: ["Location: /f.bin"]), when: .init(withoutText: "seen=1"))
+    let file = FaultScript.Resource("/real", seed: 47, length: Int64(Self.length), faults: [away])
+    try await DownloadFixture.with([file, setting("seen=1", to: "/real")]) { fixture in
+      let outcome = try await fixture.finish(try fixture.request("/real"))
+      try fixture.expectWhole("real", seed: 47, length: Self.length, outcome)
+    }
+  }
+
   @Test func `The same address again with the same cookie is a loop`() async throws {
     try await DownloadFixture.with([setting("seen=1", to: "/f.bin")]) { fixture in
       let outcome = try await fixture.finish(try fixture.request("/f.bin"))
