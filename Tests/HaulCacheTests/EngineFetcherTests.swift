@@ -49,7 +49,6 @@ import Testing
     #expect(cache.metrics.decoded == 1)
     let seen = transport.seen.withLockedValue { $0 }
     #expect(seen.map { $0["If-None-Match"] } == [nil, "\"1\""])
-    #expect(seen.allSatisfy { $0["Haul-Cache-Exchange"] == nil })
     let missing = try ResourceURL("http://example.com/missing")
     let error = await #expect(throws: ResourceError.self) { try await cache.value(for: missing) }
     #expect(error?.transferError?.code == .notFound)
@@ -66,6 +65,53 @@ import Testing
       #expect(Array(data) == file.content)
       #expect(server.requests.map(\.range) == ["bytes=0-", "bytes=100000-299999"])
     }
+  }
+
+  /// Sends five of ten bytes, or none after a redirect, then the rest.
+  private struct BreakingTransport: Transport {
+    let target: ResourceURL?
+    let seen = NIOLockedValueBox<[FetchRequest]>([])
+
+    func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+      let isFirst = seen.withLockedValue { seen in
+        seen.append(request)
+        return seen.count == 1
+      }
+      let first = Int(request.firstByte ?? 0)
+      let headers: HeaderFields = [
+        "Content-Range": "bytes \(first)-9/10", "Content-Length": "\(10 - first)",
+        "ETag": "\"1\"", "Cache-Control": "max-age=60",
+      ]
+      let isRedirected = isFirst && target != nil
+      let head = ResponseHead(
+        status: 206, headers: headers, url: isRedirected ? target ?? request.url : request.url,
+        wasRedirected: isRedirected)
+      let body = Array("0123456789".utf8.dropFirst(first))
+      guard isFirst else { return FetchResponse(head: head, bytes: body) }
+      return FetchResponse(
+        head: head,
+        body: AsyncThrowingStream<any ByteChunk, any Error> { stream in
+          if target == nil { stream.yield(Array(body.prefix(5))) }
+          stream.finish(
+            throwing: TransferError(.connectionLost, "the connection broke", isRetryable: true))
+        })
+    }
+  }
+
+  @Test(arguments: [nil, "http://example.com/b"])
+  func `conditions go to the address itself, with its first byte`(target: String?) async throws {
+    let transport = BreakingTransport(target: try target.map { try ResourceURL($0) })
+    let fetcher = try EngineFetcher(TransferManager.Configuration(), transport: transport)
+    let response = try await fetcher.fetch(
+      ResourceFetchRequest(
+        url: try ResourceURL("http://example.com/a"), headers: ["If-None-Match": "\"0\""]))
+    #expect(response.status == 200)
+    #expect(response.body == Data("0123456789".utf8))
+    #expect(response.headers["Content-Length"] == "10")
+    #expect(response.headers["Content-Range"] == nil)
+    #expect(response.wasRedirected == (target != nil))
+    let seen = transport.seen.withLockedValue { $0 }
+    #expect(seen.map { $0.headersToSend["If-None-Match"] } == ["\"0\"", nil])
   }
 
   @Test func `a busy server is asked again within the fetch`() async throws {

@@ -181,6 +181,23 @@ import Testing
     #expect(fixture.fetcher.requests.allSatisfy { $0.headers["If-None-Match"] == nil })
   }
 
+  @Test(arguments: [404, 410])
+  func `a resource that the server no longer has is used no more`(status: Int) async throws {
+    let (fixture, directory) = try fixture(true)
+    let url = try fixture.url()
+    serve(fixture, "max-age=10")
+    _ = try await fixture.cache.value(for: url)
+    await fixture.cache.flush()
+    fixture.clock.advance(by: .seconds(10))
+    fixture.fetcher.answer { _, _ in fixture.clock.response(status) }
+    await #expect(throws: ResourceError.self) { try await fixture.cache.value(for: url) }
+    #expect(try await fixture.cache.diskSize() == 0)
+    fixture.fetcher.answer { _, _ throws(TransferError) in throw offline() }
+    fixture.clock.advance(by: .seconds(100))
+    await #expect(throws: ResourceError.self) { try await fixture.cache.value(for: url) }
+    #expect(!directory.path.isEmpty)
+  }
+
   @Test func `the policies: cache only, revalidate, reload`() async throws {
     let (fixture, _) = try fixture(false)
     let url = try fixture.url()

@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import HaulCore
+import HaulCore
 import HaulFiles
 
 /// What a blob file says of its body. It holds no secret: addresses are redacted, and keys are
@@ -33,20 +33,6 @@ package struct BlobHead: Hashable, Sendable, Codable {
   }
 }
 
-extension BlobHead {
-  /// The head of the same body in another response, which may vary by other fields.
-  func confirmed(by response: StoredResponse, to request: ResourceRequest) -> BlobHead {
-    var head = self
-    head.response = response
-    // What varies by everything is not storable.
-    guard case .names(let names) = VaryNames(response.headers) else { return head }
-    head.vary = names
-    head.selection = ResourceKey.digest(
-      of: VaryNames.names(names).selection(of: request.headers))
-    return head
-  }
-}
-
 /// A stored response with its body.
 package struct Blob: Hashable, Sendable {
   package var head: BlobHead
@@ -60,12 +46,14 @@ package struct Blob: Hashable, Sendable {
   /// Whether the body has the digests that its head states (RFC 9530).
   package var hasStatedDigests: Bool {
     let stated = ReprDigest.checksums(ofWhole: head.response.headers)
-    return stated.isEmpty || has(stated)
+    return stated.isEmpty || body.has(stated)
   }
+}
 
-  package func has(_ checksums: [Checksum]) -> Bool {
+extension Data {
+  func has(_ checksums: [Checksum]) -> Bool {
     var hash = IncrementalDigest(checksums.map(\.algorithm))
-    body.withUnsafeBytes { hash.update($0) }
+    withUnsafeBytes { hash.update($0) }
     return hash.checksums == checksums
   }
 }

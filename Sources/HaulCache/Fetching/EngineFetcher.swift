@@ -1,17 +1,12 @@
 import FoundationEssentials
 package import HaulCore
-import HaulHTTP
 package import HaulKit
-import Synchronization
 
 /// Fetches resources through Haul's engine: with its limits, priorities, retries, pauses of hosts
 /// that ask for one, and the resumption of a body that broke off.
 package final class EngineFetcher: ResourceFetcher {
   private let manager: TransferManager
-  private let transport: ConditionalTransport
-  /// Haul's own; nil for a caller's, which stays theirs.
-  private let client: HTTPTransport?
-  private let last = Atomic(0)
+  private let transport: NotingTransport
 
   /// - Throws: `tls`, `internal`, as `TransferManager.init`.
   package init(
@@ -21,61 +16,22 @@ package final class EngineFetcher: ResourceFetcher {
     // A load fails soon. The cache remembers that, and decides when to ask again.
     configuration.waitsForNetwork = false
     configuration.waitsForDisk = false
-    var client: HTTPTransport?
-    let base: any Transport
-    if let transport {
-      base = transport
-    } else {
-      let own = try HTTPTransport(HTTPTransport.Settings(configuration))
-      (base, client) = (own, own)
-    }
-    self.client = client
-    self.transport = ConditionalTransport(base: base, clock: SystemClock())
+    self.transport = NotingTransport(try CacheNetwork(configuration, transport))
     manager = try TransferManager(configuration, transport: self.transport)
   }
 
   deinit {
-    Task { [manager, client] in
+    Task { [manager, transport] in
       await manager.shutdown()
-      await client?.shutdown()
+      await transport.network.shutdown()
     }
   }
 
   package func fetch(
     _ request: ResourceFetchRequest
   ) async throws(TransferError) -> ResourceResponse {
-    let name = "\(last.wrappingAdd(1, ordering: .relaxed).newValue)"
-    let (plain, conditions) = request.splitConditions
-    transport.begin(name, conditions: conditions) { request.noteBegun() }
-    do throws(TransferError) {
-      let body = try await bytes(of: request, headers: plain, named: name)
-      guard let exchange = transport.end(name), let response = exchange.response(body) else {
-        throw TransferError(.internal, "a fetch of the cache had no head")
-      }
-      return response
-    } catch {
-      // What the server said counts, if it is why the fetch failed.
-      guard let exchange = transport.end(name), let status = error.status,
-        exchange.head?.status == status, let response = exchange.response(Data())
-      else { throw error }
-      return response
-    }
-  }
-
-  private func bytes(
-    of request: ResourceFetchRequest, headers: HeaderFields, named name: String
-  ) async throws(TransferError) -> Data {
-    var download = DownloadRequest(url: request.url, to: .stream)
-    download.headers =
-      headers.fields.map { (name: $0.name, value: $0.value) }
-      + [(name: ConditionalTransport.exchangeField, value: name)]
-    download.maximumSize = request.maximumSize == .max ? nil : request.maximumSize
-    download.connections = 1
-    download.retry.retries = 2
-    var wanted = TransferRequest(.download(download))
-    wanted.priority = request.priority.value
-    wanted.reportsProgress = false
-    let transfer = try await manager.add(wanted)
+    let transfer = try await manager.add(request.transfer)
+    transport.watch(transfer.id) { request.noteBegun() }
     request.priority.observe { _ in
       // The latest value counts, whichever task runs last.
       Task { try? await transfer.setPriority(request.priority.value) }
@@ -85,9 +41,24 @@ package final class EngineFetcher: ResourceFetcher {
     } onCancel: {
       Task { try? await transfer.cancel() }
     }
-    // It has ended, and is only listed.
+    // It has ended, and is only listed; a cancelled one ends now.
     try? await transfer.remove()
-    return try result.get()
+    let response = transport.end(transfer.id)
+    switch result {
+    case .success(let body):
+      guard var response else {
+        throw TransferError(.internal, "a fetch of the cache had no head")
+      }
+      response.body = body
+      if response.headers["Content-Length"] == nil {
+        response.headers.append("Content-Length", "\(body.count)")
+      }
+      return response
+    case .failure(let error):
+      // What the server said counts, if it is why the fetch failed.
+      guard let response, response.status == error.status, !response.hasBody else { throw error }
+      return response
+    }
   }
 
   private func collect(_ transfer: Transfer) async -> Result<Data, TransferError> {
@@ -104,30 +75,15 @@ package final class EngineFetcher: ResourceFetcher {
 }
 
 extension ResourceFetchRequest {
-  /// The fields that are no conditions, and those that are.
-  fileprivate var splitConditions: (HeaderFields, [HeaderFields.Field]) {
-    func isCondition(_ field: HeaderFields.Field) -> Bool {
-      ["if-none-match", "if-modified-since"].contains(field.name.lowercased())
-    }
-    return (
-      HeaderFields(headers.fields.filter { !isCondition($0) }), headers.fields.filter(isCondition)
-    )
-  }
-}
-
-extension ConditionalTransport.Exchange {
-  /// The response as without ranges: the engine has assembled the whole body.
-  fileprivate func response(_ body: Data) -> ResourceResponse? {
-    guard let head else { return nil }
-    var headers = head.headers
-    let isWhole = head.status == 206
-    if isWhole {
-      headers.remove("Content-Range")
-      headers.remove("Content-Length")
-      headers.append("Content-Length", "\(body.count)")
-    }
-    return ResourceResponse(
-      status: isWhole ? 200 : head.status, headers: headers, body: body,
-      requestedAt: requestedAt, answeredAt: answeredAt, wasRedirected: head.wasRedirected)
+  fileprivate var transfer: TransferRequest {
+    var download = DownloadRequest(url: url, to: .stream)
+    download.fields = headers
+    download.maximumSize = maximumSize == .max ? nil : maximumSize
+    download.connections = 1
+    download.retry.retries = 2
+    var wanted = TransferRequest(.download(download))
+    wanted.priority = priority.value
+    wanted.reportsProgress = false
+    return wanted
   }
 }

@@ -77,6 +77,9 @@ public struct ResourceResponse: Sendable {
     self.answeredAt = answeredAt
     self.wasRedirected = wasRedirected
   }
+
+  /// Whether its body is the resource.
+  var hasBody: Bool { status == 200 || status == 203 }
 }
 
 /// The priority of a fetch: the highest of its requests.

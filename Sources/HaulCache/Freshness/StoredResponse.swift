@@ -16,6 +16,16 @@ package struct StoredResponse: Hashable, Sendable, Codable {
     self.answeredAt = answeredAt
   }
 
+  /// What a response is stored as. One of a redirect's target is used for its request only, because
+  /// the redirect may lead elsewhere by then.
+  package init(_ response: ResourceResponse) {
+    var headers = response.headers
+    if response.wasRedirected { headers.append("Cache-Control", "no-store") }
+    self.init(
+      status: response.status, headers: headers, requestedAt: response.requestedAt,
+      answeredAt: response.answeredAt)
+  }
+
   /// Whether a private cache may keep it (section 3). It keeps whole answers only: 200 and 203.
   /// `no-store` also wins over `must-understand`.
   package func isStorable(to request: CacheControl) -> Bool {

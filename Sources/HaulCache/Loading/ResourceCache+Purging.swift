@@ -21,7 +21,7 @@ extension ResourceCache {
       _ = state.vary.removeAll()
     }
     memory.removeAll()
-    try await changeDisk { disk, now throws(TransferError) in try disk.removeAll(at: now) }
+    try await copies?.change { disk, now throws(TransferError) in try disk.removeAll(at: now) }
   }
 
   /// Removes a resource, all its versions on disk, and its known failure. A load of it that is
@@ -38,30 +38,32 @@ extension ResourceCache {
       return key
     }
     memory.removeValue(for: key)
-    let digest = diskKey(of: request)
-    try await changeDisk { disk, now throws(TransferError) in try disk.remove(digest, at: now) }
+    let digest = copies?.key(of: request) ?? ""
+    try await copies?.change { disk, now throws(TransferError) in
+      try disk.remove(digest, at: now)
+    }
   }
 
   /// Removes the resources on disk that were not used for longest until the others have at most so
   /// many bytes.
   /// - Throws: as `removeAll()`.
   public func trimDisk(toBytes bytes: Int64) async throws(TransferError) {
-    try await changeDisk { disk, now throws(TransferError) in try disk.trim(to: bytes, at: now) }
+    _ = try await copies?.change { disk, now throws(TransferError) in
+      try disk.trim(to: bytes, at: now)
+    }
   }
 
   /// Opens the directory, which otherwise happens with the first request, to see its errors.
   /// - Throws: `io`, `permission-denied` or `disk-full`, when the directory cannot be used;
   ///   `in-use`, when another process holds it for a second.
   public func open() async throws(TransferError) {
-    try await changeDisk { disk, now throws(TransferError) in try disk.open(at: now) }
+    try await copies?.change { disk, now throws(TransferError) in try disk.open(at: now) }
   }
 
   /// The bytes on disk; 0 without a directory.
   /// - Throws: `io` when the directory cannot be read.
   public func diskSize() async throws(TransferError) -> Int64 {
-    guard let disk else { return 0 }
-    let now = clock.wallSeconds
-    return try await io.run { () throws(TransferError) in try disk.size(at: now) }
+    try await copies?.change { disk, now throws(TransferError) in try disk.size(at: now) } ?? 0
   }
 
   /// Returns when what the cache has delivered so far is on disk. Call it before the program ends,
@@ -70,20 +72,11 @@ extension ResourceCache {
   /// It does not wait for loads that have delivered nothing. A failure of the disk is logged and
   /// counted, as always.
   public func flush() async {
-    guard let disk else { return }
+    guard let copies else { return }
     let writing = state.withLockedValue { state in
       state.flights.values.filter { $0.outcome != nil }.compactMap(\.task)
     }
     for task in writing { await task.value }
-    let now = clock.wallSeconds
-    await onDisk { () throws(TransferError) in try disk.noteUses(at: now) }
-  }
-
-  private func changeDisk(
-    _ change: @escaping @Sendable (DiskStore, Double) throws(TransferError) -> Void
-  ) async throws(TransferError) {
-    guard let disk else { return }
-    let now = clock.wallSeconds
-    try await io.run { () throws(TransferError) in try change(disk, now) }
+    await copies.noteUses()
   }
 }

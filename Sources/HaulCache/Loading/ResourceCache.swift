@@ -20,9 +20,7 @@ public final class ResourceCache<Value: Sendable>: Sendable {
   let decoder: Decoder
   let cost: Cost
   let memory: MemoryCache<ResourceKey, CachedResource>
-  let disk: DiskStore?
-  let route: ResponseRoute
-  let io: BlockingIO
+  let copies: StoredCopies?
   let clock: any TransferClock
   let counters = CacheCounters()
   /// Bytes that wait to be written to disk.
@@ -49,11 +47,13 @@ public final class ResourceCache<Value: Sendable>: Sendable {
     cost: @escaping Cost = { $1.data.count }, decode: @escaping Decoder
   ) {
     self.configuration = configuration
-    self.route = route
     self.fetcher = fetcher
-    (decoder, self.cost, self.clock, self.io) = (decode, cost, clock, io)
+    (decoder, self.cost, self.clock) = (decode, cost, clock)
     memory = MemoryCache(costLimit: configuration.memoryLimit)
-    disk = configuration.directory.map { DiskStore(configuration, at: $0) }
+    copies = configuration.directory.map { [counters] directory in
+      StoredCopies(
+        configuration, at: directory, over: route, clock: clock, io: io, counters: counters)
+    }
     state = NIOLockedValueBox(CacheState(maximumFailures: configuration.maximumFailures))
     let purge = { @Sendable [memory] (fraction: Double) in memory.trim(toFraction: fraction) }
     pressure =
@@ -67,11 +67,6 @@ public final class ResourceCache<Value: Sendable>: Sendable {
   public var metrics: ResourceCacheMetrics { counters.metrics }
   /// What the values in memory cost.
   public var memoryCost: Int { memory.cost }
-
-  /// What a resource is stored under on disk.
-  func diskKey(of request: ResourceRequest) -> String {
-    ResourceKey(request).digest(over: route.text(to: request.url.origin))
-  }
 }
 
 extension ResourceCache {

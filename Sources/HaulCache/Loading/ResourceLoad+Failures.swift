@@ -31,7 +31,8 @@ extension ResourceLoad {
   }
 
   func mayBeUsedStale(_ candidate: Candidate, isDisconnected: Bool) -> Bool {
-    cache.mayBeUsedStale(candidate.freshness, for: directives, isDisconnected: isDisconnected)
+    cache.mayBeUsedStale(
+      freshness(of: candidate), for: directives, isDisconnected: isDisconnected)
   }
 
   /// Notes a failure, and returns it with the time of the next attempt.
@@ -50,13 +51,10 @@ extension ResourceLoad {
     if let asked = error.retryAfter { return asked }
     guard (400..<500).contains(response.status), response.status != 408, response.status != 429
     else { return nil }
-    let stored = StoredResponse(
-      status: response.status, headers: response.headers, requestedAt: response.requestedAt,
-      answeredAt: response.answeredAt)
     var defaults = Freshness.Defaults()
     defaults.fraction = 0
     defaults.lifetime = cache.configuration.refusalLifetime / .seconds(1)
-    let freshness = Freshness(stored, defaults: defaults)
+    let freshness = Freshness(StoredResponse(response), defaults: defaults)
     let rest = freshness.lifetime - freshness.initialAge
     let shortest = cache.configuration.firstRetryDelay / .seconds(1)
     return .seconds(min(max(rest, shortest), 3600))
@@ -76,6 +74,7 @@ extension TransferError {
   init(status: Int, headers: HeaderFields, now: Double) {
     let (code, reason): (Code, String) =
       switch status {
+      case 304: (.protocolViolation, "the server answered 304 without a condition")
       case 401: (.unauthorized, "the server asks for credentials (401)")
       case 403: (.forbidden, "the server refuses access (403)")
       case 404, 410: (.notFound, "the server has no such resource (\(status))")

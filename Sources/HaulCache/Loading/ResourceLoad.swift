@@ -7,8 +7,7 @@ import Synchronization
 /// body, or both.
 struct Candidate: Sendable {
   var response: StoredResponse
-  var freshness: Freshness
-  var representation: UInt64
+  var representation: UInt64 = .random(in: .min ... .max)
   var decoded: CachedResource?
   var body: Data?
 }
@@ -25,10 +24,14 @@ struct ResourceLoad<Value: Sendable>: Sendable {
 
   var isReload: Bool { request.policy == .reload }
   var now: Double { cache.clock.wallSeconds }
+  /// Whether its result may be stored: it was not removed while this load was under way.
+  var isStored: Bool {
+    cache.state.withLockedValue { $0.flights[flight]?.isStored ?? false }
+  }
 
   /// Loads, delivers the result, and ends the flight when it is on disk.
   func run() async {
-    var write: PendingWrite?
+    var write: Blob?
     let outcome: CacheState.Outcome
     do throws(ResourceError) {
       let loaded = try await load()
@@ -39,17 +42,23 @@ struct ResourceLoad<Value: Sendable>: Sendable {
     }
     // Until it is written, new requests join this flight: a purge of the memory costs no fetch.
     // If the disk is slow, its requests share the wait, so that unwritten bodies are bounded.
-    if let write, cache.unwritten.load(ordering: .relaxed) > ResourceCache<Value>.maximumUnwritten {
-      await cache.perform(write, of: flight)
+    if let write, cache.unwritten.load(ordering: .relaxed) > Self.maximumUnwritten {
+      await store(write)
       publish(outcome)
     } else {
       publish(outcome)
-      if let write { await cache.perform(write, of: flight) }
+      if let write { await store(write) }
     }
     cache.perform { state in
       defer { state.flights[flight] = nil }
       return cache.apply(.ended(flight), of: nil, to: &state)
     }
+  }
+
+  private func store(_ copy: Blob) async {
+    cache.unwritten.wrappingAdd(copy.body.count, ordering: .relaxed)
+    await cache.copies?.keep(copy) { isStored }
+    cache.unwritten.wrappingSubtract(copy.body.count, ordering: .relaxed)
   }
 
   private func publish(_ outcome: CacheState.Outcome) {
@@ -59,10 +68,13 @@ struct ResourceLoad<Value: Sendable>: Sendable {
     }
   }
 
+  /// Bodies that may wait to be written, in bytes.
+  private static var maximumUnwritten: Int { 64 << 20 }
+
   /// What was loaded, and what is still to be written.
   struct Loaded: Sendable {
     let resource: CachedResource
-    var write: PendingWrite?
+    var write: Blob?
   }
 
   private func load() async throws(ResourceError) -> Loaded {
@@ -94,7 +106,7 @@ struct ResourceLoad<Value: Sendable>: Sendable {
   /// any more is fetched again.
   private func use(_ candidate: Candidate) -> Loaded? {
     guard !isReload else { return nil }
-    let use = candidate.freshness.use(at: now, for: directives)
+    let use = freshness(of: candidate).use(at: now, for: directives)
     guard use != .afterValidation, let resource = try? resource(of: candidate) else {
       return nil
     }
@@ -115,18 +127,14 @@ struct ResourceLoad<Value: Sendable>: Sendable {
   }
 
   /// The newer one of memory and disk; another process may have refreshed the disk.
-  private func newest(
-    _ remembered: CachedResource?
-  ) async -> Candidate? {
+  private func newest(_ remembered: CachedResource?) async -> Candidate? {
     let memory = remembered.map { Candidate($0) }
-    guard !Task.isCancelled, let blob = await cache.storedBlob(for: request) else { return memory }
+    guard !Task.isCancelled, let blob = await cache.copies?.find(request) else { return memory }
     var disk = Candidate(
-      response: blob.head.response,
-      freshness: Freshness(blob.head.response, defaults: cache.configuration.freshnessDefaults),
-      representation: blob.head.representation, decoded: nil, body: blob.body)
+      response: blob.head.response, representation: blob.head.representation, body: blob.body)
     guard let memory else { return disk }
     if disk.representation == memory.representation { disk.decoded = memory.decoded }
-    if disk.freshness.answeredAt >= memory.freshness.answeredAt { return disk }
+    if disk.response.answeredAt >= memory.response.answeredAt { return disk }
     var newer = memory
     if disk.representation == memory.representation { newer.body = disk.body }
     return newer
@@ -136,7 +144,6 @@ struct ResourceLoad<Value: Sendable>: Sendable {
 extension Candidate {
   init(_ resource: CachedResource) {
     self.init(
-      response: resource.response, freshness: resource.freshness,
-      representation: resource.representation, decoded: resource, body: nil)
+      response: resource.response, representation: resource.representation, decoded: resource)
   }
 }

@@ -1,6 +1,5 @@
 import FoundationEssentials
 package import HaulCore
-import HaulHTTP
 package import HaulKit
 import Logging
 
@@ -13,13 +12,11 @@ package final class CachingTransport: Transport {
   /// The addresses that use the cache, with the digests that a copy must have.
   package typealias Resources = [ResourceURL: [Checksum]]
 
-  private let base: any Transport
-  /// Haul's own; nil for a caller's, which stays theirs.
-  private let client: HTTPTransport?
+  private let network: CacheNetwork
   private let copies: StoredCopies
   private let resources: Resources
+  private let configuration: ResourceCacheConfiguration
   private let userAgent: String
-  private let logger: Logger
   private let clock = SystemClock()
 
   /// - Parameters:
@@ -33,24 +30,21 @@ package final class CachingTransport: Transport {
     _ transfers: TransferManager.Configuration, for resources: Resources,
     transport: (any Transport)? = nil
   ) throws(TransferError) {
-    if let transport {
-      (base, client) = (transport, nil)
-    } else {
-      let own = try HTTPTransport(HTTPTransport.Settings(transfers))
-      (base, client) = (own, own)
-    }
+    network = try CacheNetwork(transfers, transport)
+    var configuration = configuration
+    configuration.logger = transfers.logger
     copies = StoredCopies(
-      configuration, at: directory, over: ResponseRoute(transfers), logger: transfers.logger)
-    self.resources = resources
+      configuration, at: directory, over: ResponseRoute(transfers), clock: clock,
+      io: BlockingIO(), givesUpWhenInUse: true)
+    (self.configuration, self.resources) = (configuration, resources)
     userAgent = transfers.userAgent
-    logger = transfers.logger
   }
 
   /// Opens the directory. If that fails, everything is fetched from the server.
   /// - Returns: why it cannot be used.
   package func open() async -> TransferError? {
     do throws(TransferError) {
-      try await copies.open(at: clock.wallSeconds)
+      try await copies.change { disk, now throws(TransferError) in try disk.open(at: now) }
       return nil
     } catch {
       bypassCache()
@@ -63,20 +57,18 @@ package final class CachingTransport: Transport {
 
   /// Notes which copies were used, and closes the connections of Haul's own transport.
   package func shutdown() async {
-    await copies.close(at: clock.wallSeconds)
-    await client?.shutdown()
+    await copies.noteUses()
+    await network.shutdown()
   }
 
   package func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     // Other addresses are targets of redirects, and other ranges belong to large files.
     guard let checksums = resources[request.url], !request.isAdditional,
       request.decodingLimit == nil
-    else { return try await base.fetch(request).noting(use) }
+    else { return try await network.base.fetch(request).noting(use) }
     let resource = resource(request)
-    let copy = await copies.find(resource, with: checksums, at: clock.wallSeconds)
-    if let copy, !request.needsConfirmation,
-      copies.isFresh(copy, for: resource, at: clock.wallSeconds)
-    {
+    let copy = await copies.find(resource, with: checksums)
+    if let copy, !request.needsConfirmation, isFresh(copy, for: resource) {
       return copy.response(to: request, .hit)
     }
     guard !resource.directives.onlyIfCached else {
@@ -85,9 +77,9 @@ package final class CachingTransport: Transport {
     }
     guard request.firstByte ?? 0 == 0 else {
       log("not stored: it resumes an earlier part", request)
-      return try await base.fetch(request).noting(use)
+      return try await network.base.fetch(request).noting(use)
     }
-    guard copies.isAvailable else { return try await base.fetch(request).noting(use) }
+    guard copies.isAvailable else { return try await network.base.fetch(request).noting(use) }
     return try await fetch(request, of: resource, replacing: copy)
   }
 
@@ -101,66 +93,65 @@ package final class CachingTransport: Transport {
     return ResourceRequest(request.url, headers: headers)
   }
 
+  /// The most bytes of one resource.
+  private var maximumSize: Int64 { min(configuration.maximumSize, configuration.diskLimit) }
+
+  private func isFresh(_ copy: Blob, for resource: ResourceRequest) -> Bool {
+    var directives = resource.directives
+    // A file that is published should be right.
+    directives.maxStale = nil
+    let freshness = Freshness(copy.head.response, defaults: configuration.freshnessDefaults)
+    return freshness.use(at: clock.wallSeconds, for: directives) == .fresh
+  }
+
   private func fetch(
     _ request: FetchRequest, of resource: ResourceRequest, replacing copy: Blob?
   ) async throws -> FetchResponse {
     var sent = request
-    for condition in copy?.head.response.conditions ?? [] {
-      sent.headers.append(condition.name, condition.value)
+    sent.headers = HeaderFields(
+      request.headers.fields + (copy?.head.response.conditions ?? []))
+    let (response, whole) = try await network.fetch(sent)
+    let passed = response.noting(.miss)
+    // One byte that was asked for says nothing about a copy.
+    guard request.lastByte == nil || whole.status != 200 else { return passed }
+    let decision = CacheDecision(
+      on: whole, to: resource.directives, beside: copy?.head.response, copy?.body,
+      obstacle: response.head.obstacle(toStoring: maximumSize))
+    if case .removed(let reason) = decision.copies {
+      log("not stored: \(reason)", request)
+      await copies.remove(resource)
     }
-    let requestedAt = clock.wallSeconds
-    let response = try await base.fetch(sent)
-    let answer = ServerAnswer(
-      request: request, resource: resource, head: response.head, requestedAt: requestedAt,
-      answeredAt: clock.wallSeconds)
-    guard let copy, answer.head.status == 304 else {
-      if copy != nil, answer.outdatesCopies {
-        await copies.remove(resource, at: clock.wallSeconds)
-      }
-      return await storing(response, answer)
+    switch (decision.answer, copy) {
+    case (.copy, let copy?):
+      let confirmed = copies.copy(
+        copy.body, of: resource, decision.response, representation: copy.head.representation)
+      if decision.copies == .replaced { await copies.keep(confirmed) }
+      return confirmed.response(to: request, .revalidated)
+    case (.nothing, _): return try await fetch(request, of: resource, replacing: nil)
+    default:
+      guard decision.copies == .replaced else { return passed }
+      // The body may break off.
+      if copy != nil { await copies.remove(resource) }
+      return storing(passed, of: resource, as: decision.response, for: request)
     }
-    let confirmed = Blob(
-      head: copy.head.confirmed(
-        by: copy.head.response.refreshed(
-          by: answer.head.headers, requestedAt: requestedAt, answeredAt: answer.answeredAt),
-        to: resource), body: copy.body)
-    // A 304 of another address, or of another version, confirms nothing (section 4.3.4).
-    guard !answer.head.wasRedirected, copy.head.response.isConfirmed(by: answer.head.headers),
-      confirmed.hasStatedDigests
-    else {
-      await copies.remove(resource, at: clock.wallSeconds)
-      return try await fetch(request, of: resource, replacing: nil)
-    }
-    await copies.keep(confirmed, of: resource, at: clock.wallSeconds)
-    return confirmed.response(to: request, .revalidated)
   }
 
-  /// The response, which is stored when its last byte has arrived, if it may be.
-  private func storing(_ response: FetchResponse, _ answer: ServerAnswer) async -> FetchResponse {
-    let passed = response.noting(.miss)
-    guard answer.isNew else { return passed }
-    let head: BlobHead
-    do throws(NotStored) {
-      head = try answer.head(
-        as: copies.key(of: answer.resource), atMost: copies.maximumSize)
-    } catch {
-      log("not stored: \(error.reason)", answer.request)
-      // What was stored before is outdated.
-      await copies.remove(answer.resource, at: clock.wallSeconds)
-      return passed
-    }
+  /// The response, which is stored when its last byte has arrived.
+  private func storing(
+    _ passed: FetchResponse, of resource: ResourceRequest, as stored: StoredResponse,
+    for request: FetchRequest
+  ) -> FetchResponse {
     let take = { @Sendable [self] (data: Data?) async in
-      guard let data else { return log("not stored: it is too large", answer.request) }
-      let copy = Blob(head: head, body: data)
-      await copies.keep(copy, of: answer.resource, at: clock.wallSeconds)
+      guard let data else { return log("not stored: it is too large", request) }
+      await copies.keep(copies.copy(data, of: resource, stored))
     }
     let body = CollectingBody(
-      base: response.body, length: answer.length, limit: copies.maximumSize, take: take)
-    return FetchResponse(head: passed.head, body: body, executor: response.executor)
+      base: passed.body, length: passed.head.wholeLength, limit: maximumSize, take: take)
+    return FetchResponse(head: passed.head, body: body, executor: passed.executor)
   }
 
   private func log(_ text: String, _ request: FetchRequest) {
-    logger.debug("cache: \(text): \(request.url.redacted)")
+    configuration.logger.debug("cache: \(text): \(request.url.redacted)")
   }
 }
 

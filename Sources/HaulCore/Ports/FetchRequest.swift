@@ -28,8 +28,8 @@ public struct FetchRequest: Sendable, Hashable {
   package var isOfClient = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
-  /// The transfer whose cookies it shares, unless all transfers share them; nil for those of its
-  /// redirects only.
+  /// The transfer that sends it. Its requests share cookies, unless all transfers do; nil for a
+  /// request of no transfer, which shares them with its redirects.
   package var session: TransferID?
   /// Hosts that may get secrets after a redirect over https.
   package var trustedHosts: Set<String> = []
