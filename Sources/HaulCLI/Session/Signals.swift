@@ -79,6 +79,9 @@ package struct Signals: Sendable {
     handle(SIGQUIT) { _ in _exit(128 + SIGQUIT) }
   }
 
+  /// For a process that outlives its terminal.
+  static func ignoreHangUp() { signal(SIGHUP, SIG_IGN) }
+
   private static func handle(
     _ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void
   ) {
