@@ -1,13 +1,6 @@
 import ArgumentParser
-import FoundationEssentials
 import HaulControl
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 struct DaemonCommand: Command {
   enum Action: String, ExpressibleByArgument, CaseIterable { case start, stop, status }
@@ -39,7 +32,7 @@ struct DaemonCommand: Command {
     try await session.client.shutdown()
     let clock = session.context.clock
     let deadline = clock.now + Self.stopTimeout
-    while Self.isRunning(pid) {
+    while ControlSession.isRunning(pid) {
       guard clock.now < deadline else {
         return await OutputStream.fail("the daemon (pid \(pid)) has not ended after 30 s")
       }
@@ -47,13 +40,6 @@ struct DaemonCommand: Command {
     }
     return await OutputStream.show(
       "the daemon was stopped; its transfers resume when it runs again\n")
-  }
-
-  private static func isRunning(_ pid: Int32) -> Bool {
-    guard kill(pid, 0) == 0 || errno == EPERM else { return false }
-    // A process stays a zombie if its parent does not wait for it.
-    let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
-    return status?.byteSplit(separator: ")").last?.hasBytePrefix(" Z") != true
   }
 
   private func status(_ session: ControlSession) async throws -> ExitStatus {

@@ -91,6 +91,18 @@ package struct Signals: Sendable {
   }
 }
 
+extension Interruption {
+  /// The interruption for a signal; nil for signals that are not handled.
+  init?(signal: Int32) {
+    switch signal {
+    case SIGINT: self = .interrupt
+    case SIGTERM: self = .terminate
+    case SIGHUP: self = .hangUp
+    default: return nil
+    }
+  }
+}
+
 /// Created before a handler is installed. Without a free descriptor, both ends are -1, and signals
 /// end the process as by default.
 private let signalPipe: (reader: Int32, writer: Int32) = {

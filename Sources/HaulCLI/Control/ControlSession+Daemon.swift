@@ -117,4 +117,12 @@ extension ControlSession {
       throw UsageError(error.message)
     }
   }
+
+  /// Whether there is such a process, which is not only waiting for its parent.
+  static func isRunning(_ pid: Int32) -> Bool {
+    guard kill(pid, 0) == 0 || errno == EPERM else { return false }
+    // A process stays a zombie if its parent does not wait for it.
+    let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    return status?.byteSplit(separator: ")").last?.hasBytePrefix(" Z") != true
+  }
 }
