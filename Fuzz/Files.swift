@@ -50,8 +50,8 @@ let fileTargets = [
       environment: ["HOME": "/home"],
       read: { (_, purpose) throws(UsageError) in purpose == .configuration ? text : nil })
     do throws(UsageError) {
-      let invocation = try Invocation(["get", "https://h.example/f"], from: sources)
-      guard case .get(let plan) = invocation else {
+      let invocation = try Invocation.plan(["get", "https://h.example/f"], from: sources)
+      guard let plan = invocation as? GetPlan else {
         return expect(false, "a configuration that turns get into something else")
       }
       expect(plan.requests.contains { $0.url.origin.host == "h.example" }, "the address is gone")
@@ -62,7 +62,7 @@ let fileTargets = [
   Target(name: "command-line") { input in
     let sources = CommandSources(environment: ["HOME": "/home"])
     do throws(UsageError) {
-      guard case .get(let plan) = try Invocation(["get"] + input.parts, from: sources) else {
+      guard let plan = try Invocation.plan(["get"] + input.parts, from: sources) as? GetPlan else {
         return
       }
       expect(!plan.requests.isEmpty, "a plan without a request")

@@ -4,23 +4,23 @@ import Testing
 
 extension Invocation {
   /// Parses a command line with only these files.
-  init(
+  static func plan(
     _ arguments: [String], reading read: @escaping (String) throws(UsageError) -> String
-  ) throws(UsageError) {
+  ) throws(UsageError) -> any CommandPlan {
     let sources = CommandSources(read: { (path, _) throws(UsageError) in try read(path) })
-    try self.init(arguments, from: sources)
+    return try plan(arguments, from: sources)
   }
 }
 
 /// Parses a command line without files.
-func invocation(_ arguments: [String]) throws(UsageError) -> Invocation {
-  try Invocation(arguments) { (path) throws(UsageError) in
+func invocation(_ arguments: [String]) throws(UsageError) -> any CommandPlan {
+  try Invocation.plan(arguments) { (path) throws(UsageError) in
     throw UsageError("no file \(path)")
   }
 }
 
 func getPlan(_ arguments: String...) throws -> GetPlan {
-  guard case .get(let plan) = try invocation(["get"] + arguments) else {
+  guard let plan = try invocation(["get"] + arguments) as? GetPlan else {
     throw UsageError("that is not a get")
   }
   return plan

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Data for shell completions and manuals") struct CompletionTests {
   private func printed(_ arguments: String...) throws -> String {
-    guard case .print(let text) = try invocation(arguments) else {
+    guard let text = (try invocation(arguments) as? PrintedText)?.text else {
       throw UsageError("nothing to print")
     }
     return text

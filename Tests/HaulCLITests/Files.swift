@@ -15,7 +15,7 @@ func sources(
 
 /// The plan of `get` with these arguments.
 func plan(_ arguments: [String], _ sources: CommandSources) throws -> GetPlan {
-  guard case .get(let plan) = try Invocation(["get"] + arguments, from: sources) else {
+  guard let plan = try Invocation.plan(["get"] + arguments, from: sources) as? GetPlan else {
     throw UsageError("that is not a get")
   }
   return plan
@@ -29,7 +29,7 @@ func refusal(_ arguments: [String], _ sources: CommandSources) -> String? {
 /// The message that refuses a whole command line; nil if it is accepted.
 func refusal(_ arguments: [String], of sources: CommandSources) -> String? {
   do {
-    _ = try Invocation(arguments, from: sources)
+    _ = try Invocation.plan(arguments, from: sources)
     return nil
   } catch {
     return error.message

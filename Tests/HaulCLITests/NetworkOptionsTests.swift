@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Network options") struct NetworkOptionsTests {
   private func limits(_ arguments: String...) throws -> ManagerOptions {
-    guard case .get(let plan) = try invocation(["get", "https://h/x"] + arguments) else {
+    guard let plan = try invocation(["get", "https://h/x"] + arguments) as? GetPlan else {
       throw UsageError("that is not a get")
     }
     return plan.managerOptions

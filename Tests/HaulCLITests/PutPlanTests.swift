@@ -4,7 +4,7 @@ import Testing
 
 @Suite("The meaning of the arguments of put") struct PutPlanTests {
   private func plan(_ arguments: String...) throws -> PutPlan {
-    guard case .put(let plan) = try invocation(["put"] + arguments) else {
+    guard let plan = try invocation(["put"] + arguments) as? PutPlan else {
       throw UsageError("that is not a put")
     }
     return plan
@@ -134,7 +134,7 @@ import Testing
     let sources = CommandSources(tree: { (path) throws(UsageError) in
       path.hasPrefix("d") ? UploadTree(entries) : nil
     })
-    guard case .put(let plan) = try Invocation(["put"] + arguments, from: sources) else {
+    guard let plan = try Invocation.plan(["put"] + arguments, from: sources) as? PutPlan else {
       throw UsageError("that is not a put")
     }
     return plan.requests
@@ -175,7 +175,7 @@ import Testing
     for arguments in [["https://h/r"], ["tus+https://h/r/"], ["https://h/", "--method", "post"]] {
       #expect(throws: UsageError.self) {
         let sources = CommandSources(tree: { (_) throws(UsageError) in UploadTree([.init(["f"])]) })
-        _ = try Invocation(["put", "d"] + arguments, from: sources)
+        _ = try Invocation.plan(["put", "d"] + arguments, from: sources)
       }
     }
   }

@@ -8,14 +8,14 @@ import Testing
 
   private func invocation(
     _ arguments: [String], files: [String: String] = [:]
-  ) throws -> Invocation {
+  ) throws -> any CommandPlan {
     let sources = CommandSources(
       environment: Self.keys, read: { (path, _) throws(UsageError) in files[path] })
-    return try Invocation(arguments, from: sources)
+    return try Invocation.plan(arguments, from: sources)
   }
 
   private func request(_ arguments: String...) throws -> UploadRequest {
-    guard case .put(let plan) = try invocation(["get"] + arguments) else {
+    guard let plan = try invocation(["get"] + arguments) as? PutPlan else {
       throw UsageError("that is not an upload")
     }
     return try #require(plan.requests.first)
@@ -102,18 +102,16 @@ import Testing
           ? "directory = x\nif-exists = rename\ncache = true\n" : nil
       })
     let arguments = ["get", "-o", "s3://bucket/k", Self.source]
-    guard case .put = try Invocation(arguments, from: sources) else {
-      throw UsageError("that is not an upload")
-    }
+    #expect(try Invocation.plan(arguments, from: sources) is PutPlan)
   }
 
   @Test("add sends it in the background")
   func background() throws {
     guard
-      case .control(.add(let plan)) = try invocation([
+      let plan = try invocation([
         "add", "-o", "s3://bucket/k", Self.source, "--s3-region", "r", "--group", "g",
         "--limit-rate", "1M",
-      ])
+      ]) as? AddPlan
     else { throw UsageError("that is not an addition") }
     let request = try #require(plan.requests.first)
     #expect((request.group, request.upload?.rateLimit) == ("g", 1 << 20))

@@ -1,9 +1,8 @@
 import ArgumentParser
 import HaulControl
-import HaulCore
+package import HaulCore
 
-/// The arguments of `haul add`; `AddPlan` interprets them.
-struct AddCommand: ParsableCommand {
+struct AddCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Adds downloads, uploads or a program to the background queue.",
@@ -59,45 +58,177 @@ struct AddCommand: ParsableCommand {
 
   @Flag(name: .shortAndLong, help: "Print only ids and errors.")
   var quiet = false
+
+  /// The rate limit of the configuration is that of all transfers together.
+  func overriddenSettings() -> Set<String>? {
+    Settings.overridden(by: credentials, requests)
+      .union(Settings.overridden(by: destination)).union(["limit-rate"])
+  }
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    try AddPlan(self, sources)
+  }
 }
 
-/// The queue options of a transfer.
-struct QueueOptions: ParsableArguments {
-  @Option(
-    help: ArgumentHelp(
-      "user-interactive, user-initiated, default, utility or background.", valueName: "PRIORITY"),
-    completion: .list(TransferRequest.Priority.allCases.map(\.name)),
-    transform: ArgumentValue.priority)
-  var priority = TransferRequest.Priority.default
+/// Everything that `haul add` adds, made from the options without side effects.
+package struct AddPlan: CommandPlan, Hashable {
+  package var requests: [TransferRequest]
+  /// The ids, beginnings of ids or names of the transfers that must complete first.
+  package var after: [String]
+  package var json: Bool
+  package var quiet: Bool
+  package var notes: [String] = []
+}
 
-  @Option(help: ArgumentHelp("The group of the transfers.", valueName: "NAME"))
-  var group: String?
+extension AddPlan {
+  /// - Throws: when options contradict each other or a value is wrong; nothing was added.
+  init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
+    (json, quiet) = (command.json, command.quiet)
+    after = command.queue.after
+    let isRemote = !command.isUpload && !command.run && PutPlan.isRemote(command.destination.output)
+    guard command.isUpload || !command.hasUploadOptions && (isRemote || command.s3.isEmpty) else {
+      throw UsageError("--method, --if-match and the options of S3 are for uploads: add --put")
+    }
+    if command.isUpload {
+      requests = try PutPlan(try PutCommand(command), sources).requests.map {
+        TransferRequest(.upload($0))
+      }
+    } else if command.run {
+      guard !command.arguments.isEmpty else { throw UsageError("--run: give the program after --") }
+      guard command.destination.output == nil else {
+        throw UsageError("-o names the file of a download; --run has none")
+      }
+      guard command.queue.rateLimit == nil else {
+        throw UsageError("--limit-rate is for a download; --run has none")
+      }
+      requests = [TransferRequest.step(program: command.arguments)]
+    } else if isRemote {
+      requests = try PutPlan(try GetCommand(command), sources).requests.map {
+        TransferRequest(.upload($0))
+      }
+    } else {
+      let plan = try GetPlan(try GetCommand(command), sources)
+      guard !plan.output.streams else {
+        throw UsageError("-o -: the daemon has no standard output")
+      }
+      requests = plan.requests.map { TransferRequest(.download($0)) }
+      notes = plan.notes
+    }
+    let queue = command.queue
+    guard queue.identifier != "", queue.group != "" else {
+      throw UsageError("--id and --group must not be empty")
+    }
+    if queue.identifier != nil, requests.count > 1 {
+      throw UsageError("--id is the name of one transfer, but there are several")
+    }
+    let startsAt = try queue.at.map { (text) throws(UsageError) in
+      try LocalTime.seconds(text, at: sources.wallSeconds)
+    }
+    for index in requests.indices {
+      requests[index].startsAt = startsAt
+      requests[index].identifier = queue.identifier
+      requests[index].group = queue.group
+      requests[index].priority = queue.priority
+      // A list may have another limit for one of its addresses.
+      if let rate = queue.rateLimit, requests[index].rateLimit == nil {
+        requests[index].rateLimit = rate
+      }
+      requests[index].reportsProgress = !queue.noProgressEvents
+    }
+  }
+}
 
-  @Option(
-    help: ArgumentHelp(
-      "Start when that transfer is completed; may be repeated.", valueName: "ID"))
-  var after: [String] = []
+extension AddCommand {
+  fileprivate var isUpload: Bool { put || !form.isEmpty }
 
-  @Option(
-    help: ArgumentHelp(
-      "Start at this time: 22:00 (the next one), 2026-11-24T22:00, or that with a zone at its end.",
-      valueName: "TIME"))
-  var at: String?
+  fileprivate var hasUploadOptions: Bool { method != nil || ifMatch != nil }
+}
 
-  @Option(
-    name: .customLong("id"),
-    help: ArgumentHelp(
-      "Your own name for the transfer; adding that name again finds it.", valueName: "NAME"))
-  var identifier: String?
+extension PutCommand {
+  /// The same uploads, with the defaults of the options that belong to the daemon.
+  fileprivate init(_ command: AddCommand) throws(UsageError) {
+    guard !command.run else { throw UsageError("an upload and --run contradict each other") }
+    guard command.destination.output == nil, command.content.inputFiles.isEmpty,
+      command.content.checksums.isEmpty
+    else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
+    let given = command.arguments.dropLast().first { PutPlan.descriptor($0) != nil }
+    if let given {
+      throw UsageError(
+        "\(given): the daemon has no such input; save it to a file, or use 'haul put'")
+    }
+    self = try PutCommand.with()
+    (arguments, method, ifMatch) = (command.arguments, command.method, command.ifMatch)
+    (form, s3) = (command.form, command.s3)
+    switch command.destination.ifExists {
+    // The default of downloads, for which uploads have their own.
+    case .update: break
+    case .overwrite: ifExists = true
+    case .fail: ifExists = false
+    case .skip, .rename:
+      throw UsageError("--if-exists: for an upload, use overwrite or fail")
+    }
+    credentials = command.credentials
+    requests = command.requests
+  }
+}
 
-  @Option(
-    name: .customLong("limit-rate"),
-    help: ArgumentHelp(
-      "Bytes per second of each download, within the limits of the daemon (default: no limit).",
-      valueName: "RATE"),
-    transform: ArgumentValue.bytes)
-  var rateLimit: Int64?
+extension GetCommand {
+  /// The same downloads, with the defaults of the options that belong to the daemon.
+  fileprivate init(_ command: AddCommand) throws(UsageError) {
+    self = try GetCommand.with()
+    urls = command.arguments
+    (destination, content, credentials) = (
+      command.destination, command.content, command.credentials
+    )
+    ranges = command.ranges
+    s3 = command.s3
+    requests = command.requests
+  }
+}
 
-  @Flag(help: "Do not report progress of the transfers.")
-  var noProgressEvents = false
+extension AddPlan {
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    await ControlPlan(perform: add).run(in: context)
+  }
+
+  private func add(_ session: ControlSession) async throws -> ExitStatus {
+    let resolved: [TransferRequest]
+    do {
+      resolved = try WorkingDirectory.resolve(requests, in: WorkingDirectory.path)
+    } catch {
+      throw UsageError(error.message)
+    }
+    let (daemon, isNew) = try await session.ensureRunning()
+    if isNew, !quiet {
+      await OutputStream.warn(
+        "started the daemon (pid \(daemon.pid)); stop it with: haul daemon stop")
+    }
+    if !quiet { for note in notes { await OutputStream.warn(note) } }
+    var dependencies: [TransferRequest.Dependency] = []
+    for name in after {
+      let found = try await session.client.transfer(name)
+      // The daemon decides whether an identifier may be used.
+      dependencies.append(found.identifier == name ? .identifier(name) : .transfer(found.id))
+    }
+    let new = try resolved.map { request in
+      var request = request
+      request.after = dependencies
+      request.download?.creationMask = session.context.creationMask
+      return try NewTransfer(request)
+    }
+    // A connection may break after the daemon has added them: the same key adds nothing twice.
+    let key = "\(UInt64.random(in: .min ... .max))"
+    var (ids, status) = ([TransferID](), ExitStatus.completed)
+    for start in stride(from: 0, to: new.count, by: AddBody.maximumCount) {
+      let part = new[start..<min(start + AddBody.maximumCount, new.count)]
+      // A name that another transfer has would hide that nothing is done.
+      let isNamed = part.contains { $0.identifier != nil }
+      let body = AddBody(transfers: Array(part), ifKnown: isNamed ? .match : nil)
+      let answer = try await session.client.add(body, key: "\(key)-\(start)")
+      ids += answer.ids
+      // If a later call fails, these were added.
+      if !json { status = await OutputStream.show(answer.ids.map { "\($0)\n" }.joined()) }
+    }
+    return json ? await OutputStream.show(try JSONLines.line(of: AddResponse(ids: ids))) : status
+  }
 }

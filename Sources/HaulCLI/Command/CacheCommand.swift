@@ -1,7 +1,11 @@
 import ArgumentParser
+import FoundationEssentials
+import HaulCache
+import HaulControl
+import HaulCore
 
 /// The commands for the cache of `haul get --cache`.
-struct CacheCommand: ParsableCommand {
+struct CacheCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "cache",
     abstract: "Shows or empties the cache of 'get --cache', or reads a file through it.",
@@ -21,25 +25,48 @@ struct CacheCommand: ParsableCommand {
     subcommands: [
       CacheListCommand.self, CacheSizeCommand.self, CachePurgeCommand.self, CacheGetCommand.self,
     ])
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    throw UsageError("give list, size, purge or get; see 'haul cache --help'")
+  }
 }
 
-struct CacheListCommand: ParsableCommand {
+struct CacheListCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Lists the files in the cache, the last used first.")
 
   @Flag(help: "Print one JSON object per line.")
   var json = false
+
+  func plan(_ sources: CommandSources) -> any CommandPlan {
+    CachePlan { inventory, now, context in
+      let entries = try await inventory?.entries(at: now) ?? []
+      if json { return await OutputStream.show(try CacheOutput.lines(entries, at: now)) }
+      guard !entries.isEmpty else { return await OutputStream.show("the cache is empty\n") }
+      return await OutputStream.show(context.fitted(CacheOutput.table(entries, at: now)))
+    }
+  }
 }
 
-struct CacheSizeCommand: ParsableCommand {
+struct CacheSizeCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "size", abstract: "Prints how many files and bytes the cache has.")
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  func plan(_ sources: CommandSources) -> any CommandPlan {
+    CachePlan { inventory, now, context in
+      let (count, bytes) = try await inventory?.size(at: now) ?? (0, 0)
+      let size = CacheOutput.Size(
+        entries: count, bytes: bytes, limit: UserCache.configuration.diskLimit,
+        directory: try UserCache.directory(context.environment))
+      return await OutputStream.show(json ? try JSONLines.line(of: size) : size.text)
+    }
+  }
 }
 
-struct CachePurgeCommand: ParsableCommand {
+struct CachePurgeCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "purge",
     abstract: "Removes files from the cache: all, or those that are selected.",
@@ -65,9 +92,35 @@ struct CachePurgeCommand: ParsableCommand {
 
   @Flag(name: .shortAndLong, help: "Print only errors.")
   var quiet = false
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    let selection = try selection(at: sources.wallSeconds)
+    return CachePlan { inventory, now, _ in
+      let removed = try await inventory?.remove(selection, at: now) ?? (0, 0)
+      if !quiet { await OutputStream.standardError.write(CacheOutput.removed(removed)) }
+      return .completed
+    }
+  }
+
+  /// - Parameter wallSeconds: the present time, in seconds since 1970.
+  /// - Throws: when selections contradict each other or an address is wrong.
+  private func selection(
+    at wallSeconds: Double
+  ) throws(UsageError) -> CacheInventory.Selection {
+    switch (urls.isEmpty, unusedFor, downTo) {
+    case (true, nil, nil): return .all
+    case (false, nil, nil):
+      var addresses: Set<ResourceURL> = []
+      for text in urls { addresses.insert(try AddressArgument.url(text)) }
+      return .addresses(addresses)
+    case (true, let time?, nil): return .unused(since: wallSeconds - Units.seconds(time))
+    case (true, nil, let bytes?): return .allBut(bytes: bytes)
+    default: throw UsageError("give URLs, --unused-for or --down-to, and only one of them")
+    }
+  }
 }
 
-struct CacheGetCommand: ParsableCommand {
+struct CacheGetCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "get",
     abstract: "Writes a file to standard output, from the cache if its copy is fresh.",
@@ -91,20 +144,41 @@ struct CacheGetCommand: ParsableCommand {
   @OptionGroup(title: "Network") var requests: RequestOptions
   @OptionGroup(title: "Network") var connections: ConnectionOptions
   @OptionGroup(title: "Output") var printed: OutputArguments
+
+  func overriddenSettings() -> Set<String>? {
+    var keys = Settings.overridden(by: credentials, requests, connections)
+    if output == nil || output == "-" { keys.insert("json") }
+    if printed.quiet == true { keys.formUnion(["verbose", "progress"]) }
+    if printed.verbose == true { keys.insert("quiet") }
+    return keys
+  }
+
+  /// The same download by `get`, through the cache.
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    var get = try GetCommand.with(["--cache"])
+    get.urls = [url]
+    get.destination.output = output ?? "-"
+    get.content.checksums = checksums
+    (get.credentials, get.output) = (credentials, printed)
+    (get.requests, get.connections) = (requests, connections)
+    return try GetPlan(get, sources)
+  }
 }
 
-extension GetCommand {
-  /// The same download, through the cache.
-  init(_ command: CacheGetCommand) throws(UsageError) {
+/// What a command does with the files in the cache, at a time in seconds since 1970.
+private struct CachePlan: CommandPlan {
+  /// The inventory is nil if there is no such directory: no command creates it.
+  let perform: @Sendable (CacheInventory?, Double, ProcessContext) async throws -> ExitStatus
+
+  func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      self = try GetCommand.parse(["--cache"])
+      let directory = try UserCache.directory(context.environment)
+      let exists = FileManager.default.fileExists(atPath: directory)
+      if exists { try PrivateDirectory.prepare(directory, "cache", variable: "XDG_CACHE_HOME") }
+      let inventory = exists ? CacheInventory(UserCache.configuration, at: directory) : nil
+      return try await perform(inventory, context.clock.wallSeconds, context)
     } catch {
-      throw UsageError(ParserMessage.line(GetCommand.message(for: error)))
+      return await OutputStream.fail(error)
     }
-    urls = [command.url]
-    destination.output = command.output ?? "-"
-    content.checksums = command.checksums
-    (credentials, output) = (command.credentials, command.printed)
-    (requests, connections) = (command.requests, command.connections)
   }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
+import HaulCore
 
-/// The arguments of `haul get`; `GetPlan` interprets them.
-struct GetCommand: ParsableCommand {
+/// `haul get`; `GetPlan` interprets its options.
+struct GetCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "get",
     abstract: "Downloads now, in the foreground.",
@@ -61,4 +62,33 @@ struct GetCommand: ParsableCommand {
 
   @Flag(name: .customShort("h"), help: "Show the most common options.")
   var shortHelp = false
+
+  func overriddenSettings() -> Set<String>? {
+    if shortHelp { return nil }
+    var keys = Settings.overridden(by: credentials, requests, connections)
+    if GetPlan.cacheConflict(self) != nil { keys.insert("cache") }
+    if cache == true { keys.formUnion(["decode", "min-split"]) }
+    keys.formUnion(Settings.overridden(by: destination))
+    if destination.output == "-" { keys.formUnion(["directory", "json"]) }
+    if destination.output?.isAbsolutePath == true { keys.insert("directory") }
+    if output.quiet == true { keys.formUnion(["verbose", "progress"]) }
+    if output.verbose == true { keys.insert("quiet") }
+    if output.progress == .bar || output.progress == .plain { keys.insert("quiet") }
+    return keys
+  }
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    if shortHelp { return PrintedText(text: ShortHelp.get) }
+    if PutPlan.isRemote(destination.output) { return try PutPlan(self, sources) }
+    return try GetPlan(self, sources)
+  }
+}
+
+extension GetPlan: CommandPlan {
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    await ForegroundSession(
+      requests: requests.map { TransferRequest(.download($0)) }, managerOptions: managerOptions,
+      output: output, indices: indices, notes: notes, usesCache: usesCache, context: context
+    ).run()
+  }
 }

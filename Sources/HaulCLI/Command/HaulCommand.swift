@@ -5,7 +5,8 @@ package enum HaulVersion {
   package static let text = "0.1.0"
 }
 
-/// The root of the command line: it only parses.
+/// The root of the command line: it only parses. Its help, the completions and the manual pages
+/// have the commands in this order.
 struct HaulCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "haul",
@@ -23,26 +24,40 @@ struct HaulCommand: ParsableCommand {
       """,
     version: "haul \(HaulVersion.text)",
     subcommands: [
-      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self, CacheCommand.self,
+      GetCommand.self,
+      PutCommand.self,
+      ProbeCommand.self,
+      VerifyCommand.self,
+      CacheCommand.self,
       HelpCommand.self,
     ],
     groupedSubcommands: [
-      CommandGroup(name: "Background queue", subcommands: controlCommands)
+      CommandGroup(
+        name: "Background queue",
+        subcommands: [
+          AddCommand.self,
+          ListCommand.self,
+          ShowCommand.self,
+          ExplainCommand.self,
+          PauseCommand.self,
+          ResumeCommand.self,
+          RequeueCommand.self,
+          CancelCommand.self,
+          RetryCommand.self,
+          RestartCommand.self,
+          RemoveCommand.self,
+          StartCommand.self,
+          MoveCommand.self,
+          SetCommand.self,
+          SuspendCommand.self,
+          UnsuspendCommand.self,
+          WaitCommand.self,
+          WatchCommand.self,
+          UICommand.self,
+          ServeCommand.self,
+          DaemonCommand.self,
+        ])
     ])
 
-  /// The commands that `haul help` describes.
-  static let names: [String] = {
-    let commands: [any ParsableCommand.Type] = [
-      GetCommand.self, PutCommand.self, ProbeCommand.self, VerifyCommand.self, CacheCommand.self,
-    ]
-    return (commands + controlCommands).compactMap { $0.configuration.commandName }
-  }()
-
-  static let controlCommands: [any ParsableCommand.Type] = [
-    AddCommand.self, ListCommand.self, ShowCommand.self, ExplainCommand.self, PauseCommand.self,
-    ResumeCommand.self, RequeueCommand.self, CancelCommand.self, RetryCommand.self,
-    RestartCommand.self, RemoveCommand.self, StartCommand.self, MoveCommand.self, SetCommand.self,
-    SuspendCommand.self, UnsuspendCommand.self, WaitCommand.self, WatchCommand.self,
-    UICommand.self, ServeCommand.self, DaemonCommand.self,
-  ]
+  static let names = configuration.subcommands.compactMap { $0.configuration.commandName }
 }

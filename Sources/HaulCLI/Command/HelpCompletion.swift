@@ -2,7 +2,7 @@ import HaulCore
 
 /// Adds the commands after `haul help` to completion scripts.
 enum HelpCompletion {
-  private static let names = HaulCommand.names.joined(separator: " ")
+  private static let names = HaulCommand.names.filter { $0 != "help" }.joined(separator: " ")
 
   /// The completion script of any shell, with these commands added.
   static func added(to script: String) -> String {

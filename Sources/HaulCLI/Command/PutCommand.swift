@@ -1,8 +1,8 @@
 import ArgumentParser
 import HaulCore
 
-/// The arguments of `haul put`; `PutPlan` interprets them.
-struct PutCommand: ParsableCommand {
+/// `haul put`; `PutPlan` interprets its options.
+struct PutCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "put",
     abstract: "Uploads now, in the foreground.",
@@ -69,4 +69,22 @@ struct PutCommand: ParsableCommand {
   @OptionGroup(title: "Network") var requests: RequestOptions
   @OptionGroup(title: "Network") var connections: ConnectionOptions
   @OptionGroup(title: "Output") var output: OutputArguments
+
+  /// What `if-exists` says in the configuration is about files of this machine.
+  func overriddenSettings() -> Set<String>? {
+    Settings.overridden(by: credentials, requests, connections).union(["if-exists"])
+  }
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    try PutPlan(self, sources)
+  }
+}
+
+extension PutPlan: CommandPlan {
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    await ForegroundSession(
+      requests: requests.map { TransferRequest(.upload($0)) }, managerOptions: managerOptions,
+      output: output, indices: Array(1...requests.count), context: context
+    ).run()
+  }
 }

@@ -54,4 +54,11 @@ struct RequestOptions: ParsableArguments {
     }
     if let retryMaximumTime { request.retry.maximumTimeWithoutProgress = retryMaximumTime }
   }
+
+  /// The header fields, also those of files.
+  func fields(_ sources: CommandSources) throws(UsageError) -> [HeaderArgument.Field] {
+    var fields: [HeaderArgument.Field] = []
+    for text in headers { fields += try HeaderArgument.fields(text, sources) }
+    return fields
+  }
 }

@@ -1,7 +1,8 @@
 import ArgumentParser
+package import HaulCore
+import HaulKit
 
-/// The arguments of `haul verify`.
-struct VerifyCommand: ParsableCommand {
+struct VerifyCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract: "Checks an existing file.",
@@ -27,4 +28,39 @@ struct VerifyCommand: ParsableCommand {
     name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Print only errors.")
   var quiet: Bool?
+
+  /// A digest in the configuration is for another file.
+  func overriddenSettings() -> Set<String>? { ["checksum"] }
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    guard !path.isEmpty, !path.hasBytes("\0") else {
+      throw UsageError("the file's name is empty or has a NUL")
+    }
+    return VerifyPlan(
+      path: path, checksums: try GetPlan.checksums(checksums), quiet: quiet ?? false)
+  }
+}
+
+/// What `haul verify` checks.
+package struct VerifyPlan: CommandPlan, Hashable {
+  package var path: String
+  package var checksums: [Checksum]
+  package var quiet: Bool
+
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    let name = Messages.shown(path)
+    do {
+      try await FileVerifier.verify(path: path, checksums: checksums)
+    } catch {
+      let reason = Messages.shown(error.commandLineText)
+      await OutputStream.standardError.write("haul: \(name): \(reason)\n")
+      return .failed
+    }
+    if !quiet {
+      let algorithms = checksums.map(\.algorithm.rawValue).joined(separator: ", ")
+      let verb = checksums.count == 1 ? "matches" : "match"
+      await OutputStream.standardError.write("\(name): \(algorithms) \(verb)\n")
+    }
+    return .completed
+  }
 }

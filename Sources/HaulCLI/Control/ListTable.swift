@@ -3,7 +3,7 @@ import HaulCore
 
 /// The list as a table that fits a width.
 package struct ListTable {
-  private let table: TextTable
+  let table: TextTable
 
   package init(_ transfers: [TransferDocument]) {
     let rows = transfers.map { transfer in

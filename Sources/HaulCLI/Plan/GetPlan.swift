@@ -21,10 +21,7 @@ extension GetPlan {
     let items = try GetItem.all(command, sources)
     try Self.checkUse(of: command, count: items.count)
     let checksums = try Self.checksums(command.content.checksums)
-    var headers: [HeaderArgument.Field] = []
-    for text in command.requests.headers {
-      headers += try HeaderArgument.fields(text, sources)
-    }
+    let headers = try command.requests.fields(sources)
     let cookies = try CookieField(command.credentials, headers: headers, sources)
     var authorization = try Authorization(command.credentials, headers: headers, sources)
     var targets = TargetSet()

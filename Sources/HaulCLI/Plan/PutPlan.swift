@@ -148,10 +148,7 @@ extension PutPlan {
   static func common(
     _ command: PutCommand, _ url: ResourceURL, _ sources: CommandSources
   ) throws(UsageError) -> DownloadRequest {
-    var headers: [HeaderArgument.Field] = []
-    for text in command.requests.headers {
-      headers += try HeaderArgument.fields(text, sources)
-    }
+    let headers = try command.requests.fields(sources)
     var common = DownloadRequest(url: url, to: .stream)
     common.headers = headers.map { ($0.name, $0.value) }
     command.requests.apply(to: &common)

@@ -34,11 +34,11 @@ package struct ProcessLimits: Sendable, Hashable {
       Self.minimumFiles + cores * Self.filesOfCore, Self.minimumMemory + cores * Self.memoryOfCore
     )
     if let openFiles, openFiles < files {
-      return "haul: only \(openFiles) open files are allowed, and haul needs \(files); "
+      return "only \(openFiles) open files are allowed, and haul needs \(files); "
         + "raise the limit with ulimit -n"
     }
     if let memory, memory < bytes {
-      return "haul: only \(Units.bytes(Int64(memory))) of memory are allowed, and haul needs "
+      return "only \(Units.bytes(Int64(memory))) of memory are allowed, and haul needs "
         + "\(Units.bytes(Int64(bytes))); raise the limit with ulimit -v"
     }
     return nil
@@ -68,7 +68,7 @@ extension ProcessLimits {
     }
     managerOptions.maximumActive = active
     managerOptions.maximumConnections = connections
-    return "haul: \(openFiles) open files allow at most \(Self.count(active, "transfer")) and "
+    return "\(openFiles) open files allow at most \(Self.count(active, "transfer")) and "
       + "\(Self.count(connections, "connection")) at once; raise the limit with ulimit -n"
   }
 

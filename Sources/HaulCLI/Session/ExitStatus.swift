@@ -1,9 +1,3 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The exit status of the process; part of the command line contract.
 package enum ExitStatus: Int32, Sendable {
   case completed = 0
@@ -23,16 +17,6 @@ package enum ExitStatus: Int32, Sendable {
 
 /// Why a run ended before its transfers did.
 package enum Interruption: Hashable, Sendable {
-  /// The interruption for a signal; nil for signals that are not handled.
-  init?(signal: Int32) {
-    switch signal {
-    case SIGINT: self = .interrupt
-    case SIGTERM: self = .terminate
-    case SIGHUP: self = .hangUp
-    default: return nil
-    }
-  }
-
   /// SIGINT.
   case interrupt
   /// SIGTERM.

@@ -11,29 +11,22 @@ struct ForegroundSession {
   /// For each request, the number of its address in the arguments, from 1.
   let indices: [Int]
   /// Lines for standard error, before the start.
-  let notes: [String]
-  let usesCache: Bool
+  var notes: [String] = []
+  var usesCache = false
   let context: ProcessContext
 
-  init(_ plan: GetPlan, _ context: ProcessContext) {
-    requests = plan.requests.map { TransferRequest(.download($0)) }
-    (managerOptions, output, indices, notes) = (
-      plan.managerOptions, plan.output, plan.indices, plan.notes
-    )
-    usesCache = plan.usesCache
-    self.context = context
+  /// Runs until all transfers have ended or were stopped, within the limits of the process.
+  func run() async -> ExitStatus {
+    if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
+    let signals = Signals.takeOver()
+    var session = self
+    if let lowered = context.limits.apply(to: &session.managerOptions), !output.quiet {
+      await OutputStream.warn(lowered)
+    }
+    return await session.run(until: signals.interruptions)
   }
 
-  init(_ plan: PutPlan, _ context: ProcessContext) {
-    requests = plan.requests.map { TransferRequest(.upload($0)) }
-    (managerOptions, output, notes) = (plan.managerOptions, plan.output, [])
-    indices = Array(1...plan.requests.count)
-    usesCache = false
-    self.context = context
-  }
-
-  /// Runs until all transfers have ended or were stopped.
-  func run(until interruptions: AsyncStream<Interruption>) async -> ExitStatus {
+  private func run(until interruptions: AsyncStream<Interruption>) async -> ExitStatus {
     let (log, logLines) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
@@ -49,8 +42,7 @@ struct ForegroundSession {
       if let problem { notes.append("the cache is not used: \(problem.message)") }
       manager = try TransferManager(configuration, transport: cache)
     } catch {
-      await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
-      return .usage
+      return await OutputStream.fail(error.message, with: .usage)
     }
     if !output.quiet {
       let notes = notes.map { Messages.usage($0) + "\n" }.joined()
@@ -64,8 +56,7 @@ struct ForegroundSession {
     do {
       transfers = try await add(to: manager)
     } catch {
-      await OutputStream.standardError.write(Messages.usage(error.message) + "\n")
-      return .failed
+      return await OutputStream.fail(error)
     }
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
     let copying = output.streams ? transfers.first : nil

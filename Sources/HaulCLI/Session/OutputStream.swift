@@ -94,6 +94,29 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -
   write(descriptor, bytes.baseAddress, bytes.count)
 }
 
+/// What commands print.
+extension OutputStream {
+  /// - Returns: this status, unless the text cannot be written.
+  static func show(_ text: String, then status: ExitStatus = .completed) async -> ExitStatus {
+    let outcome = await standardOutput.write(text)
+    return outcome == .written ? status : outcome.status
+  }
+
+  /// Prints a line for the user, which begins with the program's name.
+  static func warn(_ message: String) async {
+    await standardError.write(Messages.usage(message) + "\n")
+  }
+
+  static func fail(_ message: String, with status: ExitStatus = .failed) async -> ExitStatus {
+    await warn(message)
+    return status
+  }
+
+  static func fail(_ error: any Error) async -> ExitStatus {
+    await fail((error as? TransferError)?.message ?? "\(error)")
+  }
+}
+
 extension OutputStream {
   var isTerminal: Bool { isatty(descriptor) == 1 }
 

@@ -10,6 +10,12 @@ package struct ProcessContext: Sendable {
   /// Whether this process is in the terminal's foreground, unlike after `&`.
   package var isForeground: @Sendable () -> Bool
   package var clock: any TransferClock
+  package var limits = ProcessLimits()
+  /// The path of this program, which starts the daemon.
+  package var executable = "haul"
+  /// The `umask` of this process, which the daemon gives the files.
+  package var creationMask: UInt32 = 0
+  package var serve: HaulProgram.Serve = { _, _, _, _, _ in }
 
   package init(
     environment: [String: String], standardOutputIsTerminal: Bool, standardErrorIsTerminal: Bool,
@@ -61,5 +67,10 @@ package struct ProcessContext: Sendable {
     if let size = terminalSize() { return size }
     let columns = environment["COLUMNS"].flatMap { Int($0) } ?? 80
     return ((1...10_000).contains(columns) ? columns : 80, 24)
+  }
+
+  /// The table, within the width of a terminal.
+  func fitted(_ table: TextTable) -> String {
+    table.text(width: standardOutputIsTerminal ? size.width : nil, mark: style.mark)
   }
 }

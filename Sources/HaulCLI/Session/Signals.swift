@@ -79,12 +79,27 @@ package struct Signals: Sendable {
     handle(SIGQUIT) { _ in _exit(128 + SIGQUIT) }
   }
 
+  /// For a process that outlives its terminal.
+  static func ignoreHangUp() { signal(SIGHUP, SIG_IGN) }
+
   private static func handle(
     _ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void
   ) {
     let former = signal(number, handler)
     // `SIG_IGN` is the number 1 and not a function, so it is compared as a number.
     if unsafeBitCast(former, to: Int.self) == 1 { signal(number, SIG_IGN) }
+  }
+}
+
+extension Interruption {
+  /// The interruption for a signal; nil for signals that are not handled.
+  init?(signal: Int32) {
+    switch signal {
+    case SIGINT: self = .interrupt
+    case SIGTERM: self = .terminate
+    case SIGHUP: self = .hangUp
+    default: return nil
+    }
   }
 }
 

@@ -1,46 +1,38 @@
 import ArgumentParser
 import HaulCore
 
-/// A command whose options may have defaults in the configuration file.
-protocol ConfiguredCommand: ParsableCommand {
-  /// Subjects of lines that contradict the user's options, which override them. Options that both
-  /// have are left out: the last one counts.
-  var overridden: Set<String> { get }
-}
-
 /// A command line with the defaults of the configuration file.
 enum Settings {
   /// The plan for the user's options, with defaults from the file.
   /// - Parameter arguments: all arguments, from which `own` was parsed.
-  /// - Throws: as `plan`; an error that the file causes names the file and the line.
-  static func plan<Command: ConfiguredCommand, Plan>(
-    _ own: Command, from arguments: [String], _ sources: CommandSources,
-    _ plan: (Command, CommandSources) throws(UsageError) -> Plan
-  ) throws(UsageError) -> Plan {
-    guard let file = try SettingsFile.read(sources) else { return try plan(own, sources) }
-    let name = Command.configuration.commandName
+  /// - Throws: as `plan` of the command; an error that the file causes names the file and the line.
+  static func plan<Own: Command>(
+    _ own: Own, from arguments: [String], _ sources: CommandSources
+  ) throws(UsageError) -> any CommandPlan {
+    guard let overridden = try own.overriddenSettings(), let file = try SettingsFile.read(sources)
+    else { return try own.plan(sources) }
+    let name = Own.configuration.commandName
     let rest = arguments.drop { $0 != name }.dropFirst()
-    func command(_ defaults: [Default]) throws(UsageError) -> Command {
-      do {
-        return try Command.parse(defaults.map(\.word) + rest)
+    func command(_ defaults: [Default]) throws(UsageError) -> Own {
+      do throws(UsageError) {
+        return try Own.with(defaults.map(\.word) + rest)
       } catch {
-        throw UsageError("\(file.path): \(ParserMessage.line(Command.message(for: error)))")
+        throw UsageError("\(file.path): \(error.message)")
       }
     }
-    let overridden = own.overridden
     let defaults = try Default.all(in: file).filter { line in
       // A command ignores options of `get` that it does not have.
       !overridden.contains(line.subject)
-        && (Command.self == GetCommand.self ? line.isOfGet : (try? command([line])) != nil)
+        && (Own.self == GetCommand.self ? line.isOfGet : (try? command([line])) != nil)
     }
     let merged = try command(defaults)
     do {
-      return try plan(merged, sources)
+      return try merged.plan(sources)
     } catch {
       var silent = sources
       silent.askPassword = { (_) throws(UsageError) in "" }
       throw locatingError(error, on: defaults, of: file) { (lines) throws(UsageError) in
-        _ = try plan(try command(lines), silent)
+        _ = try command(lines).plan(silent)
       }
     }
   }
@@ -101,16 +93,14 @@ extension Settings {
 }
 
 extension SettingsFile.Entry {
-  fileprivate func word<Command: ParsableCommand>(
-    _ command: Command.Type
-  ) throws(UsageError) -> String {
+  fileprivate func word<Known: Command>(_ command: Known.Type) throws(UsageError) -> String {
     // The name of a flag turns it on, without a value.
     let flag = value == "false" ? "--no-\(key)" : "--\(key)"
     if value == "true" || value == "false", Self.problem(of: flag, command) == nil { return flag }
     let word = value.map { "--\(key)=\($0)" } ?? flag
     guard let problem = Self.problem(of: word, command) else { return word }
-    let command = Command.configuration.commandName
-    if let message = NotYetSupported.message(about: [word], of: command) {
+    let name = Known.configuration.commandName
+    if let message = NotYetSupported.message(about: [word], of: name) {
       throw UsageError(String(message.dropFirst(2)))
     }
     if problem.hasByteSuffix("takes no value") { throw UsageError("\(key): write true or false") }
@@ -123,14 +113,12 @@ extension SettingsFile.Entry {
   }
 
   /// Why the argument is not a valid option of the command; nil if it is.
-  private static func problem<Command: ParsableCommand>(
-    of word: String, _ command: Command.Type
-  ) -> String? {
-    do {
-      _ = try Command.parse([word])
+  private static func problem<Known: Command>(of word: String, _ command: Known.Type) -> String? {
+    do throws(UsageError) {
+      _ = try Known.with([word])
       return nil
     } catch {
-      return ParserMessage.line(Command.message(for: error))
+      return error.message
     }
   }
 }

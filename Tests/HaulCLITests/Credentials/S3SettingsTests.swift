@@ -14,7 +14,7 @@ import Testing
     let sources = CommandSources(
       environment: environment, read: { (path, _) throws(UsageError) in files[path] },
       tree: { (path) throws(UsageError) in path.hasPrefix("d") ? tree : nil })
-    guard case .put(let plan) = try Invocation(["put"] + arguments, from: sources) else {
+    guard let plan = try Invocation.plan(["put"] + arguments, from: sources) as? PutPlan else {
       throw UsageError("that is not a put")
     }
     return plan.requests
@@ -26,7 +26,7 @@ import Testing
     let sources = CommandSources(
       environment: environment, read: { (path, _) throws(UsageError) in files[path] })
     do {
-      _ = try Invocation(["put"] + arguments, from: sources)
+      _ = try Invocation.plan(["put"] + arguments, from: sources)
       return nil
     } catch {
       return error.message
@@ -81,7 +81,8 @@ import Testing
       let sources = CommandSources(
         environment: environment, read: { (path, _) throws(UsageError) in files[path] })
       guard
-        case .put(let plan) = try Invocation(["put", "f", "s3://b/k"] + arguments, from: sources)
+        let plan = try Invocation.plan(["put", "f", "s3://b/k"] + arguments, from: sources)
+          as? PutPlan
       else { return "" }
       return "\(plan.requests[0].region ?? "") \(plan.requests[0].url.origin.authority)"
     }
@@ -140,7 +141,8 @@ import Testing
       "get", "https://s/f", "-o", "s3://b-1/k", option, endpoint, "--s3-addressing", "virtual",
     ]
     guard
-      case .put(let plan) = try Invocation(remote, from: CommandSources(environment: Self.keys))
+      let plan = try Invocation.plan(remote, from: CommandSources(environment: Self.keys))
+        as? PutPlan
     else { throw UsageError("that is not an upload") }
     #expect(plan.requests[0].url.absoluteString == "https://b-1.h/k")
   }
@@ -204,7 +206,7 @@ import Testing
         return path == "/h/.aws/config"
           ? "[default]\naws_access_key_id=c\naws_secret_access_key=z\n" : nil
       })
-    _ = try Invocation(["put", "f", "s3://b/k"], from: sources)
+    _ = try Invocation.plan(["put", "f", "s3://b/k"], from: sources)
     #expect(purposes.contains("/h/.aws/credentials true"))
     #expect(purposes.last == "/h/.aws/config true")
   }

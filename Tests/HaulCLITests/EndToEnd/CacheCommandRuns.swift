@@ -234,7 +234,7 @@ extension CommandFixture {
       let sources = CommandSources(
         environment: ["HOME": "/h"],
         read: { (path, _) throws(UsageError) in path.hasSuffix("haul.conf") ? text : nil })
-      guard case .get(let plan) = try Invocation(arguments, from: sources) else {
+      guard let plan = try Invocation.plan(arguments, from: sources) as? GetPlan else {
         throw UsageError("that is not a get")
       }
       return plan

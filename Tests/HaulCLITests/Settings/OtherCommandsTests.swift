@@ -5,7 +5,7 @@ import Testing
 @Suite("The configuration file with commands other than get") struct OtherCommandsTests {
   private func probe(_ arguments: [String], _ text: String) throws -> ProbePlan {
     let all = ["probe"] + arguments + ["https://h/x"]
-    guard case .probe(let plan) = try Invocation(all, from: SettingsTests.files(text)) else {
+    guard let plan = try Invocation.plan(all, from: SettingsTests.files(text)) as? ProbePlan else {
       throw UsageError("that is not a probe")
     }
     return plan
@@ -13,7 +13,7 @@ import Testing
 
   private func verify(_ arguments: [String], _ text: String) throws -> VerifyPlan {
     let all = ["verify", "f", "--checksum", "md5=\(digest)"] + arguments
-    guard case .verify(let plan) = try Invocation(all, from: SettingsTests.files(text)) else {
+    guard let plan = try Invocation.plan(all, from: SettingsTests.files(text)) as? VerifyPlan else {
       throw UsageError("that is not a verify")
     }
     return plan
@@ -61,8 +61,8 @@ import Testing
     func add(_ arguments: [String]) throws -> AddPlan {
       let all = ["add"] + arguments + ["https://h/x"]
       guard
-        case .control(.add(let plan)) = try Invocation(
-          all, from: SettingsTests.files("limit-rate = 5\nconnections = 3"))
+        let plan = try Invocation.plan(
+          all, from: SettingsTests.files("limit-rate = 5\nconnections = 3")) as? AddPlan
       else { throw UsageError("that is not an add") }
       return plan
     }
@@ -75,8 +75,8 @@ import Testing
   func addsUploads() throws {
     func add(_ arguments: [String]) throws -> AddPlan {
       guard
-        case .control(.add(let plan)) = try Invocation(
-          ["add", "--put"] + arguments, from: SettingsTests.files("directory = d"))
+        let plan = try Invocation.plan(
+          ["add", "--put"] + arguments, from: SettingsTests.files("directory = d")) as? AddPlan
       else { throw UsageError("that is not an add") }
       return plan
     }
@@ -97,11 +97,10 @@ import Testing
   func addsFormsAndObjects() throws {
     let keys = ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"]
     func uploads(_ command: String, _ arguments: [String]) throws -> [UploadRequest] {
-      switch try Invocation([command] + arguments, from: CommandSources(environment: keys)) {
-      case .control(.add(let plan)): plan.requests.compactMap(\.upload)
-      case .put(let plan): plan.requests
-      default: []
-      }
+      let plan = try Invocation.plan(
+        [command] + arguments, from: CommandSources(environment: keys))
+      if let plan = plan as? AddPlan { return plan.requests.compactMap(\.upload) }
+      return (plan as? PutPlan)?.requests ?? []
     }
     for arguments in [
       ["--field", "n=v", "--form", "f=@a", "https://h/x"], ["a", "b", "s3://bucket/d/"],

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("The configuration file of haul serve") struct ServeSettingsTests {
   private func serve(_ arguments: [String], _ sources: CommandSources) throws -> ServePlan {
-    guard case .serve(let plan) = try Invocation(["serve"] + arguments, from: sources) else {
+    guard let plan = try Invocation.plan(["serve"] + arguments, from: sources) as? ServePlan else {
       throw UsageError("that is not serve")
     }
     return plan
@@ -59,7 +59,8 @@ import Testing
     #expect(
       plan.remote == RemoteAccess(host: "127.0.0.1", port: 8765, roots: ["/srv/a", "/srv/b"]))
     #expect(plan.allowsPrivateRedirects)
-    guard case .get(let get) = try Invocation(["get", "https://h/x"], from: files(text)) else {
+    guard let get = try Invocation.plan(["get", "https://h/x"], from: files(text)) as? GetPlan
+    else {
       throw UsageError("that is not get")
     }
     #expect(get.requests[0].connections == 3)

@@ -1,17 +1,54 @@
+import ArgumentParser
 import HaulControl
 import HaulCore
 
-/// Runs `haul watch`.
-struct WatchSession {
-  let context: ProcessContext
-  let scope: WatchReport.Scope
-  let json: Bool
-  let interruptions: AsyncStream<Interruption>?
+struct WatchCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "watch",
+    abstract: "Shows transfers while they run, until they have ended or are paused.",
+    discussion: """
+      Without ids or a group, it shows all transfers. Ctrl-C ends the view and not the transfers. \
+      The exit status is that of 'haul wait'.
+      """)
+
+  @Argument(
+    help: ArgumentHelp(
+      "Ids, unique prefixes of ids, or names given with --id.", valueName: "ID"),
+    completion: .transfers)
+  var ids: [String] = []
+
+  @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"), completion: .groups)
+  var group: String?
+
+  @Flag(help: "Print a transfer as one JSON object per line whenever it changes.")
+  var json = false
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    if !ids.isEmpty, group != nil { throw UsageError("give either ids or --group") }
+    return ControlPlan(waits: true) { session in
+      let interruptions = Signals.takeOver().interruptions
+      if let group, try await session.client.transfers(group: group, atMost: 1).transfers.isEmpty {
+        return await session.isEmpty(group)
+      }
+      var scope = group.map(WatchReport.Scope.group) ?? .all
+      if !ids.isEmpty {
+        var found: Set<TransferID> = []
+        for id in ids { found.insert(try await session.client.transfer(id).id) }
+        scope = .ids(found)
+      }
+      let console = WatchConsole(scope, json: json, session.context)
+      if let status = try await follow(console, session, until: interruptions) { return status }
+      return await OutputStream.fail(
+        "the daemon was stopped; start it with: haul daemon start", with: .stopped)
+    }
+  }
 
   /// - Returns: nil when the daemon has ended the stream.
-  func run(_ client: ControlClient) async throws -> ExitStatus? {
-    let console = WatchConsole(scope, json: json, context)
-    let events = try await client.events()
+  private func follow(
+    _ console: WatchConsole, _ session: ControlSession,
+    until interruptions: AsyncStream<Interruption>
+  ) async throws -> ExitStatus? {
+    let events = try await session.client.events()
     let status = try await withThrowingTaskGroup(of: ExitStatus?.self) { group in
       group.addTask {
         for try await message in events {
@@ -19,13 +56,11 @@ struct WatchSession {
         }
         return nil
       }
-      if let interruptions {
-        group.addTask {
-          for await cause in interruptions { return cause.status }
-          return nil
-        }
+      group.addTask {
+        for await cause in interruptions { return cause.status }
+        return nil
       }
-      let ticks = Task { try await tick(console) }
+      let ticks = Task { try await tick(console, session.context.clock) }
       defer {
         ticks.cancel()
         group.cancelAll()
@@ -36,8 +71,7 @@ struct WatchSession {
     return status
   }
 
-  private func tick(_ console: WatchConsole) async throws {
-    let clock = context.clock
+  private func tick(_ console: WatchConsole, _ clock: any TransferClock) async throws {
     while true {
       await console.tick()
       try await clock.sleep(until: clock.now + .milliseconds(100))

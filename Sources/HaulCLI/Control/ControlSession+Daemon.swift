@@ -10,12 +10,7 @@ import HaulCore
 #endif
 
 /// Starts the daemon as a process of its own session, which outlives the terminal.
-struct DaemonLauncher {
-  let location: ControlLocation
-  /// The program that runs `serve`: this one.
-  let executable: String
-  let environment: [String: String]
-
+extension ControlSession {
   /// How long it may take until the socket answers: a list of a million takes seconds to open.
   private static let timeout: Duration = .seconds(30)
   /// The length of a log, in bytes, from which a new one is begun.
@@ -24,11 +19,10 @@ struct DaemonLauncher {
   /// Starts the daemon unless one answers.
   /// - Returns: its status, and whether this call started it.
   /// - Throws: `UsageError` with what the user can do.
-  func ensureRunning(
-    _ client: ControlClient, clock: any TransferClock
-  ) async throws -> (status: StatusDocument, isNew: Bool) {
-    if let status = try await status(client) { return (status, false) }
+  func ensureRunning() async throws -> (status: StatusDocument, isNew: Bool) {
+    if let status = try await status() { return (status, false) }
     try prepareDirectory()
+    let clock = context.clock
     let deadline = clock.now + Self.timeout
     var nextSpawn = clock.now
     var pause: Duration = .seconds(1)
@@ -50,7 +44,7 @@ struct DaemonLauncher {
         nextSpawn = clock.now + pause
         pause *= 2
       }
-      if let status = try await status(client) { return (status, true) }
+      if let status = try await status() { return (status, true) }
       try await clock.sleep(until: clock.now + .milliseconds(20))
     }
     throw UsageError("the daemon does not answer; \(logTail)")
@@ -66,7 +60,7 @@ struct DaemonLauncher {
   }
 
   /// The status; nil when no daemon answers. One that is ending may close the connection.
-  private func status(_ client: ControlClient) async throws -> StatusDocument? {
+  private func status() async throws -> StatusDocument? {
     do {
       return try await client.status()
     } catch .notRunning, .broken {
@@ -76,7 +70,8 @@ struct DaemonLauncher {
 
   /// Through the unit of systemd, if the user has enabled it. It has the usual state directory.
   private func startUnit() -> Bool {
-    guard let runtime = environment["XDG_RUNTIME_DIR"], let home = environment["HOME"],
+    guard let runtime = context.environment["XDG_RUNTIME_DIR"],
+      let home = context.environment["HOME"],
       location.directory == "\(home)/.local/state/haul", access("\(runtime)/systemd", F_OK) == 0
     else { return false }
     return systemctl("is-enabled", "--quiet") && systemctl("start")
@@ -84,7 +79,7 @@ struct DaemonLauncher {
 
   private func systemctl(_ command: String...) -> Bool {
     CStrings.with(["systemctl", "--user"] + command + ["haul.service"]) { arguments in
-      CStrings.with(ProgramEnvironment.allowed(of: environment)) { variables in
+      CStrings.with(ProgramEnvironment.allowed(of: context.environment)) { variables in
         haul_run_quietly(arguments, variables) == 0
       }
     }
@@ -94,9 +89,9 @@ struct DaemonLauncher {
   private func spawn() throws(UsageError) -> pid_t {
     shortenLog()
     var child: pid_t = 0
-    let code = CStrings.with([executable, "serve"]) { arguments in
-      CStrings.with(ProgramEnvironment.allowed(of: environment)) { variables in
-        haul_spawn_daemon(executable, location.log, arguments, variables, &child)
+    let code = CStrings.with([context.executable, "serve"]) { arguments in
+      CStrings.with(ProgramEnvironment.allowed(of: context.environment)) { variables in
+        haul_spawn_daemon(context.executable, location.log, arguments, variables, &child)
       }
     }
     guard code == 0 else {
@@ -121,5 +116,13 @@ struct DaemonLauncher {
     } catch {
       throw UsageError(error.message)
     }
+  }
+
+  /// Whether there is such a process, which is not only waiting for its parent.
+  static func isRunning(_ pid: Int32) -> Bool {
+    guard kill(pid, 0) == 0 || errno == EPERM else { return false }
+    // A process stays a zombie if its parent does not wait for it.
+    let status = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8)
+    return status?.byteSplit(separator: ")").last?.hasBytePrefix(" Z") != true
   }
 }

@@ -1,0 +1,44 @@
+import ArgumentParser
+import HaulControl
+import HaulCore
+
+/// The queue options of a transfer.
+struct QueueOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "user-interactive, user-initiated, default, utility or background.", valueName: "PRIORITY"),
+    completion: .list(TransferRequest.Priority.allCases.map(\.name)),
+    transform: ArgumentValue.priority)
+  var priority = TransferRequest.Priority.default
+
+  @Option(help: ArgumentHelp("The group of the transfers.", valueName: "NAME"))
+  var group: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Start when that transfer is completed; may be repeated.", valueName: "ID"))
+  var after: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Start at this time: 22:00 (the next one), 2026-11-24T22:00, or that with a zone at its end.",
+      valueName: "TIME"))
+  var at: String?
+
+  @Option(
+    name: .customLong("id"),
+    help: ArgumentHelp(
+      "Your own name for the transfer; adding that name again finds it.", valueName: "NAME"))
+  var identifier: String?
+
+  @Option(
+    name: .customLong("limit-rate"),
+    help: ArgumentHelp(
+      "Bytes per second of each download, within the limits of the daemon (default: no limit).",
+      valueName: "RATE"),
+    transform: ArgumentValue.bytes)
+  var rateLimit: Int64?
+
+  @Flag(help: "Do not report progress of the transfers.")
+  var noProgressEvents = false
+}

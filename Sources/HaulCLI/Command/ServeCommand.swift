@@ -1,0 +1,128 @@
+import ArgumentParser
+package import HaulControl
+import HaulCore
+import HaulKit
+import Logging
+
+struct ServeCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "serve",
+    abstract: "Runs the daemon in the foreground.",
+    discussion: """
+      It ends on SIGTERM or Ctrl-C, or with 'haul daemon stop', with exit status 0; transfers \
+      resume when it runs again. 'haul add' starts it in the background.
+      """)
+
+  /// The long names of the options that `haul get` does not have.
+  static let ownOptions: Set = [
+    "listen", "root", "private-redirects", "notify", "notify-sound", "webhook",
+    "webhook-secret-file", "webhook-private", NoticeOptions.command,
+  ]
+
+  @OptionGroup(title: "Speed") var speed: LimitOptions
+  @OptionGroup(title: "Network") var network: ConnectionOptions
+
+  @OptionGroup(title: "Notices") var notices: NoticeOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Serve the control interface on this loopback address too, for clients with the token.",
+      valueName: "ADDRESS:PORT"))
+  var listen: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Downloads added on the web page or over --listen may write only below this directory; may \
+      be repeated (default: ~/Downloads).
+      """, valueName: "DIR"))
+  var root: [String] = []
+
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Let a public host redirect to this machine or a private network.")
+  var privateRedirects: Bool?
+
+  @Flag(
+    name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Print the internal log too.")
+  var verbose: Bool?
+
+  func overriddenSettings() throws(UsageError) -> Set<String>? {
+    guard notices.notifyCommand.isEmpty else {
+      throw UsageError(
+        "\(NoticeOptions.command) is for the configuration file only: see docs/command-line.md")
+    }
+    return Settings.overridden(by: network)
+  }
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    let managerOptions = try ManagerOptions(speed, network)
+    let notices = try NoticeSettings(notices, sources)
+    let roots = root.isEmpty ? Self.downloads(sources.environment) : root
+    guard roots.allSatisfy(\.isAbsolutePath) else {
+      throw UsageError("--root needs the absolute path of a directory")
+    }
+    let remote =
+      try listen.map { (text) throws(UsageError) in try Self.remote(text, roots) }
+      ?? RemoteAccess(host: "127.0.0.1", port: nil, roots: roots)
+    return ServePlan(
+      managerOptions: managerOptions, remote: remote,
+      allowsPrivateRedirects: privateRedirects ?? false, verbose: verbose ?? false,
+      notices: notices)
+  }
+
+  private static func remote(
+    _ text: String, _ roots: [String]
+  ) throws(UsageError) -> RemoteAccess {
+    let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
+    let host = parts.dropLast().joined(separator: ":")
+    guard let port = parts.last.flatMap({ UInt16($0) }), parts.count > 1,
+      ["127.0.0.1", "localhost", "[::1]"].contains(host)
+    else {
+      throw UsageError(
+        "--listen \(text): give 127.0.0.1:PORT or [::1]:PORT; to reach the daemon from another "
+          + "machine, use ssh -L")
+    }
+    return RemoteAccess(
+      host: host == "[::1]" ? "::1" : host == "localhost" ? "127.0.0.1" : host, port: Int(port),
+      roots: roots)
+  }
+
+  /// The usual directory of downloads; the user may have chosen another one for programs.
+  private static func downloads(_ environment: [String: String]) -> [String] {
+    if let chosen = environment["XDG_DOWNLOAD_DIR"], chosen.isAbsolutePath { return [chosen] }
+    return environment["HOME"].map { ["\($0)/Downloads"] } ?? []
+  }
+}
+
+/// What `haul serve` runs with.
+package struct ServePlan: CommandPlan, Hashable {
+  package var managerOptions: ManagerOptions
+  package var remote: RemoteAccess
+  /// Whether a public host may redirect to a private address.
+  package var allowsPrivateRedirects: Bool
+  package var verbose: Bool
+  package var notices: NoticeSettings
+
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
+    // The terminal that started it may be closed.
+    Signals.ignoreHangUp()
+    var options = managerOptions
+    if let lowered = context.limits.apply(to: &options) { await OutputStream.warn(lowered) }
+    do {
+      let environment = ProgramEnvironment.allowed(of: context.environment)
+      var logger = Logger(label: "haul") { StreamLogHandler.standardError(label: $0) }
+      logger.logLevel = verbose ? .debug : .info
+      var configuration = try options.configuration(
+        logger: logger, environment: environment, isAttended: false)
+      configuration.refusesPrivateRedirects = !allowsPrivateRedirects
+      try await context.serve(
+        try ControlLocation(environment: environment), configuration, self, environment, logger)
+      return .completed
+    } catch {
+      return await OutputStream.fail(error)
+    }
+  }
+}
