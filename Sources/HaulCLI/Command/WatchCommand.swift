@@ -20,7 +20,7 @@ struct WatchCommand: Command {
   @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"), completion: .groups)
   var group: String?
 
-  @Flag(help: "Print a transfer as one JSON object per line whenever it changes.")
+  @Flag(help: "Print events as JSON, one object per line; a transfer's state first.")
   var json = false
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
@@ -103,7 +103,7 @@ private actor WatchConsole {
 
   /// - Returns: the exit status, at the end.
   func handle(_ message: StreamMessage) async throws -> ExitStatus? {
-    let lines = try report.handle(message)
+    let lines = try report.handle(message, wallSeconds: clock.wallSeconds)
     hasChanged = true
     if json {
       if await OutputStream.standardOutput.write(lines.joined()) == .gone { return .outputGone }
