@@ -271,9 +271,7 @@ struct ControlSession {
     let names = try await client.transfers(atMost: Self.pageSize).transfers.flatMap { transfer in
       groups ? [transfer.group] : [transfer.id.description, transfer.identifier]
     }.compactMap(\.self)
-    // Other names can be typed. They could end a line, or be a command to a shell or a terminal.
-    let safe = Set(names).filter(NameCompletion.isSafe)
-    return await show(safe.sorted().map { $0 + "\n" }.joined())
+    return await show(NameCompletion.lines(names))
   }
 
   private func watch(
