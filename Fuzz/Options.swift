@@ -58,19 +58,21 @@ let optionTargets = [
     expect(!shown.contains("secretword"), "a query is shown")
   },
   Target(name: "completion-name") { input in
-    let name = input.text
-    guard NameCompletion.isSafe(name) else { return }
-    // What bash, zsh or fish reads as something else than itself, also at the start or the end.
-    let special = "$`\"'\\!*?[]{}()<>|&;~#^"
-    for scalar in name.unicodeScalars {
-      expect(!special.unicodeScalars.contains(scalar), "a shell reads \(name)")
-      expect(scalar.value >= 0x20 && !(0x7F...0x9F).contains(scalar.value), "a control")
-      expect(!isBidi(scalar), "a control of direction")
-      expect(scalar == " " || !scalar.properties.isWhitespace, "a space that is not quoted")
+    if NameCompletion.isSafe(input.text) { expectHarmless(Array(input.text.utf8)) }
+  },
+  // What `haul list --names` prints for the ids, names and groups of a list, as a shell reads it.
+  Target(name: "completion-lines") { input in
+    let names = input.parts
+    let printed = Array(NameCompletion.lines(names).utf8)
+    expect(printed.isEmpty || printed.last == 0x0A, "the last line has no end")
+    let lines =
+      printed.isEmpty
+      ? [] : printed.dropLast().split(separator: 0x0A, omittingEmptySubsequences: false)
+    let given = names.map { Array($0.utf8) }
+    for line in lines {
+      expect(given.contains(Array(line)), "a line that is no name of the list")
+      expectHarmless(Array(line))
     }
-    let (first, last) = (name.utf8.first, name.utf8.last)
-    expect(first != UInt8(ascii: "-") && first != UInt8(ascii: "="), "an option or a path")
-    expect(first != UInt8(ascii: " ") && last != UInt8(ascii: " "), "a space at an end")
   },
   Target(name: "settings") { input in
     guard let file = try? SettingsFile(input.text, path: "haul.conf", home: "/home") else { return }
@@ -89,3 +91,19 @@ let optionTargets = [
     }
   },
 ]
+
+/// What no shell may read as something else than the name that it is, and no terminal may obey.
+private func expectHarmless(_ name: [UInt8]) {
+  let text = String(decoding: name, as: UTF8.self)
+  // What bash, zsh or fish reads as something else than itself, also at the start or the end.
+  let special = Set("$`\"'\\!*?[]{}()<>|&;~#^".utf8)
+  expect(!name.isEmpty && !name.contains(where: special.contains), "a shell reads \(text)")
+  expect(!name.contains { $0 < 0x20 || $0 == 0x7F }, "a control")
+  for scalar in text.unicodeScalars {
+    expect(!(0x80...0x9F).contains(scalar.value), "a control")
+    expect(!isBidi(scalar), "a control of direction")
+    expect(scalar == " " || !scalar.properties.isWhitespace, "a space that is not quoted")
+  }
+  expect(name.first != UInt8(ascii: "-") && name.first != UInt8(ascii: "="), "an option or a path")
+  expect(name.first != 0x20 && name.last != 0x20, "a space at an end")
+}

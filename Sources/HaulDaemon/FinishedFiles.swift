@@ -12,6 +12,7 @@ import HaulFiles
 struct FinishedFiles {
   private let files: [(id: TransferID, path: String, bytes: Int64)]
   private let roots: RootDirectories?
+  private let disk = POSIXDisk()
 
   /// - Parameter roots: where files may be deleted; nil for everywhere.
   init(_ documents: [TransferDocument], below roots: RootDirectories?) {
@@ -37,41 +38,37 @@ struct FinishedFiles {
   func delete(except kept: Set<TransferID>) -> [String] {
     files.compactMap { id, path, bytes in
       guard !kept.contains(id) else { return nil }
-      guard let directory = directory(of: path) else { return path }
-      defer { close(directory) }
-      let name = path.pathParts.name
-      var status = stat()
-      guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
-        return errno == ENOENT ? nil : path
+      do throws(DiskError) {
+        return try delete(path, of: bytes) ? nil : path
+      } catch {
+        return path
       }
-      guard status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == bytes,
-        isOwn(name, in: directory, path)
-      else { return path }
-      return unlinkat(directory, name, 0) == 0 || errno == ENOENT ? nil : path
     }
+  }
+
+  /// True if the file is gone. The directory is opened as for a download: a link of another user
+  /// in a sticky directory is not followed.
+  private func delete(_ path: String, of bytes: Int64) throws(DiskError) -> Bool {
+    let (parent, name) = path.pathParts
+    let directory = try disk.openDirectory(parent, below: roots?.paths, creating: false)
+    guard let status = try directory.status(of: name) else { return true }
+    guard status.kind == .regular, status.size == bytes, isOwn(name, in: directory) else {
+      return false
+    }
+    do throws(DiskError) {
+      try directory.unlink(name)
+    } catch {
+      if error.errno != ENOENT { throw error }
+    }
+    return true
   }
 
   /// Whether Haul made the file, and nobody has changed it since: a completed transfer may have
   /// found the file of its user. Over TCP, it must have come over TCP.
-  private func isOwn(_ name: String, in directory: Int32, _ path: String) -> Bool {
-    let disk = POSIXDisk()
-    var status = stat()
-    guard fstat(directory, &status) == 0,
-      let opened = try? disk.openDirectory(path.pathParts.directory, creating: false),
-      let found = try? opened.status(), found.inode == UInt64(status.st_ino),
-      found.device == UInt64(status.st_dev)
-    else { return false }
-    guard let record = FileRecord.read(name, in: opened, user: disk.effectiveUser) else {
+  private func isOwn(_ name: String, in directory: any DiskDirectory) -> Bool {
+    guard let record = FileRecord.read(name, in: directory, user: disk.effectiveUser) else {
       return false
     }
     return roots == nil || record.isOfClient
-  }
-
-  /// The open directory of a file; nil if files may not be deleted there.
-  private func directory(of path: String) -> Int32? {
-    let parent = path.pathParts.directory
-    let file =
-      roots.map { $0.openDirectory(parent) } ?? open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    return file < 0 ? nil : file
   }
 }

@@ -197,7 +197,7 @@ package final class HTTPTransport: Transport {
 
   private func mayUseHTTP2(_ request: FetchRequest, over route: Route) -> Bool {
     let origin = request.url.origin
-    return request.prefersHTTP2 && request.url.hasTextualPath && origin.scheme == "https"
+    return request.prefersHTTP2 && request.hasTextualHead && origin.scheme == "https"
       && route.mayUseHTTP2
       && !withoutHTTP2.withLockedValue { $0.contains(origin) }
   }
@@ -214,7 +214,7 @@ package final class HTTPTransport: Transport {
       route: route, speaksHTTP2: usesHTTP2, tls: isSecure ? tls : .checked,
       host: route == .direct || isSecure ? origin.host : nil,
       checksName: isSecure && !request.allowInsecure && IPAddress(origin.host) == nil,
-      hasRawTarget: !request.url.hasTextualPath, isPublicOnly: mustBePublic)
+      hasRawHead: !request.hasTextualHead, isPublicOnly: mustBePublic)
   }
 
   private func send(
@@ -243,7 +243,7 @@ package final class HTTPTransport: Transport {
     let loop = MultiThreadedEventLoopGroup.singleton.any()
     let mustBePublic = mustBePublic(request.url.origin, namedBy: request.redirectingOrigin)
     if mustBePublic { try PrivateHostRegistry.check(request.url.origin) }
-    if route == .direct, request.url.origin.scheme == "http" {
+    if route == .direct, request.url.origin.scheme == "http", request.hasTextualFields {
       sent.setCompletionHandler(completionHandler)
       clients.direct.send(
         head(of: request), to: request.url.origin, mustBePublic: mustBePublic, for: sent, on: loop)
@@ -372,7 +372,7 @@ package final class HTTPTransport: Transport {
   private func allHeaders(of request: FetchRequest, over route: Route) -> HTTPHeaders {
     var headers = fields(of: request)
     if !request.url.hasTextualPath {
-      headers.replaceOrAdd(name: RawTargetHandler.field, value: request.url.pathAndQuery)
+      headers.replaceOrAdd(name: RawHeadHandler.field, value: request.url.pathAndQuery)
     }
     let origin = request.url.origin
     if route.hidesOrigin || HostnameVerification.serverName(of: origin.host) != origin.host {

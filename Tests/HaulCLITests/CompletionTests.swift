@@ -50,6 +50,13 @@ import Testing
     }
   }
 
+  @Test("the names that are printed are whole lines, and the others are left out")
+  func lines() {
+    #expect(NameCompletion.lines([]) == "")
+    let names = ["b", "$(x)", "a b", "b", "c\nd", "e;f", "-g", "\u{1B}[2J", "h\u{202E}"]
+    #expect(NameCompletion.lines(names) == "a b\nb\n")
+  }
+
   @Test(
     "a script expands and evaluates nothing from outside",
     arguments: [

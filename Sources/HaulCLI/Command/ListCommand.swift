@@ -57,8 +57,6 @@ struct ListCommand: Command {
     let found = try await client.transfers(atMost: Self.pageSize).transfers.flatMap { transfer in
       names == .groups ? [transfer.group] : [transfer.id.description, transfer.identifier]
     }.compactMap(\.self)
-    // Other names can be typed. They could end a line, or be a command to a shell or a terminal.
-    let safe = Set(found).filter(NameCompletion.isSafe)
-    return await OutputStream.show(safe.sorted().map { $0 + "\n" }.joined())
+    return await OutputStream.show(NameCompletion.lines(found))
   }
 }

@@ -15,6 +15,11 @@ package enum NameCompletion {
       && scalars.allSatisfy { isAlphanumeric($0) || isMark($0) || inner.contains($0) }
   }
 
+  /// What the scripts read: the names that are safe, one per line. Others can be typed.
+  package static func lines(_ names: [String]) -> String {
+    Set(names).filter(isSafe).sorted().map { $0 + "\n" }.joined()
+  }
+
   private static let inner = Set("_-.,:/@%+= ".unicodeScalars)
 
   private static func isAlphanumeric(_ scalar: Unicode.Scalar) -> Bool {

@@ -57,7 +57,9 @@ package struct StoredResponse: Hashable, Sendable, Codable {
       }
       return our.weaklyMatches(their)
     }
-    if let date = theirs["Last-Modified"] { return date == ours["Last-Modified"] }
+    if let date = theirs["Last-Modified"] {
+      return ours["Last-Modified"].map(date.isByteEqual) ?? false
+    }
     return true
   }
 

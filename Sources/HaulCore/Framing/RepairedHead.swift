@@ -131,11 +131,15 @@ extension RepairedHead {
     wasFaulty = true
   }
 
-  /// Values in another encoding than UTF-8. In an address its bytes are escaped.
+  /// Values in another encoding than UTF-8. In an address their bytes are escaped.
   private mutating func decode(_ index: Int) {
     let field = fields[index]
     let isAddress = field.isNamed("location") || field.isNamed("content-location")
-    guard let value = FieldText.utf8(field.value, escaping: isAddress) else { return }
+    let value =
+      FieldText.returned.contains(where: field.isNamed)
+      ? Array(FieldText.reversible(field.value).utf8)
+      : FieldText.utf8(field.value, escaping: isAddress)
+    guard let value, value != field.value else { return }
     (fields[index].value, fields[index].line) = (value, nil)
   }
 

@@ -52,3 +52,57 @@ package enum FieldText {
     0x02DC, 0x2122, 0x0161, 0x203A, 0x0153, 0, 0x017E, 0x0178,
   ]
 }
+
+/// Values that go back to the server that sent them: with the same bytes, whatever they mean.
+///
+/// A byte that is no part of UTF-8 becomes a private character, U+10FE00 and the byte. Where the
+/// server itself sends one of these, each of its bytes does: so every text has one value.
+extension FieldText {
+  /// The fields with such values, in lower case. Those with an address are escaped instead.
+  package static let returned = [
+    "etag", "last-modified", "set-cookie", "www-authenticate", "proxy-authenticate",
+  ]
+
+  /// The text that keeps these bytes.
+  package static func reversible(_ bytes: [UInt8]) -> String {
+    var text = String.UnicodeScalarView()
+    var (parser, rest, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
+    while true {
+      let length: Int
+      switch parser.parseScalar(from: &rest) {
+      case .emptyInput: return String(text)
+      case .error(let count): length = count
+      case .valid(let encoded):
+        let scalar = UTF8.decode(encoded)
+        length = isByte(scalar) ? encoded.count : 0
+        if length == 0 {
+          text.append(scalar)
+          position += encoded.count
+        }
+      }
+      text.append(contentsOf: bytes[position..<(position + length)].compactMap(character))
+      position += length
+    }
+  }
+
+  /// The bytes of a text, as they are sent.
+  package static func bytes(of text: String) -> [UInt8] {
+    guard !isText(text) else { return Array(text.utf8) }
+    return text.unicodeScalars.flatMap { scalar in
+      isByte(scalar) ? [UInt8(truncatingIfNeeded: scalar.value)] : Array(String(scalar).utf8)
+    }
+  }
+
+  /// Whether its bytes are those of UTF-8.
+  package static func isText(_ value: String) -> Bool {
+    value.utf8.allSatisfy { $0 < 0xF4 } || !value.unicodeScalars.contains(where: isByte)
+  }
+
+  private static func isByte(_ scalar: Unicode.Scalar) -> Bool {
+    (0x10FE80...0x10FEFF).contains(scalar.value)
+  }
+
+  private static func character(_ byte: UInt8) -> Unicode.Scalar? {
+    Unicode.Scalar(0x10FE00 + UInt32(byte))
+  }
+}

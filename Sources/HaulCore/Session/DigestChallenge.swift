@@ -8,8 +8,8 @@ package struct DigestChallenge: Hashable, Sendable {
 
     func hash(_ text: String) -> String {
       switch self {
-      case .sha256: SHA256.hash(data: Array(text.utf8)).hexDigits
-      case .md5: Insecure.MD5.hash(data: Array(text.utf8)).hexDigits
+      case .sha256: SHA256.hash(data: FieldText.bytes(of: text)).hexDigits
+      case .md5: Insecure.MD5.hash(data: FieldText.bytes(of: text)).hexDigits
       }
     }
   }

@@ -16,6 +16,11 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
     package let address: String
     /// Its strong entity tag, or its date if that is strong, with its weak entity tag.
     package let validator: String
+
+    /// By bytes: entity tags that are canonically equal are two.
+    package static func == (left: Remote, right: Remote) -> Bool {
+      left.address.isByteEqual(right.address) && left.validator.isByteEqual(right.validator)
+    }
   }
 
   package init(_ status: FileStatus) {
@@ -41,7 +46,7 @@ package struct SourceIdentity: Sendable, Hashable, Codable {
   /// Whether it is the same version of a remote resource, whatever the address.
   package func isSameVersion(as other: SourceIdentity) -> Bool {
     guard let remote, let otherRemote = other.remote else { return false }
-    return size == other.size && remote.validator == otherRemote.validator
+    return size == other.size && remote.validator.isByteEqual(otherRemote.validator)
   }
 
   /// What differs in another identity of the same path, for a message; nil if nothing does.

@@ -16,7 +16,7 @@ final class ClientCache: Sendable {
     let host: String?
     /// Whether certificates are checked for the name of the host.
     let checksName: Bool
-    let hasRawTarget: Bool
+    let hasRawHead: Bool
     /// Whether connections to private addresses are refused.
     let isPublicOnly: Bool
     /// Whether each connection has one request: none was idle, so that the server may have closed
@@ -136,7 +136,7 @@ final class ClientCache: Sendable {
     }
     let preparation = ConnectionPreparation(
       route: key.route, tls: tls, host: key.host, checksName: key.checksName,
-      hasRawTarget: key.hasRawTarget,
+      hasRawHead: key.hasRawHead,
       isPublicOnly: key.isPublicOnly, privateAddresses: privateAddresses,
       timeout: TimeAmount(settings.connectTimeout), digests: digests,
       addresses: settings.addresses, userAgent: settings.userAgent,

@@ -14,8 +14,8 @@ struct ConnectionPreparation: Sendable {
   let host: String?
   /// Whether the server's certificate must have the name of the host.
   let checksName: Bool
-  /// Whether requests may have a path that is not text when percent-decoded.
-  let hasRawTarget: Bool
+  /// Whether requests may have a path or a field that the client cannot represent.
+  let hasRawHead: Bool
   /// Whether connections to private addresses are refused.
   let isPublicOnly: Bool
   let privateAddresses: PrivateHostRegistry
@@ -40,7 +40,12 @@ struct ConnectionPreparation: Sendable {
       if case .forwarded(let proxy) = route {
         try pipeline.addHandler(AbsoluteFormHandler(proxy), position: .before(decoder))
       }
-      if hasRawTarget { try pipeline.addHandler(RawTargetHandler(), position: .before(decoder)) }
+      if hasRawHead {
+        let raw = RawHeadHandler()
+        let encoder = try pipeline.handler(type: HTTPRequestEncoder.self)
+        try pipeline.addHandler(raw.encoded, position: .before(encoder))
+        try pipeline.addHandler(raw, position: .before(decoder))
+      }
     }.flatMap { Self.widenHeads(channel) }
     return readied.flatMap { openTunnel(channel) }.flatMap { checkName(channel) }
   }

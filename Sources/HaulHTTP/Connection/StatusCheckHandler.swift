@@ -23,17 +23,33 @@ final class StatusCheckHandler: ChannelInboundHandler, Sendable {
   }
 }
 
-/// The same for an HTTP/2 stream, before a status that is not a number crashes the program.
+/// The same for an HTTP/2 stream, before a status that is not a number crashes the program. An
+/// answer that has lost bytes is asked for again over HTTP/1.1.
 final class StreamStatusHandler: ChannelInboundHandler, Sendable {
   typealias InboundIn = HTTP2Frame.FramePayload
   typealias InboundOut = HTTP2Frame.FramePayload
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-    guard case .headers(let frame) = unwrapInboundIn(data),
-      frame.headers[":status"].contains(where: { !Self.isStatus($0) })
+    guard case .headers(let frame) = unwrapInboundIn(data), let error = Self.error(frame.headers)
     else { return context.fireChannelRead(data) }
-    context.fireErrorCaught(StatusCheckHandler.error)
+    context.fireErrorCaught(error)
     context.close(promise: nil)
+  }
+
+  private static func error(_ fields: HPACKHeaders) -> (any Error)? {
+    let status = fields[":status"]
+    if status.contains(where: { !isStatus($0) }) { return StatusCheckHandler.error }
+    // A trailer has no status, and nothing of it is used.
+    guard !status.isEmpty, hasLostBytes(fields) else { return nil }
+    return NIOHTTP2Errors.streamClosed(streamID: .rootStream, errorCode: .http11Required)
+  }
+
+  /// The library replaces bytes that are not UTF-8. What goes back to the server would be something
+  /// else, and two values could become one.
+  private static func hasLostBytes(_ fields: HPACKHeaders) -> Bool {
+    (FieldText.returned + ["location"]).contains { name in
+      fields[name].contains { $0.unicodeScalars.contains("\u{FFFD}") }
+    }
   }
 
   /// Three digits (RFC 9113, section 8.3.2).

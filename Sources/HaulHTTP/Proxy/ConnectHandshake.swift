@@ -24,7 +24,7 @@ struct ConnectHandshake: ProxyHandshake {
     var lines = ["CONNECT \(target) HTTP/1.1", "Host: \(target)", "User-Agent: \(userAgent)"]
     let proof = digest?.field("CONNECT", target) ?? proxy.credentials?.basic
     if let proof { lines.append("Proxy-Authorization: \(proof)") }
-    return Array((lines.joined(separator: "\r\n") + "\r\n\r\n").utf8)
+    return FieldText.bytes(of: lines.joined(separator: "\r\n") + "\r\n\r\n")
   }
 
   var rest: [UInt8] { received }
@@ -65,7 +65,7 @@ struct ConnectHandshake: ProxyHandshake {
         end = start
         break
       }
-      lines.append(String(decoding: text, as: UTF8.self))
+      lines.append(FieldText.reversible(Array(text)))
     }
     guard let end else {
       guard received.count <= Self.maximumHead else { throw error("sent an endless header") }

@@ -51,7 +51,7 @@ extension HTTPTransport {
     let mustBePublic = mustBePublic(request.url.origin, namedBy: request.redirectingOrigin)
     let key = ClientCache.Key(
       route: route, speaksHTTP2: false, tls: .inspected, host: request.url.origin.host,
-      checksName: false, hasRawTarget: false, isPublicOnly: mustBePublic)
+      checksName: false, hasRawHead: false, isPublicOnly: mustBePublic)
     do {
       let client = try clients.client(for: key)
       defer { clients.release(key) }

@@ -19,7 +19,6 @@ extension HTTPTransport {
     _ request: FetchRequest, method: String = "GET", cookies: CookieJar
   ) throws(TransferError) -> PreparedRequest {
     var sent = request
-    let route = try route(for: request)
     let cookie = self.cookies.field(for: request, own: cookies)
     if cookie != request.headers["Cookie"] { sent.setField("Cookie", cookie) }
     if request.hasLeftOrigin, request.mayUseEntries, let login = login(for: request) {
@@ -30,6 +29,7 @@ extension HTTPTransport {
     }
     let use = space.flatMap(digests.use)
     if let use { sent.setField("Authorization", use.field(method, request.url.pathAndQuery)) }
+    let route = try route(for: sent)
     var proxyUse: DigestNonces.Use?
     if case .forwarded(let proxy) = route, let space = DigestNonces.Space(proxy) {
       proxyUse = digests.use(in: space)

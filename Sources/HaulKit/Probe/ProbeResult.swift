@@ -15,7 +15,7 @@ public struct ProbeResult: Sendable, Hashable {
   public let length: Int64?
   /// Whether the server serves ranges.
   public let servesRanges: Bool
-  /// The entity tag as sent, with its quotes.
+  /// The entity tag as sent, with its quotes. A byte that is not UTF-8 is U+10FE00 and the byte.
   public let entityTag: String?
   /// `Last-Modified` as sent.
   public let lastModified: String?

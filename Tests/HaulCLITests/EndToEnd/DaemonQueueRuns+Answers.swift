@@ -128,6 +128,29 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test("remove --delete-file does not follow another user's link in a directory for all")
+  func leavesBehindForeignLink() async throws {
+    // Only the superuser can give a link away.
+    guard geteuid() == 0 else { return }
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      let link = fixture.work.path("shared/dl")
+      for name in ["shared", "target"] { try #require(mkdir(fixture.work.path(name), 0o755) == 0) }
+      try #require(chmod(fixture.work.path("shared"), 0o1777) == 0)
+      try #require(symlink("../target", link) == 0)
+      var added: [String] = []
+      for path in ["/b", "/c"] { added.append(try await fixture.add(path, "-d", link)) }
+      #expect(try await fixture.haul("wait", added[0], added[1]).status == 0)
+      #expect(try await fixture.haul("remove", "--delete-file", added[0]).status == 0)
+      try #require(lchown(link, 12_345, 12_345) == 0)
+      let removed = try await fixture.haul("remove", "--delete-file", added[1])
+      #expect(removed.status == 1)
+      #expect(removed.errors.contains("/c was not deleted"), "\(removed.errors)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: fixture.work.path("target"))
+      #expect(names == ["c"])
+    }
+  }
+
   @Test("a group without members, and a URL for one that has bytes, are errors with their reason")
   func refuses() async throws {
     try await withThree { (fixture, ids) async throws in

@@ -36,6 +36,7 @@ import Testing
       "HTTP/1.0 200 \r\nConnection: keep-alive\r\nContent-Length:  005\r\n\r\nhello",
       "HTTP/1.1 404\r\nX:\r\nY: \r\nA: b\tc\r\n\r\n\0\r\n\n",
       "HTTP/1.1 200 caf\u{E9}\r\nName: na\u{C3}\u{AF}ve\r\nContent-Length: 0\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nETag:\"na\u{C3}\u{AF}ve\"\r\nSet-Cookie: a=\u{C3}\u{BC}\r\n\r\n",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
         + "5\r\nhe\n\0o\r\n0A\r\n0123456789\r\n0\r\n\r\n",
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n",
@@ -145,6 +146,18 @@ import Testing
     (
       "HTTP/1.1 200 OK\r\nName: a\u{A0}\r\nName: \u{AD}b\r\n\r\n",
       "HTTP/1.1 200 OK\r\nName: a%A0\r\nName: %ADb\r\n\r\n"
+    ),
+    (
+      "HTTP/1.1 200 OK\r\nETag: \"\u{E9}\"\r\nlast-modified: \u{80}\r\n"
+        + "Set-Cookie: a=\u{A0}\\\r\n\r\n",
+      "HTTP/1.1 200 OK\r\nETag: \"\u{10FEE9}\"\r\nlast-modified: \u{10FE80}\r\n"
+        + "Set-Cookie: a=\u{10FEA0}\\\r\n\r\n"
+    ),
+    (
+      "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest nonce=\"\u{C3}\"\r\n"
+        + "Proxy-Authenticate: Digest nonce=\"\u{10FEE9}\"\r\n\r\n",
+      "HTTP/1.1 401 No\r\nWWW-Authenticate: Digest nonce=\"\u{10FEC3}\"\r\n"
+        + "Proxy-Authenticate: Digest nonce=\"\u{10FEF4}\u{10FE8F}\u{10FEBB}\u{10FEA9}\"\r\n\r\n"
     ),
     (
       "HTTP/1.1 200 OK\r\nLocation: /caf\u{E9}\r\n\r\n",

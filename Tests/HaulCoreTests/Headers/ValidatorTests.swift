@@ -27,6 +27,13 @@ import Testing
     #expect(read(("Last-Modified", weekday), ("Date", Self.late)).ifRange == weekday)
   }
 
+  @Test func `A tag that has lost bytes is not sent back, and proves nothing`() {
+    let lost = read(("ETag", "\"a\u{FFFD}\""))
+    #expect(lost.ifRange == nil && !lost.isStrong)
+    #expect(lost.comparison(with: lost) == .unknown)
+    #expect(lost.comparison(with: read(("ETag", "\"b\""))) == .different)
+  }
+
   @Test func `If-Range uses a strong tag, else a strong date, but none beside a weak tag`() {
     let table: [(tag: String?, strongDate: Bool, ifRange: String?, isStrong: Bool)] = [
       ("\"a\"", false, "\"a\"", true), ("\"a\"", true, "\"a\"", true),

@@ -78,6 +78,26 @@ import Testing
     #expect(!sha.contains("Circle"))
   }
 
+  @Test(
+    "Bytes that are not UTF-8 are answered, and hashed, as they came",
+    arguments: [
+      ("MD5", "9e9c69bf6a292847cbb72707a38c72d3"),
+      ("SHA-256", "21dba59fdd5bd80bd9366a26674aea85fe0a764797d7405059039a6e526d498f"),
+    ])
+  func otherBytes(algorithm: String, response: String) throws {
+    let nonce = FieldText.reversible([0x6E, 0xFF])
+    let realm = FieldText.reversible(Array("caf".utf8) + [0xE9])
+    let digest = try #require(
+      challenge("Digest realm=\"\(realm)\", nonce=\"\(nonce)\", algorithm=\(algorithm)"))
+    let field = digest.field(
+      for: ResourceURL.Credentials(user: "me", password: "pw"), "GET", "/f", count: 1,
+      clientNonce: "c")
+    #expect(field.contains("response=\"\(response)\""))
+    let sent = FieldText.bytes(of: field)
+    #expect(sent.firstRange(of: Array("realm=\"caf".utf8) + [0xE9, 0x22]) != nil)
+    #expect(sent.firstRange(of: Array("nonce=\"n".utf8) + [0xFF, 0x22]) != nil)
+  }
+
   @Test func `Without qop, the answer is that of RFC 2069`() throws {
     let old = try #require(
       challenge(

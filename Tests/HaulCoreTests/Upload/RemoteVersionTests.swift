@@ -178,4 +178,12 @@ import Testing
     #expect(!identity(one).isSameVersion(as: identity(other)))
     #expect(!identity(one).isSameVersion(as: S3MachineTests.source(100)))
   }
+
+  @Test func `Canonically equal tags with different bytes are two versions`() throws {
+    let identities = try ["\"\u{E9}\"", "\"e\u{301}\""].map { tag in
+      SourceIdentity(try Self.version(("ETag", tag)), address: "a")
+    }
+    #expect(identities[0] != identities[1])
+    #expect(!identities[0].isSameVersion(as: identities[1]))
+  }
 }

@@ -100,4 +100,66 @@ import Testing
       #expect(Set(fixture.server.snapshot.requests.map(\.target)) == ["/f", "/caf%E9/t"])
     }
   }
+
+  // The server of the tests reads UTF-8: for it, one byte of another encoding is one U+FFFD.
+
+  @Test(
+    "A cookie goes back with the bytes that the server wrote",
+    arguments: [FaultServerTLS.none, .good])
+  func cookie(tls: FaultServerTLS) async throws {
+    let head = "HTTP/1.1 302 Found\r\nLocation: /t\r\nContent-Length: 0\r\n"
+    let raw = head + "Set-Cookie: a=caf\u{E9}\r\nSet-Cookie: b=\u{C3}\u{A9}\r\n\r\n"
+    try await finish(raw, tls: tls, target: "t") { fixture, result in
+      #expect(result.error == nil)
+      let last = fixture.server.snapshot.requests.last
+      #expect(last?.target == "/t" && last?.header("Cookie") == "a=caf\u{FFFD}; b=\u{E9}")
+    }
+  }
+
+  @Test(
+    "A login is answered with the bytes that the server wrote",
+    arguments: [FaultServerTLS.none, .good])
+  func login(tls: FaultServerTLS) async throws {
+    let challenge = "Digest realm=\"caf\u{E9}\", nonce=\"\u{FF}\", opaque=\"\u{80}x\""
+    let raw = "HTTP/1.1 401 No\r\nWWW-Authenticate: \(challenge)\r\nContent-Length: 0\r\n\r\n"
+    let refuses = Fault(.raw(text: raw), when: .init(withoutText: "Digest username"))
+    let file = FaultScript.Resource("/f", seed: 3, length: 10, faults: [refuses])
+    try await DownloadFixture.with([file], tls: tls) { fixture in
+      let request = try fixture.request("/f") {
+        $0.url = try ResourceURL(fixture.server.url("/f").replacing("://", with: "://me:pw@"))
+        $0.allowInsecure = true
+      }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f", seed: 3, length: 10, outcome)
+      let field = fixture.server.snapshot.requests.last?.header("Authorization") ?? ""
+      for part in ["realm=\"caf\u{FFFD}\"", "nonce=\"\u{FFFD}\"", "opaque=\"\u{FFFD}x\""] {
+        #expect(field.contains(part), "\(field)")
+      }
+    }
+  }
+
+  @Test(
+    "A broken download resumes with the bytes of its entity tag",
+    arguments: [FaultServerTLS.none, .good])
+  func resumes(tls: FaultServerTLS) async throws {
+    let part = "HTTP/1.1 206 Part\r\nContent-Range: bytes "
+    let head = "ETag: \"caf\u{E9}\"\r\nContent-Length: "
+    let first = Fault(
+      .raw(text: part + "0-9/10\r\n" + head + "10\r\n\r\nhello"), when: .request(1))
+    let rest = Fault(
+      .raw(text: part + "5-9/10\r\n" + head + "5\r\n\r\nworld"), when: .request(2))
+    let file = FaultScript.Resource("/f", seed: 3, length: 10, faults: [first, rest])
+    try await DownloadFixture.with([file], tls: tls) { fixture in
+      let request = try fixture.request("/f") {
+        ($0.connections, $0.allowInsecure) = (1, true)
+      }
+      let outcome = try await fixture.finish(request)
+      #expect(outcome.result.error == nil)
+      let contents = try fixture.contents("f")
+      #expect(contents == Array("helloworld".utf8))
+      let second = fixture.server.snapshot.requests.last
+      #expect(second?.range == "bytes=5-9" || second?.range == "bytes=5-")
+      #expect(second?.ifRange == "\"caf\u{FFFD}\"")
+    }
+  }
 }

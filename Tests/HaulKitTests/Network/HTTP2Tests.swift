@@ -87,6 +87,22 @@ import Testing
     }
   }
 
+  @Test(arguments: ["Set-Cookie: a=\u{FFFD}", "Location: /\u{FFFD}", "ETag: \"\u{FFFD}\""])
+  func `An answer that has lost bytes is asked for again over HTTP-1-1`(
+    field: String
+  ) async throws {
+    try await DownloadFixture.with(
+      Self.files(1, Fault(.setHeaders(fields: [field]))), tls: .good, http2: true
+    ) { fixture in
+      let outcome = try await fixture.run(
+        try fixture.request("/0") { $0.connections = 1 },
+        configure: { $0.httpVersion = .http2 })
+      try fixture.expectWhole("0", seed: 1, length: Self.length, outcome)
+      #expect(fixture.server.snapshot.requests.map(\.version) == [.http2, .http1])
+      #expect(outcome?.attempts == 0)
+    }
+  }
+
   @Test func `A body larger than all flow-control windows downloads completely`() async throws {
     let file = FaultScript.Resource("/f", seed: 8, length: 40 << 20)
     try await DownloadFixture.with([file], tls: .good, http2: true) { fixture in
