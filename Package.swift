@@ -161,7 +161,8 @@ let package = Package(
         .hummingbird, .coreMetrics, .crypto, .deque, .hummingbirdCore, .logging, .nioConcurrency,
         .nioCore, .nioHTTPTypes, .nioPosix, .serviceLifecycle,
       ],
-      resources: [.embedInCode("openapi.yaml")], swiftSettings: settings),
+      resources: [.embedInCode("openapi.yaml"), .embedInCode("events.json")],
+      swiftSettings: settings),
     .target(
       name: "HaulCLI",
       dependencies: [

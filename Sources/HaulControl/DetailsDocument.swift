@@ -34,7 +34,7 @@ package struct DetailsDocument: Codable, Hashable, Sendable {
 
   enum CodingKeys: String, CodingKey {
     case id, length, present, active, attempts, added, started, ended, sources
-    case isMissing = "is_missing"
+    case isMissing = "missing"
   }
 
   package init(id: TransferID) { (self.id, active, attempts) = (id, [], []) }

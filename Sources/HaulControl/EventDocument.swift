@@ -1,42 +1,34 @@
 package import HaulCore
 
-/// An event of a transfer, as JSON. Keys that its type does not have are left out.
+/// An event of a transfer as JSON, for `--json`, the event stream and its clients: one flat object.
+/// It has all keys of its type, null if unknown, and no others. `number`, `url`, `identifier` and
+/// `group` are left out if there is none.
 package struct EventDocument: Codable, Hashable, Sendable {
-  package enum Name: String, Codable, CaseIterable, Sendable {
+  package enum Name: String, Codable, Sendable {
     case added, target, phase, waiting, paused, resumed, progress, attempt, limited, connections
     case finished, moved, removed, changed
   }
 
-  /// Byte counts, and bytes per second.
-  package struct Progress: Codable, Hashable, Sendable {
-    package var bytes: Int64
-    package var total: Int64?
-    package var rate: Double
-    package var connections: Int
+  /// What happened. Each case has the keys of one type.
+  package enum Content: Hashable, Sendable {
+    /// The kind is nil if the transfer could not be read.
+    case added(TransferRequest.Kind?, target: String?)
+    case target(String, reason: String?)
+    case phase(TransferEvent.Phase, reason: String?)
+    case waiting(TransferDocument.Wait)
+    case paused(by: TransferEvent.Initiator)
+    case resumed(by: TransferEvent.Initiator)
+    case progress(TransferProgress)
+    /// The delay is in seconds.
+    case attempt(Int, TransferDocument.Failure, delay: Double)
+    case limited(Int, TransferDocument.Failure)
+    case connections(ConnectionChoice)
+    case finished(Result)
+    case moved, removed
+    /// Its request has changed, or the subscriber missed events.
+    case changed
   }
 
-  /// An end.
-  package struct Result: Codable, Hashable, Sendable {
-    package var state: TransferResult.State
-    /// Always true: the daemon ran it.
-    package var background: Bool
-    package var path: String?
-    /// The length of the file.
-    package var bytes: Int64
-    /// Received from the network by this run.
-    package var fetched: Int64
-    /// Found on disk.
-    package var reused: Int64
-    /// Seconds.
-    package var duration: Double
-    /// As `sha-256=HEX`.
-    package var checksums: [String]
-    package var verified: TransferResult.Verification?
-    package var coding: String?
-    package var error: TransferDocument.Failure?
-  }
-
-  package var type: Name
   package var id: TransferID
   /// The number of a stored state change; numbers increase.
   package var number: Int?
@@ -44,111 +36,96 @@ package struct EventDocument: Codable, Hashable, Sendable {
   package var url: String?
   package var identifier: String?
   package var group: String?
+  package var content: Content
 
-  /// For `paused` and `resumed`.
-  package var by: TransferEvent.Initiator?
-  package var phase: TransferEvent.Phase?
-  package var reason: String?
-  package var path: String?
-  package var waiting: TransferDocument.Wait?
-  package var progress: Progress?
-  package var attempt: Int?
-  /// Seconds until the next attempt.
-  package var delay: Double?
-  /// For `limited` and `connections`: how many there are from now on.
-  package var connections: Int?
-  /// For `connections`: why there are not more.
-  package var choice: ConnectionChoice.Reason?
-  package var error: TransferDocument.Failure?
-  package var result: Result?
-
-  /// - Parameter wallSeconds: the present time, in seconds since 1970.
-  package init(_ event: TransferEvent, at wallSeconds: Double) {
-    (type, id, number) = (.changed, event.id, event.number)
-    (url, identifier, group) = (event.url?.redacted, event.identifier, event.group)
-    switch event.kind {
-    case .added(let target): (type, path) = (.added, target)
-    case .target(let path, let reason): (type, self.path, self.reason) = (.target, path, reason)
-    case .phase(let phase, let reason): (type, self.phase, self.reason) = (.phase, phase, reason)
-    case .waiting(let reason): (type, waiting) = (.waiting, .init(reason, at: wallSeconds))
-    case .paused(let initiator): (type, by) = (.paused, initiator)
-    case .resumed(let initiator): (type, by) = (.resumed, initiator)
-    case .progress(let progress): (type, self.progress) = (.progress, .init(progress))
-    case .attempt(let number, let error, let delay):
-      (type, attempt, self.error) = (.attempt, number, .init(error))
-      self.delay = delay / .seconds(1)
-    case .limited(let connections, let error):
-      (type, self.connections, self.error) = (.limited, connections, .init(error))
-    case .connections(let choice):
-      (type, connections, self.choice) = (.connections, choice.connections, choice.reason)
-    case .finished(let result): (type, self.result) = (.finished, .init(result))
-    case .moved: type = .moved
-    case .removed: type = .removed
-    case .snapshot: type = .changed
+  /// - Parameters:
+  ///   - wallSeconds: the present time, in seconds since 1970.
+  ///   - isBackground: whether the daemon runs the transfer.
+  ///   - message: the text of an error.
+  package init(
+    _ event: TransferEvent, at wallSeconds: Double, isBackground: Bool = true,
+    message: (TransferError) -> String = \.message
+  ) {
+    (id, number, url) = (event.id, event.number, event.url?.redacted)
+    (identifier, group) = (event.identifier, event.group)
+    func failure(_ error: TransferError) -> TransferDocument.Failure {
+      .init(error, message: message(error))
     }
+    content =
+      switch event.kind {
+      case .added(let target): .added(event.identity?.kind, target: target)
+      case .target(let path, let reason): .target(path, reason: reason)
+      case .phase(let phase, let reason): .phase(phase, reason: reason)
+      case .waiting(let reason): .waiting(.init(reason, at: wallSeconds))
+      case .paused(let initiator): .paused(by: initiator)
+      case .resumed(let initiator): .resumed(by: initiator)
+      case .progress(let progress): .progress(progress)
+      case .attempt(let number, let error, let delay):
+        .attempt(number, failure(error), delay: JSONNumber.seconds(delay))
+      case .limited(let connections, let error): .limited(connections, failure(error))
+      case .connections(let choice): .connections(choice)
+      case .finished(let result):
+        .finished(Result(result, isBackground: isBackground, error: result.error.map(failure)))
+      case .moved: .moved
+      case .removed: .removed
+      case .snapshot: .changed
+      }
   }
-}
 
-extension EventDocument.Progress {
-  init(_ progress: TransferProgress) {
-    self.init(
-      bytes: progress.bytes, total: progress.total,
-      rate: progress.rate.isFinite ? progress.rate : 0, connections: progress.connections)
-  }
-}
-
-extension EventDocument.Result {
-  init(_ result: TransferResult) {
-    self.init(
-      state: result.state, background: true, path: result.path, bytes: result.bytes,
-      fetched: result.fetched, reused: result.reused, duration: result.duration / .seconds(1),
-      checksums: result.checksums.map(\.description), verified: result.verified,
-      coding: result.coding, error: result.error.map { .init($0) })
+  package var type: Name {
+    switch content {
+    case .added: .added
+    case .target: .target
+    case .phase: .phase
+    case .waiting: .waiting
+    case .paused: .paused
+    case .resumed: .resumed
+    case .progress: .progress
+    case .attempt: .attempt
+    case .limited: .limited
+    case .connections: .connections
+    case .finished: .finished
+    case .moved: .moved
+    case .removed: .removed
+    case .changed: .changed
+    }
   }
 }
 
 /// Back to the library's values.
-extension EventDocument.Result {
-  package var result: TransferResult {
-    TransferResult(
-      state: state, path: path, bytes: bytes, fetched: fetched, reused: reused,
-      duration: .seconds(duration), checksums: checksums.compactMap(Checksum.init),
-      verified: verified, coding: coding, error: error?.error)
+extension EventDocument {
+  /// Nil for an event that the library does not have: a `changed` request, or a wait of another
+  /// version.
+  package var event: TransferEvent? {
+    var requestKind: TransferRequest.Kind?
+    if case .added(let kind, _) = content { requestKind = kind }
+    return content.kind.map { kind in
+      TransferEvent(
+        number: number, id: id,
+        identity: TransferIdentity(
+          url: url.flatMap { try? ResourceURL($0) }, identifier: identifier, group: group,
+          kind: requestKind),
+        kind: kind)
+    }
   }
 }
 
-extension EventDocument {
-  /// Nil for an event that the library does not have: a `changed` request, or one of another
-  /// version.
-  package var event: TransferEvent? {
-    kind.map {
-      TransferEvent(
-        number: number, id: id, url: url.flatMap { try? ResourceURL($0) },
-        identifier: identifier, group: group, kind: $0)
-    }
-  }
-
-  private var kind: TransferEvent.Kind? {
-    switch type {
-    case .added: .added(target: path)
-    case .target: path.map { .target($0, reason: reason) }
-    case .phase: phase.map { .phase($0, reason: reason) }
-    case .waiting: waiting?.reason.map { .waiting($0) }
-    case .paused: by.map { .paused(by: $0) }
-    case .resumed: by.map { .resumed(by: $0) }
-    case .progress:
-      progress.map {
-        .progress(
-          TransferProgress(
-            bytes: $0.bytes, total: $0.total, rate: $0.rate, connections: $0.connections))
-      }
-    case .attempt:
-      error.map {
-        .attempt(number: attempt ?? 1, error: $0.error, delay: .seconds(delay ?? 0))
-      }
-    case .limited: error.map { .limited(connections: connections ?? 1, error: $0.error) }
-    case .connections: connections.map { .connections(ConnectionChoice($0, choice ?? .limit)) }
-    case .finished: result.map { .finished($0.result) }
+extension EventDocument.Content {
+  fileprivate var kind: TransferEvent.Kind? {
+    switch self {
+    case .added(_, let target): .added(target: target)
+    case .target(let path, let reason): .target(path, reason: reason)
+    case .phase(let phase, let reason): .phase(phase, reason: reason)
+    case .waiting(let wait): wait.reason.map { .waiting($0) }
+    case .paused(let initiator): .paused(by: initiator)
+    case .resumed(let initiator): .resumed(by: initiator)
+    case .progress(let progress): .progress(progress)
+    case .attempt(let number, let failure, let delay):
+      .attempt(number: number, error: failure.error, delay: .seconds(delay))
+    case .limited(let connections, let failure):
+      .limited(connections: connections, error: failure.error)
+    case .connections(let choice): .connections(choice)
+    case .finished(let result): .finished(result.result)
     case .moved: .moved
     case .removed: .removed
     case .changed: nil

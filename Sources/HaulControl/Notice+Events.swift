@@ -27,7 +27,7 @@ extension Notice {
       text: Self.text(of: result))
     (state, transfer, group) = (result.state, event.id, event.group ?? event.groupEnd?.name)
     (path, bytes) = (result.path, result.bytes)
-    error = result.error.map { Failure(code: $0.code, message: $0.message) }
+    error = result.error.map { .init($0) }
   }
 
   /// The reason of a failure; otherwise where the file is.

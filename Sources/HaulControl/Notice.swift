@@ -27,13 +27,8 @@ package struct Notice: Codable, Hashable, Sendable {
 
     enum CodingKeys: String, CodingKey {
       case code, since
-      case isOver = "is_over"
+      case isOver = "over"
     }
-  }
-
-  package struct Failure: Codable, Hashable, Sendable {
-    package var code: TransferError.Code
-    package var message: String
   }
 
   /// How the members of a group, or several transfers, ended.
@@ -61,7 +56,7 @@ package struct Notice: Codable, Hashable, Sendable {
   /// The name of the file, the program, the step or the group.
   package var name: String
   package var path: String?
-  package var error: Failure?
+  package var error: TransferDocument.Failure?
   /// The length of the file.
   package var bytes: Int64?
   package var counts: Counts?

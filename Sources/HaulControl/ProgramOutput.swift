@@ -11,8 +11,15 @@ extension TransferDocument {
 
 extension EventDocument {
   package mutating func hideProgramOutput() {
-    error?.hideProgramOutput()
-    result?.error?.hideProgramOutput()
+    switch content {
+    case .attempt(let number, var failure, let delay):
+      failure.hideProgramOutput()
+      content = .attempt(number, failure, delay: delay)
+    case .finished(var result):
+      result.error?.hideProgramOutput()
+      content = .finished(result)
+    default: break
+    }
   }
 }
 
@@ -25,9 +32,7 @@ extension DetailsDocument {
 extension NoticePage {
   package mutating func hideProgramOutput() {
     for index in notices.indices {
-      notices[index].error = notices[index].error.map {
-        .init(code: $0.code, message: ProgramEnd.withoutOutput($0.message))
-      }
+      notices[index].error?.hideProgramOutput()
       notices[index].text = ProgramEnd.withoutOutput(notices[index].text)
     }
   }

@@ -86,6 +86,15 @@ extension Decoder {
 }
 
 extension KeyedDecodingContainer {
+  func value<Value: Decodable>(_ key: Key) throws -> Value {
+    try decode(Value.self, forKey: key)
+  }
+
+  /// Nil for null, and for a missing key.
+  func optional<Value: Decodable>(_ key: Key) throws -> Value? {
+    try decodeIfPresent(Value.self, forKey: key)
+  }
+
   /// Counts first: a value in memory may be a thousand times as long as its text.
   /// - Throws: `StrictJSON.Malformed` for more values.
   func decodeArray<Value: Decodable>(
@@ -98,7 +107,7 @@ extension KeyedDecodingContainer {
   }
 }
 
-private struct AnyKey: CodingKey {
+struct AnyKey: CodingKey {
   let stringValue: String
   var intValue: Int? { nil }
 

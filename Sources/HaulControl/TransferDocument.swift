@@ -2,51 +2,6 @@ package import HaulCore
 
 /// A transfer of the daemon's list, as JSON. Unknown values are null, never left out.
 package struct TransferDocument: Codable, Hashable, Sendable {
-  package struct Wait: Codable, Hashable, Sendable {
-    /// `WaitReason.code`.
-    package var code: String
-    /// Why, for people.
-    package var message: String
-    /// Seconds since 1970.
-    package var until: Double?
-    /// The transfer that it waits for.
-    package var transfer: TransferID?
-    package var isBlocked: Bool?
-    /// The directory that is missing, or whose disk is full.
-    package var directory: String?
-    /// Bytes that a full disk lacks, and those that were free.
-    package var needed: Int64?
-    package var free: Int64?
-    /// The code of what would hold it after its start time.
-    package var next: String?
-
-    package init(code: String, message: String) { (self.code, self.message) = (code, message) }
-
-    enum CodingKeys: String, CodingKey {
-      case code, message, until, transfer
-      case isBlocked = "is_blocked"
-      case directory, needed, free, next
-    }
-  }
-
-  package struct Failure: Codable, Hashable, Sendable {
-    package var code: TransferError.Code
-    package var message: String
-    /// The status of the server's answer.
-    package var status: Int?
-    package var isRetryable: Bool
-
-    enum CodingKeys: String, CodingKey {
-      case code, message, status
-      case isRetryable = "is_retryable"
-    }
-
-    package init(code: TransferError.Code, message: String, status: Int?, isRetryable: Bool) {
-      (self.code, self.message, self.status) = (code, message, status)
-      self.isRetryable = isRetryable
-    }
-  }
-
   package var id: TransferID
   package var kind: TransferRequest.Kind
   /// The name of the file, the program or the step.

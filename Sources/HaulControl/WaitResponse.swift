@@ -18,7 +18,7 @@ package struct WaitResponse: Codable, Hashable, Sendable {
   package var count: Int { completed + failed + cancelled + paused + removed }
 
   enum CodingKeys: String, CodingKey {
-    case isSettled = "is_settled"
+    case isSettled = "settled"
     case completed, failed, cancelled, paused, removed, ids
   }
 

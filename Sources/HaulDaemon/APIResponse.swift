@@ -22,10 +22,15 @@ enum APIResponse {
   }
 
   /// The description of this interface.
-  static var document: Response {
+  static var document: Response { file(PackageResources.openapi_yaml, "application/yaml") }
+
+  /// The schema to which the description refers.
+  static var schema: Response { file(PackageResources.events_json, "application/schema+json") }
+
+  private static func file(_ bytes: [UInt8], _ type: String) -> Response {
     Response(
-      status: .ok, headers: [.contentType: "application/yaml"],
-      body: ResponseBody(byteBuffer: ByteBuffer(bytes: PackageResources.openapi_yaml)))
+      status: .ok, headers: [.contentType: type],
+      body: ResponseBody(byteBuffer: ByteBuffer(bytes: bytes)))
   }
 
   static func problem(_ problem: Problem) -> Response {

@@ -105,6 +105,7 @@ struct ControlAPI: Sendable {
     }
     addPageRoutes(to: v1)
     v1.get("/openapi.yaml") { _, _ in APIResponse.document }
+    v1.get("/schema/events.json") { _, _ in APIResponse.schema }
     v1.get("/events") { request, _ in try events(for: request) }
   }
 

@@ -1,4 +1,5 @@
 import HaulCLI
+import HaulControl
 import HaulCore
 import HaulTesting
 import Testing
@@ -12,13 +13,13 @@ import Testing
       (#""seq":1"#, #""seq":"1""#), (#""type":"paused""#, #""type":"stopped""#),
       (#""type":"paused""#, #""type":"summary""#), (#""type":"paused","#, ""),
       (#""id":"0123ABCD""#, #""id":"0123ABCU""#), (#""id":"0123ABCD""#, #""id":"0123ABCDE""#),
-      (#"T00:00:00.000Z"#, "T00:00:00Z"), (#"T00:00:00.000Z"#, "T00:00:00.000+00:00"),
-      (#""index":1"#, #""index":0"#), (#""index":1,"#, ""), ("https://h/x", "https://user@h/x"),
+      (#""time":0,"#, ""), (#""time":0"#, #""time":"1970-01-01T00:00:00.000Z""#),
+      (#""index":1"#, #""index":0"#), ("https://h/x", "https://user@h/x"),
       (#""by":"user""#, #""by":"user","more":1"#),
     ])
   func refused(part: String, replacement: String) throws {
     let line = #"""
-      {"type":"paused","seq":1,"time":"1970-01-01T00:00:00.000Z","id":"0123ABCD",\#
+      {"type":"paused","seq":1,"time":0,"id":"0123ABCD",\#
       "index":1,"url":"https://h/x","by":"user"}
       """#
     let schema = try EventSchema()
@@ -45,14 +46,18 @@ import Testing
   func wholeOutput() throws {
     let schema = try EventSchema()
     let event = try EventMaker()
-    let contents: [JSONEvent.Content] = [
-      .transfer(event(.added(target: nil)), index: 1), .transfer(event.failed(), index: 1),
+    func content(_ event: TransferEvent, index: Int?) -> JSONLines.Content {
+      .event(EventDocument(event, at: 0), index: index)
+    }
+    let contents = [
+      content(event(.added(target: nil)), index: 1), content(event.failed(), index: 1),
       .summary(RunCounts()),
     ]
     #expect(try schema.violations(output: Self.output(contents)) == [])
-    for wrong: [JSONEvent.Content] in [
+    for wrong: [JSONLines.Content] in [
       [], Array(contents.dropLast()), Array(contents.dropFirst()),
       [contents[0], contents[1], contents[1], contents[2]], contents + [contents[2]],
+      [contents[0], content(event.failed(), index: nil), contents[2]],
     ] {
       #expect(try schema.violations(output: Self.output(wrong)) != [])
     }
@@ -61,7 +66,7 @@ import Testing
     #expect(try schema.violations(output: right + right) != [])
   }
 
-  private static func output(_ contents: [JSONEvent.Content]) throws -> String {
+  private static func output(_ contents: [JSONLines.Content]) throws -> String {
     var lines = JSONLines()
     return try contents.map { try lines.line($0, wallSeconds: 0) }.joined()
   }

@@ -10,7 +10,7 @@ import Testing
     var lines = JSONLines()
     for kind in try Self.kinds() {
       let event = try EventMaker()(kind)
-      let line = try lines.line(.transfer(event, index: 1), wallSeconds: 1_800_000_000.25)
+      let line = try lines.line(event, index: 1, wallSeconds: 1_800_000_000.25)
       #expect(try schema.violations(line: line) == [], "\(line)")
       #expect(line.hasSuffix("\n") && !line.dropLast().contains("\n"))
       #expect(!line.contains("s3cret"))
@@ -77,49 +77,56 @@ import Testing
     ]
   }
 
-  @Test("a wait has a text, and its code with the values of that code")
+  @Test("a wait has its code, a text, and the values of that code")
   func waits() throws {
     var lines = JSONLines()
     let event = try EventMaker()
     let full = WaitReason.diskFull(
       .init(device: 1, directory: "/d", needed: 20 << 20, free: 10 << 20))
-    let line = try lines.line(.transfer(event(.waiting(full)), index: 1), wallSeconds: 0)
+    let line = try lines.line(event(.waiting(full)), index: 1, wallSeconds: 0)
     #expect(
       line == """
-        {"id":"0123ABCD","index":1,"phase":"waiting","reason":"the disk is full: 10.0 MiB free, 20.0 MiB needed",\
-        "seq":1,"time":"1970-01-01T00:00:00.000Z","type":"phase","url":"https://h/x.iso?token=***",\
-        "waiting":{"blocked":null,"code":"disk-full","directory":"/d","free":10485760,"needed":20971520,\
-        "transfer":null,"until":null}}
+        {"id":"0123ABCD","index":1,"seq":1,"time":0,"type":"waiting",\
+        "url":"https://h/x.iso?token=***","waiting":{"blocked":null,"code":"disk-full",\
+        "directory":"/d","free":10485760,\
+        "message":"the disk is full: 10.0 MiB free, 20.0 MiB needed","needed":20971520,\
+        "next":null,"transfer":null,"until":null}}
 
         """)
-    let retry = try lines.line(
-      .transfer(event(.waiting(.retry(at: 10.25))), index: 1), wallSeconds: 4)
-    let value = try JSONValue(parsing: retry)
-    #expect(value["reason"] == .string("retrying in 7 s"))
-    #expect(value["waiting"]?["until"] == .string("1970-01-01T00:00:10.250Z"))
-    let connecting = try lines.line(
-      .transfer(event(.phase(.connecting, reason: nil)), index: 1), wallSeconds: 4)
-    #expect(try JSONValue(parsing: connecting)["waiting"] == .null)
+    let retry = try lines.line(event(.waiting(.retry(at: 10.25))), index: 1, wallSeconds: 4)
+    let waiting = try JSONValue(parsing: retry)["waiting"]
+    #expect(waiting?["message"] == .string("retrying in 7 s"))
+    #expect(waiting?["until"] == .number(10.25))
   }
 
-  @Test("lines are numbered from 1, dated in UTC, and have null for unknown values")
+  @Test("an error has the options of the command that help, and the run is not the daemon's")
+  func advice() throws {
+    var lines = JSONLines()
+    let error = TransferError(.unauthorized, "401", status: 401).remedied(by: .credentials)
+    let result = TransferResult(state: .failed, error: error)
+    let line = try lines.line(try EventMaker()(.finished(result)), index: 1, wallSeconds: 0)
+    let end = try JSONValue(parsing: line)
+    #expect(end["error"]?["message"]?.string?.contains("--user") == true)
+    #expect(end["background"] == .bool(false))
+  }
+
+  @Test("lines are numbered from 1, have the time, and null for unknown values")
   func wording() throws {
     var lines = JSONLines()
     let event = try EventMaker()
-    let first = try lines.line(
-      .transfer(event(.added(target: nil)), index: 1), wallSeconds: 86_399.5)
+    let first = try lines.line(event(.added(target: nil)), index: 1, wallSeconds: 86_399.5)
     #expect(
       first == """
-        {"id":"0123ABCD","index":1,"kind":"download","seq":1,"target":null,"time":"1970-01-01T23:59:59.500Z",\
+        {"id":"0123ABCD","index":1,"kind":"download","seq":1,"target":null,"time":86399.5,\
         "type":"added","url":"https://h/x.iso?token=***"}
 
         """)
     let second = try lines.line(
-      .transfer(event.progress(5, of: nil), index: 2), wallSeconds: 1_800_000_000)
+      event.progress(5, of: nil), index: 2, wallSeconds: 1_800_000_000)
     #expect(
       second == """
         {"bytes":5,"connections":1,"eta":null,"id":"0123ABCD","index":2,"rate":0,"seq":2,\
-        "time":"2027-01-15T08:00:00.000Z","total":null,"type":"progress",\
+        "time":1800000000,"total":null,"type":"progress",\
         "url":"https://h/x.iso?token=***"}
 
         """)
@@ -130,7 +137,7 @@ import Testing
     var lines = JSONLines()
     let path = "/d/\u{1B}[2J\u{9B}\u{202E}\u{7F}\u{2028}é漢\u{E0041}"
     let line = try lines.line(
-      .transfer(try EventMaker()(.added(target: path)), index: 1), wallSeconds: 0)
+      try EventMaker()(.added(target: path)), index: 1, wallSeconds: 0)
     for scalar in ["\u{1B}", "\u{9B}", "\u{202E}", "\u{7F}", "\u{2028}", "\u{E0041}"] {
       #expect(!line.unicodeScalars.contains(try #require(scalar.unicodeScalars.first)))
     }

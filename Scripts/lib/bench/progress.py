@@ -1,17 +1,12 @@
 """The course of a download, from the events of --json."""
 
-import datetime
-
 
 def curve(events):
     """(seconds since the first event, bytes there), the end included."""
-    def seconds(event):
-        return datetime.datetime.fromisoformat(event["time"]).timestamp()
-
     if not events:
         return []
-    began = seconds(events[0])
-    points = [(seconds(event) - began, event["bytes"]) for event in events
+    began = events[0]["time"]
+    points = [(event["time"] - began, event["bytes"]) for event in events
               if event["type"] in ("progress", "finished") and event["bytes"]]
     # The last progress may be reported after the last byte; the time of the first report of a length counts.
     rising, most = [(0.0, 0)], 0

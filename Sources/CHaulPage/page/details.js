@@ -114,7 +114,7 @@ export function refresh() {
   if (version === row.version && row.state !== "queued") return;
   version = row.version;
   setText(parts.title, row.name);
-  const isMissing = details?.is_missing === true && row.state === "completed";
+  const isMissing = details?.missing === true && row.state === "completed";
   parts.buttons.forEach((button, index) => {
     const [name] = commands[index];
     button.hidden = fitting(name, [row]).length === 0 || (name === "delete" && isMissing);
@@ -136,7 +136,7 @@ export function refresh() {
   show("Address", row.url, true);
   show("File", details?.sources?.join("\n") || row.path, true, isMissing ? "It is no longer there. Restart downloads it again." : "");
   show("Group", row.group);
-  show("Digest", row.result?.checksums.join("\n") || null, true);
+  show("Digest", Object.entries(row.result?.checksum ?? {}).map(([name, hex]) => `${name}=${hex}`).join("\n") || null, true);
   show("Checked by", { checksum: "its checksum", length: "its length", framing: "the end that the server marked" }[row.result?.verified]);
   show("Added", format.time(details?.added));
   show("Starts at", row.startsAt ? format.time(row.startsAt) : null);

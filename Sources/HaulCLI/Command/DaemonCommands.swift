@@ -204,6 +204,6 @@ struct WatchCommand: ParsableCommand {
   @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"), completion: .groups)
   var group: String?
 
-  @Flag(help: "Print a transfer as one JSON object per line whenever it changes.")
+  @Flag(help: "Print events as JSON, one object per line; a transfer's state first.")
   var json = false
 }

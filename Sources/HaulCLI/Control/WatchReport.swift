@@ -24,6 +24,9 @@ package struct WatchReport: Sendable {
   private var indices: [TransferID: Int] = [:]
   private var retries: [TransferID: FileProgress.Retry] = [:]
   private var connections: [TransferID: Int] = [:]
+  private var jsonLines = JSONLines()
+  /// With `json`, those whose state is the next line about them, because no event has it.
+  private var changed: Set<TransferID> = []
   /// The paused ones of the whole list, and what others of it wait for.
   private var paused: Set<TransferID> = []
   private var dependencies: [TransferID: TransferID] = [:]
@@ -37,12 +40,15 @@ package struct WatchReport: Sendable {
   package init(_ scope: Scope, json: Bool) { (self.scope, self.json) = (scope, json) }
 
   /// Handles one message.
+  /// - Parameter wallSeconds: seconds since 1970, for the JSON lines.
   /// - Returns: lines for a person, or JSON lines.
-  package mutating func handle(_ message: StreamMessage) throws -> [String] {
+  package mutating func handle(
+    _ message: StreamMessage, wallSeconds: Double = 0
+  ) throws -> [String] {
     switch message {
     case .reset:
       (transfers, indices, retries, connections, isReady) = ([], [:], [:], [:], false)
-      (paused, dependencies) = ([], [:])
+      (paused, dependencies, changed) = ([], [:], [])
     case .ready: isReady = true
     case .transfer(let transfer):
       if transfer.state == .paused {
@@ -58,7 +64,10 @@ package struct WatchReport: Sendable {
         indices[transfer.id] = transfers.count
         transfers.append(transfer)
       }
-      if json { return [try JSONLines.line(of: transfer)] }
+      let hasChanged = changed.remove(transfer.id) != nil
+      if json, hasChanged || !isReady {
+        return [try jsonLines.line(.transfer(transfer), wallSeconds: wallSeconds)]
+      }
     case .event(let event):
       if event.type == .removed {
         paused.remove(event.id)
@@ -66,36 +75,36 @@ package struct WatchReport: Sendable {
       }
       guard scope.contains(event.id, event.group) else { return [] }
       note(event)
-      return json ? [] : line(for: event).map { [Messages.shown($0)] } ?? []
+      if json { return [try jsonLines.line(.event(event, index: nil), wallSeconds: wallSeconds)] }
+      return line(for: event).map { [Messages.shown($0)] } ?? []
     }
     return []
   }
 
   private mutating func note(_ event: EventDocument) {
-    switch event.type {
-    case .attempt:
+    switch event.content {
+    case .attempt(_, let failure, let delay):
       retries[event.id] = FileProgress.Retry(
-        end: elapsed + .seconds(event.delay ?? 0),
-        reason: event.error.map { ": \($0.message)" } ?? "")
+        end: elapsed + .seconds(delay), reason: ": \(failure.message)")
     case .removed:
       guard let index = indices.removeValue(forKey: event.id) else { return }
       if transfers[index].state != .completed { hasRemoved = true }
       transfers.remove(at: index)
       for (id, other) in indices where other > index { indices[id] = other - 1 }
-    case .progress: connections[event.id] = event.progress?.connections
+    case .progress(let progress): connections[event.id] = progress.connections
+    case .changed: changed.insert(event.id)
     default: retries[event.id] = nil
     }
   }
 
   private func line(for event: EventDocument) -> String? {
     let name = indices[event.id].map { transfers[$0].name } ?? event.url ?? "\(event.id)"
-    switch event.type {
+    switch event.content {
     case .paused: return "\(name): paused"
     case .resumed: return "\(name): resumed"
     case .removed: return "\(name): removed"
-    case .attempt: return event.error.map { "\(name): \($0.message); retrying" }
-    case .finished:
-      guard let result = event.result else { return nil }
+    case .attempt(_, let failure, _): return "\(name): \(failure.message); retrying"
+    case .finished(let result):
       switch result.state {
       case .completed: return "\(result.path ?? name): complete, \(Units.bytes(result.bytes))"
       case .failed: return "\(name): failed: \(result.error?.message ?? "for an unknown reason")"

@@ -69,7 +69,7 @@ private actor WatchConsole {
 
   /// - Returns: the exit status, at the end.
   func handle(_ message: StreamMessage) async throws -> ExitStatus? {
-    let lines = try report.handle(message)
+    let lines = try report.handle(message, wallSeconds: clock.wallSeconds)
     hasChanged = true
     if json {
       if await OutputStream.standardOutput.write(lines.joined()) == .gone { return .outputGone }

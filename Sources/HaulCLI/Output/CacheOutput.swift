@@ -1,4 +1,5 @@
 package import HaulCache
+import HaulControl
 import HaulCore
 
 /// What `haul cache` prints. All untrusted text is escaped here.
@@ -45,9 +46,9 @@ package enum CacheOutput {
       try object.encode("entry", forKey: .type)
       try object.encode(entry.address, forKey: .url)
       try object.encode(entry.size, forKey: .bytes)
-      try object.encode(JSONLines.time(entry.storedAt), forKey: .stored)
-      try object.encode(JSONLines.time(entry.usedAt), forKey: .used)
-      try object.encode(entry.freshUntil.map(JSONLines.time), forKey: .freshUntil)
+      try object.encode(JSONNumber.seconds(entry.storedAt), forKey: .stored)
+      try object.encode(JSONNumber.seconds(entry.usedAt), forKey: .used)
+      try object.encode(entry.freshUntil.flatMap(JSONNumber.seconds), forKey: .freshUntil)
       try object.encode((entry.freshUntil ?? now) > now, forKey: .fresh)
     }
 

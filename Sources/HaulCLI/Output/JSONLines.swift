@@ -1,19 +1,38 @@
 import FoundationEssentials
+package import HaulControl
+package import HaulCore
 
-/// Numbers, dates and encodes the lines of `--json`.
+/// Numbers, dates and encodes the lines of `get`, `put` and `watch --json`.
 package struct JSONLines: Sendable {
+  package enum Content: Sendable {
+    /// `index` is the number of the address in the command, from 1; nil in `watch`.
+    case event(EventDocument, index: Int?)
+    /// The present state of a transfer, in `watch`.
+    case transfer(TransferDocument)
+    case summary(RunCounts)
+  }
+
   private var count = 0
 
   package init() {}
 
   /// The next line, with its line break.
   /// - Parameter wallSeconds: seconds since 1970.
-  package mutating func line(
-    _ content: JSONEvent.Content, wallSeconds: Double
-  ) throws -> String {
+  package mutating func line(_ content: Content, wallSeconds: Double) throws -> String {
     count += 1
-    let event = JSONEvent(number: count, wallSeconds: wallSeconds, content: content)
-    return try Self.line(of: event)
+    return try Self.line(of: JSONLine(number: count, wallSeconds: wallSeconds, content: content))
+  }
+
+  /// The next line, for an event of this process.
+  /// - Parameters:
+  ///   - index: the number of the address in the command, from 1.
+  ///   - wallSeconds: seconds since 1970.
+  package mutating func line(
+    _ event: TransferEvent, index: Int, wallSeconds: Double
+  ) throws -> String {
+    let event = EventDocument(
+      event, at: wallSeconds, isBackground: false, message: \.commandLineText)
+    return try line(.event(event, index: index), wallSeconds: wallSeconds)
   }
 
   /// A value as a line, with its line break.
@@ -41,13 +60,38 @@ package struct JSONLines: Sendable {
     default: false
     }
   }
+}
 
-  /// RFC 3339 in UTC with milliseconds, truncated.
-  static func time(_ wallSeconds: Double) -> String {
-    let whole = wallSeconds.rounded(.down)
-    let milliseconds = Int(((wallSeconds - whole) * 1000).rounded(.down))
-    let date = Date(timeIntervalSince1970: whole).formatted(.iso8601)
-    let digits = String(milliseconds + 1000).dropFirst()
-    return "\(date.dropLast()).\(digits)Z"
+/// A number and a time around an event, a transfer or the counts, in one flat object.
+private struct JSONLine: Encodable {
+  let number: Int
+  let wallSeconds: Double
+  let content: JSONLines.Content
+
+  private enum Key: String, CodingKey {
+    case type, seq, time, index
+    case completed, failed, cancelled, paused, bytes, duration
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var line = encoder.container(keyedBy: Key.self)
+    try line.encode(number, forKey: .seq)
+    try line.encode(JSONNumber.seconds(wallSeconds), forKey: .time)
+    switch content {
+    case .event(let event, let index):
+      try line.encodeIfPresent(index, forKey: .index)
+      try event.encode(to: encoder)
+    case .transfer(let transfer):
+      try line.encode("transfer", forKey: .type)
+      try transfer.encode(to: encoder)
+    case .summary(let counts):
+      try line.encode("summary", forKey: .type)
+      try line.encode(counts.completed, forKey: .completed)
+      try line.encode(counts.failed, forKey: .failed)
+      try line.encode(counts.cancelled, forKey: .cancelled)
+      try line.encode(counts.paused, forKey: .paused)
+      try line.encode(counts.bytes, forKey: .bytes)
+      try line.encode(JSONNumber.seconds(counts.duration), forKey: .duration)
+    }
   }
 }

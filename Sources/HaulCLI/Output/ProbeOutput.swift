@@ -1,4 +1,5 @@
 import FoundationEssentials
+import HaulControl
 import HaulCore
 import HaulKit
 
@@ -64,7 +65,7 @@ enum ProbeOutput {
 
   static func json(_ error: TransferError, of url: ResourceURL) -> String {
     var object = ProbeObject(url: url.redacted)
-    object.error = JSONError(error)
+    object.error = .init(error, message: error.commandLineText)
     return line(object)
   }
 
@@ -102,7 +103,7 @@ private struct ProbeObject: Encodable {
   var serverName: String?
   var digest: [String: String] = [:]
   var plan: Plan?
-  var error: JSONError?
+  var error: TransferDocument.Failure?
 
   init(url: String) { self.url = url }
 

@@ -60,8 +60,7 @@ package struct ForegroundReport: Sendable {
     var outputs: [Output] = []
     if options.json {
       let index = indices[fileIndices[event.id].map(Int.init) ?? 0]
-      outputs.append(
-        .output(try lines.line(.transfer(event, index: index), wallSeconds: wallSeconds)))
+      outputs.append(.output(try lines.line(event, index: index, wallSeconds: wallSeconds)))
     }
     if !options.json, case .finished(let result) = event.kind,
       let reply = Messages.reply(to: event.url, result)
@@ -141,8 +140,8 @@ package struct ForegroundReport: Sendable {
         let event = TransferEvent(
           number: nil, id: transfers[fileIndex].id, url: transfers[fileIndex].url,
           kind: .paused(by: .signal))
-        let content = JSONEvent.Content.transfer(event, index: indices[fileIndex])
-        return .output(try lines.line(content, wallSeconds: wallSeconds))
+        return .output(
+          try lines.line(event, index: indices[fileIndex], wallSeconds: wallSeconds))
       }
   }
 

@@ -12,9 +12,15 @@ package struct EventSchema: Sendable {
     try schema.violations(of: try JSONValue(parsing: line))
   }
 
-  /// The violations in the whole output of a run. Each line must follow the schema. `seq` counts
-  /// from 1 without a gap. Each transfer is added first and finished at most once. The last line is
-  /// the only summary.
+  /// The violations in an event or a transfer of the control interface.
+  /// - Parameter definition: `event` or `transfer`.
+  package func violations(_ text: String, of definition: String) throws -> [String] {
+    try schema.violations(of: try JSONValue(parsing: text), definition: definition)
+  }
+
+  /// The violations in the whole output of a run of `get` or `put`. Each line must follow the
+  /// schema. `seq` counts from 1 without a gap, and each event has an `index`. Each transfer is
+  /// added first and finished at most once. The last line is the only summary.
   package func violations(output: String) throws -> [String] {
     let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
     guard lines.last == "" else { return ["the output does not end with a line break"] }
@@ -32,6 +38,7 @@ package struct EventSchema: Sendable {
         problems.append("line \(index + 1): the summary is the last line, and only that")
       }
       guard let id = value["id"] else { continue }
+      if value["index"] == nil { problems.append("line \(index + 1): there is no index") }
       if value["type"]?.string == "added" { added.insert(id) }
       if !added.contains(id) { problems.append("line \(index + 1): the transfer is not known") }
       if value["type"]?.string == "finished", !finished.insert(id).inserted {

@@ -11,8 +11,10 @@ package struct JSONSchema: Sendable {
   package init(_ root: JSONValue) { self.root = root }
 
   /// The violations in the value, each with its place; empty if it is valid.
-  package func violations(of value: JSONValue) throws -> [String] {
-    try check(value, root, at: "$")
+  /// - Parameter definition: the one of `$defs` to follow; nil for the whole schema.
+  package func violations(of value: JSONValue, definition: String? = nil) throws -> [String] {
+    let schema = try definition.map { try resolve(.string("#/$defs/\($0)")) } ?? root
+    return try check(value, schema, at: "$")
   }
 
   private func check(

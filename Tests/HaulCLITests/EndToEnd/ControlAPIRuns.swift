@@ -123,12 +123,14 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test("serves its own description")
+  @Test("serves its own description, and the schema to which that refers")
   func description() async throws {
     try await withDaemon { _, socket in
-      let call = try SocketCall("GET", "/api/v1/openapi.yaml", to: socket)
-      #expect(call.status == 200)
-      #expect(try call.body == DocumentPage.text("docs/openapi.yaml"))
+      for name in ["openapi.yaml", "schema/events.json"] {
+        let call = try SocketCall("GET", "/api/v1/\(name)", to: socket)
+        #expect(call.status == 200)
+        #expect(try call.body == DocumentPage.text("docs/\(name)"))
+      }
     }
   }
 

@@ -39,20 +39,25 @@ struct WatchRuns {
     }
   }
 
-  @Test("--json prints each change of a transfer, the end last")
+  @Test("--json prints the state of a transfer, then its events in the form of get")
   func json() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
       _ = try await fixture.haul("suspend")
       let (a, _) = (try await fixture.add("/a"), try await fixture.add("/b"))
       let watch = try await fixture.begin("watch", "--json", a)
+      try await watch.reach("the transfer was shown") { output, _ in output.contains("\n") }
       _ = try await fixture.haul("unsuspend")
       let result = await watch.end()
       #expect(result.status == 0, "\(result.errors)")
-      let lines = try result.output.split(separator: "\n").map {
-        try JSONDecoder().decode(TransferDocument.self, from: Data($0.utf8))
+      let schema = try EventSchema()
+      let lines = try result.output.split(separator: "\n").map { line in
+        #expect(try schema.violations(line: String(line)) == [])
+        return try JSONValue(parsing: String(line))
       }
-      #expect(Set(lines.map(\.id.description)) == [a])
-      #expect(lines.last?.state == .completed)
+      #expect(Set(lines.map { $0["id"]?.string }) == [a])
+      #expect(lines.first?["type"] == .string("transfer"))
+      let end = try #require(lines.finished.first)
+      #expect(end["state"] == .string("completed") && end["background"] == .bool(true))
     }
   }
 

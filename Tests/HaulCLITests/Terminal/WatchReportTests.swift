@@ -1,6 +1,7 @@
 import HaulCLI
 import HaulControl
 import HaulCore
+import HaulTesting
 import Testing
 
 @Suite("The live view of the queue")
@@ -64,6 +65,28 @@ struct WatchReportTests {
       _ = try report.handle(transfer(a, .running))
       #expect(report.end == nil)
     }
+  }
+
+  @Test("with --json, a line is a state at first and after a change, otherwise an event")
+  func json() throws {
+    var report = WatchReport(.all, json: true)
+    func types(_ message: StreamMessage) throws -> [String?] {
+      try report.handle(message, wallSeconds: 5).map {
+        let line = try JSONValue(parsing: $0)
+        #expect(line["time"] == .integer(5) && line["index"] == nil)
+        return line["type"]?.string
+      }
+    }
+    #expect(try types(.reset) == [])
+    #expect(try types(transfer(a, .running)) == ["transfer"])
+    #expect(try types(.ready(number: 1)) == [])
+    #expect(try types(event(a, .paused(by: .user))) == ["paused"])
+    #expect(try types(transfer(a, .paused)) == [])
+    var change = EventDocument(TransferEvent(id: a, kind: .moved), at: 0)
+    change.content = .changed
+    #expect(try types(.event(change)) == ["changed"])
+    #expect(try types(transfer(a, .paused)) == ["transfer"])
+    #expect(try types(transfer(a, .paused)) == [])
   }
 
   @Test("one that is removed after it was completed counts as completed")

@@ -1,0 +1,118 @@
+import HaulCore
+
+/// The one place that writes and reads the keys of events.
+extension EventDocument {
+  private enum Key: String, CodingKey {
+    case type, id, number, url, identifier, group
+    case kind, target, path, phase, reason, waiting, by
+    case bytes, total, rate, eta, connections
+    case attempt, error, delay
+  }
+
+  private typealias Writer = KeyedEncodingContainer<Key>
+  private typealias Reader = KeyedDecodingContainer<Key>
+
+  package func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(type.rawValue, forKey: .type)
+    try object.encode(id.description, forKey: .id)
+    try object.encodeIfPresent(number, forKey: .number)
+    try object.encodeIfPresent(url, forKey: .url)
+    try object.encodeIfPresent(identifier, forKey: .identifier)
+    try object.encodeIfPresent(group, forKey: .group)
+    if case .finished(let result) = content { return try result.encode(to: encoder) }
+    try encode(to: &object)
+  }
+
+  private func encode(to object: inout Writer) throws {
+    switch content {
+    case .added(let kind, let target):
+      try object.encode(kind?.rawValue, forKey: .kind)
+      try object.encode(target, forKey: .target)
+    case .target(let path, let reason):
+      try object.encode(path, forKey: .path)
+      try object.encode(reason, forKey: .reason)
+    case .phase(let phase, let reason):
+      try object.encode(phase.rawValue, forKey: .phase)
+      try object.encode(reason, forKey: .reason)
+    case .waiting(let wait): try object.encode(wait, forKey: .waiting)
+    case .paused(let initiator), .resumed(let initiator):
+      try object.encode(initiator.rawValue, forKey: .by)
+    case .progress(let progress):
+      try object.encode(progress.bytes, forKey: .bytes)
+      try object.encode(progress.total, forKey: .total)
+      try object.encode(JSONNumber.rate(progress.rate), forKey: .rate)
+      try object.encode(progress.secondsLeft.flatMap(JSONNumber.seconds), forKey: .eta)
+      try object.encode(progress.connections, forKey: .connections)
+    case .attempt(let number, let failure, let delay):
+      try object.encode(number, forKey: .attempt)
+      try object.encode(failure, forKey: .error)
+      try object.encode(delay, forKey: .delay)
+    case .limited(let connections, let failure):
+      try object.encode(connections, forKey: .connections)
+      try object.encode(failure, forKey: .error)
+    case .connections(let choice):
+      try object.encode(choice.connections, forKey: .connections)
+      try object.encode(choice.reason.rawValue, forKey: .reason)
+      try object.encode(choice.rate.flatMap(JSONNumber.rate), forKey: .rate)
+    case .finished, .moved, .removed, .changed: break
+    }
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.container(keyedBy: Key.self)
+    (id, number) = (try object.value(.id), try object.optional(.number))
+    url = try object.optional(.url)
+    (identifier, group) = (try object.optional(.identifier), try object.optional(.group))
+    content = try Self.content(of: object, decoder)
+  }
+
+  private static func content(of object: Reader, _ decoder: any Decoder) throws -> Content {
+    switch try object.value(.type) as Name {
+    case .added:
+      return .added(try object.optional(.kind), target: try object.optional(.target))
+    case .target: return .target(try object.value(.path), reason: try object.optional(.reason))
+    case .phase: return .phase(try object.value(.phase), reason: try object.optional(.reason))
+    case .waiting: return .waiting(try object.value(.waiting))
+    case .paused: return .paused(by: try object.value(.by))
+    case .resumed: return .resumed(by: try object.value(.by))
+    case .progress:
+      return .progress(
+        TransferProgress(
+          bytes: try object.value(.bytes), total: try object.optional(.total),
+          rate: try object.optional(.rate) ?? 0, connections: try object.value(.connections)))
+    case .attempt:
+      return .attempt(
+        try object.value(.attempt), try object.value(.error), delay: try object.value(.delay))
+    case .limited: return .limited(try object.value(.connections), try object.value(.error))
+    case .connections:
+      return .connections(
+        ConnectionChoice(
+          try object.value(.connections), try object.value(.reason),
+          rate: try object.optional(.rate)))
+    case .finished: return .finished(try Result(from: decoder))
+    case .moved: return .moved
+    case .removed: return .removed
+    case .changed: return .changed
+    }
+  }
+}
+
+/// Numbers of the documents: finite and not negative.
+package enum JSONNumber {
+  /// Whole bytes per second; nil for a rate that is not finite or is too large.
+  static func rate(_ bytesPerSecond: Double) -> Int64? {
+    guard bytesPerSecond.isFinite, bytesPerSecond < 9e18 else { return nil }
+    return Int64(max(0, bytesPerSecond).rounded())
+  }
+
+  /// Seconds with millisecond precision; nil if they are not finite or too many.
+  package static func seconds(_ seconds: Double) -> Double? {
+    guard seconds.isFinite, seconds < 1e12 else { return nil }
+    return (max(0, seconds) * 1000).rounded() / 1000
+  }
+
+  package static func seconds(_ duration: Duration) -> Double {
+    seconds(duration / .seconds(1)) ?? 0
+  }
+}

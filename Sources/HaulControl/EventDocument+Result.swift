@@ -1,0 +1,116 @@
+package import HaulCore
+
+extension EventDocument {
+  /// An end. A `finished` event has its keys at the top, a transfer has them in `result`.
+  package struct Result: Codable, Hashable, Sendable {
+    package let result: TransferResult
+    /// Whether the daemon ran it.
+    package var isBackground: Bool
+    /// Written in place of the result's error, which may have what others must not see.
+    package var error: TransferDocument.Failure?
+
+    package init(_ result: TransferResult, isBackground: Bool, error: TransferDocument.Failure?) {
+      (self.result, self.isBackground, self.error) = (result, isBackground, error)
+    }
+
+    package var state: TransferResult.State { result.state }
+    package var path: String? { result.path }
+    /// The length of the file.
+    package var bytes: Int64 { result.bytes }
+  }
+}
+
+extension EventDocument.Result {
+  private enum Key: String, CodingKey {
+    case state, background, path, bytes, fetched, reused, cache, duration, checksum, verified
+    case coding, warning, reply, metrics, error
+  }
+
+  private enum ReplyKey: String, CodingKey { case location, text }
+
+  /// The file is a web page although the address names another kind of file.
+  private static let unexpectedPage = "web-page"
+
+  package func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    try object.encode(result.state.rawValue, forKey: .state)
+    try object.encode(isBackground, forKey: .background)
+    try object.encode(result.path, forKey: .path)
+    try object.encode(result.bytes, forKey: .bytes)
+    try object.encode(result.fetched, forKey: .fetched)
+    try object.encode(result.reused, forKey: .reused)
+    try object.encode(result.cacheUse?.rawValue, forKey: .cache)
+    try object.encode(JSONNumber.seconds(result.duration), forKey: .duration)
+    try encodeChecksum(to: &object)
+    try object.encode(result.verified?.rawValue, forKey: .verified)
+    try object.encode(result.coding, forKey: .coding)
+    try object.encode(result.isUnexpectedPage ? Self.unexpectedPage : nil, forKey: .warning)
+    try encodeReply(to: &object)
+    try object.encode(result.metrics.map(Metrics.init), forKey: .metrics)
+    try object.encode(error, forKey: .error)
+  }
+
+  /// `{"sha-256": HEX}`, with one key for each algorithm.
+  private func encodeChecksum(to object: inout KeyedEncodingContainer<Key>) throws {
+    guard !result.checksums.isEmpty else { return try object.encodeNil(forKey: .checksum) }
+    var digests = object.nestedContainer(keyedBy: AnyKey.self, forKey: .checksum)
+    for checksum in result.checksums {
+      try digests.encode(checksum.hex, forKey: AnyKey(stringValue: checksum.algorithm.rawValue))
+    }
+  }
+
+  private func encodeReply(to object: inout KeyedEncodingContainer<Key>) throws {
+    guard let reply = result.reply else { return try object.encodeNil(forKey: .reply) }
+    var texts = object.nestedContainer(keyedBy: ReplyKey.self, forKey: .reply)
+    try texts.encode(reply.location, forKey: .location)
+    try texts.encode(reply.text, forKey: .text)
+  }
+
+  package init(from decoder: any Decoder) throws {
+    let object = try decoder.container(keyedBy: Key.self)
+    isBackground = try object.value(.background)
+    error = try object.optional(.error)
+    let digests: [String: String] = try object.optional(.checksum) ?? [:]
+    let metrics: Metrics? = try object.optional(.metrics)
+    var read = TransferResult(
+      state: try object.value(.state), path: try object.optional(.path),
+      bytes: try object.value(.bytes), fetched: try object.value(.fetched),
+      reused: try object.value(.reused), duration: .seconds(try object.value(.duration) as Double),
+      checksums: Checksum.Algorithm.allCases.compactMap { algorithm in
+        digests[algorithm.rawValue].flatMap { Checksum("\(algorithm.rawValue)=\($0)") }
+      },
+      verified: try object.optional(.verified), coding: try object.optional(.coding),
+      error: error?.error, metrics: metrics?.metrics
+    ).noting(try object.optional(.reply) as UploadReply?)
+    if let use: CacheUse = try object.optional(.cache) { read = read.noting(use) }
+    let warning: String? = try object.optional(.warning)
+    result = warning == Self.unexpectedPage ? read.notingUnexpectedPage() : read
+  }
+}
+
+/// Network figures of the last run.
+private struct Metrics: Codable {
+  let metrics: TransferMetrics
+
+  private enum Key: String, CodingKey {
+    case firstResponse = "first_response"
+    case requests, retries
+  }
+
+  init(_ metrics: TransferMetrics) { self.metrics = metrics }
+
+  func encode(to encoder: any Encoder) throws {
+    var object = encoder.container(keyedBy: Key.self)
+    let seconds = metrics.timeToFirstResponse.map { JSONNumber.seconds($0) }
+    try object.encode(seconds, forKey: .firstResponse)
+    try object.encode(metrics.requests, forKey: .requests)
+    try object.encode(metrics.retries, forKey: .retries)
+  }
+
+  init(from decoder: any Decoder) throws {
+    let object = try decoder.container(keyedBy: Key.self)
+    metrics = TransferMetrics(
+      timeToFirstResponse: (try object.optional(.firstResponse) as Double?).map { .seconds($0) },
+      requests: try object.value(.requests), retries: try object.value(.retries))
+  }
+}
