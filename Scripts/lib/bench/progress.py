@@ -1,5 +1,6 @@
 """The course of a download, from the events of --json."""
 
+
 def curve(events):
     """(seconds since the first event, bytes there), the end included."""
     if not events:
