@@ -29,7 +29,7 @@ struct CacheNetwork: Sendable {
   func fetch(_ request: FetchRequest) async throws -> (FetchResponse, ResourceResponse) {
     let isRedirected = request.redirectingOrigin != nil
     var sent = request
-    // To the rest of a body, or another address, "not modified" would be no answer.
+    // A 304 would say nothing about the rest of a body, or about the first address.
     if request.firstByte ?? 0 > 0 || isRedirected { sent.headers = sent.headers.withoutConditions }
     let requestedAt = clock.wallSeconds
     let response = try await base.fetch(sent)
