@@ -1,6 +1,6 @@
 import HaulControl
 public import HaulCore
-import HaulKit
+public import HaulKit
 
 /// A handle of one transfer of a `TransferClient`, in the foreground or in the background.
 public struct ClientTransfer: Sendable, Identifiable {

@@ -44,25 +44,30 @@ extension ControlClient {
 extension CommandBody {
   /// The same command as text of the API.
   fileprivate init(_ command: TransferCommand, _ selection: Selection) {
+    self.init(command.name, selection)
     switch command {
-    case .pause: self.init(.pause, selection)
-    case .resume: self.init(.resume, selection)
-    case .requeue: self.init(.requeue, selection)
-    case .cancel(let keepsBytes):
-      self.init(.cancel, selection)
-      keepsPart = keepsBytes
-    case .retry: self.init(.retry, selection)
-    case .restart: self.init(.restart, selection)
-    case .remove: self.init(.remove, selection)
-    case .start(let isForced):
-      self.init(.start, selection)
-      force = isForced
-    case .move(let position):
-      self.init(.move, selection)
-      to = Position(position)
-    case .setPriority(let value):
-      self.init(.prioritize, selection)
-      priority = value.name
+    case .pause, .resume, .requeue, .retry, .restart, .remove: break
+    case .cancel(let keepsBytes): keepsPart = keepsBytes
+    case .start(let isForced): force = isForced
+    case .move(let position): to = Position(position)
+    case .setPriority(let value): priority = value.name
+    }
+  }
+}
+
+extension TransferCommand {
+  fileprivate var name: CommandBody.Name {
+    switch self {
+    case .pause: .pause
+    case .resume: .resume
+    case .requeue: .requeue
+    case .cancel: .cancel
+    case .retry: .retry
+    case .restart: .restart
+    case .remove: .remove
+    case .start: .start
+    case .move: .move
+    case .setPriority: .prioritize
     }
   }
 }
