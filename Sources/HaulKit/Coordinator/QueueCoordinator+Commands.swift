@@ -3,7 +3,8 @@ import HaulCore
 /// Commands to many members, and the order of the list.
 extension QueueCoordinator {
   func perform(
-    _ command: TransferCommand, _ selection: TransferSelection, by initiator: TransferEvent.Initiator
+    _ command: TransferCommand, _ selection: TransferSelection,
+    by initiator: TransferEvent.Initiator
   ) async throws(TransferError) -> CommandReport {
     switch command {
     case .pause: try await change(.pause, selection, by: initiator)

@@ -4,9 +4,8 @@ extension TransferManager {
   /// Carries out a command for each transfer of a selection, in the order given or listed.
   ///
   /// A command on more than about 8,000 transfers is stored in portions; nothing new starts before
-  /// the last one. After an error or a crash the portions before it have been changed and the others
-  /// have not. A command that throws could not be stored; with a single portion nothing has changed
-  /// then.
+  /// the last one. After an error or a crash the portions before it have been changed, the others
+  /// not. A command that throws could not be stored; of a single portion nothing has changed then.
   /// - Throws: `io`, `disk-full`.
   public func perform(
     _ command: TransferCommand, _ selection: TransferSelection,

@@ -4,7 +4,7 @@ import HaulKit
 import HaulTesting
 import Testing
 
-/// What holds for an upload by any protocol, through the real client, judged by what the server has.
+/// What holds for uploads by any protocol, through the real client, judged by what the server has.
 /// A new protocol is one more case of `UploadMethod`.
 @Suite(.timeLimit(.minutes(3))) struct UploadConformanceTests {
   /// More than one request, where a protocol has a limit of their length.
