@@ -133,7 +133,8 @@ let package = Package(
       ],
       swiftSettings: settings),
     .target(
-      name: "HaulStore", dependencies: ["HaulKit", "HaulCore", .grdb, .nioConcurrency],
+      name: "HaulStore",
+      dependencies: ["HaulKit", "HaulCore", "HaulFiles", .grdb, .nioConcurrency],
       swiftSettings: settings),
     .target(
       name: "HaulCache",
@@ -147,7 +148,8 @@ let package = Package(
     .target(
       name: "HaulControl",
       dependencies: [
-        "HaulKit", "HaulCore", .asyncHTTPClient, .crypto, .nioConcurrency, .nioCore, .nioHTTP1,
+        "HaulKit", "HaulCore", "HaulFiles", .asyncHTTPClient, .crypto, .nioConcurrency, .nioCore,
+        .nioHTTP1,
       ],
       swiftSettings: settings),
     .target(

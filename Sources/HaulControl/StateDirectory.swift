@@ -1,4 +1,5 @@
 package import HaulCore
+import HaulFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -47,15 +48,17 @@ package enum PrivateDirectory {
   package static func prepare(
     _ path: String, _ kind: String, variable: String
   ) throws(TransferError) {
-    for created in path.pathPrefixes {
-      guard mkdir(created, 0o700) == 0 || errno == EEXIST || errno == EISDIR else {
-        throw TransferError(
-          .io,
-          "cannot create the directory \(created): \(SystemError.text(errno))",
-          advice: "set \(variable) to another one")
-      }
-    }
     var status = stat()
+    do throws(DiskError) {
+      try POSIXDisk.makeOwnDirectory(path)
+    } catch {
+      let isOther = lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
+      guard !isOther else { throw TransferError(.io, "\(path) is not a directory") }
+      throw TransferError(
+        .io,
+        "cannot create the directory \(path): \(SystemError.text(error.errno))",
+        advice: "set \(variable) to another one")
+    }
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw TransferError(.io, "\(path) is not a directory")
     }

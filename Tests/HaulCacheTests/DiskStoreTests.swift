@@ -28,6 +28,19 @@ import Testing
     DiskStore(directory: directory.path, limit: limit, maximumAge: 1000)
   }
 
+  @Test func `Another user's directory in a directory for all is no cache`() throws {
+    // Only the superuser can give a directory away.
+    guard geteuid() == 0 else { return }
+    let directory = try TemporaryDirectory()
+    try #require(chmod(directory.path, 0o1777) == 0)
+    let planted = directory.path + "/planted"
+    try #require(mkdir(planted, 0o755) == 0 && chown(planted, 12_345, 12_345) == 0)
+    let store = DiskStore(directory: planted, limit: 1 << 20, maximumAge: 1000)
+    let error = #expect(throws: TransferError.self) { try store.open(at: 1) }
+    #expect(error?.code == .permissionDenied)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: planted).isEmpty)
+  }
+
   private func find(_ store: DiskStore, _ resource: String, at now: Double = 10) throws -> Blob? {
     try store.find(resource, at: now) { _, _ in true }
   }

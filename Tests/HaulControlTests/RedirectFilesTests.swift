@@ -1,5 +1,6 @@
 import Foundation
 import HaulControl
+import HaulCore
 import HaulTesting
 import Testing
 
@@ -26,6 +27,20 @@ import Testing
     let text = try String(contentsOfFile: path, encoding: .utf8)
     #expect(text.contains(#"<meta http-equiv="refresh" content="0; url=\#(url)">"#))
     #expect(!path.contains("abc"))
+  }
+
+  @Test("another user's link on the way to their directory is not followed")
+  func planted() throws {
+    // Only the superuser can give a link away.
+    guard geteuid() == 0 else { return }
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    try #require(mkdir(directory, 0o755) == 0 && chmod(directory, 0o1777) == 0)
+    try #require(mkdir("\(directory)/target", 0o755) == 0)
+    try #require(symlink("target", "\(directory)/dl") == 0)
+    try #require(lchown("\(directory)/dl", 12_345, 12_345) == 0)
+    let files = RedirectFiles(in: "\(directory)/dl/haul", clock: clock)
+    #expect(throws: TransferError.self) { try files.make(for: url, code: "abc") }
+    #expect(!FileManager.default.fileExists(atPath: "\(directory)/target/haul"))
   }
 
   @Test("an address does not end the attribute that it is in")

@@ -77,6 +77,28 @@ import Testing
     #expect(failure("\(target)/a/b") == nil)
   }
 
+  @Test("and another user's directory are not passed on the way to a user's own files")
+  func ofOwnFiles() throws {
+    guard geteuid() == 0 else { return }
+    try #require(chmod(shared, 0o1777) == 0)
+    try POSIXDisk.makeOwnDirectory("\(shared)/mine/below")
+    try POSIXDisk.makeOwnDirectory("\(shared)/mine/below")
+    let made = try scratch.disk.openDirectory("\(shared)/mine/below", creating: false).status()
+    #expect(made.mode == 0o700)
+    let foreign = "\(shared)/foreign"
+    try #require(mkdir(foreign, 0o755) == 0 && chown(foreign, 12_345, 12_345) == 0)
+    try link(to: target, as: "\(shared)/dl", of: 12_345)
+    for path in [foreign, "\(foreign)/new", "\(shared)/dl", "\(shared)/dl/new"] {
+      let error = #expect(throws: DiskError.self) { try POSIXDisk.makeOwnDirectory(path) }
+      #expect(error?.errno == EACCES, "\(path)")
+    }
+    for path in [foreign, target] {
+      #expect(try FileManager.default.contentsOfDirectory(atPath: path).isEmpty)
+    }
+    try #require(chmod(shared, 0o755) == 0)
+    try POSIXDisk.makeOwnDirectory("\(foreign)/new")
+  }
+
   @Test("that leads nowhere, in a circle or to a file is an error, and nothing is made")
   func unusable() throws {
     try link(to: "missing", as: "\(scratch.path)/nowhere")

@@ -2,6 +2,7 @@ import FoundationEssentials
 import GRDB
 import HaulCore
 import HaulStore
+import HaulTesting
 import Testing
 
 #if canImport(Glibc)
@@ -48,6 +49,26 @@ struct StoreProtectionTests {
     }
     try scratch.setMode(0o700, of: "")
     #expect(try scratch.bytes("queue.sqlite") == before)
+  }
+
+  @Test("refuses another user's link or directory in a directory for all")
+  func planted() async throws {
+    // Only the superuser can give them away.
+    guard geteuid() == 0 else { return }
+    let scratch = Scratch()
+    let (shared, target) = ("\(scratch.base)/shared", "\(scratch.base)/target")
+    try #require(mkdir(scratch.base, 0o755) == 0)
+    try #require(mkdir(shared, 0o755) == 0 && chmod(shared, 0o1777) == 0)
+    try #require(mkdir(target, 0o700) == 0 && mkdir("\(shared)/own", 0o755) == 0)
+    try #require(symlink(target, "\(shared)/link") == 0)
+    for name in ["own", "link"] { try #require(lchown("\(shared)/\(name)", 12_345, 12_345) == 0) }
+    for name in ["own/queue", "link", "link/queue"] {
+      let error = await #expect(throws: TransferError.self) {
+        _ = try await SQLiteStore(directory: "\(shared)/\(name)", clock: ManualClock())
+      }
+      #expect(error?.code == .permissionDenied, "\(name)")
+    }
+    #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
   }
 
   @Test("refuses links in place of its files", arguments: ["queue.sqlite", "queue.lock"])

@@ -20,8 +20,10 @@ package struct BlobDirectory: Sendable {
 
   /// Creates it, for this user alone.
   package func create() throws(TransferError) {
-    for path in path.pathPrefixes {
-      try check(mkdir(path, 0o700) == 0 || errno == EEXIST, "mkdir", "create the cache directory")
+    do throws(DiskError) {
+      try POSIXDisk.makeOwnDirectory(path)
+    } catch {
+      throw TransferError(error, while: "create the cache directory")
     }
   }
 

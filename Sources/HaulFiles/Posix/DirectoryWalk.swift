@@ -19,6 +19,8 @@ struct DirectoryWalk: ~Copyable {
   private var links = 0
   private let user: UInt32
   private let creates: Bool
+  /// Whether it is for the user's own files.
+  private let isOwn: Bool
 
   private struct Step {
     /// Its bytes and a NUL: the target of a link may be no text.
@@ -42,17 +44,24 @@ struct DirectoryWalk: ~Copyable {
 
   /// - Parameters:
   ///   - creating: whether missing directories are made.
+  ///   - isOwn: whether it is for the user's own files. Then nobody else can enter what is made, and
+  ///     another user's directory is refused where such a link is: its owner may replace what is in
+  ///     it.
   ///   - user: who opens it.
   /// - Returns: a descriptor, which the caller closes.
   /// - Throws: `EACCES` for such a link; what `openat` and `mkdirat` fail with.
-  static func open(_ path: String, creating: Bool, user: UInt32) throws(DiskError) -> Int32 {
-    var walk = try DirectoryWalk(path, creating: creating, user: user)
+  static func open(
+    _ path: String, creating: Bool, isOwn: Bool = false, user: UInt32
+  ) throws(DiskError) -> Int32 {
+    var walk = try DirectoryWalk(path, creating: creating, isOwn: isOwn, user: user)
     while let step = walk.rest.popLast() { try walk.enter(step) }
     return try walk.opened()
   }
 
-  private init(_ path: String, creating: Bool, user: UInt32) throws(DiskError) {
-    (creates, self.user) = (creating, user)
+  private init(
+    _ path: String, creating: Bool, isOwn: Bool, user: UInt32
+  ) throws(DiskError) {
+    (creates, self.isOwn, self.user) = (creating, isOwn, user)
     rest = Self.steps(of: path.utf8, isOfLink: false)
     let start = path.isAbsolutePath ? "/" : "."
     directory = try retrying("open") { openat(AT_FDCWD, start, Self.passing) }
@@ -77,7 +86,8 @@ struct DirectoryWalk: ~Copyable {
     } catch {
       switch error.errno {
       case ENOENT where creates && !step.isOfLink:
-        if mkdirat(directory, step.name, 0o777) != 0, errno != EEXIST, errno != EROFS {
+        let mode: mode_t = isOwn ? 0o700 : 0o777
+        if mkdirat(directory, step.name, mode) != 0, errno != EEXIST, errno != EROFS {
           throw DiskError("mkdir", errno)
         }
         return try move(to: step.name)
@@ -91,18 +101,36 @@ struct DirectoryWalk: ~Copyable {
   private mutating func move(to name: [CChar]) throws(DiskError) {
     let holder = directory
     directory = try retrying("open") { openat(holder, name, Self.passing) }
-    _ = close(holder)  // nothing was written
+    defer { _ = close(holder) }  // nothing was written
+    guard isOwn, name != Self.parent else { return }
+    let (found, place) = (try Self.status(of: directory), try Self.status(of: holder))
+    guard found.st_uid == 0 || isTrusted(found, in: place) else {
+      throw DiskError("fstat", EACCES)
+    }
+  }
+
+  private static let parent: [CChar] = [0x2E, 0x2E, 0]
+
+  private static func status(of directory: Int32) throws(DiskError) -> stat {
+    var status = stat()
+    guard fstat(directory, &status) == 0 else { throw DiskError("fstat", errno) }
+    return status
+  }
+
+  /// Whether a link or a directory is of this user or of the owner of its directory, or is where not
+  /// everybody may put one.
+  private func isTrusted(_ found: stat, in holder: stat) -> Bool {
+    let isForAll = holder.st_mode & (S_ISVTX | S_IWOTH) == S_ISVTX | S_IWOTH
+    return !isForAll || found.st_uid == user || found.st_uid == holder.st_uid
   }
 
   /// - Parameter error: what opening it without following failed with.
   private mutating func follow(_ name: [CChar], _ error: DiskError) throws(DiskError) {
-    var (link, holder) = (stat(), stat())
+    var link = stat()
     guard fstatat(directory, name, &link, AT_SYMLINK_NOFOLLOW) == 0,
       link.st_mode & S_IFMT == S_IFLNK
     else { throw error }
-    guard fstat(directory, &holder) == 0 else { throw DiskError("fstat", errno) }
-    let isForAll = holder.st_mode & (S_ISVTX | S_IWOTH) == S_ISVTX | S_IWOTH
-    guard !isForAll || link.st_uid == user || link.st_uid == holder.st_uid else {
+    guard isTrusted(link, in: try Self.status(of: directory)) else {
       throw DiskError("readlink", EACCES)
     }
     links += 1

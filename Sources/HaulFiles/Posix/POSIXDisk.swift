@@ -36,6 +36,13 @@ package struct POSIXDisk: Disk {
     return path
   }
 
+  /// Creates a directory for this user's own files, and its parents, if missing: for this user alone.
+  /// - Throws: `EACCES` where a link or a directory of another user is in a directory for all.
+  package static func makeOwnDirectory(_ path: String) throws(DiskError) {
+    // Nothing was written.
+    _ = close(try DirectoryWalk.open(path, creating: true, isOwn: true, user: geteuid()))
+  }
+
   package func openDirectory(
     _ path: String, below roots: [String]?, creating: Bool
   ) throws(DiskError) -> any DiskDirectory {

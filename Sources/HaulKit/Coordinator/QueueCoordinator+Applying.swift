@@ -86,8 +86,9 @@ extension QueueCoordinator {
     }
   }
 
-  /// Releases its slot and its reserved name.
+  /// Releases its slot, its reserved name and its cookies. A paused transfer keeps all but the slot.
   private func forget(_ id: TransferID) {
+    engine.endSession(id)
     releasePendingStarts(id)
     engine.scheduler.update { _ = $0.finished(id) }
     engine.targets.forget(id)

@@ -69,8 +69,6 @@ extension QueueCoordinator {
   /// stored, are stored together.
   func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
     engine.hooks.reached(.ended)
-    // A paused transfer keeps its cookies for its next run.
-    if end.isFinal { engine.endSession(id) }
     engine.scheduler.update { _ = $0.paused(id) }
     guard runs.ended(id, end) else { return forgetRun(of: id) }
     // After shutdown there may be little time left.

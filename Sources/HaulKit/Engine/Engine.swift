@@ -44,7 +44,7 @@ package final class Engine: Sendable {
   /// The thread of everything else, so that one thread decides the order; nil for the global
   /// executor.
   let soleExecutor: (any TaskExecutor)?
-  /// Forgets what the transport keeps for a transfer whose run has ended.
+  /// Forgets what the transport keeps for a transfer that has ended.
   let endSession: @Sendable (TransferID) -> Void
   let scheduler: LockedScheduler
   let targets = TargetReservations()

@@ -1,4 +1,5 @@
 import HaulCore
+import HaulFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -87,14 +88,17 @@ struct StoreDirectory: Sendable {
     try sync(path)
   }
 
+  /// A file in its place is refused later.
   private func makeDirectories() throws(TransferError) {
-    for prefix in path.pathPrefixes {
-      if mkdir(prefix, 0o700) == 0 {
-        try sync(prefix.pathParts.directory)
-      } else if errno != EEXIST, errno != EISDIR, errno != EROFS, errno != EACCES {
-        throw failure("make the directory \(prefix)")
-      }
+    var status = stat()
+    let missing = path.pathPrefixes.filter { stat($0, &status) != 0 }
+    do throws(DiskError) {
+      try POSIXDisk.makeOwnDirectory(path)
+    } catch {
+      if error.errno == ENOTDIR, stat(path, &status) == 0 { return }
+      throw failure("make the directory \(path)", error.errno)
     }
+    for prefix in missing { try sync(prefix.pathParts.directory) }
   }
 
   /// Syncs the names in a directory.

@@ -1,4 +1,5 @@
 import HaulCore
+import HaulFiles
 import HaulHTTP
 import HaulKit
 import HaulTesting
@@ -120,6 +121,36 @@ import Testing
         let later = fixture.server.snapshot.requests.dropFirst(asked)
         #expect(!later.isEmpty && later.allSatisfy { $0.header("Cookie") == nil })
       }
+    }
+  }
+
+  @Test(arguments: ["cancel", "keep", "remove"])
+  func `The cookies of a paused transfer are forgotten with it`(command: String) async throws {
+    let file = FaultScript.Resource("/f.bin", seed: 47, length: 300_000).with {
+      $0.headers = ["Set-Cookie: sid=42; Path=/"]
+      $0.faults = [Fault(.stall(after: 100_000))]
+    }
+    try await DownloadFixture.with([file]) { fixture in
+      let http = try HTTPTransport(.init())
+      let engine = Engine(
+        transport: http, disk: POSIXDisk(), io: .inline, clock: SystemClock(),
+        configuration: try fixture.configuration(), seed: 47
+      ) { http.endSession($0) }
+      let manager = TransferManager(engine: engine)
+      let request = TransferRequest(.download(try fixture.request("/f.bin")))
+      let transfer = try await manager.add(request)
+      try await fixture.server.waitForHeld("/f.bin")
+      try await until { http.heldCookies.sessions == 1 }
+      _ = try await manager.pause(.ids([transfer.id]))
+      #expect(http.heldCookies.sessions == 1)
+      switch command {
+      case "remove": _ = try await manager.remove(.ids([transfer.id]))
+      case let command:
+        _ = try await manager.cancel(.ids([transfer.id]), keepingBytes: command == "keep")
+      }
+      #expect(http.heldCookies == (0, 0))
+      await manager.shutdown()
+      await http.shutdown()
     }
   }
 
