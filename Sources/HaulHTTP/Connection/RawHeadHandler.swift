@@ -2,8 +2,8 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// Sends what the client cannot represent: a path that is not text when percent-decoded (`%ff`), for
-/// which it would request `/`, and the bytes of values that are not UTF-8 (`FieldText`).
+/// Sends what the client cannot represent: a path that is not text when percent-decoded (`%ff`),
+/// which would become `/`, and the bytes of values that are not UTF-8 (`FieldText`).
 final class RawHeadHandler: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
