@@ -44,9 +44,9 @@ struct DirectoryWalk: ~Copyable {
 
   /// - Parameters:
   ///   - creating: whether missing directories are made.
-  ///   - isOwn: whether it is for the user's own files. Then nobody else can enter what is made, and
-  ///     another user's directory is refused where such a link is: its owner may replace what is in
-  ///     it.
+  ///   - isOwn: whether it is for the user's own files. Then it is made for nobody else, and
+  ///     where such a link is refused, another user's directory is too: its owner may replace
+  ///     what is in it.
   ///   - user: who opens it.
   /// - Returns: a descriptor, which the caller closes.
   /// - Throws: `EACCES` for such a link; what `openat` and `mkdirat` fail with.
@@ -117,8 +117,8 @@ struct DirectoryWalk: ~Copyable {
     return status
   }
 
-  /// Whether a link or a directory is of this user or of the owner of its directory, or is where not
-  /// everybody may put one.
+  /// Whether a link or a directory is of this user or of the owner of its directory, or is where
+  /// not everybody may put one.
   private func isTrusted(_ found: stat, in holder: stat) -> Bool {
     let isForAll = holder.st_mode & (S_ISVTX | S_IWOTH) == S_ISVTX | S_IWOTH
     return !isForAll || found.st_uid == user || found.st_uid == holder.st_uid

@@ -36,7 +36,7 @@ package struct POSIXDisk: Disk {
     return path
   }
 
-  /// Creates a directory for this user's own files, and its parents, if missing: for this user alone.
+  /// Creates a directory for this user's own files, and its parents, for this user alone.
   /// - Throws: `EACCES` where a link or a directory of another user is in a directory for all.
   package static func makeOwnDirectory(_ path: String) throws(DiskError) {
     // Nothing was written.

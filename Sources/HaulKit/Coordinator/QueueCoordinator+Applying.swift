@@ -86,7 +86,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// Releases its slot, its reserved name and its cookies. A paused transfer keeps all but the slot.
+  /// Releases its slot, its reserved name and its cookies.
   private func forget(_ id: TransferID) {
     engine.endSession(id)
     releasePendingStarts(id)
