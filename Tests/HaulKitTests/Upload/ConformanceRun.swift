@@ -2,6 +2,7 @@ import Foundation
 import HaulCore
 import HaulKit
 import HaulTesting
+import Testing
 
 /// A protocol of uploads, and the fault server's service that speaks it.
 enum UploadMethod: String, CaseIterable, Sendable, CustomTestStringConvertible {
