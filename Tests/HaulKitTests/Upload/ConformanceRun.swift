@@ -27,6 +27,10 @@ enum UploadMethod: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
+  /// Whether the server is told that an upload of this length is not wanted. One request that has
+  /// all of it, under its own name, is done once it has arrived.
+  var canTakeBack: Bool { self != .put && self != .s3 }
+
   var canRequireAbsence: Bool { self == .put || self == .webDAV || self == .s3 }
 
   fileprivate func request(_ source: String, _ server: FaultServer) throws -> UploadRequest {
@@ -83,13 +87,18 @@ struct ConformanceRun: Sendable {
       interruption: interruption)
   }
 
-  /// What the server has of whole files.
-  var stored: [[UInt8]] { Array(fixture.server.files(below: "/up/").values) }
+  /// The whole files that the server has.
+  private var stored: [[UInt8]] { Array(fixture.server.files(below: "/up/").values) }
+  var count: Int { stored.count }
+  func hasOnly(_ content: [UInt8]) -> Bool { stored == [content] }
   /// The methods of its requests.
   var methods: [String] { fixture.server.snapshot.requests.map(\.method) }
 
   /// The names of what is kept of unfinished uploads.
   var records: [String] {
-    get throws { try FileManager.default.contentsOfDirectory(atPath: directory) }
+    get throws {
+      FileManager.default.fileExists(atPath: directory)
+        ? try FileManager.default.contentsOfDirectory(atPath: directory) : []
+    }
   }
 }
