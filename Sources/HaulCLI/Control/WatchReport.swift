@@ -27,6 +27,9 @@ package struct WatchReport: Sendable {
   private var jsonLines = JSONLines()
   /// With `json`, those whose state is the next line about them, because no event has it.
   private var changed: Set<TransferID> = []
+  /// Those whose end is known by the state that they were shown with, or by the event. A state may
+  /// come before the event of its change.
+  private var told: Set<TransferID> = []
   /// The paused ones of the whole list, and what others of it wait for.
   private var paused: Set<TransferID> = []
   private var dependencies: [TransferID: TransferID] = [:]
@@ -48,7 +51,7 @@ package struct WatchReport: Sendable {
     switch message {
     case .reset:
       (transfers, indices, retries, connections, isReady) = ([], [:], [:], [:], false)
-      (paused, dependencies, changed) = ([], [:], [])
+      (paused, dependencies, changed, told) = ([], [:], [], [])
     case .ready: isReady = true
     case .transfer(let transfer):
       if transfer.state == .paused {
@@ -64,8 +67,13 @@ package struct WatchReport: Sendable {
         indices[transfer.id] = transfers.count
         transfers.append(transfer)
       }
-      let hasChanged = changed.remove(transfer.id) != nil
-      if json, hasChanged || !isReady {
+      let isShown = changed.remove(transfer.id) != nil || !isReady
+      if !transfer.state.isEnded {
+        told.remove(transfer.id)
+      } else if isShown {
+        told.insert(transfer.id)
+      }
+      if json, isShown {
         return [try jsonLines.line(.transfer(transfer), wallSeconds: wallSeconds)]
       }
     case .event(let event):
@@ -92,6 +100,9 @@ package struct WatchReport: Sendable {
       transfers.remove(at: index)
       for (id, other) in indices where other > index { indices[id] = other - 1 }
     case .progress(let progress): connections[event.id] = progress.connections
+    case .finished:
+      told.insert(event.id)
+      retries[event.id] = nil
     case .changed: changed.insert(event.id)
     default: retries[event.id] = nil
     }
@@ -155,7 +166,8 @@ extension WatchReport {
 
   /// Whether it does not change without a command.
   private func isSettled(_ transfer: TransferDocument) -> Bool {
-    if transfer.state.isEnded || transfer.waiting?.isBlocked == true { return true }
+    if transfer.state.isEnded { return told.contains(transfer.id) }
+    if transfer.waiting?.isBlocked == true { return true }
     var (next, seen) = (Optional(transfer.id), Set<TransferID>())
     while let id = next, seen.insert(id).inserted {
       if paused.contains(id) { return true }

@@ -46,6 +46,9 @@ struct WatchReportTests {
     _ = try report.handle(transfer(b, .paused))
     #expect(report.end == .stopped)
     _ = try report.handle(transfer(b, .failed))
+    #expect(report.end == nil, "its end is still to be told")
+    _ = try report.handle(
+      event(b, .finished(TransferResult(state: .failed, path: nil, bytes: 0))))
     #expect(report.end == .failed)
     _ = try report.handle(event(b, .removed))
     #expect(report.end == .stopped, "it was removed before it was completed")
