@@ -102,7 +102,9 @@ import Testing
     for (location, code) in wrong {
       let fault = Fault(.redirect(location: location))
       try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
-        try await fixture.get().expectFailed(code)
+        // A loop is waited for, in case the file is not ready: long enough for a line of progress.
+        let result = try await fixture.get("/file.bin", "--progress", "none")
+        try result.expectFailed(code)
         #expect(try fixture.names() == [])
       }
     }
