@@ -42,7 +42,8 @@ struct WatchRuns {
   @Test("--json prints the state of a transfer, then its events in the form of get")
   func json() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
-      _ = try await fixture.haul("suspend")
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      #expect(try await fixture.haul("suspend").status == 0)
       let (a, _) = (try await fixture.add("/a"), try await fixture.add("/b"))
       let watch = try await fixture.begin("watch", "--json", a)
       try await watch.reach("the transfer was shown") { output, _ in output.contains("\n") }
