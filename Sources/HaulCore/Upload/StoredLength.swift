@@ -30,9 +30,16 @@ enum StoredLength {
   fileprivate static func properties(_ answer: UploadAnswer) -> [XMLElement] {
     guard answer.head.status == 207, let root = XMLElement(document: answer.body) else { return [] }
     return root.children.filter { $0.name == "response" }
-      .flatMap(\.children).filter { $0.name == "propstat" }
+      .flatMap(\.children).filter { $0.name == "propstat" && isKnown($0) }
       .flatMap(\.children).filter { $0.name == "prop" }
       .flatMap(\.children)
+  }
+
+  /// Whether the properties have values: others are named with 404 (RFC 4918, section 9.1).
+  private static func isKnown(_ propstat: XMLElement) -> Bool {
+    guard let line = propstat.children.first(where: { $0.name == "status" }) else { return true }
+    let words = line.text.byteSplit(separator: " ")
+    return words.count < 2 || words[1].hasBytePrefix("2")
   }
 
   /// The server has another number of bytes than it was sent. Another attempt may arrive whole.
@@ -57,15 +64,23 @@ enum StoredLength {
 /// Tells two files of a WebDAV server apart (RFC 4918, sections 15.4 to 15.7).
 struct StoredVersion: Sendable, Hashable {
   let length: Int64?
-  private let validators: [String]
+  private let entityTag: String?
+  private let modified: String?
 
-  /// - Returns: nil if the answer to PROPFIND has no validator.
-  init?(_ answer: UploadAnswer) {
-    let validators = StoredLength.properties(answer)
-      .filter { $0.name == "getetag" || $0.name == "getlastmodified" }.map(\.text)
-    guard validators.contains(where: { !$0.isEmpty }) else { return nil }
-    self.validators = validators
+  /// From the answer to PROPFIND.
+  init(_ answer: UploadAnswer) {
+    let properties = StoredLength.properties(answer)
+    func text(_ name: String) -> String? {
+      properties.first { $0.name == name }.map { String($0.text.trimmingBytes(" \t\r\n")) }
+    }
+    (entityTag, modified) = (text("getetag"), text("getlastmodified"))
     length = StoredLength.property(answer)
+  }
+
+  /// Whether it is not told from a file with this entity tag: the tag may be made of the content.
+  func mayEqual(entityTag other: String?) -> Bool {
+    guard let entityTag else { return modified == nil }
+    return other.map(entityTag.isByteEqual) ?? false
   }
 }
 

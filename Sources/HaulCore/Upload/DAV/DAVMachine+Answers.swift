@@ -8,10 +8,12 @@ enum DAVQuestion: Sendable, Hashable {
   case target
   /// The same, after the server said so.
   case moved
+  /// Whether the temporary name is left then, beside a file that is as before.
+  case left
 
   var isOfTarget: Bool { self == .target || self == .moved }
   /// Whether the server has said already what the answer would show.
-  var isOptional: Bool { self == .stored || self == .moved }
+  var isOptional: Bool { self == .stored || self == .moved || self == .left }
 }
 
 /// Why it is asked what has the name of the file.
@@ -23,6 +25,7 @@ enum DAVFinding: Sendable, Hashable {
   case withoutLength
   /// The file that the MOVE should have replaced.
   case unchanged
+  case directory
   case gone
   /// With the error that the answer is, if another attempt may say more.
   case unclear(TransferError?)
@@ -44,6 +47,7 @@ extension DAVMachine {
     case .sending: return putAnswered(head, answer.sent, judge)
     case .moving: return moveAnswered(head, judge)
     case .looking(let question, let byHead):
+      if question == .stored, byHead == nil { partTag = head.headers["ETag"] }
       let finding = finding(in: answer, question, isProperty: byHead != nil, judge)
       return found(finding, question, byHead)
     case .lookingAtTarget(.beforeMove): return targetAnswered(answer)
@@ -170,6 +174,10 @@ extension DAVMachine {
       if head.status == 500 || head.status == 502 { _ = namesOtherDestination() }
       return failed(error)
     case 412 where request.precondition == .none && !replaces: return lookAtTarget(.refused)
+    case 412 where request.precondition == .none && namesOtherDestination(): return move()
+    case 412 where request.precondition == .none:
+      lacksMove = true
+      refusal = TransferError(error.code, "the server answered 412 to MOVE", status: 412)
     case 412: refusal = conflict(head.status)
     case 404 where !mayHaveMoved: return sendAgain()
     case 207: refusal = judge.error(.httpStatus, head, "it did not give the file its name")
@@ -235,8 +243,8 @@ extension DAVMachine {
   ) -> DAVFinding {
     switch answer.head.status {
     case 404, 410: return .gone
-    case 207 where question == .moved && replaced != nil && StoredVersion(answer) == replaced:
-      return .unchanged
+    case 207 where StoredLength.isCollection(answer) == true: return .directory
+    case 207 where question.isOfTarget && StoredVersion(answer) == replaced: return .unchanged
     case 200..<300:
       let length =
         isProperty
@@ -256,6 +264,7 @@ extension DAVMachine {
     case .part: return foundPart(finding)
     case .target: return foundTarget(finding)
     case .moved: return foundMoved(finding, byHead)
+    case .left: return foundLeft(finding)
     }
   }
 
@@ -263,10 +272,12 @@ extension DAVMachine {
   private func isEnough(_ finding: DAVFinding, for question: DAVQuestion) -> Bool {
     switch (question, finding) {
     // Only properties tell it from a file of that length that it replaces.
-    case (.moved, .length(let found)): found == length && found != replaced?.length
-    case (_, .length(let found)): question == .part || found == length
-    case (.stored, _), (.moved, _), (_, .unchanged): false
-    case (_, .gone), (.part, .withoutLength): true
+    case (.moved, .length(let found)), (.target, .length(let found)):
+      found == length && found != replaced?.length
+    case (.left, _), (.part, .length), (.part, .withoutLength): true
+    case (_, .length(let found)): found == length
+    case (.stored, _), (.moved, _), (_, .unchanged), (_, .directory): false
+    case (_, .gone): true
     case (_, .unclear(let error)): error?.isRetryable ?? false
     case (.target, .withoutLength): false
     }
@@ -277,7 +288,8 @@ extension DAVMachine {
     var found: Int64?
     if case .length(let stored)? = byHead { found = stored }
     if case .length(let stored) = finding { found = stored }
-    isPartVisible = found != nil || [byHead, finding].contains(.withoutLength)
+    isPartVisible =
+      found != nil || byHead == .withoutLength || [.withoutLength, .directory].contains(finding)
     guard let length, let found, found != length else { return check() }
     hasWholePart = false
     return failed(StoredLength.mismatch(found, of: length))
@@ -285,7 +297,7 @@ extension DAVMachine {
 
   private mutating func foundPart(_ finding: DAVFinding) -> [UploadCommand] {
     switch finding {
-    case .length, .withoutLength, .unchanged:
+    case .length, .withoutLength, .unchanged, .directory:
       if let lastError { return end(lastError) }
       mayHaveMoved = refusal == nil
       guard let refusal else { return check() }
@@ -305,6 +317,7 @@ extension DAVMachine {
     switch finding {
     case .length(let found) where found == length: return [.deleteRecord] + finish(.completed)
     case .unclear(let error): return failed(error ?? .unknownState)
+    case .directory: return end(.isNoFile)
     case .length, .withoutLength, .unchanged:
       guard request.precondition == .none else { return end(conflict(200)) }
       return sendAgain()
@@ -321,10 +334,18 @@ extension DAVMachine {
     switch shown {
     case .length(let found) where found == length: break
     case .withoutLength, .unclear: break
-    case .length, .gone, .unchanged:
-      return giveUpMoving(
-        TransferError(.protocolViolation, "the server moved the file, but not to its name"))
+    case .directory: return end(.isNoFile)
+    // Another file of the same content may have the same tag.
+    case .unchanged where replaced?.mayEqual(entityTag: partTag) == true: return look(.left)
+    case .length, .gone, .unchanged: return giveUpMoving(.isNotThere)
     }
+    return [.deleteRecord] + finish(.completed)
+  }
+
+  /// Nothing tells the file from the one that it replaces. It has been moved if the temporary name,
+  /// which was there, is gone.
+  private mutating func foundLeft(_ finding: DAVFinding) -> [UploadCommand] {
+    guard finding == .gone, isPartVisible else { return giveUpMoving(.isNotThere) }
     return [.deleteRecord] + finish(.completed)
   }
 }
@@ -332,7 +353,7 @@ extension DAVMachine {
 extension DAVFinding {
   fileprivate var tellsContent: Bool {
     switch self {
-    case .length, .gone, .unchanged: true
+    case .length, .gone, .unchanged, .directory: true
     case .withoutLength, .unclear: false
     }
   }
@@ -342,6 +363,9 @@ extension TransferError {
   fileprivate static let isNoFile = TransferError(
     .nameConflict, "something has that name there that is not known to be a file",
     advice: "add the name of the file to the address, or delete what is there", status: 412)
+
+  fileprivate static let isNotThere = TransferError(
+    .protocolViolation, "the server says that it moved the file, but its name does not have it")
 
   fileprivate static let unknownState = TransferError(
     .httpStatus, "the server does not say what it has", isRetryable: true)

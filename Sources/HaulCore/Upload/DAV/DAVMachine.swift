@@ -41,8 +41,9 @@ package struct DAVMachine: UploadMachine {
   private var mayHavePart = false
   /// Whether it has the whole file there.
   var hasWholePart = false
-  /// Whether the server has shown it there.
+  /// Whether the server has shown it there, and with which entity tag.
   var isPartVisible = false
+  var partTag: String?
   /// Whether a MOVE without a clear answer may have had its effect; and the clear refusal of one
   /// after it.
   var mayHaveMoved = false

@@ -273,6 +273,10 @@ extension S3Machine {
   /// The key need not be allowed to look, and another upload may have replaced the object.
   private mutating func measured(_ head: ResponseHead) -> [UploadCommand] {
     // A store that does not keep the mark cannot say that the object is another's.
+    guard head.status != 404 else {
+      let lost = TransferError(.protocolViolation, "the server took the object, and has none there")
+      return [.deleteRecord] + finish(.failed(lost))
+    }
     let isOther = !isSingle && head.headers[S3Messages.markField].map { $0 != mark } ?? false
     guard (200..<300).contains(head.status), !isOther,
       case .bytes(let length) = ContentLength(head.headers), length != parts.length

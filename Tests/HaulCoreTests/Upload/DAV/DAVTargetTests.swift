@@ -66,6 +66,79 @@ extension DAVMachineTests {
       replaced.handle(try file(length: 100, tag: "new")) == [.deleteRecord, .finish(.completed)])
   }
 
+  @Test func `An older file of the same length proves no MOVE whose answer was lost`() throws {
+    var machine = try stored()
+    _ = machine.handle(.sourceChecked(nil))
+    _ = machine.handle(try file(length: 100, tag: "old"))
+    #expect(isRetry(machine.handle(.failed(lost, sent: 0))))
+    _ = machine.handle(.start(nil))
+    #expect(try message(machine.handle(try answer(404))).method == "HEAD")
+    #expect(try message(machine.handle(try answer(200, Self.whole))).method == "PROPFIND")
+    #expect(isRetry(machine.handle(try file(length: 100, tag: "old"))))
+    #expect(try message(machine.handle(.start(nil))).method == "PUT")
+  }
+
+  @Test(arguments: ["same", nil])
+  func `Where no tag tells the files apart, the temporary name that is gone does`(tag: String?)
+    throws
+  {
+    for isLeft in [false, true] {
+      var machine = try sending()
+      _ = machine.handle(try answer(201))
+      let tags = tag.map { [("ETag", "\"\($0)\"")] } ?? []
+      #expect(machine.handle(try answer(200, Self.whole + tags)) == [.checkSource])
+      _ = machine.handle(.sourceChecked(nil))
+      _ = machine.handle(try file(length: 100, tag: tag))
+      _ = machine.handle(try answer(204))
+      _ = machine.handle(try answer(200, Self.whole))
+      let look = try message(machine.handle(try file(length: 100, tag: tag)))
+      #expect((look.method, look.url.path.hasSuffix(".tmp")) == ("HEAD", true))
+      let commands = machine.handle(try answer(isLeft ? 200 : 404, isLeft ? Self.whole : []))
+      if isLeft {
+        try expectDirect(&machine, commands)
+      } else {
+        #expect(commands == [.deleteRecord, .finish(.completed)])
+      }
+    }
+  }
+
+  @Test func `A directory that has the name after the MOVE is no file, and nothing is sent to it`()
+    throws
+  {
+    let directory = try properties("<d:resourcetype><d:collection/></d:resourcetype>")
+    for head in [try answer(200), try answer(404)] {
+      var machine = try moving()
+      _ = machine.handle(try answer(201))
+      #expect(try message(machine.handle(head)).method == "PROPFIND")
+      #expect(try message(machine.handle(directory)).method == "DELETE")
+      #expect(failure(of: machine.handle(try answer(404)))?.code == .nameConflict)
+    }
+  }
+
+  @Test func `A property that the server does not know says nothing`() throws {
+    var machine = try stored()
+    _ = machine.handle(.sourceChecked(nil))
+    let unknown = try answer(
+      207,
+      body: """
+        <d:multistatus xmlns:d="DAV:"><d:response><d:propstat>
+        <d:prop><d:resourcetype/></d:prop><d:status>HTTP/1.1 404 Not Found</d:status>
+        </d:propstat></d:response></d:multistatus>
+        """)
+    #expect(try message(machine.handle(unknown)).fields["Overwrite"] == "F")
+  }
+
+  @Test func `A refusal to replace a file leads to another form of the target, then to a PUT`()
+    throws
+  {
+    var machine = try stored()
+    _ = machine.handle(.sourceChecked(nil))
+    _ = machine.handle(try file(length: 7, tag: "a"))
+    let move = try message(machine.handle(try answer(412)))
+    #expect((move.method, move.fields["Destination"]) == ("MOVE", Self.address))
+    try expectDirect(&machine, machine.handle(try answer(412)))
+  }
+
   @Test func `A server that says nothing about its files is believed when it has moved one`() throws
   {
     for finding in [UploadEvent.failed(lost, sent: 0), try answer(405), try answer(503)] {
@@ -83,14 +156,14 @@ extension DAVMachineTests {
     _ = machine.handle(try answer(404))
     #expect(try message(machine.handle(try answer(404))).method == "DELETE")
     let error = failure(of: machine.handle(try answer(404)))
-    #expect(error?.message.contains("not to its name") == true)
+    #expect(error?.message.contains("does not have it") == true)
   }
 
-  private func file(length: Int, tag: String) throws -> UploadEvent {
+  private func file(length: Int, tag: String?) throws -> UploadEvent {
     try properties(
       """
       <d:getcontentlength>\(length)</d:getcontentlength><d:resourcetype/>
-      <d:getetag>"\(tag)"</d:getetag>
+      \(tag.map { "<d:getetag>\"\($0)\"</d:getetag>" } ?? "")
       """)
   }
 

@@ -189,7 +189,10 @@ import Testing
     #expect(body.contains("<PartNumber>3</PartNumber><ETag>&quot;\(Self.hex(3))&quot;</ETag>"))
     let head = try message(machine.handle(try answer(200, body: Self.completed)))
     #expect((head.method, head.url.absoluteString) == ("HEAD", Self.address))
-    #expect(machine.handle(try answer(404)) == [.deleteRecord, .finish(.completed)])
+    var lost = machine
+    #expect(machine.handle(try answer(403)) == [.deleteRecord, .finish(.completed)])
+    // A key that may not look gets no 404.
+    #expect(failure(of: lost.handle(try answer(404)))?.code == .protocolViolation)
   }
 
   @Test func `As many parts as there are connections are read and sent at once`() throws {
