@@ -45,19 +45,14 @@ import Testing
       _ = try await run.upload()
       return run.methods.count
     }
-    try await withThrowingTaskGroup { group in
-      for number in 1...count {
-        group.addTask {
-          let fault = Fault(failure, when: .request(number))
-          try await ConformanceRun.with(method, Self.content, fault) { run in
-            let outcome = try #require(try await run.upload())
-            let place = "\(method), request \(number): \(run.methods)"
-            #expect(outcome.result.state == .completed, "\(place): \(outcome.result)")
-            #expect(run.hasOnly(Self.content), "\(place)")
-          }
-        }
+    for number in 1...count {
+      let fault = Fault(failure, when: .request(number))
+      try await ConformanceRun.with(method, Self.content, fault) { run in
+        let outcome = try #require(try await run.upload())
+        let place = "\(method), request \(number): \(run.methods)"
+        #expect(outcome.result.state == .completed, "\(place): \(outcome.result)")
+        #expect(run.hasOnly(Self.content), "\(place)")
       }
-      try await group.waitForAll()
     }
   }
 
