@@ -109,9 +109,11 @@ import Testing
     #expect(response.body == Data("0123456789".utf8))
     #expect(response.headers["Content-Length"] == "10")
     #expect(response.headers["Content-Range"] == nil)
-    #expect(response.wasRedirected == (target != nil))
+    #expect(!response.wasRedirected)
     let seen = transport.seen.withLockedValue { $0 }
-    #expect(seen.map { $0.headersToSend["If-None-Match"] } == ["\"0\"", nil])
+    // Without a byte of the target, the address itself is asked again.
+    let second = target == nil ? nil : "\"0\""
+    #expect(seen.map { $0.headersToSend["If-None-Match"] } == ["\"0\"", second])
   }
 
   @Test func `a busy server is asked again within the fetch`() async throws {
