@@ -31,7 +31,7 @@ package struct UploadProtocol: Sendable {
   package var leastRecorded: Int64?
   /// Whether a later run needs a record of a stream, which it does not continue, to tidy up.
   package var recordsStreams = false
-  /// Whether an unfinished upload costs money until the server is told to delete it.
+  /// Whether an unfinished upload costs money until a request deletes it.
   package var keepsAbandoned = false
   /// How many parts of a file are useful at once; nil if it is not sent in parts.
   package var parts: (@Sendable (SourceIdentity) -> Int)?

@@ -228,7 +228,7 @@ import Testing
   }
 
   @Test(
-    "A refusal whose chunks cannot be read in the same piece keeps its head, a file's head does not",
+    "A refusal keeps its head if its chunks, in the same piece, cannot be read; a file does not",
     arguments: [(404, "\r\n", ""), (503, "\n", close), (200, "\r\n", ""), (301, "\r\n", "")])
   func brokenRefusal(status: Int, lineEnd: String, added: String) throws {
     var normalizer = ResponseNormalizer()

@@ -27,8 +27,8 @@ enum UploadMethod: String, CaseIterable, Sendable, CustomTestStringConvertible {
     }
   }
 
-  /// Whether the server is told that an upload of this length is not wanted. One request that has
-  /// all of it, under its own name, is done once it has arrived.
+  /// Whether a cancel deletes what has arrived. Where one request has the whole file, under its own
+  /// name, the upload is done.
   var canTakeBack: Bool { self != .put && self != .s3 }
 
   var canRequireAbsence: Bool { self == .put || self == .webDAV || self == .s3 }

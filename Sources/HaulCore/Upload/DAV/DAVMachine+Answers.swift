@@ -144,6 +144,7 @@ extension DAVMachine {
     _ head: ResponseHead, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let error = judge.failure(of: head, to: request)
+    if mayRefuseDestination(head.status), takeNextDestination() { return move() }
     switch head.status {
     case 201, 204: return look(.moved)
     // No answer to MOVE: perhaps a page of somebody else.
@@ -161,38 +162,57 @@ extension DAVMachine {
     case 423 where mayHaveMoved: return wait(error)
     // A proxy did not wait for the server, which goes on.
     case 504 where looks == 0, 522 where looks == 0, 524 where looks == 0: return wait(error)
-    case 400 where namesOtherDestination(), 409 where namesOtherDestination(),
-      404 where !mayHaveMoved && namesOtherDestination():
-      return move()
-    // The same to every form of the target: no proxy that waits, but one that knows another place.
-    case 502 where destination.next(for: request.url) == nil, 400, 403, 405, 409, 501:
-      (lacksMove, mayHaveMoved) = (true, mayHaveMoved || head.status == 502)
-      refusal = TransferError(
-        error.code, "the server answered \(head.status) to MOVE", status: head.status)
-    case 408, 500, 502, 503, 504, 520...527:
+    case 500, 502:
       mayHaveMoved = true
-      if head.status == 500 || head.status == 502 { _ = namesOtherDestination() }
+      let isLastForm = !takeNextDestination()
+      // The same to every form: no proxy that waits, but one that knows another place.
+      return head.status == 502 && isLastForm ? moveRefused(head, error) : failed(error)
+    case 408, 503, 504, 520...527:
+      mayHaveMoved = true
       return failed(error)
     case 412 where request.precondition == .none && !replaces: return lookAtTarget(.refused)
-    case 412 where request.precondition == .none && namesOtherDestination(): return move()
-    case 412 where request.precondition == .none:
-      lacksMove = true
-      refusal = TransferError(error.code, "the server answered 412 to MOVE", status: 412)
-    case 412: refusal = conflict(head.status)
     case 404 where !mayHaveMoved: return sendAgain()
-    case 207: refusal = judge.error(.httpStatus, head, "it did not give the file its name")
-    default: refusal = error
+    case 207:
+      return moveRefused(
+        head, judge.error(.httpStatus, head, "it did not give the file its name"))
+    default: return moveRefused(head, error)
     }
-    if mayHaveMoved { return look() }
-    return refused(refusal ?? error)
+  }
+
+  /// Whether the form of the target may be what the server does not know.
+  private func mayRefuseDestination(_ status: Int) -> Bool {
+    switch status {
+    case 400, 409: true
+    case 404: !mayHaveMoved
+    case 412: request.precondition == .none && replaces
+    default: false
+    }
   }
 
   /// Chooses another form of the target for the next MOVE.
   /// - Returns: whether there is one.
-  private mutating func namesOtherDestination() -> Bool {
+  private mutating func takeNextDestination() -> Bool {
     guard let next = destination.next(for: request.url) else { return false }
     destination = next
     return true
+  }
+
+  /// MOVE is refused; an earlier one may have had its effect all the same.
+  private mutating func moveRefused(
+    _ head: ResponseHead, _ error: TransferError
+  ) -> [UploadCommand] {
+    var error = error
+    switch head.status {
+    case 412 where request.precondition == .absent: error = conflict(head.status)
+    case 400, 403, 405, 409, 412, 501, 502:
+      lacksMove = true
+      error = TransferError(
+        error.code, "the server answered \(head.status) to MOVE", status: head.status)
+    default: break
+    }
+    refusal = error
+    if mayHaveMoved { return look() }
+    return lacksMove ? giveUpMoving(error) : failed(error)
   }
 
   /// Handles what has the name of the file before the first MOVE. A server that does not say it
@@ -221,7 +241,7 @@ extension DAVMachine {
       isFile = StoredLength.head(head, of: request) != nil
     } else if let isCollection = StoredLength.isCollection(answer) {
       isFile = !isCollection
-    } else if head.status == 404, namesOtherDestination() {
+    } else if head.status == 404, takeNextDestination() {
       return move()
     } else {
       return error.isRetryable || [.unauthorized, .proxy].contains(error.code)
@@ -230,10 +250,6 @@ extension DAVMachine {
     guard isFile else { return end(.isNoFile) }
     replaces = true
     return mayHaveMoved ? look() : move()
-  }
-
-  private mutating func refused(_ error: TransferError) -> [UploadCommand] {
-    lacksMove ? giveUpMoving(error) : failed(error)
   }
 
   // MARK: What the server has

@@ -69,6 +69,7 @@ struct S3Failure {
       || code != "SignatureDoesNotMatch" && says("mismatch", "not match")
         && says("checksum", "crc32", "digest", "md5") && !says("checksum type")
   }
+
   /// Whether it may refuse fields about checksums, which it does not know. Stores have many codes
   /// for that, and some name no reason at all; but other bytes than those that were sent are none.
   var mayRefuseChecksums: Bool {

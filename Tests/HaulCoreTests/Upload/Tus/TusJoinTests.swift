@@ -4,22 +4,22 @@ import Testing
 
 /// Uploads by tus in parts that the server joins, event by event.
 @Suite struct TusJoinTests {
-  private static let files = "http://h.example/files/"
-  private static let part: Int64 = 16 << 20
-  private static let length = 4 * part
-  private static let lost = TransferError(.connectionLost, "lost", isRetryable: true)
-  private static let source = identity(length)
+  static let files = "http://h.example/files/"
+  static let part: Int64 = 16 << 20
+  static let length = 4 * part
+  static let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+  static let source = identity(length)
   /// When a server that is far away answers: the machine asks after one second.
-  private static let later = Duration.milliseconds(1050)
+  static let later = Duration.milliseconds(1050)
 
-  private static func identity(_ length: Int64) -> SourceIdentity {
+  static func identity(_ length: Int64) -> SourceIdentity {
     SourceIdentity(
       FileStatus(
         kind: .regular, device: 1, inode: 2, size: length, owner: 0, mode: 0o644, links: 1,
         modified: 3))
   }
 
-  private func machine(_ length: Int64 = length, retries: Int = 2) throws -> TusMachine {
+  func machine(_ length: Int64 = length, retries: Int = 2) throws -> TusMachine {
     var request = UploadRequest("/d/f", to: try ResourceURL("http://u:p@h.example/files/"))
     request.method = .tus
     request.retry.retries = retries
@@ -27,13 +27,13 @@ import Testing
       request, source: Self.identity(length), isAttended: false, now: Instant())
   }
 
-  private static func offered(
+  static func offered(
     _ extensions: String = "creation,concatenation"
   ) throws -> UploadEvent {
     try answer(204, [("Tus-Version", "1.0.0"), ("Tus-Extension", extensions)])
   }
 
-  private static func record(
+  static func record(
     _ stage: UploadRecord.Tus.Stage = .sending, count: Int = 4
   ) -> UploadRecord {
     let size = length / Int64(count)
@@ -46,14 +46,14 @@ import Testing
   }
 
   /// The requests for bytes among commands.
-  private func appends(_ commands: [UploadCommand]) -> [UploadMessage] {
+  func appends(_ commands: [UploadCommand]) -> [UploadMessage] {
     commands.compactMap { command in
       if case .send(let message) = command, message.method == "PATCH" { message } else { nil }
     }
   }
 
   /// A machine whose parts are created, and what it does once that is stored.
-  private func created(_ count: Int = 4) throws -> (TusMachine, [UploadCommand]) {
+  func created(_ count: Int = 4) throws -> (TusMachine, [UploadCommand]) {
     var machine = try machine()
     _ = machine.handle(.start(nil))
     _ = machine.handle(try Self.offered(), at: Self.later)
@@ -64,7 +64,7 @@ import Testing
   }
 
   /// The answer to a request for all bytes of a part.
-  private func taken(_ number: Int) throws -> UploadEvent {
+  func taken(_ number: Int) throws -> UploadEvent {
     try answer(204, [("Upload-Offset", "\(Self.part)")], sent: Self.part, part: number)
   }
 
@@ -76,7 +76,7 @@ import Testing
   }
 
   /// A machine that has told the server to join the parts.
-  private func joining() throws -> (TusMachine, UploadMessage) {
+  func joining() throws -> (TusMachine, UploadMessage) {
     var (machine, _) = try created()
     for number in 0..<4 { _ = machine.handle(try taken(number)) }
     #expect(machine.handle(.sourceChecked(nil)) == [.storeRecord(Self.record(.joining))])
@@ -280,114 +280,6 @@ import Testing
     #expect((next.method, next.part) == ("PATCH", 2))
     #expect(next.range == (2 * Self.part)..<(2 * Self.part + 8 << 20))
   }
-
-  // MARK: Joining
-
-  @Test(arguments: [408, 500, 502, 503, 504])
-  func `A server that may have joined the parts is not told again; the next run tells it again`(
-    status: Int
-  ) throws {
-    var (machine, _) = try joining()
-    let commands = machine.handle(try answer(status))
-    // Then the user has been told, and no byte is sent again.
-    #expect(commands.first == .storeRecord(Self.record()))
-    #expect(failure(of: commands)?.isRetryable == false)
-    #expect(failure(of: commands)?.message.contains("may have the whole file") == true)
-  }
-
-  @Test func `A lost answer to the joining is an error that says so`() throws {
-    var (machine, _) = try joining()
-    let commands = machine.handle(.failed(Self.lost, sent: 0))
-    #expect(commands.first == .storeRecord(Self.record()))
-    #expect(failure(of: commands)?.message.contains("may have the whole file") == true)
-  }
-
-  @Test func `Without a connection, and if the server is busy, it is told again`() throws {
-    let unreachable = TransferError(.connect, "refused", isRetryable: true)
-    let events: [UploadEvent] = [
-      .failed(unreachable, sent: 0), try answer(423), try answer(429),
-    ]
-    for event in events {
-      var (machine, _) = try joining()
-      guard case .retry? = machine.handle(event).first else {
-        Issue.record("no retry")
-        continue
-      }
-      let again = try message(machine.handle(.start(nil)))
-      #expect(again.fields["Upload-Concat"]?.hasPrefix("final;") == true)
-    }
-  }
-
-  @Test func `A crash while the server joins is an error once; then no byte is sent again`()
-    throws
-  {
-    var machine = try machine()
-    let commands = machine.handle(.start(Self.record(.joining)))
-    #expect(commands.first == .storeRecord(Self.record()))
-    #expect(failure(of: commands)?.code == .interrupted)
-
-    var next = try self.machine()
-    _ = next.handle(.start(Self.record()))
-    _ = next.handle(try Self.offered(), at: Self.later)
-    var asked = next.handle(.connected(4))
-    for _ in 0..<4 {
-      #expect(try message(asked).method == "HEAD")
-      asked = next.handle(try answer(200, [("Upload-Offset", "\(Self.part)")]))
-    }
-    #expect(asked == [.reportAcknowledged(Self.length), .checkSource])
-  }
-
-  @Test func `A refusal to join is an error, and not a file that may be there`() throws {
-    var (machine, _) = try joining()
-    let commands = machine.handle(try answer(400))
-    #expect(commands.first == .storeRecord(Self.record()))
-    #expect(failure(of: commands)?.message.contains("may have") == false)
-  }
-
-  @Test func `A server that lacks a part when it joins gets a new upload`() throws {
-    var (machine, _) = try joining()
-    let commands = machine.handle(try answer(404))
-    #expect(commands.prefix(2) == [.deleteRecord, .reportAcknowledged(0)])
-  }
-
-  @Test func `After a crash a file that was joined is recognised`() throws {
-    var machine = try machine()
-    let record = UploadRecord(
-      address: "\(Self.files)whole", source: Self.source, tus: .init(parts: [], stage: .joined))
-    let commands = machine.handle(.start(record))
-    #expect(commands.first == .reportAcknowledged(Self.length))
-    #expect(try message(commands).method == "HEAD")
-    let whole = [("Upload-Offset", "\(Self.length)")]
-    #expect(machine.handle(try answer(200, whole)) == [.deleteRecord, .finish(.completed)])
-  }
-
-  @Test func `A server that still joins the parts is asked again; another length is an error`()
-    throws
-  {
-    var (machine, _) = try joining()
-    _ = machine.handle(try answer(201, [("Location", "whole")]))
-    _ = machine.handle(.stored(nil))
-    var late = machine
-    guard case .retry? = late.handle(try answer(200)).first else {
-      Issue.record("no retry")
-      return
-    }
-    #expect(try message(late.handle(.start(nil))).method == "HEAD")
-    let commands = machine.handle(
-      try answer(200, [("Upload-Offset", "5"), ("Upload-Length", "5")]))
-    #expect(commands.first == .deleteRecord)
-    #expect(failure(of: commands)?.code == .protocolViolation)
-  }
-
-  @Test(arguments: [403, 404, 405])
-  func `A server that has joined the parts need not keep the file there`(status: Int) throws {
-    var (machine, _) = try joining()
-    _ = machine.handle(try answer(201, [("Location", "whole")]))
-    _ = machine.handle(.stored(nil))
-    #expect(machine.handle(try answer(status)) == [.deleteRecord, .finish(.completed)])
-  }
-
-  // MARK: Records
 
   @Test func `A cancel deletes each part`() throws {
     var request = UploadRequest("/d/f", to: try ResourceURL(Self.files))
