@@ -169,7 +169,7 @@ let package = Package(
       name: "HaulCLI",
       dependencies: [
         "HaulCache", "HaulControl", "HaulKit", "HaulHTTP", "HaulCore", "CHaulSystem",
-        .argumentParser, .logging,
+        .argumentParser, .crypto, .logging,
       ],
       swiftSettings: parsers),
     .executableTarget(

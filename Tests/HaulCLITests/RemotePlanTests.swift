@@ -78,10 +78,11 @@ import Testing
     }
   }
 
-  @Test("a place on another server is neither a directory nor a name in a list")
+  @Test("a place on another server is no directory")
   func otherPlaces() throws {
     for arguments in [
-      ["-d", "s3://bucket/d/", Self.source], ["-i", "list"],
+      ["-d", "s3://bucket/d/", Self.source],
+      ["-i", "list", "-o", "x"], ["-i", "list", "https://h/without-place"],
       ["-o", "tus+https://h/", "--if-exists", "fail", Self.source],
       ["-o", "https://h/x", "--s3-region", "r", Self.source], ["-o", "s3://bucket", Self.source],
       ["-o", "x", "--s3-region", "r", Self.source],

@@ -85,8 +85,9 @@ extension AddPlan {
   init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
     (json, quiet) = (command.json, command.quiet)
     after = command.queue.after
-    let isRemote = !command.isUpload && !command.run && PutPlan.isRemote(command.destination.output)
-    guard command.isUpload || !command.hasUploadOptions && (isRemote || command.s3.isEmpty) else {
+    guard
+      command.isUpload || !command.hasUploadOptions && (!command.run || command.s3.isEmpty)
+    else {
       throw UsageError("--method, --if-match and the options of S3 are for uploads: add --put")
     }
     if command.isUpload {
@@ -102,17 +103,21 @@ extension AddPlan {
         throw UsageError("--limit-rate is for a download; --run has none")
       }
       requests = [TransferRequest.step(program: command.arguments)]
-    } else if isRemote {
-      requests = try PutPlan(try GetCommand(command), sources).requests.map {
-        TransferRequest(.upload($0))
-      }
     } else {
-      let plan = try GetPlan(try GetCommand(command), sources)
-      guard !plan.output.streams else {
-        throw UsageError("-o -: the daemon has no standard output")
+      let get = try GetCommand(command)
+      let items = try GetItem.all(get, sources)
+      if get.areRemote(items) {
+        let plan = try PutPlan(get, items, sources)
+        requests = plan.requests.map { TransferRequest(.upload($0)) }
+        notes = plan.notes
+      } else {
+        let plan = try GetPlan(get, items, sources)
+        guard !plan.output.streams else {
+          throw UsageError("-o -: the daemon has no standard output")
+        }
+        requests = plan.requests.map { TransferRequest(.download($0)) }
+        notes = plan.notes
       }
-      requests = plan.requests.map { TransferRequest(.download($0)) }
-      notes = plan.notes
     }
     let queue = command.queue
     guard queue.identifier != "", queue.group != "" else {

@@ -161,7 +161,7 @@ struct CacheGetCommand: Command {
     get.content.checksums = checksums
     (get.credentials, get.output) = (credentials, printed)
     (get.requests, get.connections) = (requests, connections)
-    return try GetPlan(get, sources)
+    return try get.plan(sources)
   }
 }
 

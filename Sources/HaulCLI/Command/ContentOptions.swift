@@ -8,10 +8,26 @@ struct ContentOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       A file with one URL per line; indented lines below a URL (out=, dir=, checksum=, header=) \
-      apply to that URL alone. - is standard input.
+      apply to that URL alone. Or .csv, .tsv or .jsonl, with a row for each URL. - is standard input.
       """, valueName: "FILE"),
     completion: .file())
   var inputFiles: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      The columns of a .csv, .tsv or .jsonl list: url, out, dir, checksum, limit-rate, each with \
+      its name in the list (default: the same names).
+      """, valueName: "url=NAME,..."),
+    transform: InputTable.columns)
+  var columns: [InputTable.Meaning: String] = [:]
+
+  @Option(
+    help: ArgumentHelp(
+      "How the lists are written (default: by the end of the name, else list).",
+      valueName: "how"),
+    completion: .list(InputTable.Format.allCases.map(\.rawValue)), transform: ArgumentValue.choice)
+  var inputFormat: InputTable.Format?
 
   @Option(
     name: .customLong("checksum"),

@@ -22,6 +22,7 @@ struct GetCommand: Command {
         haul get --bearer-file token.txt https://example.org/x.bin
         haul get -i list.txt -d Downloads
         haul get -o s3://bucket/big.iso https://example.org/big.iso
+        haul get -i list.csv -o 's3://bucket/{host}/{name}'
         haul get --cache -o copy.bin https://example.org/x.bin
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
@@ -79,8 +80,14 @@ struct GetCommand: Command {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     if shortHelp { return PrintedText(text: ShortHelp.get) }
-    if PutPlan.isRemote(destination.output) { return try PutPlan(self, sources) }
-    return try GetPlan(self, sources)
+    let items = try GetItem.all(self, sources)
+    return areRemote(items)
+      ? try PutPlan(self, items, sources) : try GetPlan(self, items, sources)
+  }
+
+  /// Whether the files go to another server.
+  func areRemote(_ items: [GetItem]) -> Bool {
+    PutPlan.isRemote(destination.output) || items.contains { PutPlan.isRemote($0.out) }
   }
 }
 

@@ -84,7 +84,8 @@ extension PutPlan: CommandPlan {
   package func run(in context: ProcessContext) async -> ExitStatus {
     await ForegroundSession(
       requests: requests.map { TransferRequest(.upload($0)) }, managerOptions: managerOptions,
-      output: output, indices: Array(1...requests.count), context: context
+      output: output, indices: indices ?? Array(1...requests.count), notes: notes,
+      context: context
     ).run()
   }
 }

@@ -10,6 +10,8 @@ struct GetItem {
   var checksums: [Checksum] = []
   var headers: [HeaderArgument.Field] = []
   var rateLimit: Int64?
+  /// All values of its row, by the names of the columns.
+  var columns: [String: String] = [:]
 
   /// All addresses, first those of the command line.
   static func all(
@@ -21,18 +23,24 @@ struct GetItem {
     guard files.count(where: { $0 == "-" }) <= 1 else {
       throw UsageError("-i - is given twice, but standard input can be read only once")
     }
-    for file in files { try items.append(contentsOf: list(file, sources)) }
+    guard !files.isEmpty || command.content.columns.isEmpty && command.content.inputFormat == nil
+    else { throw UsageError("--columns and --input-format are for a list: give it with -i") }
+    for file in files { try items.append(contentsOf: list(file, command.content, sources)) }
     return items
   }
 
   private static func list(
-    _ file: String, _ sources: CommandSources
+    _ file: String, _ options: ContentOptions, _ sources: CommandSources
   ) throws(UsageError) -> [GetItem] {
     let text = try sources.text(of: file, for: .list, named: "-i \(file)")
     let name = file == "-" ? "standard input" : file
-    let list: InputList
+    let format = options.inputFormat ?? InputTable.Format(of: file)
+    guard format != .list || options.columns.isEmpty else {
+      throw UsageError("\(name): a list of lines has no columns; say what it is: --input-format")
+    }
+    let list: InputTable
     do {
-      list = try InputList(text)
+      list = try InputTable(text, as: format, columns: options.columns)
     } catch {
       throw UsageError("\(name): line \(error.line): \(error.message)")
     }
@@ -66,13 +74,14 @@ struct GetItem {
     if entry.out == "-" {
       throw UsageError("\(name): line \(entry.line): out: a list cannot write to standard output")
     }
-    if PutPlan.isRemote(entry.out) || PutPlan.isRemote(entry.dir) {
+    if PutPlan.isRemote(entry.dir) {
       throw UsageError(
-        "\(name): line \(entry.line): a list names files of this machine; use -o for one URL")
+        "\(name): line \(entry.line): dir names a directory of this machine; use out")
     }
     self.entry = (name, entry.line)
     out = entry.out
     dir = entry.dir
+    columns = entry.columns
   }
 
   private static func rate(_ text: String) throws(UsageError) -> Int64 {

@@ -11,6 +11,8 @@ package struct InputList: Hashable, Sendable {
     package var rateLimit: Option?
     package var checksums: [Option] = []
     package var headers: [Option] = []
+    /// All values of its row, by the names of the columns; empty in a list of lines.
+    package var columns: [String: String] = [:]
   }
 
   /// The value of an indented line.

@@ -17,43 +17,29 @@ package struct GetPlan: Hashable, Sendable {
 
 extension GetPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
-  init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
-    let items = try GetItem.all(command, sources)
+  init(
+    _ command: GetCommand, _ items: [GetItem], _ sources: CommandSources
+  ) throws(UsageError) {
     try Self.checkUse(of: command, count: items.count)
-    let checksums = try Self.checksums(command.content.checksums)
-    let headers = try command.requests.fields(sources)
-    let cookies = try CookieField(command.credentials, headers: headers, sources)
-    var authorization = try Authorization(command.credentials, headers: headers, sources)
+    try Self.checkLocalUse(of: command, count: items.count)
+    var downloads = try ItemRequests(command, sources, from: items[0].url)
     var targets = TargetSet()
     requests = []
-    notes = cookies.notes + authorization.notes
-    // Made once for all requests of a long list.
-    let destination = command.destination
-    var common = DownloadRequest(url: items[0].url, to: .stream)
-    destination.apply(to: &common)
-    command.content.apply(to: &common)
-    command.ranges.apply(to: &common)
-    command.requests.apply(to: &common)
+    notes = downloads.notes
     usesCache = command.cache ?? false
-    // What the cache keeps must come over one connection.
-    if usesCache { common.minimumSplit = UserCache.configuration.maximumSize }
-    var isDestinationKnown = false
+    let destination = command.destination
+    // That of most lines of a long list.
+    var common: (DownloadRequest.Destination, createsDirectories: Bool)?
     for (number, item) in items.enumerated() {
-      if !isDestinationKnown, !item.hasOwnDestination {
-        (common.destination, common.createsDirectories) = try item.destination(destination)
-        isDestinationKnown = true
-      }
-      var request = common
-      request.url = item.url
+      if common == nil, !item.hasOwnDestination { common = try item.destination(destination) }
+      var request = try downloads.request(for: item)
       if item.hasOwnDestination {
         (request.destination, request.createsDirectories) = try item.destination(destination)
+      } else if let common {
+        (request.destination, request.createsDirectories) = common
       }
-      request.checksums = item.checksums.isEmpty ? checksums : item.checksums
-      let fields = item.fields(with: headers)
-      if !fields.isEmpty { request.headers = fields }
-      request.rateLimit = item.rateLimit
-      try authorization.apply(to: &request)
-      try cookies.apply(to: &request)
+      // What the cache keeps must come over one connection.
+      if usesCache { request.minimumSplit = UserCache.configuration.maximumSize }
       if let warning = try targets.insert(request, of: item) {
         notes.append(warning)
         continue
@@ -65,7 +51,7 @@ extension GetPlan {
       command.limits, connections: command.ranges.connections,
       command.connections)
     // A later run without these options would get the same file from the cache.
-    if !usesCache { managerOptions.take(authorization, cookies) }
+    if !usesCache { downloads.addCredentials(to: &managerOptions) }
     if let hint = Self.hint(onHostsOf: requests, command.limits, managerOptions) {
       notes.append(hint)
     }
@@ -103,26 +89,29 @@ extension GetPlan {
     return true
   }
 
-  private static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {
+  /// What holds wherever the bytes go.
+  static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {
     guard count > 0 else { throw UsageError("give at least one URL, or a file of them with -i") }
-    guard command.s3.isEmpty else { throw S3Options.misused }
-    if let directory = command.destination.directory, PutPlan.isRemote(directory) {
-      throw UsageError("-d names a directory of this machine; -o s3://bucket/ names another place")
-    }
-    let several = count > 1
-    if several, command.destination.output != nil {
-      throw UsageError("-o names one file, but there are several URLs; use -d")
-    }
-    if several, !command.content.checksums.isEmpty {
+    if count > 1, !command.content.checksums.isEmpty {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
-    }
-    if command.cache == true, let (option, reason) = cacheConflict(command) {
-      throw UsageError("--cache and \(option) contradict each other: \(reason)")
     }
     let output = command.output.values
     if output.quiet, output.verbose { throw UsageError("-q and -v contradict each other") }
     if output.quiet, output.progress == .bar || output.progress == .plain {
       throw UsageError("-q and --progress \(output.progress.rawValue) contradict each other")
+    }
+  }
+
+  private static func checkLocalUse(of command: GetCommand, count: Int) throws(UsageError) {
+    guard command.s3.isEmpty else { throw S3Options.misused }
+    if let directory = command.destination.directory, PutPlan.isRemote(directory) {
+      throw UsageError("-d names a directory of this machine; -o s3://bucket/ names another place")
+    }
+    if count > 1, command.destination.output != nil {
+      throw UsageError("-o names one file, but there are several URLs; use -d")
+    }
+    if command.cache == true, let (option, reason) = cacheConflict(command) {
+      throw UsageError("--cache and \(option) contradict each other: \(reason)")
     }
   }
 

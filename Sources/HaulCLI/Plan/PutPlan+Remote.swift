@@ -1,8 +1,8 @@
 import HaulCore
 
-/// `haul get URL -o s3://bucket/key`: an upload whose source is remote.
+/// `haul get URL -o s3://bucket/key`: uploads whose sources are remote.
 extension PutPlan {
-  /// Whether what `-o` names is on another server.
+  /// Whether what `-o` or `out` names is on another server.
   static func isRemote(_ output: String?) -> Bool {
     guard let output else { return false }
     return isS3(output) || ["http://", "https://"].contains { output.hasBytePrefix($0) }
@@ -10,49 +10,49 @@ extension PutPlan {
   }
 
   /// - Throws: when options contradict each other or cannot apply; nothing was started.
-  init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
-    let address = command.destination.output ?? ""
-    try Self.checkRemoteUse(of: command, to: address)
-    let (source, session) = try Self.source(command, sources)
-    var upload =
-      Self.isS3(address)
-      ? try Self.upload(source, toObject: address, command.s3, sources)
-      : try Self.upload(source, to: address)
-    upload.precondition = command.destination.ifExists == .fail ? .absent : .none
-    if upload.method == .resumable, upload.precondition == .absent { upload.method = .put }
-    let kind = upload.method.uploadProtocol
-    guard kind.namesFile || upload.precondition == .none else {
+  init(
+    _ command: GetCommand, _ items: [GetItem], _ sources: CommandSources
+  ) throws(UsageError) {
+    try GetPlan.checkUse(of: command, count: items.count)
+    try Self.checkRemoteUse(of: command)
+    var downloads = try ItemRequests(command.withoutPlace, sources, from: items[0].url)
+    var targets = try RemoteTargets(command, items, sources)
+    (requests, notes) = ([], downloads.notes)
+    var indices: [Int] = []
+    for (number, item) in items.enumerated() {
+      let source = try downloads.request(for: item)
+      var upload = try targets.upload(source, of: item, number: number + 1)
+      upload.precondition = try Self.precondition(command, upload.method)
+      if upload.method == .resumable, upload.precondition == .absent { upload.method = .put }
+      upload.retry = source.retry
+      upload.rateLimit = source.rateLimit
+      if let warning = try targets.insert(upload, of: item) {
+        notes.append(warning)
+        continue
+      }
+      requests.append(upload)
+      indices.append(number + 1)
+    }
+    self.indices = indices
+    let haveParts = requests.allSatisfy { $0.method.uploadProtocol.parts != nil }
+    managerOptions = try ManagerOptions(
+      command.limits, connections: haveParts ? 4 : 1, command.connections)
+    downloads.addCredentials(to: &managerOptions)
+    output = command.output.values
+    output.resumes = haveParts
+  }
+
+  private static func precondition(
+    _ command: GetCommand, _ method: UploadRequest.Method
+  ) throws(UsageError) -> UploadRequest.Precondition {
+    guard command.destination.ifExists == .fail else { return .none }
+    guard method.uploadProtocol.namesFile else {
       throw UsageError("--if-exists is for PUT: here the server decides where the file goes")
     }
-    upload.retry = source.retry
-    requests = [upload]
-    managerOptions = try ManagerOptions(
-      command.limits, connections: kind.parts == nil ? 1 : 4, command.connections)
-    managerOptions.session = session
-    output = command.output.values
-    output.resumes = kind.parts != nil
+    return .absent
   }
 
-  /// The source, with the options that it has as a download.
-  private static func source(
-    _ command: GetCommand, _ sources: CommandSources
-  ) throws(UsageError) -> (DownloadRequest, RunSession?) {
-    var download = command
-    // The bytes of such a download have no place on this machine either.
-    download.destination.output = "/dev/null"
-    download.destination.ifExists = .update
-    (download.s3.endpoint, download.s3.region, download.s3.addressing) = (nil, nil, nil)
-    let plan = try GetPlan(download, sources)
-    guard plan.requests.count == 1, let source = plan.requests.first, source.destination == .stream
-    else {
-      throw UsageError("a list with out or dir and an -o on another server contradict each other")
-    }
-    return (source, plan.managerOptions.session)
-  }
-
-  private static func checkRemoteUse(
-    of command: GetCommand, to address: String
-  ) throws(UsageError) {
+  private static func checkRemoteUse(of command: GetCommand) throws(UsageError) {
     let (destination, content) = (command.destination, command.content)
     let refused = [
       ("-d", destination.directory != nil),
@@ -69,38 +69,14 @@ extension PutPlan {
     if let (option, _) = refused.first(where: \.1) {
       throw UsageError("\(option) is for files of this machine; -o names a place on another server")
     }
-    guard isS3(address) || command.s3.isEmpty else { throw S3Options.misused }
   }
+}
 
-  private static func upload(
-    _ source: DownloadRequest, toObject address: String, _ options: S3Options,
-    _ sources: CommandSources
-  ) throws(UsageError) -> UploadRequest {
-    let settings = try S3Settings(options, sources)
-    let name = address.hasByteSuffix("/") ? FileName(source.url).text : ""
-    let (bucket, key) = s3Parts(address + name)
-    do throws(TransferError) {
-      let object = try S3Object(
-        bucket: bucket, key: key, region: settings.region,
-        endpoint: settings.endpoint, addressing: settings.addressing)
-      return UploadRequest(from: source, to: object, credentials: settings.credentials)
-    } catch {
-      throw UsageError("\(address): \(error.message)")
-    }
-  }
-
-  private static func upload(
-    _ source: DownloadRequest, to address: String
-  ) throws(UsageError) -> UploadRequest {
-    let scheme = UploadScheme(of: address)
-    var url = try AddressArgument.url(scheme?.address ?? address)
-    let method = scheme?.method ?? .resumable
-    if method.uploadProtocol.namesFile, url.path.hasByteSuffix("/") {
-      let name = FileName(source.url).text
-      url = try UploadSources.Source(path: name, names: [name]).address(in: url)
-    }
-    var upload = UploadRequest(from: source, to: url)
-    upload.method = method
-    return upload
+extension GetCommand {
+  /// The same, for bytes that have no place on this machine.
+  fileprivate var withoutPlace: GetCommand {
+    var command = self
+    command.destination.ifExists = .update
+    return command
   }
 }

@@ -5,6 +5,11 @@ package struct PutPlan: Hashable, Sendable {
   package var requests: [UploadRequest]
   package var managerOptions: ManagerOptions
   package var output: OutputOptions
+  /// For each request, the number of its address in the arguments, from 1; nil if none was left
+  /// out.
+  package var indices: [Int]?
+  /// Notes for the user before the start: lines for standard error.
+  package var notes: [String] = []
 }
 
 extension PutPlan {

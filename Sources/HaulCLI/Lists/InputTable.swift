@@ -1,0 +1,145 @@
+import FoundationEssentials
+import HaulCore
+
+/// A list with a row for each address: CSV, TSV, or a JSON object on each line.
+struct InputTable {
+  /// What a column may hold.
+  enum Meaning: String, CaseIterable {
+    case url, out, dir, checksum
+    case rateLimit = "limit-rate"
+  }
+
+  /// How a list is written.
+  enum Format: String, CaseIterable, Sendable {
+    case list, csv, tsv, jsonl
+
+    /// By the end of a file's name.
+    init(of file: String) {
+      let name = file.lowercased()
+      let ends: [(String, Format)] = [
+        (".csv", .csv), (".tsv", .tsv), (".jsonl", .jsonl), (".ndjson", .jsonl),
+      ]
+      self = ends.first { name.hasByteSuffix($0.0) }?.1 ?? .list
+    }
+  }
+
+  private(set) var entries: [InputList.Entry] = []
+  /// The column of each meaning.
+  private let columns: [Meaning: String]
+
+  /// - Parameter columns: those that are named otherwise than what they mean.
+  init(
+    _ text: String, as format: Format, columns: [Meaning: String]
+  ) throws(TextLine.ParseError) {
+    self.columns = Dictionary(uniqueKeysWithValues: Meaning.allCases.map { ($0, $0.rawValue) })
+      .merging(columns) { $1 }
+    switch format {
+    case .list: entries = try InputList(text).entries
+    case .csv: try takeRows(TableText(text, separator: UInt8(ascii: ",")), wanted: columns)
+    case .tsv: try takeRows(TableText(text, separator: UInt8(ascii: "\t")), wanted: columns)
+    case .jsonl: try takeObjects(text)
+    }
+  }
+
+  private mutating func takeRows(
+    _ table: TableText, wanted: [Meaning: String]
+  ) throws(TextLine.ParseError) {
+    var table = table
+    guard let header = try table.next() else { return }
+    for name in wanted.values.sorted() where !header.values.contains(name) {
+      throw TextLine.ParseError(
+        line: header.line, message: "the first line names no column '\(name)'")
+    }
+    while let row = try table.next() {
+      guard row.values.count == header.values.count else {
+        throw TextLine.ParseError(
+          line: row.line,
+          message: "it has \(row.values.count) values, and the first line \(header.values.count)")
+      }
+      let values = zip(header.values, row.values).filter { !$0.1.isEmpty }
+      try take(Dictionary(values) { first, _ in first }, at: row.line)
+    }
+  }
+
+  private mutating func takeObjects(_ text: String) throws(TextLine.ParseError) {
+    for (index, line) in text.byteSplit(separator: "\n", omittingEmptySubsequences: false)
+      .enumerated()
+    {
+      let content = Data(line.utf8)
+      guard content.contains(where: { ![0x20, 0x09, 0x0D].contains($0) }) else { continue }
+      guard let object = try? JSONDecoder().decode([String: Scalar].self, from: content) else {
+        throw TextLine.ParseError(
+          line: index + 1, message: "it is no JSON object of texts and numbers")
+      }
+      try take(object.compactMapValues(\.text), at: index + 1)
+    }
+  }
+
+  private mutating func take(
+    _ values: [String: String], at line: Int
+  ) throws(TextLine.ParseError) {
+    func value(_ meaning: Meaning) -> String? { columns[meaning].flatMap { values[$0] } }
+    guard let address = value(.url) else {
+      throw TextLine.ParseError(
+        line: line, message: "there is no address in the column '\(columns[.url] ?? "")'")
+    }
+    for text in values.values where text.hasByte(0) || text.hasByte(0x0A) || text.hasByte(0x0D) {
+      throw TextLine.ParseError(line: line, message: "a value has a NUL or a line break")
+    }
+    var entry = InputList.Entry(line: line, address: address)
+    (entry.out, entry.dir) = (value(.out), value(.dir))
+    if let digest = value(.checksum) {
+      entry.checksums = [InputList.Option(line: line, text: Self.checksum(digest))]
+    }
+    entry.rateLimit = value(.rateLimit).map { InputList.Option(line: line, text: $0) }
+    entry.columns = values
+    entries.append(entry)
+  }
+
+  /// The columns that an option names: `url=address,checksum=md5`.
+  static func columns(_ text: String) throws(UsageError) -> [Meaning: String] {
+    var columns: [Meaning: String] = [:]
+    for pair in text.byteSplit(separator: ",") {
+      let words = pair.byteSplit(separator: "=", maxSplits: 1)
+      guard words.count == 2, let meaning = Meaning(rawValue: String(words[0])) else {
+        let names = Meaning.allCases.map(\.rawValue).joined(separator: ", ")
+        throw UsageError("it is written url=NAME,...; what a column may be: \(names)")
+      }
+      guard columns.updateValue(String(words[1]), forKey: meaning) == nil else {
+        throw UsageError("\(words[0]) is given twice")
+      }
+    }
+    return columns
+  }
+
+  /// A column often has the digits alone; their number says which digest they are.
+  private static func checksum(_ text: String) -> String {
+    guard text.allSatisfy(\.isHexDigit),
+      let algorithm = Checksum.Algorithm.allCases.first(where: {
+        $0 != .crc32c && $0.byteCount * 2 == text.utf8.count
+      })
+    else { return text }
+    return "\(algorithm.rawValue)=\(text)"
+  }
+
+  /// A value of an object, as text.
+  private struct Scalar: Decodable {
+    let text: String?
+
+    init(from decoder: any Decoder) throws {
+      let value = try decoder.singleValueContainer()
+      if value.decodeNil() {
+        text = nil
+      } else if let integer = try? value.decode(Int64.self) {
+        text = String(integer)
+      } else if let number = try? value.decode(Double.self) {
+        text = "\(number)"
+      } else if let flag = try? value.decode(Bool.self) {
+        text = String(flag)
+      } else {
+        // What a list or an object in it means is not known here.
+        text = try? value.decode(String.self)
+      }
+    }
+  }
+}
