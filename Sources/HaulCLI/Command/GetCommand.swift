@@ -22,7 +22,7 @@ struct GetCommand: Command {
         haul get --bearer-file token.txt https://example.org/x.bin
         haul get -i list.txt -d Downloads
         haul get -o s3://bucket/big.iso https://example.org/big.iso
-        haul get -i list.csv -o 's3://bucket/{host}/{name}'
+        haul get -i list.txt -o 's3://bucket/{index}-{name}'
         haul get --cache -o copy.bin https://example.org/x.bin
         haul get --json --progress none https://example.org/x.bin > events.ndjson
 
@@ -61,6 +61,15 @@ struct GetCommand: Command {
       """)
   var cache: Bool?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Append a line of JSON to this file for each file that ends, and leave out those that it has \
+      as complete. DIR/ keeps one for each list, with its name.
+      """, valueName: "FILE"),
+    completion: .file())
+  var manifest: String?
+
   @Flag(name: .customShort("h"), help: "Show the most common options.")
   var shortHelp = false
 
@@ -85,6 +94,20 @@ struct GetCommand: Command {
       ? try PutPlan(self, items, sources) : try GetPlan(self, items, sources)
   }
 
+  /// The file of its manifest; nil without one.
+  func manifestPath() throws(UsageError) -> String? {
+    guard let manifest else { return nil }
+    guard !manifest.isEmpty, !manifest.hasByte(0) else {
+      throw UsageError("--manifest: the file's name is empty or has a NUL")
+    }
+    guard manifest.endsWithSlash else { return manifest }
+    guard content.inputFiles.count == 1, let list = content.inputFiles[0].lastPathName, list != "-"
+    else { throw UsageError("--manifest \(manifest): name the file; DIR/ is for one list with -i") }
+    let parts = list.byteSplit(separator: ".", omittingEmptySubsequences: false)
+    let stem = parts.count > 1 ? parts.dropLast().joined(separator: ".") : list
+    return "\(manifest)\(stem).jsonl"
+  }
+
   /// Whether the files go to another server.
   func areRemote(_ items: [GetItem]) -> Bool {
     PutPlan.isRemote(destination.output) || items.contains { PutPlan.isRemote($0.out) }
@@ -95,7 +118,8 @@ extension GetPlan: CommandPlan {
   package func run(in context: ProcessContext) async -> ExitStatus {
     await ForegroundSession(
       requests: requests.map { TransferRequest(.download($0)) }, managerOptions: managerOptions,
-      output: output, indices: indices, notes: notes, usesCache: usesCache, context: context
+      output: output, indices: indices, notes: notes, usesCache: usesCache, manifest: manifest,
+      context: context
     ).run()
   }
 }

@@ -28,6 +28,7 @@ struct HaulCommand: ParsableCommand {
       PutCommand.self,
       ProbeCommand.self,
       VerifyCommand.self,
+      ManifestCommand.self,
       CacheCommand.self,
       HelpCommand.self,
     ],

@@ -85,7 +85,7 @@ extension PutPlan: CommandPlan {
     await ForegroundSession(
       requests: requests.map { TransferRequest(.upload($0)) }, managerOptions: managerOptions,
       output: output, indices: indices ?? Array(1...requests.count), notes: notes,
-      context: context
+      manifest: manifest, context: context
     ).run()
   }
 }

@@ -83,7 +83,8 @@ struct InputTable {
       throw TextLine.ParseError(
         line: line, message: "there is no address in the column '\(columns[.url] ?? "")'")
     }
-    for text in values.values where text.hasByte(0) || text.hasByte(0x0A) || text.hasByte(0x0D) {
+    for text in Meaning.allCases.compactMap(value)
+    where text.hasByte(0) || text.hasByte(0x0A) || text.hasByte(0x0D) {
       throw TextLine.ParseError(line: line, message: "a value has a NUL or a line break")
     }
     var entry = InputList.Entry(line: line, address: address)

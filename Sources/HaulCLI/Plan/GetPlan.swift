@@ -9,6 +9,8 @@ package struct GetPlan: Hashable, Sendable {
   package var output: OutputOptions
   /// Whether the files come through the cache.
   package var usesCache = false
+  /// The path of the manifest; nil without one.
+  package var manifest: String?
   /// For each request, the number of its address in the arguments, from 1.
   package var indices: [Int] = []
   /// Notes for the user before the start: lines for standard error.
@@ -26,6 +28,7 @@ extension GetPlan {
     var targets = TargetSet()
     requests = []
     notes = downloads.notes
+    manifest = try command.manifestPath()
     usesCache = command.cache ?? false
     let destination = command.destination
     // That of most lines of a long list.

@@ -18,6 +18,7 @@ extension PutPlan {
     var downloads = try ItemRequests(command.withoutPlace, sources, from: items[0].url)
     var targets = try RemoteTargets(command, items, sources)
     (requests, notes) = ([], downloads.notes)
+    manifest = try command.manifestPath()
     var indices: [Int] = []
     for (number, item) in items.enumerated() {
       let source = try downloads.request(for: item)

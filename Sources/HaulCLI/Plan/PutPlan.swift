@@ -10,6 +10,8 @@ package struct PutPlan: Hashable, Sendable {
   package var indices: [Int]?
   /// Notes for the user before the start: lines for standard error.
   package var notes: [String] = []
+  /// The path of the manifest; nil without one.
+  package var manifest: String?
 }
 
 extension PutPlan {

@@ -5,14 +5,16 @@ import HaulKit
 
 /// Runs the transfers of one command with a manager, and passes its events to the console.
 struct ForegroundSession {
-  let requests: [TransferRequest]
+  private(set) var requests: [TransferRequest]
   var managerOptions: ManagerOptions
   let output: OutputOptions
   /// For each request, the number of its address in the arguments, from 1.
-  let indices: [Int]
+  private(set) var indices: [Int]
   /// Lines for standard error, before the start.
   var notes: [String] = []
   var usesCache = false
+  /// The path of the manifest; nil without one.
+  var manifest: String?
   let context: ProcessContext
 
   /// Runs until all transfers have ended or were stopped, within the limits of the process.
@@ -23,10 +25,34 @@ struct ForegroundSession {
     if let lowered = context.limits.apply(to: &session.managerOptions), !output.quiet {
       await OutputStream.warn(lowered)
     }
-    return await session.run(until: signals.interruptions)
+    do {
+      let recorder = try session.openManifest()
+      if session.requests.isEmpty, let manifest {
+        if !output.quiet { await OutputStream.warn("all files are complete, by \(manifest)") }
+        return .completed
+      }
+      return await session.run(until: signals.interruptions, recorder)
+    } catch {
+      return await OutputStream.fail(error)
+    }
   }
 
-  private func run(until interruptions: AsyncStream<Interruption>) async -> ExitStatus {
+  /// Leaves out what the manifest has.
+  private mutating func openManifest() throws(TransferError) -> ManifestRecorder? {
+    guard let manifest else { return nil }
+    var all = Array(zip(requests, indices)).map { (request: $0, index: $1) }
+    let recorder = try ManifestRecorder(manifest, &all, context.clock)
+    let count = requests.count - all.count
+    if count > 0 {
+      notes.append("\(count) of \(requests.count) files are complete, by \(manifest)")
+    }
+    (requests, indices) = (all.map(\.request), all.map(\.index))
+    return recorder
+  }
+
+  private func run(
+    until interruptions: AsyncStream<Interruption>, _ recorder: ManifestRecorder?
+  ) async -> ExitStatus {
     let (log, logLines) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager
@@ -58,6 +84,7 @@ struct ForegroundSession {
     } catch {
       return await OutputStream.fail(error)
     }
+    await recorder?.begin(transfers, of: requests)
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
     let copying = output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
@@ -67,7 +94,7 @@ struct ForegroundSession {
         group.addTask { await tick(console) }
         group.addTask { for await line in log { await console.log(line) } }
         group.addTask { await stop(manager, console, ends, on: interruptions) }
-        await follow(events, manager, console)
+        await follow(events, manager, console, recorder)
         logLines.finish()
         group.cancelAll()
       }
@@ -75,6 +102,11 @@ struct ForegroundSession {
       ends.finish()
     }
     for await _ in end {}
+    do {
+      try await recorder?.finish()
+    } catch {
+      await console.refuse(Messages.usage(error.message))
+    }
     return await console.end()
   }
 
@@ -131,12 +163,14 @@ struct ForegroundSession {
 
   /// Passes on every event, until the manager has shut down.
   private func follow(
-    _ events: TransferEvents, _ manager: TransferManager, _ console: ForegroundConsole
+    _ events: TransferEvents, _ manager: TransferManager, _ console: ForegroundConsole,
+    _ recorder: ManifestRecorder?
   ) async {
     var isStopping = false
     while true {
       let some = await events.next(atMost: Self.eventsAtOnce)
       guard !some.isEmpty else { return }
+      await recorder?.note(some)
       let verdict = await console.handle(some)
       guard !isStopping, verdict != .ongoing else {
         // Gathers more events: waking up for each costs more than handling it.

@@ -110,7 +110,8 @@ extension SettingsFile.Entry {
 
   /// Options for one run only, and options that print something and end.
   private static let commandLineOnly: Set = [
-    "output", "input-file", "columns", "input-format", "help", "help-hidden", "version", "generate-completion-script",
+    "output", "input-file", "columns", "input-format", "help", "help-hidden", "version",
+    "generate-completion-script",
     "experimental-dump-help",
   ]
 }

@@ -10,7 +10,7 @@ struct HelpExampleRuns {
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
     "/files/report.pdf", "/photos/a.jpg", "/photos/b.jpg", "/backup/photos/c.jpg", "/import",
     "/uploads/", "/bucket/movies/movie.mkv", "/bucket/photos.tar", "/photo-form",
-    "/bucket/big.iso",
+    "/bucket/big.iso", "/bucket/1-y.iso",
   ]
 
   /// The lines below "Examples:" of each command.

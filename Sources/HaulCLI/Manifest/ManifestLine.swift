@@ -1,0 +1,158 @@
+import Crypto
+import FoundationEssentials
+import HaulControl
+package import HaulCore
+
+/// What a manifest says of one file: how it ended last.
+package struct ManifestLine: Codable, Hashable, Sendable {
+  /// Names a file by its address, without what signs it, and its target.
+  package struct ID: Hashable, Sendable {
+    /// Two numbers, because a million of them are held.
+    private let high: UInt64
+    private let low: UInt64
+
+    package init(of request: TransferRequest) {
+      let text = "\(request.source?.exactResourceText ?? "")\n\(request.targetText)"
+      self.init(bytes: Array(SHA256.hash(data: Array(text.utf8)).prefix(16)))
+    }
+
+    private init(bytes: [UInt8]) {
+      high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
+      low = bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Nil if the text is not that of an id.
+    init?(_ text: some StringProtocol) {
+      guard let checksum = Checksum("md5=\(text)") else { return nil }
+      self.init(bytes: checksum.bytes)
+    }
+
+    var text: String {
+      [high, low].map { number in
+        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }.hexDigits
+      }.joined()
+    }
+  }
+
+  package var id: String
+  package var state: TransferResult.State
+  /// Without secrets.
+  package var url: String
+  /// The path or the address that was asked for, without secrets.
+  package var target: String
+  /// The file on this machine, if it is complete.
+  package var path: String?
+  package var code: String?
+  package var message: String?
+  /// Whether another run may succeed without any change; null if it is complete.
+  package var retryable: Bool?
+  package var bytes: Int64
+  /// As `sha-256=HEX`.
+  package var checksum: String?
+  package var attempts: Int
+  package var seconds: Double
+  /// When it ended, in seconds since 1970.
+  package var time: Double
+
+  package init(_ result: TransferResult, of request: TransferRequest, wallSeconds: Double) {
+    id = ID(of: request).text
+    state = result.state
+    url = request.source?.redacted ?? ""
+    target = request.upload?.url.redacted ?? request.targetText
+    path = result.state == .completed ? result.path : nil
+    code = result.error?.code.rawValue
+    message = result.error.map(\.commandLineText)
+    retryable = result.error?.isRetryable
+    bytes = result.bytes
+    checksum = result.checksums.first?.description
+    attempts = (result.metrics?.retries ?? 0) + 1
+    seconds = JSONNumber.seconds(result.duration)
+    time = JSONNumber.seconds(wallSeconds) ?? 0
+  }
+}
+
+extension ManifestLine {
+  private enum Key: String, CodingKey {
+    case id, state, url, target, path, code, message, retryable, bytes, checksum, attempts
+    case seconds, time
+  }
+
+  /// All keys but the first two, null if unknown.
+  package func encode(to encoder: any Encoder) throws {
+    var line = encoder.container(keyedBy: Key.self)
+    try line.encode(url, forKey: .url)
+    try line.encode(target, forKey: .target)
+    try line.encode(path, forKey: .path)
+    try line.encode(code, forKey: .code)
+    try line.encode(message, forKey: .message)
+    try line.encode(retryable, forKey: .retryable)
+    try line.encode(bytes, forKey: .bytes)
+    try line.encode(checksum, forKey: .checksum)
+    try line.encode(attempts, forKey: .attempts)
+    try line.encode(seconds, forKey: .seconds)
+    try line.encode(time, forKey: .time)
+  }
+
+  private static let first = #"{"id":""#
+  private static let second = #"","state":"completed","#
+
+  /// The line, with its line break. Its id and its state come first, so that a long manifest is
+  /// read fast.
+  package func text() throws -> String {
+    let json = try JSONLines.line(of: self)
+    let start = #"\#(Self.first)\#(id)","state":"\#(state.rawValue)","#
+    return start + json.dropFirst()
+  }
+
+  /// The id, if the line says that the file is complete; nil for any other line.
+  package static func completed(_ line: some Collection<UInt8>) -> ID? {
+    let head = line.prefix(first.utf8.count + 32 + second.utf8.count)
+    guard head.starts(with: first.utf8) else { return nil }
+    let rest = head.dropFirst(first.utf8.count)
+    guard rest.dropFirst(32).elementsEqual(second.utf8) else { return nil }
+    return ID(String(decoding: rest.prefix(32), as: UTF8.self))
+  }
+
+  /// The length in bytes of the file of a complete line; 0 if it is not there.
+  package static func length(_ line: some Collection<UInt8>) -> Int64 {
+    Self(line)?.bytes ?? 0
+  }
+
+  /// The line with which a run begins: how many files its input has.
+  package static func beginning(files: Int) -> String { "{\"files\":\(files)}\n" }
+
+  /// How many files the input of a run has; nil for any other line.
+  package static func files(_ line: some Collection<UInt8>) -> Int? {
+    let start = #"{"files":"#.utf8
+    guard line.starts(with: start) else { return nil }
+    let rest = String(decoding: line.dropFirst(start.count), as: UTF8.self)
+    return rest.hasByteSuffix("}") ? Int(rest.dropLast()) : nil
+  }
+
+  /// Nil for a line that was not written to its end, and for one of another kind.
+  package init?(_ line: some Collection<UInt8>) {
+    guard let read = try? JSONDecoder().decode(Self.self, from: Data(line)) else { return nil }
+    self = read
+  }
+}
+
+extension TransferRequest {
+  /// The address that is read; that of the upload for a file of this machine.
+  fileprivate var source: ResourceURL? { upload?.download?.url ?? url }
+
+  /// The path or the address that it was asked for.
+  fileprivate var targetText: String {
+    switch work {
+    case .upload(let upload): return upload.url.exactResourceText
+    case .step: return ""
+    case .download(let download):
+      switch download.destination {
+      case .file(let path): return path
+      case .directory(let path):
+        return path.appendingPath(
+          download.usesSuggestedName ? "" : FileName(download.url).text)
+      case .stream: return "-"
+      }
+    }
+  }
+}
