@@ -20,7 +20,7 @@ struct GetCommand: Command {
         haul get -d Music --limit-rate 2M https://example.org/a https://example.org/b
         haul get -o - https://example.org/x.tar.gz | tar xz
         haul get --bearer-file token.txt https://example.org/x.bin
-        haul get -i list.txt -d Downloads
+        haul get -i list.txt -d Downloads --manifest done.jsonl
         haul get -o s3://bucket/big.iso https://example.org/big.iso
         haul get -i list.txt -o 's3://bucket/{index}-{name}'
         haul get --cache -o copy.bin https://example.org/x.bin

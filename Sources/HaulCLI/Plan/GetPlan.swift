@@ -61,6 +61,9 @@ extension GetPlan {
     output = command.output.values
     output.discards = command.destination.output == Self.nowhere
     output.streams = try Self.streams(requests, output)
+    guard manifest == nil || !output.streams else {
+      throw UsageError("-o - and --manifest contradict each other: a later run has no such file")
+    }
   }
 
   /// Explains that fewer files run at once than requested, because of the limit of one host.

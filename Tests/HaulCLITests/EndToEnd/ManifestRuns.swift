@@ -1,0 +1,130 @@
+import Foundation
+import HaulCore
+import HaulTesting
+import Testing
+
+@Suite("get --manifest", .serialized, .timeLimit(.minutes(3))) struct ManifestRuns {
+  private static let paths = ["/a.bin", "/b.bin", "/c.bin"]
+
+  private func with(_ body: (CommandFixture) async throws -> Void) async throws {
+    let files = Self.paths.map { CommandFixture.file($0, length: 40_000) }
+    let store = FaultScript.Resource("/bucket/", length: 0).with { $0.service = .s3 }
+    try await CommandFixture.with(files + [store]) { (fixture) async throws in
+      let list = Self.paths.map { fixture.server.url($0) + "?sig=canary" }.joined(separator: "\n")
+      try Data(list.utf8).write(to: URL(filePath: fixture.path("list.txt")))
+      try await body(fixture)
+    }
+  }
+
+  private func get(_ fixture: CommandFixture, _ more: String...) async throws -> CommandResult {
+    try await fixture.haul(
+      ["get", "-i", "list.txt", "--manifest", "done.jsonl"] + more,
+      environment: [
+        "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path("state"),
+      ])
+  }
+
+  private func lines(_ fixture: CommandFixture) throws -> [JSONValue] {
+    try String(decoding: fixture.contents("done.jsonl"), as: UTF8.self).split(separator: "\n")
+      .map { try JSONValue(parsing: String($0)) }
+  }
+
+  private func asked(_ fixture: CommandFixture) -> Set<String> {
+    Set(fixture.server.snapshot.requests.map(\.path))
+  }
+
+  @Test("the next run asks only for what is not complete")
+  func next() async throws {
+    try await with { (fixture) async throws in
+      fixture.server.setFaults("/b.bin", [.always(.status(404))])
+      #expect(try await get(fixture).status == 1)
+      let first = try lines(fixture)
+      #expect(first.first?["files"] == .integer(3))
+      #expect(
+        first.compactMap { $0["state"]?.string }.sorted() == ["completed", "completed", "failed"])
+      let failed = try #require(first.first { $0["state"]?.string == "failed" })
+      #expect(failed["code"]?.string == "not-found" && failed["retryable"] == .bool(false))
+      let sum = try await fixture.haul(["manifest", "done.jsonl"])
+      #expect(sum.status == 1)
+      #expect(sum.output == "3 files: 2 complete (78.1 KiB), 1 failed\n1  not-found\n")
+      let again = try await fixture.haul(["manifest", "--failed", "done.jsonl"])
+      #expect(try JSONValue(parsing: again.output) == failed)
+
+      fixture.server.setFaults("/b.bin", [])
+      let before = fixture.server.snapshot.requests.count
+      let second = try await get(fixture)
+      #expect(
+        second.status == 0 && second.errors.contains("2 of 3 files are complete, by done.jsonl"))
+      #expect(Set(fixture.server.snapshot.requests.dropFirst(before).map(\.path)) == ["/b.bin"])
+      let whole = try await fixture.haul(["manifest", "--json", "done.jsonl"])
+      #expect(whole.status == 0)
+      #expect(
+        try JSONValue(parsing: whole.output)
+          == JSONValue(
+            parsing:
+              #"{"files":3,"completed":3,"failed":0,"missing":0,"bytes":120000,"codes":{}}"#))
+
+      let last = try await get(fixture)
+      #expect(last.status == 0 && last.errors.contains("all files are complete"))
+      #expect(
+        !String(decoding: try fixture.contents("done.jsonl"), as: UTF8.self).contains("canary"))
+    }
+  }
+
+  @Test("a file that was removed or changed is fetched again, and so is one whose line is torn")
+  func changed() async throws {
+    try await with { (fixture) async throws in
+      #expect(try await get(fixture).status == 0)
+      try FileManager.default.removeItem(atPath: fixture.path("a.bin"))
+      try Data([1]).write(to: URL(filePath: fixture.path("b.bin")))
+      let before = fixture.server.snapshot.requests.count
+      #expect(try await get(fixture, "--if-exists", "overwrite").status == 0)
+      #expect(
+        Set(fixture.server.snapshot.requests.dropFirst(before).map(\.path)) == ["/a.bin", "/b.bin"])
+      try fixture.expectWhole("a.bin", length: 40_000)
+
+      let text = try fixture.contents("done.jsonl")
+      try Data(text.dropLast(2)).write(to: URL(filePath: fixture.path("done.jsonl")))
+      #expect(try await get(fixture).status == 0)
+      let sum = try await fixture.haul(["manifest", "done.jsonl"])
+      #expect(sum.status == 0 && sum.output.hasPrefix("3 files: 3 complete"))
+    }
+  }
+
+  @Test("what is on a store is not asked for")
+  func store() async throws {
+    try await with { (fixture) async throws in
+      #expect(try await get(fixture, "-o", "s3://bucket/{index}").status == 0)
+      #expect(
+        fixture.server.files(below: "/bucket/").keys.sorted() == [
+          "/bucket/1", "/bucket/2", "/bucket/3",
+        ])
+      let count = fixture.server.snapshot.requests.count
+      #expect(try await get(fixture, "-o", "s3://bucket/{index}").status == 0)
+      #expect(fixture.server.snapshot.requests.count == count)
+      #expect(try await get(fixture, "-o", "s3://bucket/other/").status == 0)
+      #expect(fixture.server.files(below: "/bucket/other/").count == 3)
+    }
+  }
+
+  @Test("a directory has a manifest for each list; what cannot be one is refused")
+  func place() async throws {
+    try await with { (fixture) async throws in
+      try FileManager.default.createDirectory(
+        atPath: fixture.path("m"), withIntermediateDirectories: true)
+      #expect(try await fixture.haul(["get", "-i", "list.txt", "--manifest", "m/"]).status == 0)
+      #expect(FileManager.default.fileExists(atPath: fixture.path("m/list.jsonl")))
+      let sum = try await fixture.haul(["manifest", "m"])
+      #expect(sum.status == 0 && sum.output.hasPrefix("3 files: 3 complete"))
+      for manifest in ["m", "no/such", "/dev/null"] {
+        let result = try await fixture.haul(["get", "-i", "list.txt", "--manifest", manifest])
+        #expect(result.status == 1 && result.errors.contains("the manifest \(manifest)"))
+      }
+      #expect(try await fixture.haul(["manifest", "no/such"]).status == 1)
+      let url = fixture.server.url("/a.bin")
+      #expect(try await fixture.haul(["get", url, "--manifest", "m/"]).status == 2)
+      #expect(try await fixture.haul(["get", url, "-o", "-", "--manifest", "x"]).status == 2)
+    }
+  }
+}
