@@ -1,32 +1,46 @@
 /// The attempts of one upload, whatever its protocol: decides whether and when another one is made.
 package struct UploadAttempts: Sendable {
-  /// The health of the host; set before each failure.
-  package var hostHealth = HostHealth()
+  /// The health of the host, when it last did not answer.
+  private var hostHealth = HostHealth()
   /// Whether bytes of a stream were sent that are no longer held: they cannot be sent again.
-  package var isSpent = false
+  var isSpent = false
+  /// Whether an attempt without an answer, or an earlier run, may have succeeded.
+  var mayHaveArrived: Bool
+  /// Whether an upload that the server no longer had was replaced by a new one: once in a run.
+  var hasStartedOver = false
   /// The time of the event that is handled, and what is random in it.
   private(set) var now: Instant
   var random = SplitMix64(seed: 0)
-  private let isAttended: Bool
+  let isAttended: Bool
   private var retry: RetryState
   private var hasAnswered = false
   /// The bytes that the server had at the last failure.
   private var acknowledged: Int64 = 0
 
-  package init(_ request: UploadRequest, isAttended: Bool, now: Instant) {
-    (self.isAttended, self.now) = (isAttended, now)
+  package init(
+    _ request: UploadRequest, hasRun: Bool = false, isAttended: Bool, now: Instant
+  ) {
+    (mayHaveArrived, self.isAttended, self.now) = (hasRun, isAttended, now)
     retry = RetryState(request.retry, startedAt: now)
   }
 
   /// An event is handled.
-  package mutating func begin(at now: Instant, using rng: inout some RandomNumberGenerator) {
+  package mutating func begin(
+    at now: Instant, hostHealth: HostHealth? = nil, using rng: inout some RandomNumberGenerator
+  ) {
     (self.now, random) = (now, SplitMix64(seed: rng.next()))
+    if let hostHealth { self.hostHealth = hostHealth }
   }
 
   /// Takes what holds for the present event from the machine that passes it on.
   mutating func follow(_ outer: UploadAttempts) {
     (hostHealth, isSpent) = (outer.hostHealth, outer.isSpent)
     (now, random) = (outer.now, outer.random)
+  }
+
+  /// The server has another file there.
+  func conflict(status: Int) -> TransferError {
+    .isStoredAlready(perhapsByThis: mayHaveArrived, status: status)
   }
 
   /// The server has answered a request.
@@ -85,6 +99,15 @@ extension TransferError {
 }
 
 extension UploadRequest {
+  /// The fields of a request that must have an effect only under the condition of the upload.
+  var condition: [(String, String)] {
+    switch precondition {
+    case .none: []
+    case .absent: [("If-None-Match", "*")]
+    case .entityTag(let tag): [("If-Match", tag)]
+    }
+  }
+
   /// The address that a server has chosen for the upload.
   /// - Throws: `protocol-violation` with this message if it has chosen none; `redirect-refused`.
   func target(

@@ -9,10 +9,13 @@ package protocol UploadMachine: Sendable {
 
 extension UploadMachine {
   /// Handles one event, and returns what to do, in order.
+  /// - Parameter hostHealth: of a host that did not answer.
   package mutating func handle(
-    _ event: UploadEvent, at now: Instant, using rng: inout some RandomNumberGenerator
+    _ event: UploadEvent, at now: Instant, hostHealth: HostHealth? = nil,
+    using rng: inout some RandomNumberGenerator
   ) -> [UploadCommand] {
-    attempts.begin(at: now, using: &rng)
+    attempts.begin(at: now, hostHealth: hostHealth, using: &rng)
+    if case .streamSent = event { attempts.isSpent = true }
     return take(event)
   }
 }
@@ -29,8 +32,11 @@ package enum UploadEvent: Sendable {
   case stored(TransferError?)
   /// The file was compared with what it was; the error says what differs.
   case sourceChecked(TransferError?)
-  /// What of the stream can be sent now; or, for a body that is the stream, its length.
+  /// What of the stream can be sent now.
   case read(UploadExtent)
+  /// A body that is the stream has ended, and its first bytes are no longer held; with its length,
+  /// if it was sent to its end.
+  case streamSent(length: Int64?)
   /// So many connections may be used now.
   case connected(Int)
 }

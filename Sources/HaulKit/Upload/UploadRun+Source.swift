@@ -16,11 +16,9 @@ extension UploadRun {
   mutating func note(_ stream: UploadStream) async {
     bodies += 1
     guard await stream.endBody() else { return }
-    machine?.attempts.isSpent = true
     let extent = await stream.extent
-    guard extent.isWhole else { return }
     noteLength(extent)
-    await handle(.read(extent))
+    await handle(.streamSent(length: extent.length))
   }
 
   /// Reads the next bytes of the stream. Those that the server does not have stay held.

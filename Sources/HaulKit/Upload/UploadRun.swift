@@ -142,8 +142,7 @@ struct UploadRun: ~Copyable {
         end = .suspended(.offline)
         return
       }
-      await noteHost(before: event)
-      await handle(event)
+      await handle(event, hostHealth: await noteHost(before: event))
     case .unreadable(let error):
       stops[0] = nil
       finish(.failed, error: error)
@@ -217,24 +216,25 @@ struct UploadRun: ~Copyable {
     await handle(.connected(connections))
   }
 
-  private mutating func noteHost(before event: UploadEvent) async {
+  /// - Returns: the health of a host that did not answer.
+  private mutating func noteHost(before event: UploadEvent) async -> HostHealth? {
     let id = id
     switch event {
     case .answered:
       if engine.scheduler.update({ $0.hostAnswered(for: id) }) {
         await context.report(.slotsChanged)
       }
-    case .failed:
-      let health = engine.scheduler.update { $0.hostHealth(for: id) }
-      machine?.attempts.hostHealth = health
-    case .start, .stored, .digested, .sourceChecked, .read, .connected: break
+      return nil
+    case .failed: return engine.scheduler.update { $0.hostHealth(for: id) }
+    case .start, .stored, .digested, .sourceChecked, .read, .streamSent, .connected: return nil
     }
   }
 
-  mutating func handle(_ event: UploadEvent) async {
+  mutating func handle(_ event: UploadEvent, hostHealth: HostHealth? = nil) async {
     var random = engine.random
     let now = engine.clock.now
-    let commands = machine?.handle(event, at: now, using: &random) ?? []
+    let commands =
+      machine?.handle(event, at: now, hostHealth: hostHealth, using: &random) ?? []
     let isComplete = commands.contains(.finish(.completed))
     for command in commands {
       if isComplete, command == .deleteRecord {

@@ -4,9 +4,13 @@ struct DAVAddresses: Sendable {
   let target: ResourceURL
   /// How many directories are above it, without the root, which always exists.
   let directoryCount: Int
+  /// Whether the file's own is known to exist.
+  var hasDirectory = false
+  /// How often the server has named another directory.
+  private let moves: Int
 
-  init(_ target: ResourceURL) {
-    self.target = target
+  init(_ target: ResourceURL, moves: Int = 0) {
+    (self.target, self.moves) = (target, moves)
     directoryCount = max(0, target.path.utf8.count { $0 == UInt8(ascii: "/") } - 1)
   }
 
@@ -23,9 +27,13 @@ struct DAVAddresses: Sendable {
     target.withPath(target.directoryPath + name)
   }
 
-  /// The same name in the directory of this address.
+  /// The same name in the directory of this address, which the server has named; nil if it has done
+  /// so too often, or it cannot be read.
   func moved(beside other: ResourceURL) -> DAVAddresses? {
-    target.withPath(other.directoryPath + target.lastName).map { DAVAddresses($0) }
+    guard moves < 5 else { return nil }
+    return target.withPath(other.directoryPath + target.lastName).map {
+      DAVAddresses($0, moves: moves + 1)
+    }
   }
 
   /// A name that no one else chooses. Nextcloud and ownCloud refuse names that end with `.part`.

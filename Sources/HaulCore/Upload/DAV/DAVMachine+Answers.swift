@@ -2,8 +2,9 @@
 enum DAVQuestion: Sendable, Hashable {
   /// How long the file is under its temporary name, after it was sent.
   case stored
-  /// Whether it is still there, after a MOVE without a clear answer.
-  case part
+  /// Whether it is still there, after a MOVE without a clear answer; with the clear refusal of one
+  /// after that.
+  case part(refusal: TransferError? = nil)
   /// Whether it is under its own name, after that.
   case target
   /// The same, after the server said so.
@@ -41,13 +42,14 @@ extension DAVMachine {
     case .asking where isSuccess: return end(conflict(head.status))
     // A server that does not answer HEAD still knows `Overwrite`.
     case .asking where isGone || [403, 405, 501].contains(head.status): return makeDirectory()
-    case .making: return makeAnswered(head, judge)
+    case .making(let level, let isDescending):
+      return makeAnswered(head, level, isDescending: isDescending, judge)
     case .lookingForDirectory(let refusal):
       return directoryAnswered(head, refusal, judge)
     case .sending: return putAnswered(head, answer.sent, judge)
     case .moving: return moveAnswered(head, judge)
     case .looking(let question, let byHead):
-      if question == .stored, byHead == nil { partTag = head.headers["ETag"] }
+      if question == .stored, byHead == nil { part?.tag = head.headers["ETag"] }
       let finding = finding(in: answer, question, isProperty: byHead != nil, judge)
       return found(finding, question, byHead)
     case .lookingAtTarget(.beforeMove): return targetAnswered(answer)
@@ -65,15 +67,16 @@ extension DAVMachine {
   /// Handles the answer to MKCOL (RFC 4918, section 9.3.1): 405 says that the directory exists, 409
   /// that the one above it does not. Some servers answer 409 or a redirect where one exists.
   private mutating func makeAnswered(
-    _ head: ResponseHead, _ judge: UploadJudge
+    _ head: ResponseHead, _ level: Int, isDescending: Bool, _ judge: UploadJudge
   ) -> [UploadCommand] {
     let error = judge.failure(of: head, to: request)
+    let (directory, isLowest) = (addresses.directory(level), level == 0)
     switch head.status {
-    case 200..<300, 405: return descend()
-    case 404, 409: return ascend(error)
+    case 200..<300, 405: return descend(from: level)
+    case 404, 409: return ascend(error, from: level, isDescending: isDescending)
     case 300..<400:
       let target = head.headers["Location"].flatMap { try? directory.uploadTarget(named: $0) }
-      if let target, target.isSameDirectory(as: directory) { return descend() }
+      if let target, target.isSameDirectory(as: directory) { return descend(from: level) }
       if isLowest, let target, target.origin == directory.origin,
         head.status == 307 || head.status == 308,
         let commands = relocate(beside: target.asDirectory)
@@ -88,7 +91,7 @@ extension DAVMachine {
     default: break
     }
     // Some servers refuse MKCOL whether or not the directory exists. PUT shows which.
-    return request.isDirectory && isLowest ? lookForDirectory(error) : descend()
+    return request.isDirectory && isLowest ? lookForDirectory(error) : descend(from: level)
   }
 
   private mutating func directoryAnswered(
@@ -118,7 +121,7 @@ extension DAVMachine {
     let isFullySent = length.map { sent >= $0 } ?? false
     switch judge.verdict(on: head, to: request, isFullySent: isFullySent) {
     case .accepted:
-      hasWholePart = true
+      part?.isWhole = true
       return look(.stored)
     case .early:
       return end(judge.error(.protocolViolation, head, "it did not have the whole file yet"))
@@ -153,15 +156,17 @@ extension DAVMachine {
       emptyMoves += 1
       if emptyMoves > 1 {
         lacksMove = true
-        refusal = TransferError(
+        let refusal = TransferError(
           .httpStatus, "the server answered 200 to MOVE and moved nothing", status: 200)
+        return look(.part(refusal: refusal))
       }
       return look()
     case 202:
       return wait(judge.error(.httpStatus, head, "it is not done yet"))
     case 423 where mayHaveMoved: return wait(error)
     // A proxy did not wait for the server, which goes on.
-    case 504 where looks == 0, 522 where looks == 0, 524 where looks == 0: return wait(error)
+    case 504 where delay.looks == 0, 522 where delay.looks == 0, 524 where delay.looks == 0:
+      return wait(error)
     case 500, 502:
       mayHaveMoved = true
       let isLastForm = !takeNextDestination()
@@ -170,7 +175,7 @@ extension DAVMachine {
     case 408, 503, 504, 520...527:
       mayHaveMoved = true
       return failed(error)
-    case 412 where request.precondition == .none && !replaces: return lookAtTarget(.refused)
+    case 412 where request.precondition == .none && !target.isFile: return lookAtTarget(.refused)
     case 404 where !mayHaveMoved: return sendAgain()
     case 207:
       return moveRefused(
@@ -184,7 +189,7 @@ extension DAVMachine {
     switch status {
     case 400, 409: true
     case 404: !mayHaveMoved
-    case 412: request.precondition == .none && replaces
+    case 412: request.precondition == .none && target.isFile
     default: false
     }
   }
@@ -210,8 +215,7 @@ extension DAVMachine {
         error.code, "the server answered \(head.status) to MOVE", status: head.status)
     default: break
     }
-    refusal = error
-    if mayHaveMoved { return look() }
+    if mayHaveMoved { return look(.part(refusal: error)) }
     return lacksMove ? giveUpMoving(error) : failed(error)
   }
 
@@ -221,7 +225,7 @@ extension DAVMachine {
     switch StoredLength.isCollection(answer) {
     case true: return end(.isNoFile)
     case false where request.precondition == .absent: return end(conflict(412))
-    case false: (replaces, replaced) = (true, StoredVersion(answer))
+    case false: target = .file(StoredVersion(answer))
     case nil: break
     }
     return move()
@@ -248,7 +252,7 @@ extension DAVMachine {
         ? failed(error) : lookAtTarget(.refusedByHead)
     }
     guard isFile else { return end(.isNoFile) }
-    replaces = true
+    target = .file(nil)
     return mayHaveMoved ? look() : move()
   }
 
@@ -260,7 +264,7 @@ extension DAVMachine {
     switch answer.head.status {
     case 404, 410: return .gone
     case 207 where StoredLength.isCollection(answer) == true: return .directory
-    case 207 where question.isOfTarget && StoredVersion(answer) == replaced: return .unchanged
+    case 207 where question.isOfTarget && StoredVersion(answer) == target.version: return .unchanged
     case 200..<300:
       let length =
         isProperty
@@ -277,7 +281,7 @@ extension DAVMachine {
     if byHead == nil, !isEnough(finding, for: question) { return look(question, after: finding) }
     switch question {
     case .stored: return measured(finding, byHead)
-    case .part: return foundPart(finding)
+    case .part(let refusal): return foundPart(finding, refusal)
     case .target: return foundTarget(finding)
     case .moved: return foundMoved(finding, byHead)
     case .left: return foundLeft(finding)
@@ -289,7 +293,7 @@ extension DAVMachine {
     switch (question, finding) {
     // Only properties tell it from a file of that length that it replaces.
     case (.moved, .length(let found)), (.target, .length(let found)):
-      found == length && found != replaced?.length
+      found == length && found != target.version?.length
     case (.left, _), (.part, .length), (.part, .withoutLength): true
     case (_, .length(let found)): found == length
     case (.stored, _), (.moved, _), (_, .unchanged), (_, .directory): false
@@ -304,14 +308,16 @@ extension DAVMachine {
     var found: Int64?
     if case .length(let stored)? = byHead { found = stored }
     if case .length(let stored) = finding { found = stored }
-    isPartVisible =
+    part?.isVisible =
       found != nil || byHead == .withoutLength || [.withoutLength, .directory].contains(finding)
     guard let length, let found, found != length else { return check() }
-    hasWholePart = false
+    part?.isWhole = false
     return failed(StoredLength.mismatch(found, of: length))
   }
 
-  private mutating func foundPart(_ finding: DAVFinding) -> [UploadCommand] {
+  private mutating func foundPart(
+    _ finding: DAVFinding, _ refusal: TransferError?
+  ) -> [UploadCommand] {
     switch finding {
     case .length, .withoutLength, .unchanged, .directory:
       if let lastError { return end(lastError) }
@@ -319,7 +325,7 @@ extension DAVMachine {
       guard let refusal else { return check() }
       return lacksMove ? giveUpMoving(refusal) : end(refusal)
     // Some servers hide such names: then it was never there to be asked for.
-    case .gone where !isPartVisible: return failed(.unknownState)
+    case .gone where part?.isVisible != true: return failed(.unknownState)
     case .gone: return look(.target)
     case .unclear(let error) where error?.status == 423:
       return wait(error ?? .unknownState)
@@ -352,7 +358,8 @@ extension DAVMachine {
     case .withoutLength, .unclear: break
     case .directory: return end(.isNoFile)
     // Another file of the same content may have the same tag.
-    case .unchanged where replaced?.mayEqual(entityTag: partTag) == true: return look(.left)
+    case .unchanged where target.version?.mayEqual(entityTag: part?.tag) == true:
+      return look(.left)
     case .length, .gone, .unchanged: return giveUpMoving(.isNotThere)
     }
     return [.deleteRecord] + finish(.completed)
@@ -361,7 +368,7 @@ extension DAVMachine {
   /// Nothing tells the file from the one that it replaces. It has been moved if the temporary name,
   /// which was there, is gone.
   private mutating func foundLeft(_ finding: DAVFinding) -> [UploadCommand] {
-    guard finding == .gone, isPartVisible else { return giveUpMoving(.isNotThere) }
+    guard finding == .gone, part?.isVisible == true else { return giveUpMoving(.isNotThere) }
     return [.deleteRecord] + finish(.completed)
   }
 }

@@ -2,11 +2,15 @@
 /// and when to try again. It takes events and returns commands, and has no side effects.
 ///
 /// Such an upload cannot resume: each attempt sends the whole file.
-package struct PutMachine: UploadMachine {
-  private enum State: Sendable {
-    case waiting, asking, sending, checking, done
+package struct PutMachine: UploadMachine, StatefulUpload {
+  enum State: UploadStates {
+    case waiting, asking, done
+    /// The file goes to this address, after so many redirects.
+    case sending(ResourceURL, redirects: Int)
+    /// The server has taken it there.
+    case checking(ResourceURL)
     /// What the server has. HEAD is first, and has found this; PROPFIND decides.
-    case measuring
+    case measuring(ResourceURL)
     case comparing(head: Int64?)
   }
 
@@ -19,11 +23,7 @@ package struct PutMachine: UploadMachine {
   private let isStream: Bool
   private let form: FormBody?
   private var measures: Measure
-  private var state = State.waiting
-  private var url: ResourceURL
-  private var redirects = 0
-  /// Whether an attempt without an answer may have succeeded.
-  private var mayHaveArrived: Bool
+  var state = State.waiting
   package var attempts: UploadAttempts
 
   /// - Parameters:
@@ -40,38 +40,43 @@ package struct PutMachine: UploadMachine {
     isStream = length == nil
     self.form = form
     self.measures = request.method != .post && form == nil ? measures : .never
-    mayHaveArrived = hasRun
-    url = request.url
-    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
+    attempts = UploadAttempts(request, hasRun: hasRun, isAttended: isAttended, now: now)
   }
 
   /// Handles one event, and returns what to do, in order.
   package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
     switch (state, event) {
-    case (_, .read(let extent)):
-      length = extent.length
+    case (_, .streamSent(let length?)):
+      self.length = length
       return []
     case (.waiting, .start): return begin()
     case (.asking, .answered(let answer)):
       attempts.noteAnswer()
       return found(answer.head, UploadJudge(answer, of: request))
-    case (.sending, .answered(let answer)):
+    case (.sending(let url, let redirects), .answered(let answer)):
       attempts.noteAnswer()
       return judge(
-        answer.head, isFullySent: isFullySent(answer.sent), UploadJudge(answer, of: request))
+        answer.head, of: url, redirects, isFullySent: isFullySent(answer.sent),
+        UploadJudge(answer, of: request))
     case (.asking, .failed(let error, _, _)): return failed(error)
     case (.sending, .failed(let error, let sent, _)):
       return lost(error, sent: sent)
-    case (.checking, .sourceChecked(let error)):
-      return error.map { finish(.failed($0)) } ?? measure()
-    case (.measuring, .answered(let answer)):
-      return measured(StoredLength.head(answer.head, of: request))
-    case (.measuring, .failed): return measured(nil)
+    case (.checking(let url), .sourceChecked(let error)):
+      return error.map { end($0) } ?? measure(url)
+    case (.measuring(let url), .answered(let answer)):
+      return measured(StoredLength.head(answer.head, of: request), at: url)
+    case (.measuring(let url), .failed): return measured(nil, at: url)
     case (.comparing(let head), .answered(let answer)):
       return compared(StoredLength.property(answer) ?? head)
     case (.comparing(let head), .failed): return compared(head)
     default: return []
     }
+  }
+
+  /// The same, for the machine that passes it on.
+  mutating func take(_ event: UploadEvent, in outer: UploadAttempts) -> [UploadCommand] {
+    attempts.follow(outer)
+    return take(event)
   }
 
   private func isFullySent(_ sent: Int64) -> Bool { length.map { sent >= $0 } ?? false }
@@ -82,14 +87,10 @@ package struct PutMachine: UploadMachine {
     return [.send(UploadMessage("HEAD", request.url, fields: request.fields))]
   }
 
-  private mutating func send(to url: ResourceURL) -> [UploadCommand] {
-    (state, self.url) = (.sending, url)
+  private mutating func send(to url: ResourceURL, after redirects: Int = 0) -> [UploadCommand] {
+    state = .sending(url, redirects: redirects)
     var fields = request.fields
-    switch request.precondition {
-    case .none: break
-    case .absent: fields.append("If-None-Match", "*")
-    case .entityTag(let tag): fields.append("If-Match", tag)
-    }
+    for (name, value) in request.condition { fields.append(name, value) }
     var message = UploadMessage(request.method.rawValue, url, fields: fields)
     message.sendsStream = isStream
     if let length, !isStream, form == nil { message.range = 0..<length }
@@ -106,60 +107,53 @@ package struct PutMachine: UploadMachine {
   private mutating func found(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
     switch head.status {
     case 404, 410, 403, 405, 501: return send(to: request.url)
-    case 200..<300: return finish(.failed(conflict(status: head.status)))
-    default: return self.judge(head, isFullySent: false, judge)
+    case 200..<300: return end(attempts.conflict(status: head.status))
+    default: return self.judge(head, of: request.url, 0, isFullySent: false, judge)
     }
   }
 
-  private func conflict(status: Int) -> TransferError {
-    .isStoredAlready(perhapsByThis: mayHaveArrived, status: status)
-  }
-
   private mutating func judge(
-    _ head: ResponseHead, isFullySent: Bool, _ judge: UploadJudge
+    _ head: ResponseHead, of url: ResourceURL, _ redirects: Int, isFullySent: Bool,
+    _ judge: UploadJudge
   ) -> [UploadCommand] {
     var asked = request
     asked.url = url
     switch judge.verdict(on: head, to: asked, isFullySent: isFullySent) {
     case .accepted:
-      state = .checking
+      state = .checking(url)
       // What 202 promises need not be there yet.
       if head.status == 202 { measures = .never }
       return judge.reply.map { [.reportReply($0), .checkSource] } ?? [.checkSource]
     case .early:
-      return finish(
-        .failed(
-          TransferError(
-            .protocolViolation,
-            "the server answered \(head.status) before it had the whole file",
-            status: head.status)))
+      return fail(
+        .protocolViolation, "the server answered \(head.status) before it had the whole file",
+        status: head.status)
     case .redirected(let target):
-      redirects += 1
-      guard redirects <= Self.maximumRedirects else {
-        return finish(
-          .failed(TransferError(.tooManyRedirects, "more than \(Self.maximumRedirects) redirects")))
+      guard redirects < Self.maximumRedirects else {
+        return fail(.tooManyRedirects, "more than \(Self.maximumRedirects) redirects")
       }
       guard !attempts.isSpent else {
-        let moved = judge.error(
-          .redirectRefused, head, "a part of the source was sent; upload to \(target.redacted)")
-        return finish(.failed(moved))
+        return end(
+          judge.error(
+            .redirectRefused, head,
+            "a part of the source was sent; upload to \(target.redacted)"))
       }
-      return send(to: target)
+      return send(to: target, after: redirects + 1)
     case .failure(let error) where error.code == .nameConflict:
-      return finish(.failed(conflict(status: head.status)))
+      return end(attempts.conflict(status: head.status))
     case .failure(let error): return lost(error, sent: 0)
     }
   }
 
   private static let maximumRedirects = 20
 
-  private mutating func measure() -> [UploadCommand] {
+  private mutating func measure(_ url: ResourceURL) -> [UploadCommand] {
     guard measures != .never, length != nil else { return finish(.completed) }
-    state = .measuring
+    state = .measuring(url)
     return [.send(.measure(url, of: request))]
   }
 
-  private mutating func measured(_ found: Int64?) -> [UploadCommand] {
+  private mutating func measured(_ found: Int64?, at url: ResourceURL) -> [UploadCommand] {
     guard measures == .byProperties, found != length else { return compared(found) }
     state = .comparing(head: found)
     var message = UploadMessage.properties(url, of: request)
@@ -169,35 +163,19 @@ package struct PutMachine: UploadMachine {
 
   private mutating func compared(_ found: Int64?) -> [UploadCommand] {
     guard let length, let found, found != length else { return finish(.completed) }
-    mayHaveArrived = true
+    attempts.mayHaveArrived = true
     return failed(StoredLength.mismatch(found, of: length))
   }
 
   /// The server has not said that it took the file. A POST may have had its effect all the same.
   private mutating func lost(_ error: TransferError, sent: Int64) -> [UploadCommand] {
-    if error.hadConnection, isFullySent(sent) { mayHaveArrived = true }
+    if error.hadConnection, isFullySent(sent) { attempts.mayHaveArrived = true }
     guard !error.hadConnection || request.isIdempotent || !error.isRetryable else {
-      return finish(
-        .failed(
-          TransferError(
-            error.code, error.fact,
-            advice: "the server may have taken the file: look there before you retry",
-            status: error.status)))
+      return fail(
+        error.code, error.fact,
+        advice: "the server may have taken the file: look there before you retry",
+        status: error.status)
     }
     return failed(error)
-  }
-
-  private mutating func failed(_ error: TransferError) -> [UploadCommand] {
-    switch attempts.failed(error) {
-    case .failure(let error): return finish(.failed(error))
-    case .success(let retry):
-      (state, url, redirects) = (.waiting, request.url, 0)
-      return [retry]
-    }
-  }
-
-  private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
-    state = .done
-    return [.finish(end)]
   }
 }

@@ -3,43 +3,39 @@
 /// gets a plain PUT, which `PutMachine` decides about.
 ///
 /// The upload is created empty, and its address is stored before the first byte goes out.
-package struct ResumableMachine: UploadMachine {
-  private enum State: Sendable {
-    case waiting, discovering, creating, storing, asking, reading, appending, checking, done
+package struct ResumableMachine: UploadMachine, StatefulUpload {
+  enum State: UploadStates {
+    case waiting, discovering, creating, storing, reading, checking
+    /// What the server has. `after` is what it had before a request whose answer does not say it;
+    /// `isAccepted`: whether the request with the last byte was answered with a success.
+    case asking(after: Int64? = nil, isAccepted: Bool = false)
+    /// The bytes up to here are being sent.
+    case appending(Int64)
+    /// Decides instead, once the server is known not to resume.
+    case plain(PutMachine)
+    case done
   }
 
   private let request: UploadRequest
   private let source: SourceIdentity
   /// What of the source can be sent.
   private var extent: UploadExtent
-  private let hasRun: Bool
-  private let isAttended: Bool
-  private var state = State.waiting
-  /// Decides instead, once the server is known not to resume.
-  private var plain: PutMachine?
+  var state = State.waiting
   /// The version of the draft that both sides speak (`Upload-Draft-Interop-Version`).
   private var version = Self.versions[0]
   private var limit: UploadLimit?
-  private var record: UploadRecord?
-  private var url: ResourceURL
+  /// The address of the upload on the server; nil before it is created.
+  private var upload: ResourceURL?
   /// The bytes that the server has.
   private var offset: Int64 = 0
   /// The bytes that it may have at most: those that were sent to it, or all after a crash.
   private var mostSent: Int64 = 0
-  /// The end of the range that is being sent.
-  private var end: Int64 = 0
-  /// Whether the request with the last byte was answered with a success.
-  private var isAccepted = false
-  /// What the server had before a request whose answer does not say what it has now.
-  private var offsetBefore: Int64?
-  private var hasStartedOver = false
-  /// The most bytes of a request, after the server, or a proxy, has refused more.
-  private var most = Int64.max
-  /// The same, if the server still has the upload: something answered 404 to more bytes.
-  private var suspectedMost: Int64?
+  private var step = UploadStep()
   /// Whether the question what the server offers was lost once.
   private var hasLostQuestion = false
   package var attempts: UploadAttempts
+
+  var progress: (acknowledged: Int64, length: Int64)? { (offset, extent.end) }
 
   /// In the order in which the server is asked.
   private static let versions = [8, 6]
@@ -58,22 +54,18 @@ package struct ResumableMachine: UploadMachine {
     self.request = request
     self.source = source
     self.extent = extent ?? UploadExtent(end: source.size)
-    self.hasRun = hasRun
-    self.isAttended = isAttended
-    url = request.url
-    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
+    attempts = UploadAttempts(request, hasRun: hasRun, isAttended: isAttended, now: now)
   }
 
   package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
-    if plain != nil {
-      plain?.attempts.follow(attempts)
-      return plain?.take(event) ?? []
-    }
     switch (state, event) {
+    case (.plain(var machine), _):
+      defer { state = .plain(machine) }
+      return machine.take(event, in: attempts)
     case (.waiting, .start(let stored, _)):
       return start(stored) ?? fallBack()
     case (.storing, .stored(nil)): return append()
-    case (.storing, .stored(let error?)): return finish(.failed(error))
+    case (.storing, .stored(let error?)): return end(error)
     case (.reading, .read(let extent)):
       self.extent = extent
       return append()
@@ -95,13 +87,12 @@ package struct ResumableMachine: UploadMachine {
 
   /// Nil for a plain PUT, without asking.
   private mutating func start(_ stored: UploadRecord?) -> [UploadCommand]? {
-    if record == nil, let stored, stored.source == source, let spoken = stored.version,
+    if upload == nil, let stored, stored.source == source, let spoken = stored.version,
       let known = request.address(of: stored)
     {
-      (record, url, mostSent) = (stored, known, source.size)
-      version = spoken
+      (upload, mostSent, version) = (known, source.size, spoken)
     }
-    if record != nil { return ask() }
+    if upload != nil { return ask() }
     guard extent.length ?? .max >= Self.smallest, request.precondition == .none else { return nil }
     return discover()
   }
@@ -123,11 +114,10 @@ package struct ResumableMachine: UploadMachine {
     var request = request
     request.method = .put
     var machine = PutMachine(
-      request, length: extent.length, hasRun: hasRun, measures: measures, isAttended: isAttended,
-      now: attempts.now)
-    defer { plain = machine }
-    machine.attempts.follow(attempts)
-    return machine.take(.start(nil))
+      request, length: extent.length, hasRun: attempts.mayHaveArrived, measures: measures,
+      isAttended: attempts.isAttended, now: attempts.now)
+    defer { state = .plain(machine) }
+    return machine.take(.start(nil), in: attempts)
   }
 
   // MARK: Requests
@@ -153,10 +143,12 @@ package struct ResumableMachine: UploadMachine {
     return UploadMessage(method, url, fields: fields, range: range)
   }
 
+  /// - Parameter url: nil for the upload's own.
   private mutating func send(
-    _ state: State, _ method: String, _ url: ResourceURL, _ own: [(String, String)] = [],
+    _ state: State, _ method: String, _ url: ResourceURL? = nil, _ own: [(String, String)] = [],
     range: ByteRange? = nil
   ) -> [UploadCommand] {
+    guard let url = url ?? upload else { return [] }
     self.state = state
     return [.send(Self.message(method, url, request, version, own, range: range))]
   }
@@ -174,23 +166,22 @@ package struct ResumableMachine: UploadMachine {
       .creating, "PUT", request.url, [("Upload-Complete", "?0")] + length, range: 0..<0)
   }
 
-  private mutating func ask() -> [UploadCommand] { send(.asking, "HEAD", url) }
+  private mutating func ask() -> [UploadCommand] { send(.asking(), "HEAD") }
 
   private mutating func append() -> [UploadCommand] {
-    (isAccepted, offsetBefore) = (false, nil)
-    let most = min(most, limit?.maximumAppend ?? .max)
+    let most = min(step.most, limit?.maximumAppend ?? .max)
     // Only the request that completes the file may have fewer bytes (section 4.1.4).
     let least = min(limit?.minimumAppend ?? 1, most, Self.mostHeld)
     guard extent.end - offset >= least || extent.isWhole else {
       state = .reading
       return [.read(max(UploadExtent.window, Int(least)))]
     }
-    end = extent.end - offset > most ? offset + most : extent.end
+    let end = extent.end - offset > most ? offset + most : extent.end
     let fields = [
       ("Upload-Offset", "\(offset)"), ("Upload-Complete", end == extent.length ? "?1" : "?0"),
       ("Content-Type", "application/partial-upload"),
     ]
-    return send(.appending, "PATCH", url, fields, range: offset..<end)
+    return send(.appending(end), "PATCH", upload, fields, range: offset..<end)
   }
 
   // MARK: Answers
@@ -205,25 +196,23 @@ package struct ResumableMachine: UploadMachine {
     case (.discovering, _):
       return discovered(isSuccess ? UploadLimit(head.headers) : nil)
     case (.creating, _) where isSuccess: return created(head)
-    case (.asking, _) where isSuccess: return found(head, judge)
+    case (.asking(let before, let isAccepted), _) where isSuccess:
+      return found(head, after: before, isAccepted: isAccepted, judge)
     // IIS says 404 to a body that is longer than its limit. HEAD shows if the upload is there.
-    case (.appending, 404) where UploadStep.smaller(than: end - offset) != nil:
-      suspectedMost = UploadStep.smaller(than: end - offset)
-      return ask()
-    case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 404), (.appending, 410):
+    case (.appending(let end), 404):
+      return step.suspect(end - offset) ? ask() : startOver(head, judge)
+    case (.asking, 403), (.asking, 404), (.asking, 410), (.appending, 410):
       return startOver(head, judge)
-    case (.appending, _) where isSuccess:
-      return appended(head, sent, judge)
+    case (.appending(let end), _) where isSuccess:
+      return appended(head, sent, to: end, judge)
     case (.appending, _) where isComplete(head) == true:
       // The server has the whole file, and refuses it.
       let error = judge.failure(of: head, to: request)
       return [.deleteRecord]
-        + finish(
-          .failed(TransferError(error.code, error.fact, advice: error.advice, status: head.status)))
+        + fail(error.code, error.fact, advice: error.advice, status: head.status)
     // Perhaps a proxy takes no such long body.
-    case (.appending, 413) where UploadStep.smaller(than: end - offset) != nil:
-      most = UploadStep.smaller(than: end - offset) ?? most
-      return append()
+    case (.appending(let end), 413):
+      return step.refuse(end - offset) ? append() : failed(judge.failure(of: head, to: request))
     // The server has another offset, or the connection before still writes.
     case (.appending, 409):
       return failed(
@@ -273,18 +262,21 @@ package struct ResumableMachine: UploadMachine {
       let missing = "the server does not say where to upload to; look there"
       target = try request.target(in: head, orElse: missing)
     } catch {
-      return finish(.failed(error))
+      return end(error)
     }
     limit = UploadLimit(head.headers) ?? limit
-    url = target
-    let record = UploadRecord(address: target.absoluteString, source: source, version: version)
-    (self.record, offset, mostSent, state) = (record, 0, 0, .storing)
-    return [.storeRecord(record)]
+    (upload, offset, mostSent, state) = (target, 0, 0, .storing)
+    return [
+      .storeRecord(
+        UploadRecord(address: target.absoluteString, source: source, version: version))
+    ]
   }
 
   /// Handles the answer to HEAD. An offset never decreases; the server has lost bytes if it does.
-  private mutating func found(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
-    guard let position = head.uploadOffset else { return finish(.failed(.unknownOffset)) }
+  private mutating func found(
+    _ head: ResponseHead, after before: Int64?, isAccepted: Bool, _ judge: UploadJudge
+  ) -> [UploadCommand] {
+    guard let position = head.uploadOffset else { return end(.unknownOffset) }
     guard position <= min(extent.end, mostSent) else {
       return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
     }
@@ -294,24 +286,24 @@ package struct ResumableMachine: UploadMachine {
     // A process that resumes has not asked with OPTIONS.
     limit = UploadLimit(head.headers) ?? limit
     guard position >= offset else { return startOver(head, judge) }
-    if position == offsetBefore, isComplete(head) != true {
+    if position == before, isComplete(head) != true {
       return failed(Self.tookNothing)
     }
     guard isComplete(head) == true else {
-      if let limit = suspectedMost { (most, suspectedMost) = (min(most, limit), nil) }
+      step.confirm()
       offset = position
       return [.reportAcknowledged(offset)] + append()
     }
     // Without the answer to the last request, the server may have refused the file.
     guard position == extent.length, isAccepted else {
-      guard extent.start == 0 else { return finish(.failed(Self.answerLost)) }
+      guard extent.start == 0 else { return end(Self.answerLost) }
       return startOver(head, judge)
     }
     return complete(judge)
   }
 
   private mutating func appended(
-    _ head: ResponseHead, _ sent: Int64, _ judge: UploadJudge
+    _ head: ResponseHead, _ sent: Int64, to end: Int64, _ judge: UploadJudge
   ) -> [UploadCommand] {
     if end == extent.length, isComplete(head) == true {
       guard offset + sent >= end else {
@@ -322,19 +314,17 @@ package struct ResumableMachine: UploadMachine {
     }
     guard let position = head.uploadOffset else {
       // HEAD says what the server has.
-      isAccepted = offset + sent == extent.length && isComplete(head) == nil
-      offsetBefore = offset
-      return ask()
+      let isAccepted = offset + sent == extent.length && isComplete(head) == nil
+      return send(.asking(after: offset, isAccepted: isAccepted), "HEAD")
     }
     guard (offset...(offset + sent)).contains(position) else {
       return fail(.protocolViolation, "the server reports another number of bytes than sent")
     }
-    guard position > offset else {
-      return failed(Self.tookNothing)
-    }
-    isAccepted = position == extent.length && isComplete(head) == nil
+    guard position > offset else { return failed(Self.tookNothing) }
     offset = position
-    return [.reportAcknowledged(offset)] + (isAccepted ? ask() : append())
+    let isAccepted = position == extent.length && isComplete(head) == nil
+    return [.reportAcknowledged(offset)]
+      + (isAccepted ? send(.asking(isAccepted: true), "HEAD") : append())
   }
 
   private static let answerLost = TransferError(
@@ -352,36 +342,15 @@ package struct ResumableMachine: UploadMachine {
 
   /// The server no longer has the upload, or not as it was: a new one begins, once in a run.
   private mutating func startOver(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
-    guard !hasStartedOver, record != nil, extent.start == 0 else {
+    guard !attempts.hasStartedOver, upload != nil, extent.start == 0 else {
       let error =
         (200..<300).contains(head.status)
         ? TransferError(.protocolViolation, "the server lost what it had", advice: "look there")
         : judge.failure(of: head, to: request)
       return failed(error)
     }
-    (hasStartedOver, record, offset, mostSent, suspectedMost) = (true, nil, 0, 0, nil)
+    (attempts.hasStartedOver, upload, offset, mostSent) = (true, nil, 0, 0)
+    step.forgetSuspicion()
     return [.deleteRecord, .reportAcknowledged(0)] + discover()
-  }
-
-  // MARK: Ends
-
-  private mutating func failed(_ error: TransferError) -> [UploadCommand] {
-    switch attempts.failed(error, progress: (offset, extent.end)) {
-    case .failure(let error): return finish(.failed(error))
-    case .success(let retry):
-      (state, isAccepted, offsetBefore) = (.waiting, false, nil)
-      return [retry]
-    }
-  }
-
-  private mutating func fail(
-    _ code: TransferError.Code, _ fact: String, advice: String? = nil
-  ) -> [UploadCommand] {
-    finish(.failed(TransferError(code, fact, advice: advice)))
-  }
-
-  private mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
-    state = .done
-    return [.finish(end)]
   }
 }

@@ -2,19 +2,20 @@
 extension S3Machine {
   mutating func answered(_ answer: UploadAnswer) -> [UploadCommand] {
     let isSuccess = (200..<300).contains(answer.head.status)
-    if !isSuccess, follow(answer) { return again(answer) }
+    if !isSuccess, messages.follow(answer) { return again(answer) }
     switch state {
     case .asking:
       switch answer.head.status {
       // 403: the key may not look. The store checks the condition itself.
       case 404, 403, 405, 501: return open()
       case _ where isSuccess:
-        return finish(isOwn(answer.head) ? .completed : .failed(conflict))
+        return isOwn(answer.head) ? finish(.completed) : end(attempts.conflict(status: 412))
       default: return refused(answer)
       }
     case .creating where isSuccess: return created(answer)
     case .creating: return creationRefused(answer)
-    case .listing where isSuccess: return found(answer)
+    case .listing(let marker, let known) where isSuccess:
+      return found(answer, after: marker, beside: known)
     case .listing where S3Failure(answer).isUploadGone: return confirm(nil)
     // Which parts the store has stays unknown, in every other run too.
     case .listing where S3Failure(answer).isForbidden: return abort(then: nil)
@@ -32,7 +33,7 @@ extension S3Machine {
     switch state {
     case .asking, .measuring, .confirming: return [.send(messages.head)]
     case .creating: return open()
-    case .listing: return list(after: listMarker)
+    case .listing(let marker, let known): return list(after: marker, beside: known)
     case .completing: return complete()
     case .aborting(let end): return abort(then: end)
     default:
@@ -46,13 +47,13 @@ extension S3Machine {
   }
 
   private mutating func creationRefused(_ answer: UploadAnswer) -> [UploadCommand] {
-    dropChecksums(after: answer).map { [$0] + open() } ?? refused(answer)
+    messages.dropChecksums(after: answer).map { [$0] + open() } ?? refused(answer)
   }
 
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
   private mutating func error(of answer: UploadAnswer) -> TransferError {
     let failure = S3Failure(answer)
-    if failure.isClockWrong { setClock(by: answer) }
+    if failure.isClockWrong { messages.setClock(by: answer) }
     return failure.error(request)
   }
 
@@ -63,11 +64,9 @@ extension S3Machine {
     guard let root = XMLElement(document: answer.body), root.isAnswer("InitiateMultipartUpload"),
       let upload = root["UploadId"], (1...Self.longestUploadID).contains(upload.utf8.count)
     else {
-      return finish(
-        .failed(
-          TransferError(
-            .protocolViolation,
-            "the server does not name the upload, or by more than \(Self.longestUploadID) bytes")))
+      return fail(
+        .protocolViolation,
+        "the server does not name the upload, or by more than \(Self.longestUploadID) bytes")
     }
     if messages.checksums != nil { messages.checksums = S3Checksums(answer.head.headers) }
     let record = UploadRecord(
@@ -77,62 +76,63 @@ extension S3Machine {
     return [.storeRecord(record)]
   }
 
-  mutating func list(after marker: Int) -> [UploadCommand] {
+  mutating func list(after marker: Int, beside known: [S3PartList.Part]) -> [UploadCommand] {
     guard let record, let upload = S3Messages.upload(of: record) else { return abort(then: nil) }
-    (state, listMarker) = (.listing, marker)
+    state = .listing(after: marker, known)
     return [.send(messages.list(upload, after: marker))]
   }
 
   /// Gathers the pages, and compares what can be a part of the file with it. A list that does not
   /// advance is at its end: a part that it does not name is sent again.
-  private mutating func found(_ answer: UploadAnswer) -> [UploadCommand] {
+  private mutating func found(
+    _ answer: UploadAnswer, after marker: Int, beside known: [S3PartList.Part]
+  ) -> [UploadCommand] {
     guard let page = S3PartList(answer.body) else {
       let unreadable = TransferError(
         .protocolViolation, "the server's list of parts is unreadable", isRetryable: true)
       return failed(unreadable)
     }
-    listed += page.parts.filter { part in
-      part.number > listMarker && part.number <= parts.count
+    let new = page.parts.filter { part in
+      part.number > marker && part.number <= parts.count
         && part.size == parts.range(of: part.number).length
     }
-    if let marker = page.nextMarker, marker > listMarker, marker < parts.count {
-      return list(after: marker)
+    if let next = page.nextMarker, next > marker, next < parts.count {
+      return list(after: next, beside: known + new)
     }
-    guard source.remote == nil else { return takeListed() }
-    listed.reverse()
-    return compareNext()
+    return source.remote == nil ? compare((known + new)[...]) : takeListed(known + new)
   }
 
   /// Takes the listed parts of a remote source as they are: to fetch them again costs as much as to
   /// send them. The store checked the MD5 of each when it came, and all are of the version that the
   /// record names. One whose checksum the completion must name is sent again if it is not listed;
   /// without that of the whole, the object is not compared.
-  private mutating func takeListed() -> [UploadCommand] {
+  private mutating func takeListed(_ listed: [S3PartList.Part]) -> [UploadCommand] {
     for part in listed where messages.checksums != .ofParts || part.crc32c != nil {
       parts.note(part.crc32c, of: part.number)
       parts.finish(part.number, tag: part.tag)
     }
-    listed = []
     return [.reportAcknowledged(parts.acknowledged)] + fill()
   }
 
-  /// Reads the next listed part from the file. A wrong one would make a wrong object.
-  private mutating func compareNext() -> [UploadCommand] {
-    guard let part = listed.last else {
+  /// Reads the first of the listed parts from the file. A wrong one would make a wrong object.
+  private mutating func compare(_ listed: ArraySlice<S3PartList.Part>) -> [UploadCommand] {
+    guard let part = listed.first else {
       return [.reportAcknowledged(parts.acknowledged)] + fill()
     }
-    state = .comparing
+    state = .comparing(listed)
     return [.digest(parts.range(of: part.number), part: part.number, messages.digestsOfStored)]
   }
 
-  mutating func compared(_ checksums: [Checksum]) -> [UploadCommand] {
-    guard let part = listed.popLast() else { return [] }
+  mutating func compared(
+    _ checksums: [Checksum], _ listed: ArraySlice<S3PartList.Part>
+  ) -> [UploadCommand] {
+    guard let part = listed.first else { return [] }
     if let digest = S3Digest(checksums), digest.matches(part.tag) {
-      hasMD5Tags = true
+      messages.proof.hasTags = true
       parts.note(digest.crc32c, of: part.number)
       parts.finish(part.number, tag: part.tag)
     }
-    return compareNext()
+    return compare(listed.dropFirst())
   }
 
   private mutating func sent(_ answer: UploadAnswer, isSuccess: Bool) -> [UploadCommand] {
@@ -161,56 +161,46 @@ extension S3Machine {
       }
       if isSingle { (verified, isProvenObject) = ([.reportVerified(checksum)], true) }
     }
-    let isOtherMD5 = sentParts[answer.part]?.digest.contradicts(tag) ?? false
+    let sent = parts.sent[answer.part]
+    let isOtherMD5 = sent?.digest.contradicts(tag) ?? false
     // Not every store that gets an MD5 compares it. The tag of an encrypted object may be anything.
     let isRight =
       isSingle
-      ? !isOtherMD5 || answer.head.headers.tellOfEncryption : isProved(answer.part, by: tag)
+      ? !isOtherMD5 || answer.head.headers.tellOfEncryption
+      : sent.map { messages.proof.proves($0, by: tag) } ?? false
     guard isRight else {
       let wrong = TransferError.otherChecksum("MD5", isRetryable: !isSingle)
       return partFailed(answer.part, wrong)
     }
-    if sentParts[answer.part]?.digest.matches(tag) ?? false { isProvenObject = true }
+    if sent?.digest.matches(tag) ?? false { isProvenObject = true }
     parts.finish(answer.part, tag: tag, isDoubtful: isOtherMD5)
-    if hasMD5Tags, !parts.doubtful.isEmpty {
+    if messages.proof.hasTags, !parts.doubtful.isEmpty {
       guard !parts.isStream else {
         return abort(then: .failed(.otherChecksum("MD5", isRetryable: false)))
       }
       parts.loseDoubtful()
-      (needsMD5, messages.sendsMD5) = (true, true)
+      messages.proof.demandMD5()
     }
     return [.reportAcknowledged(parts.acknowledged)] + verified + afterPart()
   }
 
-  /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them
-  /// and no tag says otherwise.
-  private mutating func isProved(_ part: Int, by tag: String) -> Bool {
-    guard let (digest, isChecked) = sentParts[part] else { return false }
-    let isTagMD5 = digest.matches(tag)
-    hasMD5Tags = hasMD5Tags || isTagMD5
-    let isProved = isTagMD5 || isChecked && !(hasMD5Tags && digest.contradicts(tag))
-    if !isProved { needsMD5 = true }
-    messages.sendsMD5 = needsMD5 || !isTagMD5
-    return isProved
-  }
-
   private mutating func partRefused(_ answer: UploadAnswer) -> [UploadCommand] {
-    if isSingle, answer.head.status == 412, mayHaveArrived || request.precondition == .absent {
+    if isSingle, answer.head.status == 412,
+      attempts.mayHaveArrived || request.precondition == .absent
+    {
       return confirmUnmet(S3Failure(answer))
     }
-    if isSingle, let report = dropChecksums(after: answer) {
+    if isSingle, let report = messages.dropChecksums(after: answer) {
       parts.close(answer.part)
       return [report] + fill()
     }
-    if sentParts[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
-      (needsMD5, messages.sendsMD5) = (true, true)
+    if parts.sent[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
+      messages.proof.demandMD5()
       parts.close(answer.part)
       return afterPart()
     }
-    let error = error(of: answer)
-    return S3Failure(answer).isUploadGone
-      ? partGone(answer.part, error)
-      : partFailed(answer.part, error)
+    return partFailed(
+      answer.part, error(of: answer), isGone: S3Failure(answer).isUploadGone)
   }
 
   /// The answer to the completion: a success may still have an error in its body.
@@ -232,7 +222,7 @@ extension S3Machine {
       return confirmUnmet(failure)
     }
     if failure.arePartsGone {
-      (hasListed, state) = (false, .waiting)
+      (parts.areKnown, state) = (false, .waiting)
       let lost = TransferError(
         .httpStatus, "the server lacks parts that it had", status: answer.head.status,
         isRetryable: true)
@@ -259,7 +249,7 @@ extension S3Machine {
       return measure()
     }
     guard found == checksum.base64 else {
-      return [.deleteRecord] + finish(.failed(.otherChecksum("CRC32C", isRetryable: false)))
+      return [.deleteRecord] + end(.otherChecksum("CRC32C", isRetryable: false))
     }
     return [.deleteRecord, .reportVerified(checksum)] + finish(.completed)
   }
@@ -274,16 +264,16 @@ extension S3Machine {
   private mutating func measured(_ head: ResponseHead) -> [UploadCommand] {
     // A store that does not keep the mark cannot say that the object is another's.
     guard head.status != 404 else {
-      let lost = TransferError(.protocolViolation, "the server took the object, and has none there")
-      return [.deleteRecord] + finish(.failed(lost))
+      return [.deleteRecord]
+        + fail(.protocolViolation, "the server took the object, and has none there")
     }
     let isOther = !isSingle && head.headers[S3Messages.markField].map { $0 != mark } ?? false
     guard (200..<300).contains(head.status), !isOther,
       case .bytes(let length) = ContentLength(head.headers), length != parts.length
     else { return [.deleteRecord] + finish(.completed) }
-    let wrong = TransferError(
-      .checksumMismatch, "the server made an object of \(length) bytes, not \(parts.length)")
-    return [.deleteRecord] + finish(.failed(wrong))
+    return [.deleteRecord]
+      + fail(
+        .checksumMismatch, "the server made an object of \(length) bytes, not \(parts.length)")
   }
 
   /// Asks whether the object is the one of this upload: the answer that said so may be lost.
@@ -294,7 +284,9 @@ extension S3Machine {
 
   /// The condition does not hold: perhaps because of the object of this upload.
   private mutating func confirmUnmet(_ failure: S3Failure) -> [UploadCommand] {
-    confirm(request.precondition == .absent ? conflict : failure.error(request))
+    confirm(
+      request.precondition == .absent
+        ? attempts.conflict(status: 412) : failure.error(request))
   }
 
   /// Whether the object that HEAD found was made by this upload.
@@ -310,7 +302,7 @@ extension S3Machine {
     case 200..<300 where isOwn(answer.head):
       return [.deleteRecord, .reportAcknowledged(parts.length)] + finish(.completed)
     case 200..<300, 404, 403:
-      if let other { return record == nil ? finish(.failed(other)) : abort(then: .failed(other)) }
+      if let other { return record == nil ? end(other) : abort(then: .failed(other)) }
       let gone = TransferError(
         .notFound, "the server no longer has the parts of the file", status: 404)
       return startOver(gone)

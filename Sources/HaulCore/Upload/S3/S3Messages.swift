@@ -1,19 +1,20 @@
-import FoundationEssentials
-
-/// The requests of an upload to an S3 store.
+/// The requests of an upload to an S3 store, and what they need to know of it.
 struct S3Messages: Sendable {
   let request: UploadRequest
   /// The address of the object: the given one, or where the store says that its bucket is.
   private(set) var object: ResourceURL
   /// The region that signatures name.
   private(set) var region: String
+  /// How often the store has named another place for the bucket.
+  private var relocations = 0
   /// Seconds to add to this machine's clock, so that it agrees with the store's.
-  var clockOffset = 0.0
+  private var clockOffset = 0.0
   /// Which checksums are sent; nil for none.
   var checksums: S3Checksums?
-  /// Whether bodies are sent with their MD5, for the store to check. It computes that one beside
-  /// the entity tag, so once a tag was the MD5 of its part, the tags are compared instead.
-  var sendsMD5 = true
+  /// Whether the store has refused a request with checksums.
+  private var refusesChecksums = false
+  /// What proves that the store has the bytes of a part.
+  var proof = S3Proof()
   /// Whether the signature covers the bytes of the file, because somebody on the way may change
   /// them. Over TLS, and on this machine, nobody does.
   private let signsBytes: Bool
@@ -51,7 +52,7 @@ struct S3Messages: Sendable {
   func put(_ range: ByteRange, _ digest: S3Digest, mark: String) -> UploadMessage {
     var fields = ofObject
     if request.precondition != .none { fields.append(Self.markField, mark) }
-    for (name, value) in condition { fields.append(name, value) }
+    for (name, value) in request.condition { fields.append(name, value) }
     return body(message("PUT", object, fields: fields), range, digest, part: 1)
   }
 
@@ -86,7 +87,7 @@ struct S3Messages: Sendable {
   /// Makes the object of these parts (CompleteMultipartUpload).
   func complete(_ upload: String, _ parts: S3Parts) -> UploadMessage {
     var fields = own
-    for (name, value) in condition { fields.append(name, value) }
+    for (name, value) in request.condition { fields.append(name, value) }
     if checksums == .ofWhole, let checksum = parts.checksum {
       fields.append(Self.checksumField, checksum.base64)
       fields.append(Self.checksumType, Self.wholeObject)
@@ -106,8 +107,34 @@ struct S3Messages: Sendable {
       "DELETE", S3Place.isOwn(url, of: request.url) ? url.taking(request.url.credentials) : url)
   }
 
-  /// The bucket is somewhere else.
-  mutating func move(to place: S3Place) { (object, region) = (place.object, place.region) }
+  /// Goes where the store says that the bucket is: at its own hosts, a few times.
+  mutating func follow(_ answer: UploadAnswer) -> Bool {
+    guard relocations < 3, let place = S3Place(answer, from: self) else { return false }
+    relocations += 1
+    (object, region) = (place.object, place.region)
+    return true
+  }
+
+  /// Sets the clock by the store's.
+  mutating func setClock(by answer: UploadAnswer) {
+    let date = answer.head.headers["Date"].flatMap { HTTPDate($0, now: answer.wallSeconds) }
+    guard let date else { return }
+    clockOffset = Double(date.secondsSince1970) - answer.wallSeconds
+  }
+
+  /// An upload begins, with the checksums that the store takes.
+  mutating func beginChecksums() {
+    checksums = refusesChecksums || request.hasOwnChecksums ? nil : .ofWhole
+  }
+
+  /// Sends no more checksums, if the store may have refused those.
+  /// - Returns: what says so; nil if the same request would be refused again.
+  mutating func dropChecksums(after answer: UploadAnswer) -> UploadCommand? {
+    let failure = S3Failure(answer)
+    guard checksums != nil, failure.mayRefuseChecksums else { return nil }
+    (checksums, refusesChecksums) = (nil, true)
+    return .reportRefusal(failure.refusedChecksums)
+  }
 
   /// The address of the upload with this id, for its record.
   func address(ofUpload upload: String) -> String {
@@ -128,14 +155,6 @@ struct S3Messages: Sendable {
   var digestsOfStored: [Checksum.Algorithm] { checksums == nil ? [.md5] : [.md5, .crc32c] }
 
   private func address(_ query: String) -> ResourceURL { object.taking(query: query) }
-
-  private var condition: [(String, String)] {
-    switch request.precondition {
-    case .none: []
-    case .absent: [("If-None-Match", "*")]
-    case .entityTag(let tag): [("If-Match", tag)]
-    }
-  }
 
   /// The caller's fields that every request needs: of temporary keys and of keys for encryption.
   /// The others describe the object.
@@ -166,7 +185,7 @@ struct S3Messages: Sendable {
     var message = message
     (message.range, message.part) = (range, part)
     message.fields.remove("Content-MD5")
-    if sendsMD5 { message.fields.append("Content-MD5", digest.contentMD5) }
+    if proof.sendsMD5 { message.fields.append("Content-MD5", digest.contentMD5) }
     if checksums != nil, let checksum = digest.crc32c {
       message.fields.append(Self.checksumField, checksum.base64)
     }
@@ -199,33 +218,4 @@ package struct S3Signing: Sendable, Hashable {
     self.clockOffset = clockOffset
     self.payload = payload
   }
-}
-
-/// The digests of a part, as requests and answers have them.
-struct S3Digest: Hashable, Sendable {
-  let contentMD5: String
-  /// In hexadecimal, as in most entity tags of parts.
-  let md5: String
-  let sha256: String?
-  let crc32c: Checksum?
-
-  /// Nil without an MD5.
-  init?(_ checksums: [Checksum]) {
-    guard let md5 = checksums.first(where: { $0.algorithm == .md5 }) else { return nil }
-    contentMD5 = Data(md5.bytes).base64EncodedString()
-    self.md5 = md5.hex
-    sha256 = checksums.first { $0.algorithm == .sha256 }?.hex
-    crc32c = checksums.first { $0.algorithm == .crc32c }
-  }
-
-  /// Whether the entity tag is that of the same bytes.
-  func matches(_ tag: String) -> Bool { Self.bare(tag) == md5 }
-
-  /// Whether the entity tag is the MD5 of other bytes, if it is an MD5.
-  func contradicts(_ tag: String) -> Bool {
-    !matches(tag) && Checksum("md5=\(Self.bare(tag))") != nil
-  }
-
-  /// An entity tag without its quotes, in lower case.
-  static func bare(_ tag: String) -> String { tag.lowercased().replacingBytes("\"", with: "") }
 }

@@ -2,6 +2,12 @@ import Crypto
 
 /// The parts of one upload: which the store has, and which are being sent.
 struct S3Parts: Hashable, Sendable {
+  struct Sent: Hashable, Sendable {
+    let digest: S3Digest
+    /// Whether the store checks the MD5.
+    let isChecked: Bool
+  }
+
   /// The length of the file, or of what was read of a stream; in bytes.
   private(set) var length: Int64
   /// The length of every part but the last, in bytes; for a stream, that of its first parts.
@@ -20,6 +26,10 @@ struct S3Parts: Hashable, Sendable {
   private var checksums: [Int: Checksum] = [:]
   /// The parts that are being read or sent.
   private(set) var open: Set<Int> = []
+  /// What was sent of them last.
+  private(set) var sent: [Int: Sent] = [:]
+  /// Whether it is known which of them the store has.
+  var areKnown: Bool
   /// The bytes that the store has.
   private(set) var acknowledged: Int64 = 0
   /// Every part below it is open, or the store has it.
@@ -27,13 +37,14 @@ struct S3Parts: Hashable, Sendable {
 
   init(length: Int64, partSize: Int64) {
     (self.length, self.partSize, isStream, isWhole) = (length, partSize, false, true)
+    areKnown = false
     count = max(1, Self.count(of: partSize, in: length))
   }
 
   /// The parts of a stream of which the first part was read.
   init(stream extent: UploadExtent) {
     (length, partSize, isStream, isWhole) = (extent.end, extent.end, true, false)
-    count = 1
+    (count, areKnown) = (1, true)
   }
 
   /// Adds the next part of a stream.
@@ -129,6 +140,12 @@ struct S3Parts: Hashable, Sendable {
 
   /// The part of the file has this CRC32C.
   mutating func note(_ checksum: Checksum?, of number: Int) { checksums[number] = checksum }
+
+  /// The part is sent, with this digest.
+  mutating func send(_ number: Int, _ digest: S3Digest, isChecked: Bool) {
+    note(digest.crc32c, of: number)
+    sent[number] = Sent(digest: digest, isChecked: isChecked)
+  }
 
   /// The CRC32C of this part; nil if it was not computed.
   func checksum(of number: Int) -> Checksum? { checksums[number] }

@@ -4,7 +4,8 @@ extension TusMachine {
     let (head, judge) = (answer.head, UploadJudge(answer, of: request))
     let isSuccess = (200..<300).contains(head.status)
     switch state {
-    case .discovering where isSuccess: return discovered(head)
+    case .discovering(let since) where isSuccess:
+      return discovered(TusOffer(head.headers, after: attempts.now - since))
     // A proxy may have answered, and a server without OPTIONS may still speak the protocol.
     case .discovering where head.status != 429 && head.status != 503: return undiscovered()
     case .creating where (300..<400).contains(head.status),
@@ -46,7 +47,7 @@ extension TusMachine {
   mutating func undiscovered() -> [UploadCommand] {
     offer = TusOffer()
     guard record == nil else { return proceed() }
-    return extent.isWhole ? begin() : finish(.failed(Self.lengthNeeded))
+    return extent.isWhole ? begin() : end(Self.lengthNeeded)
   }
 
   /// Uploads are created at another address of the same origin (RFC 9110, sections 15.4.8, 15.4.9).
@@ -75,10 +76,9 @@ extension TusMachine {
     }
   }
 
-  private mutating func discovered(_ head: ResponseHead) -> [UploadCommand] {
-    let offer = TusOffer(head.headers)
+  private mutating func discovered(_ offer: TusOffer) -> [UploadCommand] {
     guard offer.isKnown else { return undiscovered() }
-    note(offer)
+    self.offer = offer
     guard record == nil else { return proceed() }
     guard offer.speaksTus else {
       return fail(
@@ -87,9 +87,7 @@ extension TusMachine {
     guard offer.creates else {
       return fail(.httpStatus, "the server's tus cannot create uploads there")
     }
-    guard extent.isWhole || offer.defersLength else {
-      return finish(.failed(Self.lengthNeeded))
-    }
+    guard extent.isWhole || offer.defersLength else { return end(Self.lengthNeeded) }
     if let most = offer.maximumSize, extent.end > most {
       return fail(.tooLarge, "the server takes at most \(most) bytes")
     }
@@ -132,32 +130,28 @@ extension TusMachine {
   }
 
   private mutating func sent(_ answer: UploadAnswer, _ judge: UploadJudge) -> [UploadCommand] {
-    let head = answer.head
+    let (head, length) = (answer.head, parts[answer.part].chunk?.length ?? 0)
     var (error, isGone) = (refusal(head, judge), false)
     switch head.status {
     case 200..<300: return appended(answer)
     // Some firewalls block PATCH (tus 1.0.0, X-HTTP-Method-Override).
     case 405, 501:
-      if blockedParts.insert(answer.part).inserted {
-        messages.overridesPatch = true
+      if messages.overridePatch(of: answer.part) {
         parts.close(answer.part, sent: answer.sent)
         return afterPart()
       }
       error = judge.error(.httpStatus, head, Self.patchBlocked)
     // A server that does not know the field has nothing to post to there.
-    case 404 where messages.overridesPatch && !isOverrideTaken:
+    case 404 where messages.overridesPatch && !messages.isOverrideTaken:
       error = judge.error(.httpStatus, head, Self.patchBlocked)
     // IIS says 404 to a body that is longer than its limit. HEAD shows if the upload is there.
     case 404:
-      if let step = UploadStep.smaller(than: parts[answer.part].chunk?.length ?? 0) {
-        suspectedMost = min(suspectedMost ?? .max, step)
-      }
+      step.suspect(length)
       isGone = true
     case 410: isGone = true
     // Perhaps a proxy takes no such long body.
     case 413:
-      if let step = UploadStep.smaller(than: parts[answer.part].chunk?.length ?? 0) {
-        most = min(most, step)
+      if step.refuse(length) {
         parts.close(answer.part, sent: answer.sent)
         return afterPart()
       }
@@ -171,8 +165,7 @@ extension TusMachine {
         isRetryable: true)
     default: break
     }
-    return partFailed(
-      answer.part, error, sent: answer.sent, isGone: isGone)
+    return partFailed(answer.part, error, sent: answer.sent, isGone: isGone)
   }
 
   private static let patchBlocked =
@@ -190,7 +183,7 @@ extension TusMachine {
       return partFailed(answer.part, wrong, sent: answer.sent)
     }
     isLengthSent = isLengthSent || extent.isWhole
-    isOverrideTaken = messages.overridesPatch
+    messages.isOverrideTaken = messages.overridesPatch
     guard count > before else {
       let none = TransferError(.httpStatus, "the server took no byte", isRetryable: true)
       return partFailed(answer.part, none, sent: answer.sent)

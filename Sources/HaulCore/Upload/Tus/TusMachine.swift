@@ -1,9 +1,12 @@
 /// Decides everything about one upload by the tus protocol, version 1.0.0. The server says how many
 /// bytes it has, and the upload continues there: after a lost connection, a pause or a crash. A
 /// large file is sent in parts at once, if the server can join them and is not near.
-package struct TusMachine: UploadMachine {
-  enum State: Sendable {
-    case waiting, discovering, connecting, creating, storing, asking, sending, reading, checking
+package struct TusMachine: UploadMachine, StatefulUpload {
+  enum State: UploadStates {
+    case waiting, connecting, creating, storing, asking, reading, checking
+    case discovering(since: Instant)
+    /// With what went wrong with a part, while others are still being sent.
+    case sending(PartFailure?)
     /// The server joins the parts; its answer has the address of the file.
     case joining
     /// Whether the file that was joined has the right length.
@@ -20,34 +23,19 @@ package struct TusMachine: UploadMachine {
   var state = State.waiting
   /// What the server offers; nil until it was asked.
   var offer: TusOffer?
-  private var askedAt: Instant
-  /// Whether it answered so soon that one connection is as fast as several.
-  private var isNear = false
   /// The upload on the server; nil before it is created.
   var record: UploadRecord?
   var parts: TusParts
   /// The most parts that are read and sent at once.
   private var connections = 1
-  /// Why nothing more is begun; handled once no part is open.
-  private var pendingError: TransferError?
-  /// Whether the server no longer has a part.
-  private var isPartGone = false
   /// Whether the server has refused to create a part.
   private var refusesParts = false
-  /// Whether an upload that the server no longer had was replaced by a new one.
-  private var hasStartedOver = false
-  /// The most bytes of a request, after the server, or a proxy, has refused more.
-  var most = Int64.max
-  /// The same, if the server still has the upload: something answered 404 to more bytes.
-  var suspectedMost: Int64?
-  /// The parts whose method was refused once. Requests of others may have been under way then.
-  var blockedParts: Set<Int> = []
-  /// Whether the server has taken bytes with POST in place of PATCH.
-  var isOverrideTaken = false
+  var step = UploadStep()
   var redirects = 0
   package var attempts: UploadAttempts
 
   var request: UploadRequest { messages.request }
+  var progress: (acknowledged: Int64, length: Int64)? { (parts.acknowledged, extent.end) }
 
   /// - Parameter extent: what of the source can be sent; nil for all of a file.
   package init(
@@ -55,7 +43,6 @@ package struct TusMachine: UploadMachine {
     isAttended: Bool, now: Instant
   ) {
     messages = TusMessages(request: request)
-    askedAt = now
     self.source = source
     self.extent = extent ?? UploadExtent(end: source.size)
     parts = TusParts(length: self.extent.end)
@@ -121,13 +108,8 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func discover() -> [UploadCommand] {
-    (state, askedAt) = (.discovering, attempts.now)
+    state = .discovering(since: attempts.now)
     return [.send(messages.discover)]
-  }
-
-  /// The server has said what it offers.
-  mutating func note(_ offer: TusOffer) {
-    (self.offer, isNear) = (offer, attempts.now - askedAt < TusParts.near)
   }
 
   /// Continues the upload that the server has.
@@ -149,7 +131,7 @@ package struct TusMachine: UploadMachine {
 
   /// Begins with nothing on the server.
   mutating func begin() -> [UploadCommand] {
-    guard offer?.joins ?? false, !isNear, !refusesParts, extent.isWhole,
+    guard let offer, offer.joins, !offer.isNear, !refusesParts, extent.isWhole,
       extent.end >= TusParts.smallest
     else { return create() }
     return connect(TusParts.most)
@@ -201,7 +183,7 @@ package struct TusMachine: UploadMachine {
   /// Asks what the server has of each part.
   mutating func ask() -> [UploadCommand] {
     guard let number = parts.firstUnknown, let url = parts[number].url else {
-      if let limit = suspectedMost { (most, suspectedMost) = (min(most, limit), nil) }
+      step.confirm()
       return [.reportAcknowledged(parts.acknowledged)] + fill()
     }
     state = .asking
@@ -213,11 +195,11 @@ package struct TusMachine: UploadMachine {
 
   /// Begins as many requests as there are connections. Once the server has all, looks at the file.
   mutating func fill() -> [UploadCommand] {
-    state = .sending
+    state = .sending(nil)
     let isBounded = parts.areSeveral || offer?.checksum != nil
     var commands: [UploadCommand] = []
     while parts.openCount < connections,
-      let number = parts.openNext(upTo: min(most, isBounded ? TusParts.step : .max))
+      let number = parts.openNext(upTo: min(step.most, isBounded ? TusParts.step : .max))
     {
       commands += send(number)
     }
@@ -245,46 +227,44 @@ package struct TusMachine: UploadMachine {
   }
 
   private mutating func digested(_ part: Int, _ checksums: [Checksum]) -> [UploadCommand] {
-    guard pendingError == nil, let checksum = checksums.first else {
+    guard failure == nil, let checksum = checksums.first else {
       parts.close(part, sent: 0)
       return conclude()
     }
     return send(part, checksum)
   }
 
-  /// Begins the next requests, unless something went wrong with another part.
-  mutating func afterPart() -> [UploadCommand] {
-    pendingError == nil ? fill() : conclude()
+  private var failure: PartFailure? {
+    if case .sending(let failure) = state { failure } else { nil }
   }
+
+  /// Begins the next requests, unless something went wrong with another part.
+  mutating func afterPart() -> [UploadCommand] { failure == nil ? fill() : conclude() }
 
   mutating func partFailed(
     _ part: Int, _ error: TransferError, sent: Int64, isGone: Bool = false
   ) -> [UploadCommand] {
     parts.close(part, sent: sent)
-    isPartGone = isPartGone || isGone
-    // One that cannot be retried decides.
-    if pendingError?.isRetryable ?? true { pendingError = error }
+    state = .sending(PartFailure(error, isGone: isGone, after: failure))
     return conclude()
   }
 
   /// Handles what went wrong with a part, once the others have ended their requests.
   private mutating func conclude() -> [UploadCommand] {
-    guard !parts.areOpen, let error = pendingError else { return [] }
-    pendingError = nil
-    guard isPartGone else { return failed(error) }
-    guard suspectedMost != nil else { return startOver(error) }
-    isPartGone = false
+    guard !parts.areOpen, let failure else { return [] }
+    guard failure.isGone else { return failed(failure.error) }
+    guard step.suspected != nil else { return startOver(failure.error) }
     parts.forgetOffsets()
     return ask()
   }
 
   /// The server no longer has the upload: a new one begins, once in a run.
   mutating func startOver(_ error: TransferError) -> [UploadCommand] {
-    (isPartGone, suspectedMost) = (false, nil)
-    guard !hasStartedOver, record != nil, extent.start == 0 else {
+    step.forgetSuspicion()
+    guard !attempts.hasStartedOver, record != nil, extent.start == 0 else {
       return failed(error)
     }
-    (hasStartedOver, record, parts) = (true, nil, TusParts(length: extent.end))
+    (attempts.hasStartedOver, record, parts) = (true, nil, TusParts(length: extent.end))
     return [.deleteRecord, .reportAcknowledged(0)] + discover()
   }
 
@@ -334,13 +314,10 @@ package struct TusMachine: UploadMachine {
   private mutating func mayBeThere(
     _ code: TransferError.Code, _ fact: String, status: Int? = nil
   ) -> [UploadCommand] {
-    forgetJoining()
-      + finish(
-        .failed(
-          TransferError(
-            code, fact,
-            advice: "the server may have the whole file: look there before you retry",
-            status: status)))
+    end(
+      TransferError(
+        code, fact, advice: "the server may have the whole file: look there before you retry",
+        status: status))
   }
 
   /// The next run may tell the server to join the parts.
@@ -351,24 +328,7 @@ package struct TusMachine: UploadMachine {
     return [.storeRecord(record)]
   }
 
-  mutating func failed(_ error: TransferError) -> [UploadCommand] {
-    let progress = (parts.acknowledged, extent.end)
-    switch attempts.failed(error, progress: progress) {
-    case .failure(let error): return forgetJoining() + finish(.failed(error))
-    case .success(let retry):
-      state = .waiting
-      return [retry]
-    }
-  }
-
-  mutating func fail(
-    _ code: TransferError.Code, _ fact: String, advice: String? = nil
-  ) -> [UploadCommand] {
-    finish(.failed(TransferError(code, fact, advice: advice)))
-  }
-
-  mutating func finish(_ end: UploadEnd) -> [UploadCommand] {
-    state = .done
-    return [.finish(end)]
+  mutating func end(_ error: TransferError) -> [UploadCommand] {
+    forgetJoining() + finish(.failed(error))
   }
 }

@@ -6,7 +6,11 @@ struct TusMessages: Sendable {
   /// Where uploads are created: the given address, or where its server redirects to.
   var creator: ResourceURL
   /// Whether bytes go with POST instead of PATCH, which something on the way blocks.
-  var overridesPatch = false
+  private(set) var overridesPatch = false
+  /// Whether the server has taken bytes with POST in place of PATCH.
+  var isOverrideTaken = false
+  /// The parts whose method was refused once. Requests of others may have been under way then.
+  private var blockedParts: Set<Int> = []
 
   init(request: UploadRequest) { (self.request, creator) = (request, request.url) }
 
@@ -49,6 +53,13 @@ struct TusMessages: Sendable {
     var message = message(overridesPatch ? "POST" : "PATCH", url, fields, range: chunk)
     message.part = number
     return message
+  }
+
+  /// The method of a part's request was refused.
+  /// - Returns: whether the part can be sent with the other one.
+  mutating func overridePatch(of part: Int) -> Bool {
+    overridesPatch = true
+    return blockedParts.insert(part).inserted
   }
 
   /// Makes the file of its parts.

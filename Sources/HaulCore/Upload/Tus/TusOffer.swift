@@ -15,7 +15,12 @@ struct TusOffer: Hashable, Sendable {
   /// What the server checks the bytes of a request with; nil for nothing that is known here.
   let checksum: Algorithm?
 
-  init(_ headers: HeaderFields = HeaderFields()) {
+  /// Whether it answered so soon that one connection is as fast as several.
+  let isNear: Bool
+
+  /// - Parameter delay: the time from the question to the answer.
+  init(_ headers: HeaderFields = HeaderFields(), after delay: Duration = .zero) {
+    isNear = delay < TusParts.near
     func list(_ name: String) -> [String] {
       headers[name]?.byteSplit { ", \t".utf8.contains($0) }.map { String($0) } ?? []
     }
