@@ -102,8 +102,23 @@ extension UploadRun {
     await handle(.start(record, connections: connections))
   }
 
+  /// Compares the source with what it was.
+  /// - Returns: nil for a remote source, whose digests need time.
+  mutating func checkSource() async -> UploadEvent? {
+    if let source = input.remote {
+      check(source)
+      return nil
+    }
+    do throws(TransferError) {
+      try await input.check(engine)
+      return .sourceChecked(nil)
+    } catch {
+      return .sourceChecked(error)
+    }
+  }
+
   /// Compares the digests of the remote source, once all parts are sent.
-  mutating func check(_ source: RemoteSource) {
+  private mutating func check(_ source: RemoteSource) {
     guard stopOrder == nil else { return }
     let stop = StopSignal()
     stops[0] = stop

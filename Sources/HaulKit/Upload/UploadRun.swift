@@ -204,7 +204,7 @@ struct UploadRun: ~Copyable {
     }
   }
 
-  private mutating func connect(_ count: Int) async {
+  private mutating func connect(_ count: Int) async -> UploadEvent {
     let (id, before) = (id, connections)
     connections = engine.scheduler.update { scheduler in
       var held = before
@@ -213,7 +213,7 @@ struct UploadRun: ~Copyable {
       return held
     }
     if connections < before { await context.report(.slotsChanged) }
-    await handle(.connected(connections))
+    return .connected(connections)
   }
 
   /// - Returns: the health of a host that did not answer.
@@ -230,28 +230,36 @@ struct UploadRun: ~Copyable {
     }
   }
 
+  /// Passes an event to the machine, and performs its commands; then does the same with what these
+  /// have brought about at once. No message overtakes that: an order to stop ends a run of which
+  /// nothing is under way.
   mutating func handle(_ event: UploadEvent, hostHealth: HostHealth? = nil) async {
-    var random = engine.random
-    let now = engine.clock.now
-    let commands =
-      machine?.handle(event, at: now, hostHealth: hostHealth, using: &random) ?? []
-    let isComplete = commands.contains(.finish(.completed))
-    for command in commands {
-      if isComplete, command == .deleteRecord {
-        // Its file is deleted once the end is stored: after a crash before that, the next run must
-        // not make a second upload.
-        record = nil
-      } else {
-        await perform(command)
+    var events = [event][...]
+    while let event = events.popFirst() {
+      var random = engine.random
+      let now = engine.clock.now
+      let commands =
+        machine?.handle(event, at: now, hostHealth: hostHealth, using: &random) ?? []
+      let isComplete = commands.contains(.finish(.completed))
+      for command in commands {
+        if isComplete, command == .deleteRecord {
+          // Its file is deleted once the end is stored: after a crash before that, the next run
+          // must not make a second upload.
+          record = nil
+        } else if let result = await perform(command) {
+          events.append(result)
+        }
       }
     }
   }
 
-  mutating func perform(_ command: UploadCommand) async {
+  /// - Returns: what follows from it at once.
+  @discardableResult
+  mutating func perform(_ command: UploadCommand) async -> UploadEvent? {
     switch command {
     case .send(let message): send(message)
     case .digest(let range, let part, let algorithms): digest(range, part, algorithms)
-    case .storeRecord(let record): await store(record)
+    case .storeRecord(let record): return await store(record)
     case .deleteRecord:
       record = nil
       engine.uploadRecords.withLockedValue { [id] in $0[id] = nil }
@@ -266,32 +274,26 @@ struct UploadRun: ~Copyable {
       engine.hub.emit(.attempt(number: 1, error: error, delay: .zero), of: id, context.identity)
     case .reportReply(let reply): outcome.reply = reply
     case .read(let count): read(count)
-    case .connect(let count): await connect(count)
-    case .checkSource:
-      if let source = input.remote { return check(source) }
-      do throws(TransferError) {
-        try await input.check(engine)
-        await handle(.sourceChecked(nil))
-      } catch {
-        await handle(.sourceChecked(error))
-      }
+    case .connect(let count): return await connect(count)
+    case .checkSource: return await checkSource()
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
     case .finish(.completed): finish(.completed)
     case .finish(.failed(let error)): finish(.failed, error: error.naming(asked, of: request))
     }
+    return nil
   }
 
-  private mutating func store(_ record: UploadRecord) async {
+  private mutating func store(_ record: UploadRecord) async -> UploadEvent {
     self.record = record
     guard let recordFile else {
       engine.uploadRecords.withLockedValue { [id] in $0[id] = record }
-      return await handle(.stored(nil))
+      return .stored(nil)
     }
     do throws(TransferError) {
       try await engine.io.run { () throws(TransferError) in try recordFile.store(record) }
-      await handle(.stored(nil))
+      return .stored(nil)
     } catch {
-      await handle(.stored(error))
+      return .stored(error)
     }
   }
 
