@@ -91,10 +91,12 @@ extension TransferError {
 
   /// The same, of an upload whose source cannot be read again.
   var spent: TransferError {
-    TransferError(
-      code, fact,
-      advice: "what was read of the source is gone: upload it from its beginning",
-      status: status)
+    advising("what was read of the source is gone: upload it from its beginning")
+  }
+
+  /// The same for good, with this advice.
+  func advising(_ advice: String) -> TransferError {
+    TransferError(code, fact, advice: advice, status: status)
   }
 }
 

@@ -249,13 +249,11 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   /// Deletes the temporary name, and then sends the file to its own.
   /// - Parameter error: what the server did; it gets the advice.
   mutating func giveUpMoving(_ error: TransferError) -> [UploadCommand] {
-    func advised(_ advice: String) -> TransferError {
-      TransferError(error.code, error.fact, advice: advice, status: error.status)
-    }
     guard !attempts.isSpent, let part else {
-      return end(advised("upload it again from its beginning, to https:// without dav+"))
+      return end(error.advising("upload it again from its beginning, to https:// without dav+"))
     }
-    return send(.clearing(advised("the file goes directly to its own name")), "DELETE", part.url)
+    return send(
+      .clearing(error.advising("the file goes directly to its own name")), "DELETE", part.url)
   }
 
   mutating func sendDirectly(because error: TransferError) -> [UploadCommand] {
@@ -321,8 +319,6 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
 extension TransferError {
   /// The same, of an upload that may have succeeded.
   fileprivate var leavingOpen: TransferError {
-    TransferError(
-      code, fact, advice: "the server may have stored the file all the same: look there",
-      status: status)
+    advising("the server may have stored the file all the same: look there")
   }
 }

@@ -171,10 +171,8 @@ package struct PutMachine: UploadMachine, StatefulUpload {
   private mutating func lost(_ error: TransferError, sent: Int64) -> [UploadCommand] {
     if error.hadConnection, isFullySent(sent) { attempts.mayHaveArrived = true }
     guard !error.hadConnection || request.isIdempotent || !error.isRetryable else {
-      return fail(
-        error.code, error.fact,
-        advice: "the server may have taken the file: look there before you retry",
-        status: error.status)
+      return end(
+        error.advising("the server may have taken the file: look there before you retry"))
     }
     return failed(error)
   }

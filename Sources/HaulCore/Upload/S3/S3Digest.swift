@@ -40,18 +40,24 @@ struct S3Proof: Sendable {
   /// source are taken as they are listed. And a part without its MD5 may have been refused, or have
   /// got another entity tag.
   private var needsMD5: Bool
+  /// The digests of the parts that are being sent, and whether the store checks their MD5.
+  private(set) var sent: [Int: (digest: S3Digest, isChecked: Bool)] = [:]
 
   init(needsMD5: Bool = false) { self.needsMD5 = needsMD5 }
+
+  /// A part is sent.
+  mutating func send(_ part: Int, _ digest: S3Digest) { sent[part] = (digest, sendsMD5) }
 
   /// The store checks the MD5 of each part from now on.
   mutating func demandMD5() { (needsMD5, sendsMD5) = (true, true) }
 
   /// Whether the store has the bytes of this part: their MD5 is its entity tag, or came with them
   /// and no tag says otherwise.
-  mutating func proves(_ part: S3Parts.Sent, by tag: String) -> Bool {
-    let isTagMD5 = part.digest.matches(tag)
+  mutating func proves(_ part: Int, by tag: String) -> Bool {
+    guard let (digest, isChecked) = sent[part] else { return false }
+    let isTagMD5 = digest.matches(tag)
     if isTagMD5 { hasTags = true }
-    let isProved = isTagMD5 || part.isChecked && !(hasTags && part.digest.contradicts(tag))
+    let isProved = isTagMD5 || isChecked && !(hasTags && digest.contradicts(tag))
     if !isProved { needsMD5 = true }
     sendsMD5 = needsMD5 || !isTagMD5
     return isProved

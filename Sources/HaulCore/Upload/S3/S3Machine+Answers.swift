@@ -161,18 +161,18 @@ extension S3Machine {
       }
       if isSingle { (verified, isProvenObject) = ([.reportVerified(checksum)], true) }
     }
-    let sent = parts.sent[answer.part]
-    let isOtherMD5 = sent?.digest.contradicts(tag) ?? false
+    let digest = messages.proof.sent[answer.part]?.digest
+    let isOtherMD5 = digest?.contradicts(tag) ?? false
     // Not every store that gets an MD5 compares it. The tag of an encrypted object may be anything.
     let isRight =
       isSingle
       ? !isOtherMD5 || answer.head.headers.tellOfEncryption
-      : sent.map { messages.proof.proves($0, by: tag) } ?? false
+      : messages.proof.proves(answer.part, by: tag)
     guard isRight else {
       let wrong = TransferError.otherChecksum("MD5", isRetryable: !isSingle)
       return partFailed(answer.part, wrong)
     }
-    if sent?.digest.matches(tag) ?? false { isProvenObject = true }
+    if digest?.matches(tag) ?? false { isProvenObject = true }
     parts.finish(answer.part, tag: tag, isDoubtful: isOtherMD5)
     if messages.proof.hasTags, !parts.doubtful.isEmpty {
       guard !parts.isStream else {
@@ -194,7 +194,7 @@ extension S3Machine {
       parts.close(answer.part)
       return [report] + fill()
     }
-    if parts.sent[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
+    if messages.proof.sent[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
       messages.proof.demandMD5()
       parts.close(answer.part)
       return afterPart()

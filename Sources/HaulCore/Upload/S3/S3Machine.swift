@@ -184,7 +184,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
       parts.close(part)
       return concludeParts()
     }
-    parts.send(part, digest, isChecked: messages.proof.sendsMD5)
+    parts.note(digest.crc32c, of: part)
+    messages.proof.send(part, digest)
     let range = parts.range(of: part)
     guard let record, let upload = S3Messages.upload(of: record) else {
       return [.send(messages.put(range, digest, mark: mark))]

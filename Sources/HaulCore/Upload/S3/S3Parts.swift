@@ -2,12 +2,6 @@ import Crypto
 
 /// The parts of one upload: which the store has, and which are being sent.
 struct S3Parts: Hashable, Sendable {
-  struct Sent: Hashable, Sendable {
-    let digest: S3Digest
-    /// Whether the store checks the MD5.
-    let isChecked: Bool
-  }
-
   /// The length of the file, or of what was read of a stream; in bytes.
   private(set) var length: Int64
   /// The length of every part but the last, in bytes; for a stream, that of its first parts.
@@ -26,8 +20,6 @@ struct S3Parts: Hashable, Sendable {
   private var checksums: [Int: Checksum] = [:]
   /// The parts that are being read or sent.
   private(set) var open: Set<Int> = []
-  /// What was sent of them last.
-  private(set) var sent: [Int: Sent] = [:]
   /// Whether it is known which of them the store has.
   var areKnown: Bool
   /// The bytes that the store has.
@@ -140,12 +132,6 @@ struct S3Parts: Hashable, Sendable {
 
   /// The part of the file has this CRC32C.
   mutating func note(_ checksum: Checksum?, of number: Int) { checksums[number] = checksum }
-
-  /// The part is sent, with this digest.
-  mutating func send(_ number: Int, _ digest: S3Digest, isChecked: Bool) {
-    note(digest.crc32c, of: number)
-    sent[number] = Sent(digest: digest, isChecked: isChecked)
-  }
 
   /// The CRC32C of this part; nil if it was not computed.
   func checksum(of number: Int) -> Checksum? { checksums[number] }

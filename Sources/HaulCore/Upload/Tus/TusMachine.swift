@@ -96,7 +96,8 @@ package struct TusMachine: UploadMachine, StatefulUpload {
       (record, parts) = (stored, known)
       // Its answer is lost.
       if stored.tus?.stage == .joining {
-        return mayBeThere(.interrupted, "haul stopped while the server joined the parts")
+        return mayBeThere(
+          TransferError(.interrupted, "haul stopped while the server joined the parts"))
       }
     }
     parts.forgetOffsets()
@@ -307,17 +308,12 @@ package struct TusMachine: UploadMachine, StatefulUpload {
     guard error.hadConnection, !isRefused, error.isRetryable else {
       return failed(error)
     }
-    return mayBeThere(error.code, error.fact, status: error.status)
+    return mayBeThere(error)
   }
 
   /// Fails, and says that the server may have the file. The next run joins the parts again.
-  private mutating func mayBeThere(
-    _ code: TransferError.Code, _ fact: String, status: Int? = nil
-  ) -> [UploadCommand] {
-    end(
-      TransferError(
-        code, fact, advice: "the server may have the whole file: look there before you retry",
-        status: status))
+  private mutating func mayBeThere(_ error: TransferError) -> [UploadCommand] {
+    end(error.advising("the server may have the whole file: look there before you retry"))
   }
 
   /// The next run may tell the server to join the parts.
