@@ -135,6 +135,12 @@ extension ResponseHead {
 extension TransferError {
   static let unknownOffset = TransferError(
     .protocolViolation, "the server does not say how many bytes it has (Upload-Offset)")
+  static let unsentOffset = TransferError(
+    .protocolViolation, "the server reports bytes of the file that it was not sent")
+  static let otherOffset = TransferError(
+    .protocolViolation, "the server reports another number of bytes than sent")
+  static let tookNothing = TransferError(
+    .httpStatus, "the server took no byte", isRetryable: true)
 
   /// Whether the host did not answer.
   var isHostUnresponsive: Bool {

@@ -277,18 +277,14 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
     _ head: ResponseHead, after before: Int64?, isAccepted: Bool, _ judge: UploadJudge
   ) -> [UploadCommand] {
     guard let position = head.uploadOffset else { return end(.unknownOffset) }
-    guard position <= min(extent.end, mostSent) else {
-      return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
-    }
+    guard position <= min(extent.end, mostSent) else { return end(.unsentOffset) }
     if let length = head.headers.single("Upload-Length"), Int64(length) != extent.length {
       return fail(.protocolViolation, "the server's upload has the length \(length)")
     }
     // A process that resumes has not asked with OPTIONS.
     limit = UploadLimit(head.headers) ?? limit
     guard position >= offset else { return startOver(head, judge) }
-    if position == before, isComplete(head) != true {
-      return failed(Self.tookNothing)
-    }
+    if position == before, isComplete(head) != true { return failed(.tookNothing) }
     guard isComplete(head) == true else {
       step.confirm()
       offset = position
@@ -303,10 +299,10 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
   }
 
   private mutating func appended(
-    _ head: ResponseHead, _ sent: Int64, to end: Int64, _ judge: UploadJudge
+    _ head: ResponseHead, _ sent: Int64, to upper: Int64, _ judge: UploadJudge
   ) -> [UploadCommand] {
-    if end == extent.length, isComplete(head) == true {
-      guard offset + sent >= end else {
+    if upper == extent.length, isComplete(head) == true {
+      guard offset + sent >= upper else {
         return fail(
           .protocolViolation, "the server says that the upload is complete, before it was sent")
       }
@@ -317,10 +313,8 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
       let isAccepted = offset + sent == extent.length && isComplete(head) == nil
       return send(.asking(after: offset, isAccepted: isAccepted), "HEAD")
     }
-    guard (offset...(offset + sent)).contains(position) else {
-      return fail(.protocolViolation, "the server reports another number of bytes than sent")
-    }
-    guard position > offset else { return failed(Self.tookNothing) }
+    guard (offset...(offset + sent)).contains(position) else { return end(.otherOffset) }
+    guard position > offset else { return failed(.tookNothing) }
     offset = position
     let isAccepted = position == extent.length && isComplete(head) == nil
     return [.reportAcknowledged(offset)]
@@ -330,9 +324,6 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
   private static let answerLost = TransferError(
     .connectionLost, "the answer to the last byte was lost",
     advice: "the server may have taken the file: look there")
-
-  private static let tookNothing = TransferError(
-    .httpStatus, "the server took no byte", isRetryable: true)
 
   private mutating func complete(_ judge: UploadJudge) -> [UploadCommand] {
     (offset, state) = (extent.end, .checking)

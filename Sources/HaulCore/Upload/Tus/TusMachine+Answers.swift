@@ -112,9 +112,7 @@ extension TusMachine {
     let (number, part) = (asked, parts[asked])
     let most = min(part.range.upperBound, part.mostSent) - part.range.lowerBound
     guard let count = head.uploadOffset else { return finish(.failed(.unknownOffset)) }
-    guard count <= most else {
-      return fail(.protocolViolation, "the server reports bytes of the file that it was not sent")
-    }
+    guard count <= most else { return end(.unsentOffset) }
     if let length = head.headers.single("Upload-Length") {
       guard Int64(length) == (parts.areSeveral ? part.range.length : extent.length) else {
         return fail(.protocolViolation, "the server's upload has the length \(length)")
@@ -176,17 +174,13 @@ extension TusMachine {
     let before = part.offset - part.range.lowerBound
     guard let count = answer.head.uploadOffset, (before...(before + answer.sent)).contains(count)
     else {
-      let wrong =
-        answer.head.uploadOffset == nil
-        ? TransferError.unknownOffset
-        : TransferError(.protocolViolation, "the server reports another number of bytes than sent")
+      let wrong = answer.head.uploadOffset == nil ? TransferError.unknownOffset : .otherOffset
       return partFailed(answer.part, wrong, sent: answer.sent)
     }
     isLengthSent = isLengthSent || extent.isWhole
     messages.isOverrideTaken = messages.overridesPatch
     guard count > before else {
-      let none = TransferError(.httpStatus, "the server took no byte", isRetryable: true)
-      return partFailed(answer.part, none, sent: answer.sent)
+      return partFailed(answer.part, .tookNothing, sent: answer.sent)
     }
     parts.close(answer.part, sent: answer.sent)
     parts.acknowledge(answer.part, to: part.range.lowerBound + count)
