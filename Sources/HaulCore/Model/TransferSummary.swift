@@ -18,14 +18,14 @@ public struct TransferSummary: Sendable, Hashable, Identifiable {
   public let waitReason: WaitReason?
 
   package init(
-    _ member: QueueMachine.Member, _ state: TransferState? = nil, waitReason: WaitReason?
+    _ member: QueuedMember, _ state: TransferState? = nil, waitReason: WaitReason?
   ) {
-    id = member.facts.id
+    id = member.id
     self.state = state ?? TransferState(member)
-    priority = member.facts.storedState.priority
-    group = member.facts.group
-    identifier = member.facts.identifier
-    host = member.facts.host
+    priority = member.storedState.priority
+    group = member.group
+    identifier = member.identifier
+    host = member.host
     self.waitReason = waitReason
   }
 }
@@ -42,7 +42,7 @@ public enum TransferState: String, Sendable, Hashable, CaseIterable, Codable {
   case stopping
   case paused, failed, completed, cancelled
 
-  package init(_ member: QueueMachine.Member) {
+  package init(_ member: QueuedMember) {
     self =
       switch member.state {
       case .queued: .queued

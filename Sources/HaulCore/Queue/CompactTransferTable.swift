@@ -43,7 +43,7 @@ package struct CompactTransferTable: Sendable {
   package var count: Int { rows.count }
 
   /// The member with this id, without its dependencies, which the graph has.
-  package subscript(id: TransferID) -> QueueMachine.Member? {
+  package subscript(id: TransferID) -> QueuedMember? {
     numbers[id].map { member(rows[Int($0)]) }
   }
 
@@ -74,13 +74,13 @@ package struct CompactTransferTable: Sendable {
   /// Passes what a queue counts, for each member.
   func forEachSummary(
     _ body: (
-      _ facts: (rank: Int64, group: String?), _ end: TransferResult.State?, _ isOutstanding: Bool
+      _ rank: Int64, _ group: String?, _ end: TransferResult.State?, _ isOutstanding: Bool
     ) -> Void
   ) {
     for row in rows {
-      let isOutstanding = QueueMachine.Member.isOutstanding(
+      let isOutstanding = QueuedMember.isOutstanding(
         row.machine.state, willStart: !row.flags.isDisjoint(with: [.isScheduled, .isPostponed]))
-      body((row.rank, names.name(row.group)), row.end, isOutstanding)
+      body(row.rank, names.name(row.group), row.end, isOutstanding)
     }
   }
 
@@ -103,7 +103,7 @@ package struct CompactTransferTable: Sendable {
   }
 
   /// In no particular order.
-  package var values: some RandomAccessCollection<QueueMachine.Member> {
+  package var values: some RandomAccessCollection<QueuedMember> {
     rows.lazy.map { member($0) }
   }
 
@@ -113,7 +113,7 @@ package struct CompactTransferTable: Sendable {
   }
 
   /// Adds a member with a new id; lookups find it only after `index`.
-  mutating func append(_ member: QueueMachine.Member) {
+  mutating func append(_ member: QueuedMember) {
     let flags = flags(of: member)
     note(member, flags)
     rows.append(row(of: member, flags))
@@ -129,8 +129,8 @@ package struct CompactTransferTable: Sendable {
   /// Adds or changes a member.
   /// - Returns: the number of its row.
   @discardableResult
-  mutating func put(_ member: QueueMachine.Member) -> Int {
-    let id = member.facts.id
+  mutating func put(_ member: QueuedMember) -> Int {
+    let id = member.id
     let flags = flags(of: member)
     note(member, flags)
     if let number = numbers.number(of: id, orSet: UInt32(rows.count)) {
@@ -142,9 +142,9 @@ package struct CompactTransferTable: Sendable {
     return rows.count - 1
   }
 
-  private mutating func row(of member: QueueMachine.Member, _ flags: Flags) -> Row {
+  private mutating func row(of member: QueuedMember, _ flags: Flags) -> Row {
     make(
-      member, flags, host: names.number(member.facts.host), group: names.number(member.facts.group))
+      member, flags, host: names.number(member.host), group: names.number(member.group))
   }
 
   /// What a stored member needs when its list is opened.
@@ -178,13 +178,13 @@ package struct CompactTransferTable: Sendable {
   package var queued: Int { rows.reduce(0) { $0 + ($1.machine.state == .queued ? 1 : 0) } }
 
   /// As `put`, for a member whose host may have changed.
-  mutating func replace(_ member: QueueMachine.Member) {
+  mutating func replace(_ member: QueuedMember) {
     let number = put(member)
-    rows[number].host = names.number(member.facts.host)
+    rows[number].host = names.number(member.host)
   }
 
   /// Removes it; the last one moves to its index.
-  mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
+  mutating func remove(_ id: TransferID) -> QueuedMember? {
     guard let number = numbers.remove(id) else { return nil }
     let member = member(rows[Int(number)])
     if !identifiers.isEmpty { identifiers[id] = nil }
@@ -198,40 +198,40 @@ package struct CompactTransferTable: Sendable {
     return member
   }
 
-  private mutating func note(_ member: QueueMachine.Member, _ flags: Flags) {
-    let id = member.facts.id
-    if flags.contains(.hasIdentifier) { identifiers[id] = member.facts.identifier }
+  private mutating func note(_ member: QueuedMember, _ flags: Flags) {
+    let id = member.id
+    if flags.contains(.hasIdentifier) { identifiers[id] = member.identifier }
     if flags.contains(.hasWaitReason) || !reasons.isEmpty {
-      reasons[id] = member.facts.storedState.waitReason
+      reasons[id] = member.storedState.waitReason
     }
     if flags.contains(.hasStartRequest) || !startRequests.isEmpty {
-      startRequests[id] = member.facts.storedState.startRequest
+      startRequests[id] = member.storedState.startRequest
     }
   }
 
   private func make(
-    _ member: QueueMachine.Member, _ flags: Flags, host: UInt32, group: UInt32
+    _ member: QueuedMember, _ flags: Flags, host: UInt32, group: UInt32
   ) -> Row {
-    let storedState = member.facts.storedState
+    let storedState = member.storedState
     return Row(
-      id: member.facts.id, rank: storedState.rank, host: host, group: group,
+      id: member.id, rank: storedState.rank, host: host, group: group,
       machine: member.machine,
       status: storedState.status, desired: storedState.desired, priority: storedState.priority,
-      pausedBy: storedState.pausedBy, policy: member.facts.whenDependencyFails, end: member.end,
+      pausedBy: storedState.pausedBy, policy: member.whenDependencyFails, end: member.end,
       flags: flags)
   }
 
-  private func flags(of member: QueueMachine.Member) -> Flags {
-    let storedState = member.facts.storedState
+  private func flags(of member: QueuedMember) -> Flags {
+    let storedState = member.storedState
     var flags: Flags = []
     if storedState.restartsFromZero { flags.insert(.restartsFromZero) }
     if storedState.hasRun { flags.insert(.hasRun) }
     if storedState.wasRunning { flags.insert(.wasRunning) }
     if storedState.waitReason != nil { flags.insert(.hasWaitReason) }
     if storedState.startRequest != nil { flags.insert(.hasStartRequest) }
-    if member.facts.storesStart { flags.insert(.storesStart) }
-    if member.facts.isIdempotent { flags.insert(.isIdempotent) }
-    if member.facts.identifier != nil { flags.insert(.hasIdentifier) }
+    if member.storesStart { flags.insert(.storesStart) }
+    if member.isIdempotent { flags.insert(.isIdempotent) }
+    if member.identifier != nil { flags.insert(.hasIdentifier) }
     if member.isScheduled { flags.insert(.isScheduled) }
     if member.isPostponed { flags.insert(.isPostponed) }
     return flags
@@ -241,7 +241,7 @@ package struct CompactTransferTable: Sendable {
     row.flags.contains(.hasStartRequest) ? startRequests[row.id] : nil
   }
 
-  private func member(_ row: Row) -> QueueMachine.Member {
+  private func member(_ row: Row) -> QueuedMember {
     let flags = row.flags
     var storedState = StoredState()
     (storedState.status, storedState.desired) = (row.status, row.desired)
@@ -253,15 +253,15 @@ package struct CompactTransferTable: Sendable {
     storedState.wasRunning = flags.contains(.wasRunning)
     storedState.waitReason = flags.contains(.hasWaitReason) ? reasons[row.id] : nil
     storedState.startRequest = startRequest(row)
-    let facts = QueuedMember(
-      id: row.id, storedState: storedState, host: names.name(row.host),
-      group: names.name(row.group),
-      identifier: flags.contains(.hasIdentifier) ? identifiers[row.id] : nil, after: [],
-      whenDependencyFails: row.policy, storesStart: flags.contains(.storesStart),
-      isIdempotent: flags.contains(.isIdempotent))
-    return QueueMachine.Member(
-      machine: row.machine, facts: facts, isScheduled: flags.contains(.isScheduled),
-      isPostponed: flags.contains(.isPostponed), end: row.end)
+    var member = QueuedMember(
+      id: row.id, storedState: storedState, whenDependencyFails: row.policy,
+      storesStart: flags.contains(.storesStart), isIdempotent: flags.contains(.isIdempotent))
+    (member.host, member.group) = (names.name(row.host), names.name(row.group))
+    member.identifier = flags.contains(.hasIdentifier) ? identifiers[row.id] : nil
+    (member.machine, member.end) = (row.machine, row.end)
+    member.isScheduled = flags.contains(.isScheduled)
+    member.isPostponed = flags.contains(.isPostponed)
+    return member
   }
 }
 

@@ -8,7 +8,7 @@ package struct MemberList: Sendable {
   typealias Layer = OrderedIDDictionary<Change>
 
   struct Change: Sendable {
-    fileprivate var member: QueueMachine.Member
+    fileprivate var member: QueuedMember
     fileprivate var isRemoved = false
   }
 
@@ -26,7 +26,7 @@ package struct MemberList: Sendable {
   mutating func apply(_ changes: Layer) {
     for change in changes {
       if change.isRemoved {
-        _ = memberTable.value.remove(change.member.facts.id)
+        _ = memberTable.value.remove(change.member.id)
       } else {
         memberTable.value.replace(change.member)
       }
@@ -36,13 +36,13 @@ package struct MemberList: Sendable {
   /// The changed value of a member: `.some(nil)` if the draft removed it; nil if the draft did not
   /// change it.
   private func changed<Result>(
-    _ id: TransferID, _ body: (QueueMachine.Member) -> Result
+    _ id: TransferID, _ body: (QueuedMember) -> Result
   ) -> Result?? {
     layer.index(of: id).map { layer[$0].isRemoved ? nil : body(layer[$0].member) }
   }
 
   /// The member with this id, without its dependencies, which the graph has.
-  package subscript(id: TransferID) -> QueueMachine.Member? {
+  package subscript(id: TransferID) -> QueuedMember? {
     changed(id) { $0 } ?? memberTable.value[id]
   }
 
@@ -56,9 +56,9 @@ package struct MemberList: Sendable {
     changed(id) { $0.state } ?? memberTable.value.state(of: id)
   }
 
-  /// The stored state of the member with this id.
-  func storedState(of id: TransferID) -> StoredState? {
-    changed(id) { $0.storedState } ?? memberTable.value[id]?.storedState
+  /// The state to store of the member with this id.
+  func stateToStore(of id: TransferID) -> StoredState? {
+    changed(id) { $0.stateToStore } ?? memberTable.value[id]?.stateToStore
   }
 
   /// Whether it is queued and waits for something other than a slot.
@@ -68,7 +68,7 @@ package struct MemberList: Sendable {
 
   /// Whether its stored state has a wait reason.
   func hasWaitReason(_ id: TransferID) -> Bool {
-    changed(id) { $0.facts.storedState.waitReason != nil }.map { $0 ?? false }
+    changed(id) { $0.storedState.waitReason != nil }.map { $0 ?? false }
       ?? memberTable.value.hasWaitReason(id)
   }
 
@@ -79,7 +79,7 @@ package struct MemberList: Sendable {
   }
 
   /// In no particular order. For a draft: without its changes.
-  package var values: some RandomAccessCollection<QueueMachine.Member> { memberTable.value.values }
+  package var values: some RandomAccessCollection<QueuedMember> { memberTable.value.values }
 
   /// Each id with its rank, in no particular order; cheaper than `values`. For a draft: without its
   /// changes.
@@ -94,9 +94,9 @@ package struct MemberList: Sendable {
   package var queued: Int { memberTable.value.queued }
 
   /// Adds a member, or changes it.
-  mutating func put(_ member: QueueMachine.Member) {
+  mutating func put(_ member: QueuedMember) {
     if isDraft {
-      set(member.facts.id, Change(member: member))
+      set(member.id, Change(member: member))
     } else {
       memberTable.value.put(member)
     }
@@ -104,7 +104,7 @@ package struct MemberList: Sendable {
 
   /// Changes a member in place.
   mutating func change<Result>(
-    _ id: TransferID, _ body: (inout QueueMachine.Member) -> Result
+    _ id: TransferID, _ body: (inout QueuedMember) -> Result
   ) -> Result? {
     guard isDraft else {
       guard var member = memberTable.value[id] else { return nil }
@@ -126,12 +126,12 @@ package struct MemberList: Sendable {
   /// Notes that its host has changed.
   mutating func move(_ id: TransferID, toHost host: String?) {
     guard var member = self[id] else { return }
-    member.facts.host = host
+    member.host = host
     if isDraft { set(id, Change(member: member)) } else { memberTable.value.replace(member) }
   }
 
   /// Removes it.
-  mutating func remove(_ id: TransferID) -> QueueMachine.Member? {
+  mutating func remove(_ id: TransferID) -> QueuedMember? {
     guard isDraft else { return memberTable.value.remove(id) }
     guard let member = self[id] else { return nil }
     set(id, Change(member: member, isRemoved: true))

@@ -99,7 +99,7 @@ extension QueueMachine {
     let isReady = after.isEmpty && record.storedState.waitReason == nil
     if let group = new.request.group { groups.added(group) }
     appendEvent(.added(target: new.target), of: new.id, &decision)
-    var member = Member(machine: TransferMachine(), facts: QueuedMember(record))
+    var member = QueuedMember(record)
     // No member can be waiting for a new one.
     member.isScheduled = isReady
     insert(member)

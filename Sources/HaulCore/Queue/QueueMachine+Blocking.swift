@@ -35,9 +35,9 @@ extension QueueMachine {
   /// it does not wait. A stored reason counts until the next attempt.
   /// - Parameter known: results of earlier calls; for many members, all calls together are O(n).
   package func waitReason(
-    of member: Member, at wallSeconds: Double, _ known: inout [TransferID: TransferID?]
+    of member: QueuedMember, at wallSeconds: Double, _ known: inout [TransferID: TransferID?]
   ) -> WaitReason? {
-    let reason = member.facts.storedState.waitReason
+    let reason = member.storedState.waitReason
     switch member.state {
     case .queued: break
     // A running member may wait for its next attempt without its slot.
@@ -45,14 +45,14 @@ extension QueueMachine {
     default: return nil
     }
     // A scheduled member no longer waits for its next attempt.
-    if member.isScheduled, member.facts.storedState.retryAt != nil { return .slot }
+    if member.isScheduled, member.storedState.retryAt != nil { return .slot }
     // A start time counts after the dependencies. The scheduler knows the pauses of hosts.
-    let storedState = member.facts.storedState
+    let storedState = member.storedState
     let isLater =
       storedState.hostPause != nil || storedState.startTime != nil && !member.isPostponed
     if !isLater, let reason { return reason }
     if member.isScheduled { return .slot }
-    let id = member.facts.id
+    let id = member.id
     switch graph.readiness(of: id) {
     case .blocked(let other), .skipped(let other): return .dependency(other, isBlocked: true)
     case .waiting(let other):

@@ -28,7 +28,7 @@ extension QueueMachine {
         "it has ended, and a start time is for a transfer that waits",
         advice: "retry or restart it, pause it, and set the time then")
     }
-    if member.storedState.hasRun, mayHaveBytes,
+    if member.machine.hasRun, mayHaveBytes,
       names.old != names.new || record.request.mayGetAnotherName(by: request)
     {
       throw TransferError(
@@ -49,7 +49,7 @@ extension QueueMachine {
     do {
       try graph.set(node) { members.dependencyEnd(of: $0) }
     } catch {
-      throw TransferError(.dependencyFailed, Self.text(error) { members[$0]?.facts.identifier })
+      throw TransferError(.dependencyFailed, Self.text(error) { members[$0]?.identifier })
     }
     if file.new != file.old {
       if let old = file.old { targets.release(old, of: id) }
@@ -57,8 +57,8 @@ extension QueueMachine {
     }
     // An unchanged start time does not begin to count again; a new one counts from now on.
     let isUnchanged = request.startsAt == record.request.startsAt
-    let startTime = isUnchanged ? member.facts.storedState.startTime : request.startTime
-    if !isUnchanged, startTime != nil { change(id) { $0.facts.storedState.startRequest = nil } }
+    let startTime = isUnchanged ? member.storedState.startTime : request.startTime
+    if !isUnchanged, startTime != nil { change(id) { $0.storedState.startRequest = nil } }
     apply(changed, startingAt: startTime, to: member, &decision)
     return nil
   }
@@ -66,7 +66,7 @@ extension QueueMachine {
   private mutating func limit(
     _ id: TransferID, _ request: TransferRequest, _ decision: inout QueueDecision
   ) {
-    change(id) { $0.facts.storedState.priority = request.priority }
+    change(id) { $0.storedState.priority = request.priority }
     decision.effects.append(.rearrange(id))
     decision.effects.append(.limitRate(id, request.rateLimit))
     note(id, nil, &decision, keepsRankAndPriority: false)
@@ -74,26 +74,26 @@ extension QueueMachine {
   }
 
   private mutating func apply(
-    _ request: TransferRequest, startingAt startTime: Double?, to member: Member,
+    _ request: TransferRequest, startingAt startTime: Double?, to member: QueuedMember,
     _ decision: inout QueueDecision
   ) {
-    let id = member.facts.id
-    let facts = QueuedMember(TransferRecord(id: id, request: request))
-    let hostPause = facts.host == member.facts.host ? member.facts.storedState.hostPause : nil
+    let id = member.id
+    let host = request.host
+    let hostPause = host == member.host ? member.storedState.hostPause : nil
     // The scheduler has it under its host.
-    if facts.host != member.facts.host {
+    if host != member.host {
       unschedule(id, &decision)
-      move(id, toHost: facts.host)
+      move(id, toHost: host)
     }
     change(id) {
-      $0.facts.whenDependencyFails = facts.whenDependencyFails
-      $0.facts.isIdempotent = facts.isIdempotent
-      $0.facts.storedState.priority = request.priority
+      $0.whenDependencyFails = request.whenDependencyFails
+      $0.isIdempotent = request.work.repetition.isIdempotent
+      $0.storedState.priority = request.priority
     }
     // The change may remove the cause of a failed attempt.
     change(id) {
       $0.isPostponed = false
-      $0.facts.storedState.waitReason =
+      $0.storedState.waitReason =
         startTime.map { .startTime(until: $0) } ?? hostPause.map { .hostBackOff(until: $0) }
     }
     scheduleOrBlock(id, &decision)

@@ -17,7 +17,7 @@ extension QueueMachine {
       case .endWait(let beyondLimits): requestStart(of: id, isForced: beyondLimits, &decision)
       case .reportPaused: appendEvent(.paused(by: initiator), of: id, &decision)
       case .reportResumed:
-        change(id) { $0.facts.storedState.pausedBy = nil }
+        change(id) { $0.storedState.pausedBy = nil }
         appendEvent(.resumed(by: initiator), of: id, &decision)
       case .reportEnd(let state):
         let own = result.flatMap { $0.state == state ? $0 : nil } ?? TransferResult(state: state)
@@ -49,7 +49,7 @@ extension QueueMachine {
     guard let member = members[id], member.state == .queued else { return }
     switch graph.readiness(of: id) {
     case .ready:
-      if let time = member.facts.storedState.pendingStartTime {
+      if let time = member.storedState.pendingStartTime {
         return postpone(id, time, &decision)
       }
       // A postponed member waits for something else as well.
@@ -83,7 +83,7 @@ extension QueueMachine {
   private mutating func block(_ id: TransferID, _ decision: inout QueueDecision) {
     unschedule(id, &decision)
     if members.hasWaitReason(id) {
-      change(id) { if $0.facts.storedState.startTime != nil { $0.isPostponed = false } }
+      change(id) { if $0.storedState.startTime != nil { $0.isPostponed = false } }
     }
   }
 
@@ -93,7 +93,7 @@ extension QueueMachine {
     _ id: TransferID, _ result: TransferResult?, _ decision: inout QueueDecision,
     keepsRankAndPriority: Bool = true
   ) {
-    guard let storedState = members.storedState(of: id) else { return }
+    guard let storedState = members.stateToStore(of: id) else { return }
     decision.note(id, storedState, result, keepsRankAndPriority: keepsRankAndPriority)
   }
 
@@ -109,13 +109,13 @@ extension QueueMachine {
   private mutating func requestStart(
     of id: TransferID, isForced: Bool, _ decision: inout QueueDecision
   ) {
-    if members[id]?.facts.storedState.startRequest?.isForced != isForced {
+    if members[id]?.storedState.startRequest?.isForced != isForced {
       lastStartRequest += 1
       let request = StartRequest(number: lastStartRequest, isForced: isForced)
-      change(id) { $0.facts.storedState.startRequest = request }
+      change(id) { $0.storedState.startRequest = request }
     }
     endWait(id, &decision)
-    guard let member = members[id], let request = member.facts.storedState.startRequest,
+    guard let member = members[id], let request = member.storedState.startRequest,
       member.isScheduled || member.state == .running
     else { return }
     decision.effects.append(.requestStart(id, request))
@@ -132,7 +132,7 @@ extension QueueMachine {
     if let end = members[id]?.end {
       change(id) { $0.end = nil }
       reclaimTarget(of: id)
-      if let group = members[id]?.facts.group { groups.requeued(group, from: end) }
+      if let group = members[id]?.group { groups.requeued(group, from: end) }
       decision.toRecheck.append(contentsOf: graph.requeued(id))
     }
     // The same command may requeue its dependency too.
@@ -148,7 +148,7 @@ extension QueueMachine {
         member.end = result.state
         member.dropWaitReason()
       }
-      return (end: member.end, group: member.facts.group)
+      return (end: member.end, group: member.group)
     }
     let index = decision.events.count
     appendEvent(.finished(result), of: id, &decision)
@@ -167,13 +167,13 @@ extension QueueMachine {
 
   private mutating func remove(_ id: TransferID, _ decision: inout QueueDecision) {
     guard let member = removeMember(id) else { return }
-    if let group = member.facts.group {
+    if let group = member.group {
       let isComplete = groups.removed(group, member.end)
       if isComplete || groups.counts(of: group) == nil {
         decision.effects.append(.groupEnded(group))
       }
     }
-    if let identifier = member.facts.identifier { identifiers[identifier] = nil }
+    if let identifier = member.identifier { identifiers[identifier] = nil }
     targets.removed(id)
     let dependents = graph.remove(id)
     if member.end == .completed, !dependents.isEmpty { decision.satisfiedDependencies.append(id) }

@@ -27,8 +27,8 @@ extension QueueMachine {
     _ priority: TransferRequest.Priority, of ids: some Sequence<TransferID>,
     _ decision: inout QueueDecision
   ) {
-    for id in ids where members[id].map({ $0.facts.storedState.priority != priority }) ?? false {
-      change(id) { $0.facts.storedState.priority = priority }
+    for id in ids where members[id].map({ $0.storedState.priority != priority }) ?? false {
+      change(id) { $0.storedState.priority = priority }
       note(id, nil, &decision, keepsRankAndPriority: false)
       decision.effects.append(.rearrange(id))
     }
@@ -38,8 +38,8 @@ extension QueueMachine {
     _ moved: [TransferID], beside other: TransferID, before: Bool, _ decision: inout QueueDecision
   ) {
     let moving = Set(moved)
-    let staying = members.values.filter { !moving.contains($0.facts.id) }
-      .map { (rank: $0.facts.storedState.rank, id: $0.facts.id) }.sorted { $0 < $1 }
+    let staying = members.values.filter { !moving.contains($0.id) }
+      .map { (rank: $0.storedState.rank, id: $0.id) }.sorted { $0 < $1 }
     guard let index = staying.firstIndex(where: { $0.id == other }) else { return }
     let cut = before ? index : index + 1
     let lower = cut > 0 ? staying[cut - 1].rank : ranks.first - RankRange.step
@@ -57,7 +57,7 @@ extension QueueMachine {
   private mutating func set(
     rank: Int64, of id: TransferID, _ decision: inout QueueDecision
   ) {
-    change(id) { $0.facts.storedState.rank = rank }
+    change(id) { $0.storedState.rank = rank }
     ranks.note(rank)
     note(id, nil, &decision, keepsRankAndPriority: false)
     decision.effects.append(.rearrange(id))

@@ -65,7 +65,7 @@ extension QueueMachine {
     _ decision: inout QueueDecision
   ) {
     guard let member = members[id] else { return }
-    if let time = member.facts.storedState.retryAt, time > wallSeconds {
+    if let time = member.storedState.retryAt, time > wallSeconds {
       change(id) { ($0.isScheduled, $0.isPostponed) = (false, true) }
       return decision.effects.append(.postpone(id, until: time))
     }
@@ -77,9 +77,9 @@ extension QueueMachine {
 
   /// Whether it is a step that was running when the process died, and must not run again by itself.
   private func wasInterrupted(_ id: TransferID, _ isStillRunning: Bool) -> Bool {
-    guard let facts = members[id]?.facts else { return false }
-    return facts.storesStart && facts.storedState.wasRunning
-      && (!facts.isIdempotent || isStillRunning)
+    guard let member = members[id] else { return false }
+    return member.storesStart && member.storedState.wasRunning
+      && (!member.isIdempotent || isStillRunning)
   }
 
   private static func interruptedResult(_ isStillRunning: Bool) -> TransferResult {
@@ -105,7 +105,7 @@ extension QueueMachine {
     let isScheduled = change(id) { member in
       _ = member.machine.ended(.suspended)
       member.isPostponed = reason != .slot
-      if member.isPostponed { member.facts.storedState.waitReason = reason }
+      if member.isPostponed { member.storedState.waitReason = reason }
       return !member.isPostponed
     }
     if isScheduled == true { scheduleOrBlock(id, &decision) }
@@ -132,10 +132,10 @@ extension QueueMachine {
   ) {
     // A command may have come meanwhile.
     guard let member = members[id], member.state == .running else { return }
-    if let pause = member.facts.storedState.hostPause, pause > wallSeconds {
+    if let pause = member.storedState.hostPause, pause > wallSeconds {
       guard case .hostBackOff(let until) = reason, until > pause else { return }
     }
-    change(id) { $0.facts.storedState.waitReason = reason }
+    change(id) { $0.storedState.waitReason = reason }
     note(id, nil, &decision)
   }
 
@@ -155,7 +155,7 @@ extension QueueMachine {
   /// Ends the wait of a member. Has no effect if it was started, paused or ended meanwhile.
   package mutating func waitEnded(_ id: TransferID, _ decision: inout QueueDecision) {
     guard members.isPostponed(id) else { return }
-    change(id) { $0.facts.storedState.waitReason = nil }
+    change(id) { $0.storedState.waitReason = nil }
     endWait(id, &decision)
   }
 
@@ -164,7 +164,7 @@ extension QueueMachine {
     guard members.isPostponed(id) else { return }
     change(id) { member in
       member.isPostponed = false
-      if member.facts.storedState.startTime == nil { member.facts.storedState.waitReason = nil }
+      if member.storedState.startTime == nil { member.storedState.waitReason = nil }
     }
     scheduleOrBlock(id, &decision)
   }

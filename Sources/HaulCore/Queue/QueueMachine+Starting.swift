@@ -46,7 +46,7 @@ extension QueueMachine {
     let scheduler = permission.scheduler
     if scheduler.update({ $0.hasFreeSlot }) {
       let ready = decision.effects.compactMap(scheduledMember)
-      scheduler.update { scheduler in for facts in ready { scheduler.add(facts) } }
+      scheduler.update { scheduler in for member in ready { scheduler.add(member) } }
       starts.scheduled = ready.map(\.id)
     }
     var pendingStarts = permission.pendingStarts
@@ -71,7 +71,7 @@ extension QueueMachine {
     guard case .enqueue(let id) = effect, let member = members[id], member.isScheduled else {
       return nil
     }
-    return member.facts
+    return member
   }
 }
 

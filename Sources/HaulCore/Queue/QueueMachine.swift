@@ -1,57 +1,6 @@
 /// All members of the queue, and the consequences of each change. It starts and stores nothing: a
 /// decision says what to store, and what to do afterwards.
 package struct QueueMachine: Sendable {
-  package struct Member: Sendable {
-    var machine: TransferMachine
-    package internal(set) var facts: QueuedMember
-    /// Whether it is queued and waits only for a slot, in the scheduler.
-    package internal(set) var isScheduled = false
-    /// Whether it is queued and has a wait reason, until `waitEnded`.
-    var isPostponed = false
-    /// The end that was reported, until it is requeued.
-    package internal(set) var end: TransferResult.State?
-
-    package var state: TransferMachine.State { machine.state }
-
-    /// Why it waits while it is queued; nil if it waits for dependencies, which the graph has.
-    package var waiting: WaitReason? {
-      isScheduled ? .slot : isPostponed ? facts.storedState.waitReason : nil
-    }
-
-    /// Its state to store.
-    var storedState: StoredState {
-      var storedState = facts.storedState
-      machine.write(into: &storedState)
-      return storedState
-    }
-
-    /// Whether it runs, or will run by itself.
-    var isOutstanding: Bool { Self.isOutstanding(state, willStart: isScheduled || isPostponed) }
-
-    /// Whether a requested start still counts.
-    var keepsStartRequest: Bool {
-      switch state {
-      case .queued, .running, .stopping(.requeue): true
-      case .stopping, .paused, .failed, .completed, .cancelled, .removed: false
-      }
-    }
-
-    /// Drops its wait reason. A pause that its host asked for holds for others too: it stays until
-    /// the host lets this member run again.
-    mutating func dropWaitReason() {
-      if facts.storedState.hostPause == nil { facts.storedState.waitReason = nil }
-    }
-
-    /// - Parameter willStart: whether it starts by itself, with a slot or at some time.
-    static func isOutstanding(_ state: TransferMachine.State, willStart: Bool) -> Bool {
-      switch state {
-      case .queued: willStart
-      case .running, .stopping: true
-      case .paused, .failed, .completed, .cancelled, .removed: false
-      }
-    }
-  }
-
   package private(set) var members = MemberList()
   package var groups = GroupProgress()
   /// Members that run, are being stopped, or wait for a slot. Paused members and those with unmet
@@ -79,10 +28,10 @@ package struct QueueMachine: Sendable {
     memberTable.index()
     lastStartRequest = memberTable.lastStartRequest
     members = MemberList(memberTable)
-    memberTable.forEachSummary { facts, end, isOutstanding in
+    memberTable.forEachSummary { rank, group, end, isOutstanding in
       outstandingCount += isOutstanding ? 1 : 0
-      ranks.note(facts.rank)
-      guard let group = facts.group else { return }
+      ranks.note(rank)
+      guard let group else { return }
       groups.added(group)
       if let end { _ = groups.ended(group, end) }
     }
@@ -123,7 +72,7 @@ package struct QueueMachine: Sendable {
       case .done(let effects):
         // A run with a slot waits for nothing.
         if case .endWait? = effects.first, !waitsForSlot(id) { continue }
-        if command == .pause { change(id) { $0.facts.storedState.pausedBy = initiator } }
+        if command == .pause { change(id) { $0.storedState.pausedBy = initiator } }
         if command == .requeue || command == .restart { withdrawStart(of: id) }
         // A command ends the wait for the next attempt or for a wait reason; only a start, that for
         // its start time.
@@ -138,14 +87,14 @@ package struct QueueMachine: Sendable {
 
   /// A member that stops to be requeued gives up its requested start: it has no precedence now.
   mutating func withdrawStart(of id: TransferID) {
-    change(id) { if $0.state == .stopping(.requeue) { $0.facts.storedState.startRequest = nil } }
+    change(id) { if $0.state == .stopping(.requeue) { $0.storedState.startRequest = nil } }
   }
 
   /// Drops its wait reason, except a pause of its host, and a start time: a start is withdrawn by a
   /// pause, after which the time counts again.
   private mutating func keepsStartTime(_ id: TransferID) -> Bool {
     change(id) { member in
-      let isKept = member.facts.storedState.startTime != nil
+      let isKept = member.storedState.startTime != nil
       if !isKept { member.dropWaitReason() }
       return isKept
     } ?? false
@@ -158,14 +107,14 @@ package struct QueueMachine: Sendable {
     _ id: TransferID, isDurable: Bool = true, _ decision: inout QueueDecision
   ) -> TransferMachine.Grant? {
     var isNoted = isDurable
-    let grant = change(id) { (member: inout Member) -> TransferMachine.Grant? in
-      if member.facts.storesStart { isNoted = true }
+    let grant = change(id) { (member: inout QueuedMember) -> TransferMachine.Grant? in
+      if member.storesStart { isNoted = true }
       // It may have got a dependency after it was scheduled.
       guard member.isScheduled else { return nil }
       let grant = member.machine.granted()
       guard grant != nil else { return nil }
       member.isScheduled = false
-      member.facts.storedState.waitReason = nil
+      member.storedState.waitReason = nil
       return grant
     }
     if isNoted, members.state(of: id) == .running { note(id, nil, &decision) }
@@ -180,8 +129,8 @@ package struct QueueMachine: Sendable {
   ) {
     let change = change(id) { member in
       let effects = member.machine.ended(end)
-      let pausedBy = member.facts.storedState.pausedBy ?? initiator
-      member.facts.storedState.pausedBy = member.state == .paused ? pausedBy : nil
+      let pausedBy = member.storedState.pausedBy ?? initiator
+      member.storedState.pausedBy = member.state == .paused ? pausedBy : nil
       return (effects, pausedBy)
     }
     guard let (effects, pausedBy) = change else { return }
@@ -222,15 +171,15 @@ package struct QueueMachine: Sendable {
   /// Changes one member. Only this updates `outstandingCount` and withdraws a requested start.
   @discardableResult
   mutating func change<Result>(
-    _ id: TransferID, _ body: (inout Member) -> Result
+    _ id: TransferID, _ body: (inout QueuedMember) -> Result
   ) -> Result? {
     var more = 0
     let result = members.change(id) { member in
       more -= member.isOutstanding ? 1 : 0
       defer {
         more += member.isOutstanding ? 1 : 0
-        if member.facts.storedState.startRequest != nil, !member.keepsStartRequest {
-          member.facts.storedState.startRequest = nil
+        if member.storedState.startRequest != nil, !member.keepsStartRequest {
+          member.storedState.startRequest = nil
         }
       }
       return body(&member)
@@ -249,13 +198,13 @@ package struct QueueMachine: Sendable {
     return opened
   }
 
-  mutating func insert(_ member: Member) {
+  mutating func insert(_ member: QueuedMember) {
     outstandingCount += member.isOutstanding ? 1 : 0
     members.put(member)
   }
 
   /// Removes it, and returns it.
-  mutating func removeMember(_ id: TransferID) -> Member? {
+  mutating func removeMember(_ id: TransferID) -> QueuedMember? {
     guard let member = members.remove(id) else { return nil }
     outstandingCount -= member.isOutstanding ? 1 : 0
     return member

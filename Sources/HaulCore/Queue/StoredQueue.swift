@@ -36,17 +36,17 @@ public struct StoredQueue: Sendable {
   }
 
   /// Adds a member with a new id; cheapest in the order of ranks.
-  package mutating func append(_ facts: QueuedMember) {
-    var member = QueueMachine.Member(machine: TransferMachine(facts.storedState), facts: facts)
-    member.end = facts.storedState.status.end
+  package mutating func append(_ member: QueuedMember) {
+    var member = member
+    member.reopen()
     memberTable.append(member)
-    if !facts.after.isEmpty {
+    if !member.after.isEmpty {
       nodes.append(
         DependencyGraph.Node(
-          id: facts.id, after: facts.after, policy: facts.whenDependencyFails))
+          id: member.id, after: member.after, policy: member.whenDependencyFails))
     }
-    if let target = facts.target { targets.append((facts.id, target)) }
-    let key = (facts.storedState.rank, facts.id)
+    if let target = member.target { targets.append((member.id, target)) }
+    let key = (member.storedState.rank, member.id)
     if let last, key < last { isInOrder = false }
     last = key
   }
@@ -61,10 +61,9 @@ public struct StoredQueue: Sendable {
     let after = Dictionary(nodes.map { ($0.id, $0.after) }, uniquingKeysWith: { $1 })
     let targets = Dictionary(targets.map { ($0.id, $0.target) }, uniquingKeysWith: { $1 })
     let members = memberTable.values.map { member in
-      var facts = member.facts
-      facts.after = after[facts.id] ?? []
-      facts.target = targets[facts.id]
-      return facts
+      var member = member
+      (member.after, member.target) = (after[member.id] ?? [], targets[member.id])
+      return member
     }
     return members.sorted { ($0.storedState.rank, $0.id) < ($1.storedState.rank, $1.id) }
   }

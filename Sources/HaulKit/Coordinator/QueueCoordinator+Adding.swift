@@ -158,7 +158,7 @@ extension QueueCoordinator {
   ) -> [(record: TransferRecord, request: TransferRequest)] {
     known.sorted { $0.key < $1.key }.compactMap { index, record in
       var (former, request) = (record.request, requests[index])
-      former.priority = queue.members[record.id]?.facts.storedState.priority ?? former.priority
+      former.priority = queue.members[record.id]?.storedState.priority ?? former.priority
       // Dependencies are stored as ids; those that have completed since are left out.
       request.after = former.after
       return request == former ? nil : (record, request)
@@ -258,7 +258,7 @@ extension QueueCoordinator {
     }
     guard !unclear.isEmpty else { return }
     let members = queue.members.values
-      .filter { $0.facts.group.map(unclear.contains) ?? false }.map(\.facts.id)
+      .filter { $0.group.map(unclear.contains) ?? false }.map(\.id)
     for start in stride(from: 0, to: members.count, by: portionSize) {
       let some = Array(members[start..<min(start + portionSize, members.count)])
       for record in try await store.records(some) where record.request.roots == nil {
@@ -331,8 +331,8 @@ extension QueueCoordinator {
       guard var record = try await store.records([id]).first, let member = queue.members[id]
       else { return .isUnknown }
       var request = record.request
-      request.priority = member.facts.storedState.priority
-      let startTime = member.facts.storedState.pendingStartTime
+      request.priority = member.storedState.priority
+      let startTime = member.storedState.pendingStartTime
       request.startsAt = startTime
       change(&request)
       // One that no longer counts stays in the request, so that the same `add` changes nothing.

@@ -111,16 +111,16 @@ extension QueueCoordinator {
   private func stop(_ id: TransferID, deletingBytes: Bool) {
     let member = queue.members[id]
     let isCancelled =
-      member?.facts.storesStart == true && member?.state == .stopping(.cancelKeepingBytes)
+      member?.storesStart == true && member?.state == .stopping(.cancelKeepingBytes)
     runs.send(deletingBytes || isCancelled ? .cancel : .pause, to: id)
   }
 
   func addToScheduler(_ id: TransferID) {
-    if let facts = queue.members[id]?.facts { engine.scheduler.update { $0.add(facts) } }
+    if let member = queue.members[id] { engine.scheduler.update { $0.add(member) } }
   }
 
   private func rearrange(_ id: TransferID) {
-    guard let storedState = queue.members[id]?.facts.storedState else { return }
+    guard let storedState = queue.members[id]?.storedState else { return }
     engine.scheduler.update {
       $0.move(id, to: storedState.rank)
       $0.setPriority(id, storedState.priority)
@@ -146,7 +146,7 @@ extension QueueCoordinator {
       if !published.contains(id) {
         emitWaiting(id, .dependency(other, isBlocked: true), nil)
       }
-      if let group = queue.members[id]?.facts.group { groups.insert(group) }
+      if let group = queue.members[id]?.group { groups.insert(group) }
       waiters.ended.resume(id, nil)
     }
     for group in groups.sorted() { waiters.groups.resume(group, false) }

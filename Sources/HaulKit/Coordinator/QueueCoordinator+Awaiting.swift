@@ -72,7 +72,7 @@ extension QueueCoordinator {
   func completion(
     of group: String
   ) async throws(TransferError) -> [TransferID: TransferResult] {
-    if let own = CurrentTransfer.id, queue.members[own]?.facts.group == group {
+    if let own = CurrentTransfer.id, queue.members[own]?.group == group {
       throw CurrentTransfer.error
     }
     while true {
@@ -91,8 +91,8 @@ extension QueueCoordinator {
   private func isOver(_ group: String) -> Bool {
     guard let counts = queue.groups.counts(of: group), !counts.isComplete else { return true }
     return queue.members.values.allSatisfy { member in
-      member.facts.group != group || member.end != nil
-        || queue.blocker(of: member.facts.id) != nil
+      member.group != group || member.end != nil
+        || queue.blocker(of: member.id) != nil
     }
   }
 
@@ -112,7 +112,7 @@ extension QueueCoordinator {
     var completed: [TransferID] = []
     for id in ids(of: .group(group)) {
       // A step, which has no host, has no bytes either.
-      guard let member = queue.members[id], member.facts.host != nil else { continue }
+      guard let member = queue.members[id], member.host != nil else { continue }
       switch member.end {
       case .completed: completed.append(id)
       case .failed, .cancelled: continue

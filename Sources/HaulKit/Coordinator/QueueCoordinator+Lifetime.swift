@@ -103,7 +103,7 @@ extension QueueCoordinator {
   /// its claimed bytes are on disk. A step is stored as interrupted by the end of the program.
   func endRuns(_ keys: [Deadline]) async {
     for id in runs.running where keys.contains(.forceStop) {
-      guard queue.members[id]?.facts.storesStart == true else { continue }
+      guard queue.members[id]?.storesStart == true else { continue }
       runs[id].run?.isForceStopped = true
       runs.send(.forceStop, to: id)
     }

@@ -7,14 +7,14 @@ extension QueueCoordinator {
   }
 
   /// Its state; a run without a slot counts as queued.
-  func state(of member: QueueMachine.Member) -> TransferState {
+  func state(of member: QueuedMember) -> TransferState {
     // A run whose end is about to be stored still counts as running.
-    guard member.state == .running, runs.isWaitingForSlot(member.facts.id) else {
+    guard member.state == .running, runs.isWaitingForSlot(member.id) else {
       return TransferState(member)
     }
     return engine.scheduler.update { scheduler in
-      if scheduler.isActive(member.facts.id) { return .running }
-      return scheduler.isWaitingForDisk(member.facts.id) ? .publishing : .queued
+      if scheduler.isActive(member.id) { return .running }
+      return scheduler.isWaitingForDisk(member.id) ? .publishing : .queued
     }
   }
 
@@ -45,15 +45,15 @@ extension QueueCoordinator {
     switch selection {
     case .ids(let ids): return ids
     case .all: return inOrder(queue.members.ranks)
-    case .group(let group): return inOrder { $0.facts.group == group }
+    case .group(let group): return inOrder { $0.group == group }
     case .filter(let takes):
       var known: [TransferID: TransferID?] = [:]
       return inOrder { takes(summary($0, &known)) }
     }
   }
 
-  private func inOrder(_ takes: (QueueMachine.Member) -> Bool) -> [TransferID] {
-    inOrder(queue.members.values.filter(takes).map { ($0.facts.storedState.rank, $0.facts.id) })
+  private func inOrder(_ takes: (QueuedMember) -> Bool) -> [TransferID] {
+    inOrder(queue.members.values.filter(takes).map { ($0.storedState.rank, $0.id) })
   }
 
   private func inOrder(
@@ -81,7 +81,7 @@ extension QueueCoordinator {
     var query = RecordQuery(group: group, atMost: max(count, 0))
     if let id {
       guard let member = queue.members[id] else { return [] }
-      query.afterRank = member.facts.storedState.rank
+      query.afterRank = member.storedState.rank
     }
     let records = try await store.records(where: query)
     return summaries(of: records.map(\.id))
@@ -121,7 +121,7 @@ extension QueueCoordinator {
     try await store.records(ids).compactMap { record in
       summary(of: record.id).map { summary in
         let (phase, progress) = engine.hub.live(record.id)
-        let storedState = queue.members[record.id]?.facts.storedState
+        let storedState = queue.members[record.id]?.storedState
         let snapshot = TransferSnapshot(summary: summary, phase: phase, progress: progress)
         var row = TransferList.Row(record, snapshot)
         row.note(length: runs[record.id].location?.length)
@@ -172,7 +172,7 @@ extension QueueCoordinator {
   /// The transfers whose ids begin with a text. O(transfers).
   package func ids(beginningWith text: String) -> [TransferID] {
     guard let prefix = TransferID.Prefix(text) else { return [] }
-    return queue.members.values.map(\.facts.id).filter(prefix.matches)
+    return queue.members.values.map(\.id).filter(prefix.matches)
   }
 
   func stream(of id: TransferID) throws(TransferError) -> StreamBuffer {

@@ -20,7 +20,7 @@ extension QueueCoordinator {
       case .retry(let id): if waitsForTime(id), !waitsForStart(id) { retries.append(id) }
       }
     }
-    let starting = retries.filter { queue.members[$0]?.facts.storedState.startTime != nil }
+    let starting = retries.filter { queue.members[$0]?.storedState.startTime != nil }
     if !retries.isEmpty { await release(retries) }
     await startReady()
     for id in starting where queue.members.state(of: id) == .queued { emitWaiting(id, nil) }
@@ -81,7 +81,7 @@ extension QueueCoordinator {
 
   /// Whether its start time has not come yet; sets the timer then.
   private func waitsForStart(_ id: TransferID) -> Bool {
-    guard let time = queue.members[id]?.facts.storedState.startTime,
+    guard let time = queue.members[id]?.storedState.startTime,
       let next = StartTime.nextCheck(
         of: time, at: engine.clock.now, wallSeconds: engine.clock.wallSeconds)
     else { return false }
@@ -91,7 +91,7 @@ extension QueueCoordinator {
 
   /// Sets the timer for the start time or the next attempt of a transfer.
   func postpone(_ id: TransferID, until wallSeconds: Double) {
-    if queue.members[id]?.facts.storedState.startTime != nil {
+    if queue.members[id]?.storedState.startTime != nil {
       if !waitsForStart(id) { deadlines.set(.retry(id), to: engine.clock.now) }
       return
     }
@@ -187,7 +187,7 @@ extension QueueCoordinator {
   /// Stops the transfers that can resume: not steps, which would begin again, and not streams.
   func stopForSchedule(_ ids: [TransferID]) {
     stoppingForSchedule += ids.filter {
-      queue.members[$0]?.facts.storesStart == false && runs.stream(of: $0) == nil
+      queue.members[$0]?.storesStart == false && runs.stream(of: $0) == nil
     }
   }
 
@@ -238,7 +238,7 @@ extension QueueCoordinator {
     let waiting = queue.members.values.lazy.filter {
       $0.state == .queued && ($0.waiting ?? .slot) == .slot
     }
-    emitWaiting(waiting.map { IdentifiedTransfer(id: $0.facts.id, identity: nil) })
+    emitWaiting(waiting.map { IdentifiedTransfer(id: $0.id, identity: nil) })
   }
 
   /// Why it has no slot; nil when it does not wait for one, or is about to get it.
@@ -251,16 +251,16 @@ extension QueueCoordinator {
   /// The state of a member, with its wait reason.
   /// - Parameter known: results of earlier calls; for many members, all calls together are O(n).
   func summary(
-    _ member: QueueMachine.Member, _ known: inout [TransferID: TransferID?]
+    _ member: QueuedMember, _ known: inout [TransferID: TransferID?]
   ) -> TransferSummary {
     let state = state(of: member)
-    let isEnding = state == .stopping || runs.run(of: member.facts.id)?.end != nil
+    let isEnding = state == .stopping || runs.run(of: member.id)?.end != nil
     if isStoreRefusing, isEnding {
       return TransferSummary(member, state, waitReason: .listNotStored)
     }
     guard state == .queued else { return TransferSummary(member, state, waitReason: nil) }
     var reason = queue.waitReason(of: member, at: engine.clock.wallSeconds, &known)
-    let (id, now) = (member.facts.id, (engine.clock.now, engine.clock.wallSeconds))
+    let (id, now) = (member.id, (engine.clock.now, engine.clock.wallSeconds))
     // A running transfer may wait for another slot.
     if reason == nil || reason == .slot { reason = slotReason(of: id, at: now) }
     // It has a slot, or would get one.

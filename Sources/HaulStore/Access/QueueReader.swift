@@ -27,8 +27,9 @@ struct QueueReader {
       let id = try TransferID(stored: row.number(1))
       let found = PackedMember(row.number(3))
       // Most members are like the previous one.
-      if like == nil || found != marks { (marks, like) = (found, try found.member()) }
-      guard var member = like?.with(id) else { continue }
+      if like == nil || found != marks { (marks, like) = (found, try found.member(id)) }
+      guard var member = like else { continue }
+      member.id = id
       member.storedState.rank = row.number(2)
       member.host = try row.text(4)
       try read(row, marks, &member)
@@ -79,17 +80,6 @@ struct QueueReader {
   }
 }
 
-extension QueuedMember {
-  /// The same member under another id.
-  fileprivate func with(_ id: TransferID) -> QueuedMember {
-    QueuedMember(
-      id: id, storedState: storedState, host: host, group: group, identifier: identifier,
-      after: after,
-      whenDependencyFails: whenDependencyFails, storesStart: storesStart, isIdempotent: isIdempotent
-    )
-  }
-}
-
 /// The small columns of a member, which SQLite combines to one number: reading each column would
 /// take longer than all the rest.
 private struct PackedMember: Equatable {
@@ -118,16 +108,15 @@ private struct PackedMember: Equatable {
 
   /// A member with these marks, without names.
   /// - Throws: `io` for a value that this version does not know.
-  func member() throws(TransferError) -> QueuedMember {
+  func member(_ id: TransferID) throws(TransferError) -> QueuedMember {
     var storedState = StoredState()
     storedState.status = try StoredStatus(code: byte(0), "state of a transfer")
     storedState.desired = try DesiredState(code: byte(8), "order")
     storedState.priority = try TransferRequest.Priority(code: byte(16), "priority")
     (storedState.hasRun, storedState.wasRunning) = (byte(32) > 0, byte(32) > 1)
     storedState.restartsFromZero = bit(40)
-    let none = try TransferID(stored: 0)
     return QueuedMember(
-      id: none, storedState: storedState, host: nil, group: nil, identifier: nil, after: [],
+      id: id, storedState: storedState,
       whenDependencyFails: try TransferRequest.DependencyPolicy(
         code: byte(24), "rule for dependencies"),
       storesStart: bit(41), isIdempotent: bit(42))

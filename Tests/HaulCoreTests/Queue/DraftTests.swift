@@ -29,7 +29,7 @@ import Testing
         members = ids.compactMap { id in
           queue.members[id].map { TransferSummary($0, waitReason: queue.waitReason(of: id)) }
         }
-        standings = ids.compactMap { queue.members[$0]?.facts.storedState }
+        standings = ids.compactMap { queue.members[$0]?.storedState }
         groups = Dictionary(
           queue.groups.names.compactMap { name in queue.groups.counts(of: name).map { (name, $0) }
           },
@@ -144,9 +144,9 @@ import Testing
       }
       return { [new] (queue, decision) throws(TransferError) in
         // As stored: the record has the member's state in the list.
-        guard let facts = queue.members[id]?.facts else { return }
+        guard let member = queue.members[id] else { return }
         var record = TransferRecord(id: id, request: old)
-        record.storedState = facts.storedState
+        record.storedState = member.storedState
         _ = try queue.set(new, of: record, names: (nil, nil), mayHaveBytes: false, &decision)
       }
     }

@@ -124,7 +124,7 @@ import Testing
     _ = chain.queue.handle(.resume, [id], by: .user, &decision)
     chain.queue.ended(id, .paused, nil, by: .disk, &decision)
     #expect(chain.queue.members[id]?.state == .queued)
-    #expect(chain.queue.members[id]?.facts.storedState.pausedBy == nil)
+    #expect(chain.queue.members[id]?.storedState.pausedBy == nil)
     #expect(chain.queue.granted(id) != nil)
     decision = QueueDecision()
     chain.queue.ended(id, .paused, nil, by: .disk, &decision)

@@ -33,7 +33,7 @@ import Testing
 
   /// The order in which a queue with one slot starts its members after it was stored and opened.
   private func orderWhenOpened(suspended: Bool = false) -> [TransferID] {
-    let members = ids.compactMap { queue.members[$0]?.facts }
+    let members = ids.compactMap { queue.members[$0] }
     var opened = QueueMachine(StoredQueue(members: members))
     var limits = Scheduler.Limits()
     limits.active = 1
@@ -45,7 +45,7 @@ import Testing
     var decision = QueueDecision()
     opened.recover(opened.takeStored(), at: 0, &decision)
     for case .enqueue(let id) in decision.effects {
-      if let facts = opened.members[id]?.facts { scheduler.add(facts) }
+      if let member = opened.members[id] { scheduler.add(member) }
     }
     scheduler.isSuspended = suspended
     var order: [TransferID] = []
@@ -70,7 +70,7 @@ import Testing
   @Test mutating func `New requests follow the stored ones`() {
     command(.start, [3])
     command(.start, [2])
-    let members = ids.compactMap { queue.members[$0]?.facts }
+    let members = ids.compactMap { queue.members[$0] }
     queue = QueueMachine(StoredQueue(members: members))
     check(command(.start, [1]), is: [request(3)])
     #expect(orderWhenOpened() == [ids[3], ids[2], ids[1], ids[0]])
@@ -140,7 +140,7 @@ import Testing
     var decision = QueueDecision()
     queue.ended(ids[2], .paused, nil, by: .user, &decision)
     #expect(decision.effects == [.enqueue(ids[2])])
-    #expect(queue.members[ids[2]]?.facts.storedState.startRequest == request(1))
+    #expect(queue.members[ids[2]]?.storedState.startRequest == request(1))
   }
 
   @Test mutating func `A pause while it stops withdraws the start`() {
@@ -187,7 +187,7 @@ import Testing
     queue.decide(&decision) { (queue, decision) in
       _ = queue.handle(.start, [ids[2]], by: .user, &decision)
     }
-    #expect(queue.members[ids[2]]?.facts.storedState.startRequest == nil, "it was not applied")
+    #expect(queue.members[ids[2]]?.storedState.startRequest == nil, "it was not applied")
     #expect(orderWhenOpened() == ids)
   }
 
@@ -207,7 +207,7 @@ import Testing
     #expect(queue.granted(ids[0]) != nil)
     queue.ended(ids[0], .completed, TransferResult(state: .completed), by: .disk, &decision)
     #expect(decision.effects.contains(.enqueue(id)))
-    #expect(queue.members[id]?.facts.storedState.startRequest == self.request(1))
+    #expect(queue.members[id]?.storedState.startRequest == self.request(1))
   }
 }
 

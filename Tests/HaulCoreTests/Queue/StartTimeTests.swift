@@ -59,7 +59,7 @@ import Testing
     queue.waitEnded(id, &due)
     #expect(due.effects == [.enqueue(id)])
     #expect(queue.granted(id) != nil)
-    #expect(queue.members[id]?.facts.storedState.waitReason == nil)
+    #expect(queue.members[id]?.storedState.waitReason == nil)
   }
 
   @Test(arguments: [Double.nan, .infinity, -1])
@@ -81,7 +81,7 @@ import Testing
       #expect(decision.change.updated.map(\.storedState.pendingStartTime) == [nil])
       #expect(queue.waitReason(of: id) == .slot)
       #expect(queue.granted(id) != nil)
-      #expect(queue.members[id]?.facts.storedState.waitReason == nil, "it has begun")
+      #expect(queue.members[id]?.storedState.waitReason == nil, "it has begun")
     }
   }
 

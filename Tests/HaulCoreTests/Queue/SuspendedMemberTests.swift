@@ -67,9 +67,9 @@ import Testing
     var queue = queue
     var decision = QueueDecision()
     queue.suspended(id, full, &decision)
-    guard let facts = queue.members[id]?.facts else { return }
+    guard let member = queue.members[id] else { return }
     decision = QueueDecision()
-    var reopened = QueueMachine(StoredQueue(members: [facts], lastEvent: 1))
+    var reopened = QueueMachine(StoredQueue(members: [member], lastEvent: 1))
     #expect(reopened.waitReason(of: id) == full)
     reopened.recover(reopened.takeStored(), at: 0, &decision)
     #expect(decision.effects == [.enqueue(id)])

@@ -31,14 +31,14 @@ struct VisibleListState: Equatable, Sendable {
   /// From a stored list, as the next program would find it.
   init(stored: StoredQueue, _ groups: [String], _ identifiers: [String]) {
     let queue = QueueMachine(stored)
-    for facts in stored.members {
-      guard let member = queue.members[facts.id] else { continue }
+    for listed in stored.members {
+      guard let member = queue.members[listed.id] else { continue }
       // In a newly opened queue, nothing runs.
-      let isRunning = member.state == .queued && facts.storedState.wasRunning
+      let isRunning = member.state == .queued && listed.storedState.wasRunning
       summaries.append(TransferSummary(member, waitReason: nil))
       let state: TransferState = isRunning ? .running : TransferState(member)
       counts[state, default: 0] += 1
-      if isRunning { running.insert(facts.id) }
+      if isRunning { running.insert(listed.id) }
     }
     for name in groups {
       let counts = queue.groups.counts(of: name)
