@@ -90,27 +90,22 @@ extension EventDocument.Result {
 
 /// Network figures of the last run.
 private struct Metrics: Codable {
-  let metrics: TransferMetrics
+  @Nullable private var firstResponse: Double?
+  private let requests: Int
+  private let retries: Int
 
-  private enum Key: String, CodingKey {
+  private enum CodingKeys: String, CodingKey {
     case firstResponse = "first_response"
     case requests, retries
   }
 
-  init(_ metrics: TransferMetrics) { self.metrics = metrics }
-
-  func encode(to encoder: any Encoder) throws {
-    var object = encoder.container(keyedBy: Key.self)
-    let seconds = metrics.timeToFirstResponse.map { JSONNumber.seconds($0) }
-    try object.encode(seconds, forKey: .firstResponse)
-    try object.encode(metrics.requests, forKey: .requests)
-    try object.encode(metrics.retries, forKey: .retries)
+  init(_ metrics: TransferMetrics) {
+    (requests, retries) = (metrics.requests, metrics.retries)
+    firstResponse = metrics.timeToFirstResponse.map { JSONNumber.seconds($0) }
   }
 
-  init(from decoder: any Decoder) throws {
-    let object = try decoder.container(keyedBy: Key.self)
-    metrics = TransferMetrics(
-      timeToFirstResponse: (try object.optional(.firstResponse) as Double?).map { .seconds($0) },
-      requests: try object.value(.requests), retries: try object.value(.retries))
+  var metrics: TransferMetrics {
+    TransferMetrics(
+      timeToFirstResponse: firstResponse.map { .seconds($0) }, requests: requests, retries: retries)
   }
 }

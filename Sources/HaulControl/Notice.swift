@@ -50,17 +50,17 @@ package struct Notice: Codable, Hashable, Sendable {
   package var number: Int
   package var kind: Kind
   /// A group has `failed` if a member failed, otherwise `cancelled` if one was cancelled.
-  package var state: TransferResult.State?
-  package var transfer: TransferID?
-  package var group: String?
+  @Nullable package var state: TransferResult.State?
+  @Nullable package var transfer: TransferID?
+  @Nullable package var group: String?
   /// The name of the file, the program, the step or the group.
   package var name: String
-  package var path: String?
-  package var error: TransferDocument.Failure?
+  @Nullable package var path: String?
+  @Nullable package var error: TransferDocument.Failure?
   /// The length of the file.
-  package var bytes: Int64?
-  package var counts: Counts?
-  package var waiting: Waiting?
+  @Nullable package var bytes: Int64?
+  @Nullable package var counts: Counts?
+  @Nullable package var waiting: Waiting?
   /// When the notice was made, in seconds since 1970: when the transfer ended, or when the daemon
   /// ran again after that.
   package var time: Double
@@ -74,25 +74,6 @@ package struct Notice: Codable, Hashable, Sendable {
   ) {
     (self.id, self.number, self.kind, self.name) = (id, number, kind, name)
     (self.time, self.title, self.text) = (time, title, text)
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var object = encoder.container(keyedBy: CodingKeys.self)
-    try object.encode(id, forKey: .id)
-    try object.encode(number, forKey: .number)
-    try object.encode(kind, forKey: .kind)
-    try object.encode(state, forKey: .state)
-    try object.encode(transfer, forKey: .transfer)
-    try object.encode(group, forKey: .group)
-    try object.encode(name, forKey: .name)
-    try object.encode(path, forKey: .path)
-    try object.encode(error, forKey: .error)
-    try object.encode(bytes, forKey: .bytes)
-    try object.encode(counts, forKey: .counts)
-    try object.encode(waiting, forKey: .waiting)
-    try object.encode(time, forKey: .time)
-    try object.encode(title, forKey: .title)
-    try object.encode(text, forKey: .text)
   }
 }
 

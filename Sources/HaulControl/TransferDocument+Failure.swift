@@ -6,7 +6,7 @@ extension TransferDocument {
     package var code: TransferError.Code
     package var message: String
     /// The status of the server's answer.
-    package var status: Int?
+    @Nullable package var status: Int?
     package var isRetryable: Bool
 
     enum CodingKeys: String, CodingKey {
@@ -28,14 +28,6 @@ extension TransferDocument {
 
     package var error: TransferError {
       TransferError(code, message, status: status, isRetryable: isRetryable)
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-      var object = encoder.container(keyedBy: CodingKeys.self)
-      try object.encode(code.rawValue, forKey: .code)
-      try object.encode(message, forKey: .message)
-      try object.encode(status, forKey: .status)
-      try object.encode(isRetryable, forKey: .isRetryable)
     }
   }
 }

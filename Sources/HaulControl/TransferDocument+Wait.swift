@@ -8,18 +8,18 @@ extension TransferDocument {
     /// Why, for people.
     package var message: String
     /// Seconds since 1970; nil if unknown, or if it is not a date.
-    package var until: Double?
+    @Nullable package var until: Double?
     /// The transfer that it waits for.
-    package var transfer: TransferID?
+    @Nullable package var transfer: TransferID?
     /// Whether that one must be retried first.
-    package var isBlocked: Bool?
+    @Nullable package var isBlocked: Bool?
     /// The directory that is missing, or whose disk is full.
-    package var directory: String?
+    @Nullable package var directory: String?
     /// Bytes that a full disk lacks, and those that were free.
-    package var needed: Int64?
-    package var free: Int64?
+    @Nullable package var needed: Int64?
+    @Nullable package var free: Int64?
     /// The code of what would hold it after its start time.
-    package var next: String?
+    @Nullable package var next: String?
 
     package init(code: String, message: String) { (self.code, self.message) = (code, message) }
 
@@ -27,19 +27,6 @@ extension TransferDocument {
       case code, message, until, transfer
       case isBlocked = "blocked"
       case directory, needed, free, next
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-      var object = encoder.container(keyedBy: CodingKeys.self)
-      try object.encode(code, forKey: .code)
-      try object.encode(message, forKey: .message)
-      try object.encode(until, forKey: .until)
-      try object.encode(transfer?.description, forKey: .transfer)
-      try object.encode(isBlocked, forKey: .isBlocked)
-      try object.encode(directory, forKey: .directory)
-      try object.encode(needed, forKey: .needed)
-      try object.encode(free, forKey: .free)
-      try object.encode(next, forKey: .next)
     }
   }
 }

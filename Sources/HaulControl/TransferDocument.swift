@@ -3,59 +3,45 @@ package import HaulCore
 /// A transfer of the daemon's list, as JSON. Unknown values are null, never left out.
 package struct TransferDocument: Codable, Hashable, Sendable {
   package var id: TransferID
-  package var kind: TransferRequest.Kind
+  package var kind = TransferRequest.Kind.download
   /// The name of the file, the program or the step.
   package var name: String
   /// Without secrets.
-  package var url: String?
-  package var identifier: String?
-  package var group: String?
-  package var priority: String
+  @Nullable package var url: String?
+  @Nullable package var identifier: String?
+  @Nullable package var group: String?
+  package var priority = TransferRequest.Priority.default.name
   package var state: TransferState
-  package var phase: String?
-  package var waiting: Wait?
-  package var bytes: Int64
+  @Nullable package var phase: String?
+  @Nullable package var waiting: Wait?
+  package var bytes: Int64 = 0
   /// The bytes of a running upload that the server is known to have.
-  package var acknowledged: Int64?
-  package var total: Int64?
-  package var fraction: Double?
+  @Nullable package var acknowledged: Int64?
+  @Nullable package var total: Int64?
+  @Nullable package var fraction: Double?
   /// Bytes per second.
-  package var rate: Double
+  package var rate = 0.0
   /// Nil unless it runs.
-  package var connections: Int?
+  @Nullable package var connections: Int?
   /// Its own limit, in bytes per second; nil for none.
-  package var rateLimit: Int64?
+  @Nullable package var rateLimit: Int64?
   /// When it may start, in seconds since 1970; nil once it no longer waits for that time.
-  package var startsAt: Double?
+  @Nullable package var startsAt: Double?
   /// In seconds since 1970; nil if it was before the daemon was started.
-  package var added: Double?
-  package var ended: Double?
+  @Nullable package var added: Double?
+  @Nullable package var ended: Double?
   /// Whether a command put it before others: `first`, or `forced`; nil for neither.
-  package var start: String?
+  @Nullable package var start: String?
   /// Whether it is a program that should stop, and runs to its end, unless it is cancelled.
-  package var runsToEnd: Bool
+  package var runsToEnd = false
   /// Where a finished download is.
-  package var path: String?
-  package var error: Failure?
+  @Nullable package var path: String?
+  @Nullable package var error: Failure?
   /// Once it has ended.
-  package var result: EventDocument.Result?
+  @Nullable package var result: EventDocument.Result?
 
-  package init(
-    id: TransferID, kind: TransferRequest.Kind = .download, name: String, url: String?,
-    identifier: String?, group: String?,
-    priority: String, state: TransferState, phase: String?, waiting: Wait?, bytes: Int64,
-    total: Int64?, fraction: Double?, rate: Double, path: String?, error: Failure?,
-    result: EventDocument.Result? = nil, connections: Int? = nil, rateLimit: Int64? = nil,
-    startsAt: Double? = nil, start: String? = nil, runsToEnd: Bool = false,
-    acknowledged: Int64? = nil
-  ) {
-    (self.id, self.kind, self.name, self.url) = (id, kind, name, url)
-    (self.identifier, self.group, self.priority) = (identifier, group, priority)
-    (self.state, self.phase, self.waiting) = (state, phase, waiting)
-    (self.bytes, self.total, self.fraction, self.rate) = (bytes, total, fraction, rate)
-    (self.path, self.error, self.result) = (path, error, result)
-    (self.connections, self.rateLimit, self.startsAt) = (connections, rateLimit, startsAt)
-    (self.start, self.runsToEnd, self.acknowledged) = (start, runsToEnd, acknowledged)
+  package init(id: TransferID, name: String, state: TransferState) {
+    (self.id, self.name, self.state) = (id, name, state)
   }
 
   enum CodingKeys: String, CodingKey {
@@ -74,35 +60,6 @@ extension TransferDocument {
   /// Seconds until it is complete at this rate; nil if unknown.
   package var secondsLeft: Double? {
     TransferProgress(bytes: bytes, total: total, rate: rate).secondsLeft
-  }
-
-  package func encode(to encoder: any Encoder) throws {
-    var object = encoder.container(keyedBy: CodingKeys.self)
-    try object.encode(id, forKey: .id)
-    try object.encode(kind, forKey: .kind)
-    try object.encode(name, forKey: .name)
-    try object.encode(url, forKey: .url)
-    try object.encode(identifier, forKey: .identifier)
-    try object.encode(group, forKey: .group)
-    try object.encode(priority, forKey: .priority)
-    try object.encode(state, forKey: .state)
-    try object.encode(phase, forKey: .phase)
-    try object.encode(waiting, forKey: .waiting)
-    try object.encode(bytes, forKey: .bytes)
-    try object.encode(acknowledged, forKey: .acknowledged)
-    try object.encode(total, forKey: .total)
-    try object.encode(fraction, forKey: .fraction)
-    try object.encode(rate, forKey: .rate)
-    try object.encode(connections, forKey: .connections)
-    try object.encode(rateLimit, forKey: .rateLimit)
-    try object.encode(startsAt, forKey: .startsAt)
-    try object.encode(added, forKey: .added)
-    try object.encode(ended, forKey: .ended)
-    try object.encode(start, forKey: .start)
-    try object.encode(runsToEnd, forKey: .runsToEnd)
-    try object.encode(path, forKey: .path)
-    try object.encode(error, forKey: .error)
-    try object.encode(result, forKey: .result)
   }
 }
 

@@ -80,11 +80,10 @@ import Testing
   func result() throws {
     let result = TransferResult(state: .completed, path: "/d/x", bytes: 9)
     let event = EventDocument(try self.event(.finished(result)), at: 0)
-    let transfer = TransferDocument(
-      id: id, name: "x", url: nil, identifier: nil, group: nil, priority: "default",
-      state: .completed, phase: nil, waiting: .init(.slot, at: 0), bytes: 9, total: nil,
-      fraction: nil, rate: 0, path: nil, error: .init(TransferError(.io, "why")),
-      result: .init(result, isBackground: true, error: nil))
+    var transfer = TransferDocument(id: id, name: "x", state: .completed)
+    (transfer.waiting, transfer.bytes) = (.init(.slot, at: 0), 9)
+    transfer.error = .init(TransferError(.io, "why"))
+    transfer.result = .init(result, isBackground: true, error: nil)
     let text = String(decoding: try StrictJSON.encode(transfer), as: UTF8.self)
     #expect(try EventSchema().violations(text, of: "transfer") == [], "\(text)")
     let nested = try #require(try JSONValue(parsing: text)["result"]?.object)

@@ -83,52 +83,28 @@ enum ProbeOutput {
 
 /// The object of `haul probe --json`; unknown values are `null`.
 private struct ProbeObject: Encodable {
-  struct Plan: Encodable {
+  struct Plan: Codable, Hashable {
     let connections: Int
     let segments: Int
     let resume: Bool
   }
 
+  let type = "probe"
   let url: String
-  var finalUrl: String?
-  var status: Int?
-  var httpVersion: String?
-  var length: Int64?
-  var ranges: Bool?
-  var etag: String?
-  var lastModified: String?
-  var strong: Bool?
-  var contentType: String?
-  var name: String?
-  var serverName: String?
+  @Nullable var finalUrl: String?
+  @Nullable var status: Int?
+  @Nullable var httpVersion: String?
+  @Nullable var length: Int64?
+  @Nullable var ranges: Bool?
+  @Nullable var etag: String?
+  @Nullable var lastModified: String?
+  @Nullable var strong: Bool?
+  @Nullable var contentType: String?
+  @Nullable var name: String?
+  @Nullable var serverName: String?
   var digest: [String: String] = [:]
-  var plan: Plan?
-  var error: TransferDocument.Failure?
+  @Nullable var plan: Plan?
+  @Nullable var error: TransferDocument.Failure?
 
   init(url: String) { self.url = url }
-
-  func encode(to encoder: any Encoder) throws {
-    var object = encoder.container(keyedBy: Key.self)
-    try object.encode("probe", forKey: .type)
-    try object.encode(url, forKey: .url)
-    try object.encode(finalUrl, forKey: .finalUrl)
-    try object.encode(status, forKey: .status)
-    try object.encode(httpVersion, forKey: .httpVersion)
-    try object.encode(length, forKey: .length)
-    try object.encode(ranges, forKey: .ranges)
-    try object.encode(etag, forKey: .etag)
-    try object.encode(lastModified, forKey: .lastModified)
-    try object.encode(strong, forKey: .strong)
-    try object.encode(contentType, forKey: .contentType)
-    try object.encode(name, forKey: .name)
-    try object.encode(serverName, forKey: .serverName)
-    try object.encode(digest, forKey: .digest)
-    try object.encode(plan, forKey: .plan)
-    try object.encode(error, forKey: .error)
-  }
-
-  private enum Key: String, CodingKey {
-    case type, url, finalUrl, status, httpVersion, length, ranges, etag, lastModified, strong
-    case contentType, name, serverName, digest, plan, error
-  }
 }

@@ -115,21 +115,15 @@ extension QueueCoordinator {
 
   /// What is shown of these transfers, with what is running now; without those that are not in the
   /// list.
-  package func rows(
-    of ids: [TransferID]
-  ) async throws(TransferError) -> [TransferView] {
+  package func rows(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
     try await store.records(ids).compactMap { record in
       summary(of: record.id).map { summary in
-        let (phase, progress) = engine.hub.live(record.id)
         let storedState = queue.members[record.id]?.storedState
-        let snapshot = TransferSnapshot(summary: summary, phase: phase, progress: progress)
+        let snapshot = engine.hub.snapshot(summary, record)
         var row = TransferList.Row(record, snapshot)
         row.note(length: runs[record.id].location?.length)
         return TransferView(
-          row: row, summary: summary,
-          result: summary.state.isEnded ? record.result : nil,
-          connections: summary.state == .running ? progress?.connections : nil,
-          request: record.request,
+          row: row, snapshot: snapshot, request: record.request,
           startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
           nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id),
           acknowledged: runs.run(of: record.id)?.context.acknowledged)

@@ -167,14 +167,10 @@ final class EventFeed: Sendable {
     let records = (try? await store.records(page.map(\.id))) ?? []
     let known = Dictionary(records.map { ($0.id, $0) }, uniquingKeysWith: { $1 })
     let events = page.map { summary in
-      let (phase, progress) = hub.live(summary.id)
-      let snapshot = TransferSnapshot(
-        summary: summary, phase: phase, progress: progress,
-        result: summary.state.isEnded ? known[summary.id]?.result : nil)
+      let record = known[summary.id]
       return TransferEvent(
-        number: nil, id: summary.id,
-        identity: known[summary.id].map { TransferIdentity($0.request) },
-        kind: .snapshot(snapshot))
+        number: nil, id: summary.id, identity: record.map { TransferIdentity($0.request) },
+        kind: .snapshot(hub.snapshot(summary, record)))
     }
     reading.withLockedValue { $0.ready.append(contentsOf: events.map { .transfer($0) }) }
   }

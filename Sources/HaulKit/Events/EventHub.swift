@@ -79,6 +79,14 @@ final class EventHub: Sendable {
     state.withLockedValue { ($0.live[id]?.phase, $0.live[id]?.progress) }
   }
 
+  /// - Parameter record: nil if it could not be read.
+  func snapshot(_ summary: TransferSummary, _ record: TransferRecord?) -> TransferSnapshot {
+    let (phase, progress) = live(summary.id)
+    return TransferSnapshot(
+      summary: summary, phase: phase, progress: progress,
+      result: summary.state.isEnded ? record?.result : nil)
+  }
+
   /// Notes what an earlier process left of a transfer that does not run, for snapshots.
   func show(_ progress: TransferProgress, of id: TransferID) {
     state.withLockedValue { $0.show(progress, of: id) }

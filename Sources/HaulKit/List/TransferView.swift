@@ -3,11 +3,7 @@ package import HaulCore
 /// All that is shown of one transfer.
 package struct TransferView: Sendable, Hashable {
   package let row: TransferList.Row
-  package let summary: TransferSummary
-  /// Once it has ended.
-  package let result: TransferResult?
-  /// Nil unless it runs.
-  package let connections: Int?
+  package let snapshot: TransferSnapshot
   /// It has secrets, which must not be shown.
   package let request: TransferRequest
   /// In seconds since 1970; nil once it no longer waits for that time.
@@ -20,4 +16,9 @@ package struct TransferView: Sendable, Hashable {
   package let runsToEnd: Bool
   /// The bytes of a running upload that the server is known to have.
   package let acknowledged: Int64?
+
+  /// Nil unless it runs.
+  package var connections: Int? {
+    snapshot.state == .running ? snapshot.progress?.connections : nil
+  }
 }

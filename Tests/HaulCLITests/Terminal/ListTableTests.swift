@@ -10,10 +10,11 @@ struct ListTableTests {
     bytes: Int64 = 0, total: Int64? = nil, rate: Double = 0, error: TransferDocument.Failure? = nil,
     url: String? = nil
   ) throws -> TransferDocument {
-    TransferDocument(
-      id: try #require(TransferID("4FZ0ABCD")), name: name, url: url, identifier: nil, group: nil,
-      priority: "default", state: state, phase: nil, waiting: waiting, bytes: bytes, total: total,
-      fraction: nil, rate: rate, path: nil, error: error)
+    var transfer = TransferDocument(
+      id: try #require(TransferID("4FZ0ABCD")), name: name, state: state)
+    (transfer.url, transfer.waiting, transfer.error) = (url, waiting, error)
+    (transfer.bytes, transfer.total, transfer.rate) = (bytes, total, rate)
+    return transfer
   }
 
   private func wait(_ code: String, _ message: String) -> TransferDocument.Wait {

@@ -18,16 +18,13 @@ struct WatchReportTests {
     _ id: TransferID, _ state: TransferState, bytes: Int64 = 0, group: String? = nil,
     after dependency: TransferID? = nil
   ) -> StreamMessage {
-    var waiting: TransferDocument.Wait?
+    var transfer = TransferDocument(id: id, name: id == a ? "a.iso" : "b.iso", state: state)
+    (transfer.bytes, transfer.total, transfer.group) = (bytes, 100, group)
     if let dependency {
-      waiting = TransferDocument.Wait(code: "dependency", message: "waits for \(dependency)")
-      waiting?.transfer = dependency
+      transfer.waiting = .init(code: "dependency", message: "waits for \(dependency)")
+      transfer.waiting?.transfer = dependency
     }
-    return .transfer(
-      TransferDocument(
-        id: id, name: id == a ? "a.iso" : "b.iso", url: nil, identifier: nil, group: group,
-        priority: "default", state: state, phase: nil, waiting: waiting, bytes: bytes, total: 100,
-        fraction: nil, rate: 0, path: nil, error: nil))
+    return .transfer(transfer)
   }
 
   private func event(_ id: TransferID, _ kind: TransferEvent.Kind) -> StreamMessage {
