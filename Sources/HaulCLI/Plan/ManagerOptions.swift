@@ -5,18 +5,20 @@ package import Logging
 /// Settings of all transfers of a run. They can be compared; `TransferManager.Configuration`
 /// cannot, because it has a logger.
 package struct ManagerOptions: Hashable, Sendable {
-  package var maximumActive: Int
-  package var maximumActivePerHost: Int
-  package var connectionsPerHost: Int
-  package var maximumConnections: Int
+  private static let defaults = TransferManager.Configuration()
+
+  package var maximumActive = defaults.maximumActive
+  package var maximumActivePerHost = defaults.maximumActivePerHost ?? defaults.maximumActive
+  package var connectionsPerHost = defaults.connectionsPerHost
+  package var maximumConnections = defaults.maximumConnections
   /// Bytes per second.
   package var rateLimit: Int64?
-  package var connectTimeout: Duration
-  package var idleTimeout: Duration
+  package var connectTimeout = defaults.connectTimeout
+  package var idleTimeout = defaults.idleTimeout
   package var certificateAuthorities: String?
   package var clientCertificate: ClientCertificate?
-  package var minimumTLS: TLSVersion
-  package var httpVersion: TransferManager.Configuration.HTTPVersion
+  package var minimumTLS = defaults.minimumTLS
+  package var httpVersion = defaults.httpVersion
   /// Replaces the environment's; empty for none.
   package var proxy: String?
   /// Replaces the environment's.
@@ -24,25 +26,11 @@ package struct ManagerOptions: Hashable, Sendable {
   package var addressFamily: AddressFamily?
   package var localAddress: String?
   package var addresses: [String: String] = [:]
-  package var userAgent: String
+  package var userAgent = defaults.userAgent
   /// What the user has given for hosts that servers name.
   package var session: RunSession?
 
-  /// The library's defaults.
-  package init() {
-    let defaults = TransferManager.Configuration()
-    maximumActive = defaults.maximumActive
-    maximumActivePerHost = defaults.maximumActivePerHost ?? defaults.maximumActive
-    connectionsPerHost = defaults.connectionsPerHost
-    maximumConnections = defaults.maximumConnections
-    rateLimit = defaults.rateLimit
-    connectTimeout = defaults.connectTimeout
-    idleTimeout = defaults.idleTimeout
-    certificateAuthorities = defaults.certificateAuthorities
-    minimumTLS = defaults.minimumTLS
-    httpVersion = defaults.httpVersion
-    userAgent = defaults.userAgent
-  }
+  package init() {}
 
   /// The limits that options ask for. An option also raises the wider limits of connections that
   /// would make it ineffective.
