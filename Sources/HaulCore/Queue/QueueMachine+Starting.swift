@@ -61,7 +61,7 @@ extension QueueMachine {
       if let grant = granted(id, isDurable: permission.isDurable, &decision) {
         starts.granted.append((id, grant))
       } else {
-        scheduler.update { _ = $0.paused(id) }
+        scheduler.update { _ = $0.release(id) }
       }
     }
     decision.starts = starts

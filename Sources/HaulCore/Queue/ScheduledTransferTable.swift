@@ -5,19 +5,20 @@ struct ScheduledTransfer: Sendable {
     case active
     /// It needs only the disk, and has neither slot nor connection.
     case waitingForDisk
-    case paused
+    /// It neither waits for a slot nor has one, and keeps its position.
+    case released
   }
 
   let id: TransferID
   /// Its rank inside its priority.
   var rank: Int64
-  /// Orders equal ranks by arrival; kept across pause and resume.
+  /// Orders equal ranks by arrival; kept by `release`.
   var sequence: UInt64
   var connections: Int32 = 0
   /// Its index in its queue; -1 if it is in none.
   var position: Int32 = -1
   private var hostNumber: Int32
-  var phase = Phase.paused
+  var phase = Phase.released
   /// The level that a person requested for its start; nil for that of its priority.
   var requestedLevel: PriorityLevel?
   var priority: TransferRequest.Priority

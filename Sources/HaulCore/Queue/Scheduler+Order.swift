@@ -28,7 +28,7 @@ extension Scheduler {
   /// for a free connection. Until then, no running transfer gets an additional connection that it
   /// could use.
   ///
-  /// It does not queue a paused transfer, but counts when `add` queues it again. It has no effect
+  /// It does not queue a released transfer, but counts when `add` queues it again. It has no effect
   /// on a running one. A host that did not answer may be tried at once; a pause that a host asked
   /// for holds.
   package mutating func requestStart(_ id: TransferID, _ request: StartRequest) {
@@ -51,13 +51,13 @@ extension Scheduler {
   /// - Returns: false if it already has a slot.
   private mutating func setStartRequest(_ number: Int32, _ request: StartRequest) -> Bool {
     let phase = members[number].phase
-    guard phase == .queued || phase == .paused else { return false }
+    guard phase == .queued || phase == .released else { return false }
     changeLevel(number) { members in members.setStartRequest(number, request) }
     return true
   }
 
   /// Whether it is known and neither waits for a slot nor has one.
-  package func isPaused(_ id: TransferID) -> Bool { members.member(id)?.phase == .paused }
+  package func isReleased(_ id: TransferID) -> Bool { members.member(id)?.phase == .released }
 
   /// The priority of a transfer; nil if it is unknown.
   package func priority(of id: TransferID) -> TransferRequest.Priority? {

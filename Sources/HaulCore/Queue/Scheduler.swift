@@ -46,7 +46,7 @@ package struct Scheduler: Sendable {
   /// Makes room for this many more.
   package mutating func reserve(_ more: Int) { members.reserve(more) }
 
-  /// Queues a transfer. A paused one returns to its old position, with its priority and rank; its
+  /// Queues a transfer. A released one returns to its old position, with its priority and rank; its
   /// host may have changed. Has no effect on any other known transfer.
   ///
   /// - Parameters:
@@ -59,7 +59,7 @@ package struct Scheduler: Sendable {
     rank: Int64? = nil
   ) {
     if let known = members.number(of: id) {
-      guard members[known].phase == .paused else { return }
+      guard members[known].phase == .released else { return }
       moveHost(known, to: host)
       enqueue(known)
       return
@@ -74,14 +74,14 @@ package struct Scheduler: Sendable {
     enqueue(number)
   }
 
-  /// Suspends a transfer that keeps its position, for a pause or a retry. A requested start that
-  /// has not happened is withdrawn.
+  /// Takes its slot from a transfer that keeps its position, for a pause or a retry. A requested
+  /// start that has not happened is withdrawn.
   ///
   /// Call it when its input and output have stopped, because its slot and connections are free at
   /// once.
   /// - Returns: whether it held a slot; a second call has no effect.
   @discardableResult
-  package mutating func paused(_ id: TransferID) -> Bool {
+  package mutating func release(_ id: TransferID) -> Bool {
     guard let number = members.number(of: id) else { return false }
     return stop(number)
   }
@@ -167,12 +167,12 @@ extension Scheduler {
   private mutating func stop(_ number: Int32) -> Bool {
     let member = members[number]
     switch member.phase {
-    case .paused: return false
+    case .released: return false
     case .waitingForDisk: waitingForDisk -= 1
     case .queued:
       let level = member.level
       dequeue(number)
-      members[number].phase = .paused
+      members[number].phase = .released
       refresh(member.host, level)
       return false
     case .active:
@@ -185,7 +185,7 @@ extension Scheduler {
     }
     members[number].connections = 0
     members[number].isDelivering = false
-    members[number].phase = .paused
+    members[number].phase = .released
     refresh(member.host)
     return member.phase == .active
   }

@@ -98,13 +98,13 @@ extension QueueCoordinator {
   /// a wait runs again without it.
   private func endWait(_ id: TransferID) {
     if let run = runs.run(of: id), run.end != nil { run.isStartedAgain = true }
-    guard runs.isWaitingForSlot(id), engine.scheduler.update({ $0.isPaused(id) }) else { return }
+    guard runs.isWaitingForSlot(id), engine.scheduler.update({ $0.isReleased(id) }) else { return }
     addToScheduler(id)
   }
 
   private func releaseSlot(of id: TransferID) {
     releasePendingStarts(id)
-    engine.scheduler.update { _ = $0.paused(id) }
+    engine.scheduler.update { _ = $0.release(id) }
   }
 
   /// A step has no bytes to keep: it is cancelled instead of paused.

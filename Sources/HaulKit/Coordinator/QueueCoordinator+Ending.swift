@@ -10,7 +10,7 @@ extension QueueCoordinator {
   func handle(_ report: RunReport, of id: TransferID) async -> TransferError? {
     switch report {
     case .slotReleased(let instant):
-      engine.scheduler.update { _ = $0.paused(id) }
+      engine.scheduler.update { _ = $0.release(id) }
       runs.run(of: id)?.retryAt = instant
       await startReady()
       if let instant { return await storeWait(of: id, until: instant) { .retry(at: $0) } }
@@ -69,7 +69,7 @@ extension QueueCoordinator {
   /// stored, are stored together.
   func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
     engine.hooks.reached(.ended)
-    engine.scheduler.update { _ = $0.paused(id) }
+    engine.scheduler.update { _ = $0.release(id) }
     guard runs.ended(id, end) else { return forgetRun(of: id) }
     // After shutdown there may be little time left.
     guard !isShutDown else { return await storeEndsAndStart() }

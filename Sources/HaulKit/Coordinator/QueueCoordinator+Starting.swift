@@ -50,7 +50,7 @@ extension QueueCoordinator {
       if runs.isWaitingForSlot(id) {
         runs.send(.slotGranted, to: id)
       } else {
-        engine.scheduler.update { _ = $0.paused(id) }
+        engine.scheduler.update { _ = $0.release(id) }
       }
     }
   }
@@ -58,7 +58,7 @@ extension QueueCoordinator {
   /// Releases slots whose starts the store refused and whose schedule window has closed since.
   private func releasePendingStarts() {
     for id in pendingStarts {
-      engine.scheduler.update { _ = $0.paused(id) }
+      engine.scheduler.update { _ = $0.release(id) }
       addToScheduler(id)
     }
     pendingStarts = []
@@ -77,7 +77,7 @@ extension QueueCoordinator {
     let scheduled = Set(starts.scheduled)
     pendingStarts.removeAll { scheduled.contains($0) }
     engine.scheduler.update { scheduler in
-      for id in starts.scheduled { scheduler.paused(id) }
+      for id in starts.scheduled { scheduler.release(id) }
       for record in decision.added { scheduler.finished(record.id) }
     }
   }

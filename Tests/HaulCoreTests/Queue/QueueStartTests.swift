@@ -77,7 +77,7 @@ import Testing
     var decision = QueueDecision()
     let refused = try world.add(1)
     let id = try #require(refused.added.first?.id)
-    world.slots.update { _ = $0.paused(id) }
+    world.slots.update { _ = $0.release(id) }
     // It was stored without its start.
     try world.queue.decide(&decision) { (queue, decision) throws(TransferError) in
       try queue.add(
@@ -96,7 +96,7 @@ import Testing
     world.queue.apply(added)
     let id = try #require(added.added.first?.id)
     world.slots.update { scheduler in
-      scheduler.paused(id)
+      scheduler.release(id)
       scheduler.add(id, host: nil)
     }
     var decision = QueueDecision()
@@ -110,7 +110,7 @@ import Testing
     let added = try world.add(2)
     world.queue.apply(added)
     let ids = added.added.map(\.id)
-    world.slots.update { _ = $0.paused(ids[0]) }
+    world.slots.update { _ = $0.release(ids[0]) }
     var decision = QueueDecision()
     world.queue.decide(&decision) { (queue, decision) in
       _ = queue.handle(.pause, [ids[1]], by: .user, &decision)

@@ -95,7 +95,7 @@ private struct SchedulerModelRandomSequence {
   }
 
   private mutating func pause(_ index: Int) -> String {
-    queue.paused(model.members[index].id)
+    queue.release(model.members[index].id)
     model.pause(index)
     return "pause"
   }

@@ -46,10 +46,10 @@ import Testing
     queue.move(ids[0], to: 45)
     #expect(queue.active == 1)
     queue.move(ids[4], to: 5)
-    queue.paused(ids[1])
+    queue.release(ids[1])
     queue.move(ids[1], to: 60)
     queue.move(ids[3], to: 30)
-    queue.paused(ids[0])
+    queue.release(ids[0])
     queue.add(ids[0], host: "h0", priority: .userInteractive, rank: 0)
     queue.add(ids[1], host: "h1")
     // An unknown transfer.
@@ -65,11 +65,11 @@ import Testing
     check(queue.priority(of: ids[0]), is: .userInteractive)
     #expect(queue.active == 1)
     queue.setPriority(ids[3], .userInteractive)
-    queue.paused(ids[4])
+    queue.release(ids[4])
     queue.setPriority(ids[4], .userInteractive)
     queue.add(ids[4], host: "a")
     queue.setPriority(ids[1], .background)
-    queue.paused(ids[0])
+    queue.release(ids[0])
     queue.add(ids[0], host: "a")
     check(queue.priority(of: ids[5]), is: nil)
     // The lowest has its turn too, and the normal one the rest of its own.
@@ -97,7 +97,7 @@ import Testing
     check(queue.finished(ids[2]), is: true)
     // The host of the one to start now is full: others start.
     check(queue.next(at: now), is: [ids[1]])
-    check(queue.paused(ids[3]), is: true)
+    check(queue.release(ids[3]), is: true)
     queue.add(ids[3], host: "a")
     check(queue.next(at: now), is: [ids[4]])
     queue.add(ids[5], host: "a", priority: .background, rank: 0)
@@ -110,10 +110,10 @@ import Testing
   @Test func `Start now of a paused transfer applies when it is queued, and a pause revokes it`() {
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }
-    queue.paused(ids[2])
+    queue.release(ids[2])
     queue.startNow(ids[2])
     queue.startNow(ids[1])
-    queue.paused(ids[1])
+    queue.release(ids[1])
     queue.add(ids[1], host: "a")
     queue.add(ids[2], host: "a")
     #expect(order(queue) == [2, 0, 1].map { ids[$0] })

@@ -21,7 +21,7 @@ import Testing
   /// A failed attempt, whose transfer returns to its position.
   private mutating func fails(_ id: TransferID, at second: Double, nextTrial: Double?) {
     queue.hostFailed(for: id, at: at(second), nextTrial: nextTrial.map(at))
-    queue.paused(id)
+    queue.release(id)
     queue.add(id, host: "a")
   }
 
@@ -31,7 +31,7 @@ import Testing
     fails(ids[0], at: 1, nextTrial: 2)
     for id in ids[1...2] {
       #expect(queue.hostHealth(for: id).isTrialOfAnotherTransfer)
-      queue.paused(id)
+      queue.release(id)
       queue.add(id, host: "a")
     }
   }
@@ -71,7 +71,7 @@ import Testing
   @Test mutating func `A transfer that is paused or removed during its retry passes the turn on`() {
     begin()
     check(queue.next(at: at(2)), is: [ids[1]])
-    queue.paused(ids[1])
+    queue.release(ids[1])
     check(queue.next(at: at(2)), is: [ids[2]])
     queue.finished(ids[2])
     check(queue.next(at: at(2)), is: [ids[3]])
@@ -80,7 +80,7 @@ import Testing
   @Test mutating func `Other hosts and steps are not delayed`() {
     begin()
     check(queue.hostHealth(for: ids[5]).failures, is: 0)
-    queue.paused(ids[5])
+    queue.release(ids[5])
     queue.add(ids[5], host: "b")
     check(queue.next(at: at(1)), is: [ids[5]])
   }
@@ -127,7 +127,7 @@ import Testing
     queue.startNow(ids[3])
     check(queue.next(at: at(1)), is: [ids[3]])
     queue.hostFailed(for: ids[3], at: at(1), nextTrial: at(4))
-    queue.paused(ids[3])
+    queue.release(ids[3])
     var member = QueuedMember(TransferRecord(id: ids[3], request: .step("s")))
     member.host = "a"
     member.storedState.startRequest = StartRequest(number: 1, isForced: false)

@@ -20,7 +20,7 @@ import Testing
     queue.closedReason = .schedule("until Monday", until: 5)
     // Stopped transfers have their old positions.
     for id in [ids[1], ids[0]] {
-      check(queue.paused(id), is: true)
+      check(queue.release(id), is: true)
       queue.add(id, host: "a")
     }
     check(queue.next(at: now).isEmpty, is: true)

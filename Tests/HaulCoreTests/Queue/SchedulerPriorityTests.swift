@@ -149,7 +149,7 @@ import Testing
     check(queue.finished(ids[2]), is: true)
     // Its slot is free; that of the other host has no connection.
     check(queue.next(at: now), is: [ids[5]])
-    check(queue.paused(ids[3]), is: true)
+    check(queue.release(ids[3]), is: true)
     check(queue.next(at: now).isEmpty, is: true)
     #expect(queue.reason(for: ids[6], at: now) == .slot)
     #expect(queue.connections == 1)

@@ -129,7 +129,7 @@ private struct Walk {
     model.members[index].phase = .paused
     model.members[index].connections = 0
     let id = model.members[index].id
-    return queue.paused(id) == wasActive && !queue.paused(id) && countsAgree()
+    return queue.release(id) == wasActive && !queue.release(id) && countsAgree()
   }
 
   private mutating func resume() {

@@ -37,8 +37,8 @@ import Testing
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }
     check(queue.next(at: at(0)), is: [ids[0]])
-    check(queue.paused(ids[0]), is: true)
-    check(queue.paused(ids[0]), is: false)
+    check(queue.release(ids[0]), is: true)
+    check(queue.release(ids[0]), is: false)
     check(queue.finished(ids[0]), is: false)
     check(queue.finished(ids[0]), is: false)
     #expect(queue.active == 0)
@@ -95,8 +95,8 @@ import Testing
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }
     check(queue.next(at: at(0)), is: [ids[0]])
-    queue.paused(ids[1])
-    queue.paused(ids[0])
+    queue.release(ids[1])
+    queue.release(ids[0])
     queue.add(ids[1], host: "a")
     queue.add(ids[0], host: "a")
     check(queue.next(at: at(0)), is: [ids[0]])
