@@ -99,7 +99,7 @@ extension DownloadRun {
     }
     let seconds = modified.map { Double($0.secondsSince1970) }
     guard let willPublish = engine.hooks.willPublish else {
-      if driver.executor != nil, publishHere(target, length, seconds) { return }
+      if driver.executor != nil, publishInPlace(target, length, seconds) { return }
       target.publish(length: length, modified: seconds) { [inbox] in inbox.post(.published($0)) }
       return await waitForDiskWithoutSlot()
     }
@@ -109,11 +109,11 @@ extension DownloadRun {
     }
   }
 
-  private func publishHere(
+  private func publishInPlace(
     _ target: any DownloadTarget, _ length: Int64, _ modified: Double?
   ) -> Bool {
     do throws(TransferError) {
-      guard let path = try target.publishHere(length: length, modified: modified) else {
+      guard let path = try target.publishInPlace(length: length, modified: modified) else {
         return false
       }
       inbox.post(.published(.success(path)))

@@ -51,7 +51,7 @@ protocol DownloadTarget: Sendable {
     _ completionHandler: @escaping @Sendable (Result<String?, TransferError>) -> Void)
   /// The same on this thread, which may wait for a fast disk.
   /// - Returns: nil if it might take long; nothing was done then.
-  func publishHere(length: Int64, modified: Double?) throws(TransferError) -> String?
+  func publishInPlace(length: Int64, modified: Double?) throws(TransferError) -> String?
   /// Releases the target so that a later run can resume. Every run ends with this or `discard`.
   func release() async
   /// Deletes the bytes on disk.

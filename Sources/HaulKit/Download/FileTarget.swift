@@ -104,9 +104,9 @@ struct FileTarget: DownloadTarget {
     }
   }
 
-  func publishHere(length: Int64, modified: Double?) throws(TransferError) -> String? {
+  func publishInPlace(length: Int64, modified: Double?) throws(TransferError) -> String? {
     guard part.endsWithoutSync else { return nil }
-    return try io.inPlace.runHere { () throws(TransferError) in
+    return try io.inPlace.runInPlace { () throws(TransferError) in
       try claim.publishAndRelease(length: length, modified: modified)
     }
   }

@@ -54,7 +54,7 @@ struct StreamTarget: DownloadTarget {
     buffer.whenRead(length) { completionHandler(.success(nil)) }
   }
 
-  func publishHere(length: Int64, modified: Double?) -> String? { nil }
+  func publishInPlace(length: Int64, modified: Double?) -> String? { nil }
 
   func release() {}
   func discard() {}

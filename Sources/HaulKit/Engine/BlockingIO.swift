@@ -21,7 +21,7 @@ package struct BlockingIO: Sendable {
   }
 
   /// Runs calls on the calling thread; for simulations, where no disk blocks.
-  package static let inline = BlockingIO(withoutPool: ())
+  package static let withoutThreads = BlockingIO(withoutPool: ())
 
   /// The same, but calls run on the calling thread while the disk is fast. Use it on a thread
   /// without urgent work. A change of threads takes longer than a write into the page cache.
@@ -37,7 +37,7 @@ package struct BlockingIO: Sendable {
     _ body: @escaping @Sendable () throws(TransferError) -> Value
   ) async throws(TransferError) -> Value {
     guard let pool else { return try body() }
-    if let value = try runHere(body) { return value }
+    if let value = try runInPlace(body) { return value }
     return try await OneShot<Result<Value, TransferError>>.wait { oneShot in
       pool.submit { state in
         oneShot.give(
@@ -84,7 +84,7 @@ extension BlockingIO {
 
   /// The result of `body` if calls run in place and the disk is fast; otherwise nil, without a
   /// call.
-  package func runHere<Value>(
+  package func runInPlace<Value>(
     _ body: () throws(TransferError) -> Value
   ) throws(TransferError) -> Value? {
     guard waitsInPlace, let diskLatency, let began = diskLatency.nowIfFast else { return nil }

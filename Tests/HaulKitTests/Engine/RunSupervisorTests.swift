@@ -20,7 +20,7 @@ import Testing
       transport: SimulatedTransport(
         servers: SimulatedTransport.Servers(), clock: clock, executor: executor,
         ledger: SharedLedger(Ledger(Ledger.Limits())), random: SeededRandom(seed: 1)),
-      disk: SimulatedMachine(seed: 1).startProcess(), io: .inline, clock: clock,
+      disk: SimulatedMachine(seed: 1).startProcess(), io: .withoutThreads, clock: clock,
       configuration: TransferManager.Configuration(), seed: 1, soleExecutor: executor)
   }
 
@@ -140,7 +140,7 @@ import Testing
     #expect(!runs[id].isLocationStored)
   }
 
-  private func stream() -> StreamBuffer { StreamBuffer(size: 1 << 20, io: .inline) }
+  private func stream() -> StreamBuffer { StreamBuffer(size: 1 << 20, io: .withoutThreads) }
 
   @Test mutating func `A stream ends with its run if it was read, and stays otherwise`() {
     for id in ids.prefix(3) {

@@ -38,7 +38,7 @@ import Testing
       var configuration = TransferManager.Configuration()
       configuration.maximumActive = 1
       let engine = Engine(
-        transport: http, disk: POSIXDisk(), io: .inline, clock: clock,
+        transport: http, disk: POSIXDisk(), io: .withoutThreads, clock: clock,
         configuration: configuration, seed: 61)
       let manager = TransferManager(engine: engine)
       let waiting = Waiting(

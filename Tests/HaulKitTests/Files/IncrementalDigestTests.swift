@@ -18,7 +18,7 @@ struct IncrementalDigestTests {
     let transport = try HTTPTransport(HTTPTransport.Settings())
     let manager = TransferManager(
       engine: Engine(
-        transport: transport, disk: disk, io: .inline, clock: SystemClock(),
+        transport: transport, disk: disk, io: .withoutThreads, clock: SystemClock(),
         configuration: TransferManager.Configuration()))
     let events = manager.events()
     try await manager.add(request)

@@ -18,7 +18,8 @@ import Testing
     configuration.waitsForDisk = false
     let manager = TransferManager(
       engine: Engine(
-        transport: transport, disk: machine.startProcess(), io: .inline, clock: SystemClock(),
+        transport: transport, disk: machine.startProcess(), io: .withoutThreads,
+        clock: SystemClock(),
         configuration: configuration))
     let events = manager.events()
     try await manager.add(request)

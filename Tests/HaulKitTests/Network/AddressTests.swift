@@ -124,7 +124,7 @@ import Testing
     try await DownloadFixture.with([file]) { fixture in
       let http = try HTTPTransport(.init())
       let engine = Engine(
-        transport: FlakyResolver(behind: http), disk: POSIXDisk(), io: .inline,
+        transport: FlakyResolver(behind: http), disk: POSIXDisk(), io: .withoutThreads,
         clock: SystemClock(), configuration: try fixture.configuration(), seed: 49)
       let manager = TransferManager(engine: engine)
       let request = try fixture.request("/f.bin") { $0.connections = 1 }

@@ -133,7 +133,7 @@ import Testing
     try await DownloadFixture.with([file]) { fixture in
       let http = try HTTPTransport(.init())
       let engine = Engine(
-        transport: http, disk: POSIXDisk(), io: .inline, clock: SystemClock(),
+        transport: http, disk: POSIXDisk(), io: .withoutThreads, clock: SystemClock(),
         configuration: try fixture.configuration(), seed: 47
       ) { http.endSession($0) }
       let manager = TransferManager(engine: engine)

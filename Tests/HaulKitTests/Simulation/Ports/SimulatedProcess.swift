@@ -38,7 +38,8 @@ final class SimulatedProcess: Sendable {
       }
     }
     let engine = Engine(
-      transport: transport, disk: disk, io: .inline, clock: clock, configuration: configuration,
+      transport: transport, disk: disk, io: .withoutThreads, clock: clock,
+      configuration: configuration,
       seed: seed, hooks: hooks, soleExecutor: executor, network: transport.network,
       localSchedule: SimulatedSchedule.localSchedule(configuration.schedule))
     manager = TransferManager(engine: engine, store: store, portionSize: portionSize)
