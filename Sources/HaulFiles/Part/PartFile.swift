@@ -1,6 +1,12 @@
 package import HaulCore
 import NIOConcurrencyHelpers
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// The bytes of one download on disk, and the journal that claims them. Every call may block: run
 /// it on `BlockingIO`. After a failed sync, or when another process took over the file, every call
 /// fails: release it and acquire it again.
@@ -217,5 +223,155 @@ struct PartState {
     durableCount = claimCount
     dirtyBytes = 0
     open = []
+  }
+}
+
+/// Space is reserved in steps of what arrives, and given back if its bytes do not arrive.
+extension PartFile {
+  /// The most to reserve before a byte has arrived; files up to this length are reserved at once.
+  package static let reservationStep: Int64 = 8 << 20
+
+  /// Reserves space for a write and for the bytes after it.
+  /// - Throws: `disk-full`, `io`.
+  func allocate(_ range: ByteRange, of part: any DiskFile) throws(TransferError) {
+    do throws(DiskError) {
+      try part.allocate(range)
+    } catch {
+      guard [EOPNOTSUPP, ENOSYS, EINVAL].contains(error.errno) else {
+        throw TransferError(error, while: "reserve \(ByteCount.text(range.length))")
+      }
+      state.withLockedValue { $0.space = nil }
+    }
+  }
+
+  /// Gives back the space of bytes that have not arrived.
+  func returnSpace() {
+    // Whatever cannot be given back now, the next run gives back.
+    try? locked { state throws(TransferError) in
+      guard state.hasSpareSpace, let part = state.part, let identity = state.partIdentity else {
+        return
+      }
+      // After another process has taken over, these may be its bytes.
+      try checkNames(&state)
+      try state.journal.checkEnd()
+      try state.returnSpace(of: part)
+      // If the part file is newer than its journal, the next run reads all claims back.
+      if !state.isDeferred { try state.appendRun(run(of: identity)) }
+    }
+  }
+
+  /// The record with which this run takes the file.
+  func run(of part: FileIdentity) -> JournalRun {
+    JournalRun(nonce: nonce, mountID: directory.mountID, part: part, bootID: bootID)
+  }
+}
+
+extension PartState {
+  fileprivate var hasSpareSpace: Bool {
+    space?.mayHaveSpare == true && failure == nil && !isPublished && !hasBegunToPublish
+  }
+
+  /// Notes a write, and returns the range to reserve before it, if any.
+  mutating func reserveSpace(for write: ByteRange) -> ByteRange? {
+    space?.note(write, claimed: claimed, writers: open.lazy.map(\.start))
+  }
+
+  /// Under the lock, so that no write begins in a range that is given back.
+  fileprivate mutating func returnSpace(of part: any DiskFile) throws(TransferError) {
+    var needed = claimed
+    for extent in open { needed.insert(contentsOf: extent.touched) }
+    let gaps = try mapping("check the part file") { [needed] () throws(DiskError) in
+      needed.gaps(in: 0..<(try part.status().size))
+    }
+    for gap in gaps.ranges {
+      try mapping("give space back") { () throws(DiskError) in try part.deallocate(gap) }
+    }
+    space?.noteReturned()
+  }
+}
+
+/// What an earlier run left.
+extension PartFile {
+  /// What the journal of an earlier run says of a target: the bytes, and the length if it is known.
+  /// Nil without a journal that can be read, or once the file is published. It writes nothing and
+  /// checks no byte, so it is only for showing.
+  package static func claims(
+    of name: String, in directory: any DiskDirectory
+  ) -> (bytes: Int64, length: Int64?)? {
+    guard let names = try? PartNames(name),
+      let file = try? directory.open(names.journal, writing: false)
+    else { return nil }
+    defer { file.close() }
+    guard let content = try? FileReader.contents(of: file) else { return nil }
+    let replay = JournalReplay(content)
+    guard replay.condition == .valid, replay.publication == nil, let head = replay.head else {
+      return nil
+    }
+    let received = ByteRangeSet(replay.claims.filter { !$0.isVoid }.map(\.extent.range))
+    return (received.byteCount, head.length)
+  }
+
+  /// The ranges of an earlier run to compare with the server's bytes. Long stretches of zeros prove
+  /// nothing, so a range of zeros is moved towards the next one, by 4 MiB at most. Empty if there
+  /// are only zeros.
+  /// - Throws: `io`.
+  package func comparisonRanges() throws(TransferError) -> [ByteRange] {
+    let part = try locked { state throws(TransferError) in try state.openPart() }
+    let received = recovery.received
+    let candidates = ComparisonRanges.candidates(
+      in: received, segmentStarts: recovery.segmentStarts)
+    var ranges: [ByteRange] = []
+    var hasNonZeroBytes = false
+    for (number, candidate) in candidates.enumerated() {
+      let next = number + 1 < candidates.count ? candidates[number + 1].lowerBound : .max
+      let found = try firstNonZero(candidate, before: next, received, in: part)
+      hasNonZeroBytes = hasNonZeroBytes || found != nil
+      ranges.append(found ?? candidate)
+    }
+    return hasNonZeroBytes ? ranges : []
+  }
+
+  /// The first offset from there on with a byte other than zero.
+  private func firstNonZero(
+    _ first: ByteRange, before next: Int64, _ received: ByteRangeSet, in part: any DiskFile
+  ) throws(TransferError) -> ByteRange? {
+    guard let range = received.ranges.first(where: { $0.contains(first.lowerBound) }) else {
+      return nil
+    }
+    let end = min(range.upperBound, max(next, first.upperBound), first.lowerBound + (4 << 20))
+    var start = first.lowerBound
+    while start < end {
+      let candidate = start..<min(start + first.length, end)
+      var isZero = true
+      try FileReader.forEachBlock(of: part, in: candidate) { block in
+        isZero = isZero && block.allSatisfy { $0 == 0 }
+      }
+      if !isZero { return candidate }
+      start = candidate.upperBound
+    }
+    return nil
+  }
+
+  /// Records that nothing proves later bytes to be of the same version as earlier ones.
+  /// - Throws: `disk-full`, `io`, `in-use`.
+  package func noteMixedVersions() throws(TransferError) {
+    try locked { state throws(TransferError) in
+      _ = try state.openPart()
+      try state.append(.unproved)
+    }
+  }
+
+  /// Whether exactly these bytes are at `offset`.
+  /// - Throws: `io`, `length-mismatch` if the file is shorter.
+  package func holds(_ bytes: [UInt8], at offset: Int64) throws(TransferError) -> Bool {
+    let part = try locked { state throws(TransferError) in try state.openPart() }
+    var position = 0
+    var isSame = true
+    let range = offset..<(offset + Int64(bytes.count))
+    try FileReader.forEachBlock(of: part, in: range) { block in
+      isSame = isSame && bytes[position..<(position + block.count)].elementsEqual(block)
+      position += block.count
+    }
+    return isSame
   }
 }
