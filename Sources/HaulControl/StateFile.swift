@@ -1,18 +1,11 @@
 package import HaulCore
+import HaulFiles
 
 #if canImport(Glibc)
   import Glibc
 #elseif canImport(Darwin)
   import Darwin
 #endif
-
-private func readBytes(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-  read(file, buffer.baseAddress, buffer.count)
-}
-
-private func writeBytes(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(file, bytes.baseAddress, bytes.count)
-}
 
 /// A small file of the state directory, for its owner only, which is replaced as a whole. Its calls
 /// block.
@@ -47,16 +40,8 @@ package struct StateFile: Sendable {
         advice: "delete it")
     }
     var bytes = [UInt8](repeating: 0, count: Self.limit)
-    var count = 0
-    while count < bytes.count {
-      let more = bytes.withUnsafeMutableBytes {
-        readBytes(file, UnsafeMutableRawBufferPointer(rebasing: $0[count...]))
-      }
-      if more < 0, errno == EINTR { continue }
-      guard more >= 0 else { throw failure("read") }
-      guard more > 0 else { break }
-      count += more
-    }
+    let count = bytes.withUnsafeMutableBytes { readAll(file, into: $0) }
+    guard count >= 0 else { throw failure("read") }
     return Array(bytes.prefix(count))
   }
 
@@ -70,8 +55,8 @@ package struct StateFile: Sendable {
     guard file >= 0 else { throw failure("write") }
     do throws(TransferError) {
       defer { close(file) }
-      try write(Array(bytes), to: file)
-      guard fsync(file) == 0, rename(new, path) == 0 else { throw failure("write") }
+      let isWritten = Array(bytes).withUnsafeBytes { writeAll($0, to: file) }
+      guard isWritten, fsync(file) == 0, rename(new, path) == 0 else { throw failure("write") }
     } catch {
       unlink(new)
       throw error
@@ -79,20 +64,21 @@ package struct StateFile: Sendable {
     try syncDirectory()
   }
 
+  package var exists: Bool { access(path, F_OK) == 0 }
+
+  /// Makes an empty one, if it is missing; it survives a power cut once this returns.
+  /// - Throws: `io`, `disk-full`.
+  package func create() throws(TransferError) {
+    let file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure("write") }
+    close(file)
+    try syncDirectory()
+  }
+
   /// - Throws: `io`.
   package func remove() throws(TransferError) {
     guard unlink(path) == 0 || errno == ENOENT else { throw failure("delete") }
     try syncDirectory()
-  }
-
-  private func write(_ bytes: [UInt8], to file: Int32) throws(TransferError) {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { writeBytes(file, $0) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw failure("write") }
-      rest = rest.dropFirst(count)
-    }
   }
 
   private func syncDirectory() throws(TransferError) {

@@ -37,7 +37,8 @@ struct ControlAPI: Sendable {
   let hosts: AllowedHosts
   let subscribers: SubscriberCount
   let registry: MetricsRegistry
-  let suspension: SuspendedFlagFile
+  /// Exists while the queue is suspended: it stays suspended after a crash.
+  let suspension: StateFile
   let notices: NoticeBoard
   let sessions: WebSessions
   let redirects: RedirectFiles
@@ -64,7 +65,7 @@ struct ControlAPI: Sendable {
     }
     v1.patch("/queue") { request, _ in
       let change = try await request.body(QueueDocument.self)
-      try suspension.set(change.isSuspended)
+      try change.isSuspended ? suspension.create() : suspension.remove()
       if change.isSuspended { await manager.suspend() } else { await manager.unsuspend() }
       return try APIResponse.json(QueueDocument(isSuspended: manager.isSuspended))
     }

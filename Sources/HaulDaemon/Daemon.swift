@@ -158,7 +158,7 @@ extension Daemon {
   ) throws -> [any Service] {
     let (logger, location, remote) = (logger, location, remote)
     let subscribers = SubscriberCount()
-    let suspension = SuspendedFlagFile(path: location.suspended)
+    let suspension = StateFile(path: location.suspended)
     let token = try ControlToken(file: location.token)
     let sessions = try WebSessions(
       file: location.sessions, keys: SessionKeys(token), clock: SystemClock())

@@ -94,7 +94,7 @@ extension BlobDirectory {
       throw TransferError(DiskError("flock", EAGAIN), while: "write to the cache")
     }
     for part in [start, body] {
-      let isWritten = part.withUnsafeBytes { Self.write($0, to: blob.file) }
+      let isWritten = part.withUnsafeBytes { writeAll($0, to: blob.file) }
       try check(isWritten, "write", "write to the cache")
     }
     return blob
@@ -115,24 +115,6 @@ extension BlobDirectory {
     return status.st_nlink > 0 ? blob : nil
   }
 
-  private static func write(_ bytes: UnsafeRawBufferPointer, to file: Int32) -> Bool {
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let buffer = UnsafeRawBufferPointer(rebasing: rest)
-      #if canImport(Glibc)
-        let count = Glibc.write(file, buffer.baseAddress, buffer.count)
-      #else
-        let count = Darwin.write(file, buffer.baseAddress, buffer.count)
-      #endif
-      if count > 0 {
-        rest = rest.dropFirst(count)
-      } else if count == 0 || errno != EINTR {
-        return false
-      }
-    }
-    return true
-  }
-
   /// The first bytes of a file, all by default; nil if there is none that can be read.
   package func read(_ name: String, upTo limit: Int = .max) throws(TransferError) -> Data? {
     let file = open(filePath(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
@@ -147,26 +129,9 @@ extension BlobDirectory {
     var status = stat()
     try check(fstat(file, &status) == 0, "fstat", "read a file of the cache")
     var bytes = Data(count: min(limit, Int(status.st_size)))
-    let length = bytes.withUnsafeMutableBytes { Self.read(file, into: $0) }
+    let length = bytes.withUnsafeMutableBytes { readAll(file, into: $0) }
     try check(length >= 0, "read", "read a file of the cache")
     return length == bytes.count ? bytes : Data(bytes.prefix(length))
-  }
-
-  /// The number of bytes read, or -1.
-  private static func read(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    var length = 0
-    while length < buffer.count {
-      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[length...])
-      #if canImport(Glibc)
-        let count = Glibc.read(file, rest.baseAddress, rest.count)
-      #else
-        let count = Darwin.read(file, rest.baseAddress, rest.count)
-      #endif
-      if count == 0 { break }
-      if count < 0 && errno != EINTR { return -1 }
-      length += max(count, 0)
-    }
-    return length
   }
 
   /// Removes unfinished files whose writers have ended.
