@@ -1,4 +1,3 @@
-import FoundationEssentials
 package import HaulControl
 package import HaulCore
 
@@ -37,9 +36,7 @@ package struct JSONLines: Sendable {
 
   /// A value as a line, with its line break.
   static func line(of value: some Encodable) throws -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    return harmless(String(decoding: try encoder.encode(value), as: UTF8.self)) + "\n"
+    harmless(String(decoding: try StrictJSON.encode(value), as: UTF8.self)) + "\n"
   }
 
   /// The same JSON, with DEL, C1 and invisible formatting as `\u` escapes. The encoder does not

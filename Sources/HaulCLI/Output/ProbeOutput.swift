@@ -1,4 +1,3 @@
-import FoundationEssentials
 import HaulControl
 import HaulCore
 import HaulKit
@@ -70,14 +69,8 @@ enum ProbeOutput {
   }
 
   private static func line(_ object: ProbeObject) -> String {
-    let encoder = JSONEncoder()
-    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    do {
-      let text = String(decoding: try encoder.encode(object), as: UTF8.self)
-      return JSONLines.harmless(text) + "\n"
-    } catch {
-      return "{\"error\":{\"code\":\"internal\"},\"type\":\"probe\"}\n"
-    }
+    (try? JSONLines.line(of: object))
+      ?? "{\"error\":{\"code\":\"internal\"},\"type\":\"probe\"}\n"
   }
 }
 
