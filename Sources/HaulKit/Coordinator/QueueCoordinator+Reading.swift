@@ -202,12 +202,11 @@ extension QueueCoordinator {
     // Before anything suspends: what happens later is an event.
     let whole = engine.hub.beginTransfer(key)
     guard let present = presentState(of: id) else { return [] }
-    let snapshot = present.event(await record(of: id))
-    guard let result = snapshot.result else { return [snapshot.event] + [whole].compactMap(\.self) }
-    let end = TransferEvent(
-      number: nil, id: id, identity: snapshot.event.identity, kind: .finished(result))
-    guard result.state == .completed, let whole else { return [snapshot.event, end] }
-    return [snapshot.event, whole, end]
+    let (event, result) = present.event(await record(of: id))
+    guard let result else { return [event] + [whole].compactMap(\.self) }
+    let end = TransferEvent(number: nil, id: id, identity: event.identity, kind: .finished(result))
+    guard result.state == .completed, let whole else { return [event, end] }
+    return [event, whole, end]
   }
 
   /// The state of one transfer; nil when it is not in the list.
