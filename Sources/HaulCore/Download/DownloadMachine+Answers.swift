@@ -1,8 +1,7 @@
 /// Judges answers: whether to trust them, whether the file changed, and what to request instead.
 extension DownloadMachine {
   mutating func responded(
-    _ id: SegmentID, _ head: ResponseHead, _ isFromOtherAddress: Bool, plan: inout SegmentPlan,
-    at now: Instant, using rng: inout some RandomNumberGenerator
+    _ id: SegmentID, _ head: ResponseHead, _ isFromOtherAddress: Bool, plan: inout SegmentPlan
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [.drop(id)] }
     guard goal == .transfer || (goal == .confirm && id == confirming) else {
@@ -12,15 +11,14 @@ extension DownloadMachine {
     }
     // The fetch was stopped before its answer arrived.
     if fetch.isUnneeded || plan.segments[id] == nil {
-      return [.drop(id)] + stopped(id, plan: &plan, at: now, using: &rng)
+      return [.drop(id)] + stopped(id, plan: &plan)
     }
     let verdict = ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: fetch.request)
     if case .identify(let other) = fetch.purpose {
       return identified(id, verdict, other: other, plan: &plan)
     }
     if case .failure(let error) = verdict {
-      return [.drop(id)]
-        + refused(id, error, from: head, plan: &plan, at: now, using: &rng)
+      return [.drop(id)] + refused(id, error, from: head, plan: &plan)
     }
     hasAnswered = true
     let isOtherResource = isOtherResource(head, isFromOtherAddress)

@@ -2,17 +2,16 @@
 extension DownloadMachine {
   /// Handles an error response.
   mutating func refused(
-    _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
-    at now: Instant, using rng: inout some RandomNumberGenerator
+    _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan
   ) -> [Command] {
     switch head.status {
     case 420, 429, 503, 509:
       if fetches.count > 1 { return learnLimit(id, error, plan: &plan) }
       if hostServesOthers, goal == .transfer { return yieldToOthers(id, error, plan: &plan) }
-      return failed(id, error, plan: &plan, at: now, using: &rng)
+      return failed(id, error, plan: &plan)
     case 401, 403, 404, 410:
-      return denied(id, error, from: head, plan: &plan, at: now, using: &rng)
-    default: return failed(id, error, plan: &plan, at: now, using: &rng)
+      return denied(id, error, from: head, plan: &plan)
+    default: return failed(id, error, plan: &plan)
     }
   }
 
@@ -79,15 +78,14 @@ extension DownloadMachine {
   }
 
   mutating func failed(
-    _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [] }
     if plan.isComplete || (goal != .transfer && goal != .confirm) {
-      return stopped(id, plan: &plan, at: now, using: &rng)
+      return stopped(id, plan: &plan)
     }
     if fetch.isUnneeded || plan.segments[id] == nil, error.isRetryable {
-      return stopped(id, plan: &plan, at: now, using: &rng)
+      return stopped(id, plan: &plan)
     }
     if let commands = returnToOriginalAddress(id, plan) { return commands }
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
@@ -115,8 +113,7 @@ extension DownloadMachine {
     if let loss = streamFailure(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     attemptNumber += 1
     if isUnanswered, hostHealth.isTrialOfAnotherTransfer { return waitForHost(&plan) }
-    return countAttempt(
-      error, of: fetch, isUnanswered: isUnanswered, plan: &plan, at: now, using: &rng)
+    return countAttempt(error, of: fetch, isUnanswered: isUnanswered, plan: &plan)
   }
 
   /// Whether the transfer had one request only, and the host did not answer it.
@@ -155,8 +152,7 @@ extension DownloadMachine {
   }
 
   private mutating func countAttempt(
-    _ error: TransferError, of fetch: Fetch, isUnanswered: Bool, plan: inout SegmentPlan,
-    at now: Instant, using rng: inout some RandomNumberGenerator
+    _ error: TransferError, of fetch: Fetch, isUnanswered: Bool, plan: inout SegmentPlan
   ) -> [Command] {
     let received = plan.receivedCount
     var failure = RetryState.Failure(
@@ -165,7 +161,7 @@ extension DownloadMachine {
     // Bytes that must be fetched again are no progress; otherwise the retries would never end.
     failure.progressBytes = mayResume ? received - receivedAtLastFailure : 0
     failure.remaining = plan.length.map { $0 - receivedAtLastFailure } ?? .max
-    let decision = retry.failed(failure, at: now, using: &rng)
+    let decision = retry.failed(failure, at: now, using: &random)
     receivedAtLastFailure = max(receivedAtLastFailure, received)
     switch decision {
     case .giveUp where goal == .transfer && !fetches.isEmpty:

@@ -126,13 +126,10 @@ extension DownloadMachine {
     return rules.isRateLimited ? [] : tune(&plan)
   }
 
-  mutating func ended(
-    _ id: SegmentID, plan: inout SegmentPlan, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [Command] {
+  mutating func ended(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     if goal == .transfer, let segment = plan.segments[id], endsEarly(id, segment, plan) {
       let error = TransferError(.connectionLost, "the body ended early", isRetryable: true)
-      return failed(id, error, plan: &plan, at: now, using: &rng)
+      return failed(id, error, plan: &plan)
     }
     guard let fetch = close(id) else { return [] }
     noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
@@ -235,12 +232,9 @@ extension DownloadMachine {
     return commands.isEmpty ? continueWhenStopped(&plan) : commands
   }
 
-  mutating func stopped(
-    _ id: SegmentID, plan: inout SegmentPlan, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [Command] {
+  mutating func stopped(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
     if let slowness = fetches[id]?.slowness, goal == .transfer, !plan.isComplete {
-      return failed(id, slowness, plan: &plan, at: now, using: &rng)
+      return failed(id, slowness, plan: &plan)
     }
     guard close(id) != nil else { return [] }
     plan.release(id)
@@ -309,7 +303,7 @@ extension DownloadMachine {
   }
 
   /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that brought nothing.
-  mutating func stopSlowFetches(plan: inout SegmentPlan, at now: Instant) -> [Command] {
+  mutating func stopSlowFetches(plan: inout SegmentPlan) -> [Command] {
     guard !rules.isRateLimited, goal == .transfer, !isFinishing else { return [] }
     var commands: [Command] = []
     let seconds = 60 * patience

@@ -5,8 +5,7 @@ extension DownloadMachine {
   /// A fetch from a redirected address asks the original address again. Only the answer to a fresh
   /// link counts.
   mutating func denied(
-    _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan,
-    at now: Instant, using rng: inout some RandomNumberGenerator
+    _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan
   ) -> [Command] {
     if let commands = returnToOriginalAddress(id, plan) { return commands }
     if let used = fetches[id]?.request.url, used != rules.url {
@@ -20,9 +19,7 @@ extension DownloadMachine {
         ? learnLimit(id, error, plan: &plan) : withdraw(id, error, &plan)
     }
     // Without bytes, a new link has nothing to resume.
-    guard plan.receivedCount > 0 else {
-      return failed(id, error, plan: &plan, at: now, using: &rng)
-    }
+    guard plan.receivedCount > 0 else { return failed(id, error, plan: &plan) }
     if head.wasRedirected, !hasResolvedAgain {
       hasResolvedAgain = true
       return [open(id, plan)]
@@ -36,7 +33,7 @@ extension DownloadMachine {
     } else if isFreshLink {
       last = Self.refusedAgain(error)
     }
-    return failed(id, last, plan: &plan, at: now, using: &rng)
+    return failed(id, last, plan: &plan)
   }
 
   /// The given address does not look like one that expires: nobody knows that it has.

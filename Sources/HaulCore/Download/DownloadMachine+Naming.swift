@@ -10,10 +10,7 @@ extension DownloadMachine {
   }
 
   /// Accepts the answer, unless bytes of an earlier run count: then only the rest is requested.
-  mutating func bound(
-    _ recovered: Recovered?, plan: inout SegmentPlan, at now: Instant,
-    using rng: inout some RandomNumberGenerator
-  ) -> [Command] {
+  mutating func bound(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
     guard let (id, head) = naming else { return [] }
     naming = nil
     rules.learnsName = false
@@ -33,8 +30,7 @@ extension DownloadMachine {
       }
       commands = [.phase(.restarted, reason: Self.reason(against: recovered))]
     }
-    return commands
-      + responded(id, head, false, plan: &plan, at: now, using: &rng)
+    return commands + responded(id, head, false, plan: &plan)
   }
 }
 

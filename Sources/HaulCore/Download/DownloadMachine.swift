@@ -215,6 +215,8 @@ package struct DownloadMachine: Sendable {
   var replacements = Replacements()
   /// The time of the present event.
   var now: Instant
+  /// For the delays. Its seed is drawn once: each draw of the system's may cost a system call.
+  var random: SplitMix64
   var isWaitingToRetry = false
 
   /// The most bytes of a decoded body without a limit of the user's: 1 GiB.
@@ -288,9 +290,9 @@ package struct DownloadMachine: Sendable {
     rules.checksums.isEmpty ? version?.announced.map { [$0] } ?? [] : rules.checksums
   }
 
-  package init(rules: Rules, now: Instant) {
+  package init(rules: Rules, now: Instant, using rng: inout some RandomNumberGenerator) {
     self.rules = rules
-    self.now = now
+    (self.now, random) = (now, SplitMix64(seed: rng.next()))
     sendsRange = !rules.decodes
     tuner = ConnectionTuner(remembered: rules.rememberedConnections)
     retry = RetryState(rules.retry, startedAt: now)
@@ -298,14 +300,13 @@ package struct DownloadMachine: Sendable {
 
   /// Handles one event, updates the plan, and returns what to do, in order; O(segments + ranges).
   package mutating func handle(
-    _ event: Event, plan: inout SegmentPlan, at now: Instant,
-    using rng: inout some RandomNumberGenerator
+    _ event: Event, plan: inout SegmentPlan, at now: Instant
   ) -> [Command] {
     self.now = now
     if goal == .done { return late(event) }
     switch event {
     case .start(let recovered): return start(recovered, plan: &plan)
-    case .bound(let recovered): return bound(recovered, plan: &plan, at: now, using: &rng)
+    case .bound(let recovered): return bound(recovered, plan: &plan)
     case .connectionGranted:
       // The slot, and this connection with it, was given back meanwhile.
       guard grantedConnections > 0 else { return [] }
@@ -313,16 +314,16 @@ package struct DownloadMachine: Sendable {
       return openMore(&plan)
     case .responded(let id, let head, let isFromOtherAddress, let wallSeconds):
       self.wallSeconds = wallSeconds
-      return responded(id, head, isFromOtherAddress, plan: &plan, at: now, using: &rng)
+      return responded(id, head, isFromOtherAddress, plan: &plan)
     case .delivered(let id): return delivered(id, plan: &plan)
-    case .ended(let id): return ended(id, plan: &plan, at: now, using: &rng)
-    case .failed(let id, let error): return failed(id, error, plan: &plan, at: now, using: &rng)
-    case .stopped(let id): return stopped(id, plan: &plan, at: now, using: &rng)
+    case .ended(let id): return ended(id, plan: &plan)
+    case .failed(let id, let error): return failed(id, error, plan: &plan)
+    case .stopped(let id): return stopped(id, plan: &plan)
     case .compared(let id, let isSame): return compared(id, isSame: isSame, plan: &plan)
     case .timer(let timer): return fired(timer, plan: &plan)
     case .tick:
       // `openMore` repeats a request for a connection that was refused.
-      return stopSlowFetches(plan: &plan, at: now) + measureRates(&plan) + openMore(&plan)
+      return stopSlowFetches(plan: &plan) + measureRates(&plan) + openMore(&plan)
     case .measured: return measured(&plan)
     case .slotGranted:
       grantedConnections = 1

@@ -56,7 +56,8 @@ struct DownloadRun: ~Copyable {
     var rules = driver.rules(of: engine)
     let host = driver.request.url.origin.authority
     rules.rememberedConnections = engine.scheduler.update { $0.chosenConnections(of: host) }
-    machine = DownloadMachine(rules: rules, now: started)
+    var random = engine.random
+    machine = DownloadMachine(rules: rules, now: started, using: &random)
     let window = driver.stream.map {
       StreamWindow(size: $0.size, connections: max(driver.request.connections, 1))
     }
@@ -182,10 +183,7 @@ struct DownloadRun: ~Copyable {
   mutating func handle(_ event: DownloadMachine.Event) async {
     let now = engine.clock.now
     await noteHost(before: event, at: now)
-    var random = engine.random
-    let commands = plan.update { state in
-      machine.handle(event, plan: &state.plan, at: now, using: &random)
-    }
+    let commands = plan.update { machine.handle(event, plan: &$0.plan, at: now) }
     for command in commands { await perform(command, at: now) }
   }
 }

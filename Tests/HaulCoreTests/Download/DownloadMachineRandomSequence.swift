@@ -41,7 +41,7 @@ struct DownloadMachineRandomSequence {
     var rules = DownloadMachine.Rules(url: try ResourceURL("http://a.example/f"))
     rules.minimumSplit = .random(in: 1...60, using: &random)
     rules.connections = .random(in: 1...6, using: &random)
-    machine = DownloadMachine(rules: rules, now: now)
+    machine = DownloadMachine(rules: rules, now: now, using: &random)
   }
 
   mutating func run() {
@@ -94,7 +94,7 @@ struct DownloadMachineRandomSequence {
     case .ended(let id), .failed(let id, _), .stopped(let id): opened[id] = nil
     default: break
     }
-    for command in machine.handle(event, plan: &plan, at: now, using: &random) { perform(command) }
+    for command in machine.handle(event, plan: &plan, at: now) { perform(command) }
     if opened.count > held {
       violations.append("\(opened.count) fetches with \(held) connections")
     }

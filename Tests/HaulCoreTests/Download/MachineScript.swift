@@ -6,7 +6,6 @@ struct MachineScript {
   var machine: DownloadMachine
   var plan: SegmentPlan
   var now = Instant()
-  private var generator = SplitMix64(seed: 1)
 
   static let address = "http://a.example/f"
 
@@ -17,12 +16,13 @@ struct MachineScript {
     var rules = DownloadMachine.Rules(url: try ResourceURL(Self.address))
     rules.minimumSplit = 10
     change(&rules)
-    machine = DownloadMachine(rules: rules, now: now)
+    var random = SplitMix64(seed: 1)
+    machine = DownloadMachine(rules: rules, now: now, using: &random)
     plan = SegmentPlan(length: length, received: ByteRangeSet(received))
   }
 
   mutating func send(_ event: DownloadMachine.Event) -> [String] {
-    machine.handle(event, plan: &plan, at: now, using: &generator).map(Self.text)
+    machine.handle(event, plan: &plan, at: now).map(Self.text)
   }
 
   mutating func start() -> [String] { send(.start(nil)) }
@@ -130,7 +130,7 @@ extension MachineScript {
       status: status, url: try ResourceURL(url ?? Self.address), wasRedirected: url != nil)
     let event = DownloadMachine.Event.responded(
       SegmentID(number: id), head, isFromOtherAddress: false, wallSeconds: 0)
-    let commands = machine.handle(event, plan: &plan, at: now, using: &generator)
+    let commands = machine.handle(event, plan: &plan, at: now)
     guard case .finish(.failed(let error))? = commands.last else { return nil }
     return error
   }

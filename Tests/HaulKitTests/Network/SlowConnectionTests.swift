@@ -6,12 +6,10 @@ import Testing
   private struct Run {
     var machine: DownloadMachine
     var plan = SegmentPlan()
-    var generator = SystemRandomNumberGenerator()
 
     mutating func tell(_ event: DownloadMachine.Event, at second: Int) -> [DownloadMachine.Command]
     {
-      machine.handle(
-        event, plan: &plan, at: Instant(.seconds(second)), using: &generator)
+      machine.handle(event, plan: &plan, at: Instant(.seconds(second)))
     }
 
     /// Bytes that one connection receives in a second.
@@ -24,7 +22,8 @@ import Testing
   private func started() throws -> (Run, SegmentID) {
     var rules = DownloadMachine.Rules(url: try ResourceURL("http://host.invalid/f"))
     rules.connections = 1
-    var run = Run(machine: DownloadMachine(rules: rules, now: Instant()))
+    var random = SystemRandomNumberGenerator()
+    var run = Run(machine: DownloadMachine(rules: rules, now: Instant(), using: &random))
     let opened = run.tell(.start(nil), at: 0).compactMap { command in
       if case .open(let id, _) = command { id } else { nil }
     }
