@@ -32,7 +32,7 @@ extension DownloadMachine {
       needsConfirmation = true
       return requestWithoutRange(id, why, plan: &plan)
     }
-    if rules.learnsName, let length = verdict.acceptedLength {
+    if case .awaited = naming, let length = verdict.acceptedLength {
       return askForTarget(id, head, length: length, plan: &plan)
     }
     if head.wasRedirected { (resolved, redirection) = (head.url, head.redirection) }
@@ -193,11 +193,11 @@ extension DownloadMachine {
       validator: hasUnstableValidators ? .none : body.validator, length: body.total,
       announced: answer.digest, location: answer.location, coding: answer.coding)
     if let copiedAt = answer.copiedAt {
-      if let same = rules.existing.first(where: { $0.isAsNew(as: version, receivedAt: copiedAt) }) {
+      if let same = existing.files.first(where: { $0.isAsNew(as: version, receivedAt: copiedAt) }) {
         return [.drop(id)] + closeAndFinish(id, .alreadyExists(same), &plan)
       }
       // The existing file may be newer than the copy, which would replace it.
-      if !rules.existing.isEmpty, existing(like: version) == nil { needsConfirmation = true }
+      if !existing.files.isEmpty, existing(like: version) == nil { needsConfirmation = true }
       if needsConfirmation { return [.drop(id), open(id, plan)] }
     }
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
@@ -207,7 +207,7 @@ extension DownloadMachine {
     }
     let strange =
       StrangeAnswer.error(body, answer, .none, rules.url, received: forgotten ?? 0)
-      ?? StrangeAnswer.error(replacingWith: answer, rules)
+      ?? StrangeAnswer.error(existing.files, replacedWith: answer, rules.url)
     if let strange { return [.drop(id)] + closeAndFinish(id, .failed(strange), &plan) }
     version.isUnexpectedPage = answer.isPage && rules.url.namesOtherThanPage
     self.version = version
@@ -224,12 +224,12 @@ extension DownloadMachine {
   }
 
   private func existing(like version: Version) -> ExistingFile? {
-    rules.existing.first { $0.isCopy(of: version, wallSeconds: wallSeconds) }
+    existing.files.first { $0.isCopy(of: version, wallSeconds: wallSeconds) }
   }
 
   func refusal(of version: Version) -> End? {
     if let same = existing(like: version) { return .alreadyExists(same) }
-    if rules.needsExisting {
+    if existing.isNeeded {
       return .failed(
         TransferError(
           .nameConflict, "another file has that name", advice: "replace it, or give another name"

@@ -7,7 +7,9 @@ extension DownloadMachine {
     switch head.status {
     case 420, 429, 503, 509:
       if fetches.count > 1 { return learnLimit(id, error, plan: &plan) }
-      if hostServesOthers, goal == .transfer { return yieldToOthers(id, error, plan: &plan) }
+      if surroundings.hostServesOthers, goal == .transfer {
+        return yieldToOthers(id, error, plan: &plan)
+      }
       return failed(id, error, plan: &plan)
     case 401, 403, 404, 410:
       return denied(id, error, from: head, plan: &plan)
@@ -112,7 +114,7 @@ extension DownloadMachine {
     }
     if let loss = streamFailure(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
     attemptNumber += 1
-    if isUnanswered, hostHealth.isTrialOfAnotherTransfer { return waitForHost(&plan) }
+    if isUnanswered, surroundings.hostHealth.isTrialOfAnotherTransfer { return waitForHost(&plan) }
     return countAttempt(error, of: fetch, isUnanswered: isUnanswered, plan: &plan)
   }
 
@@ -156,7 +158,8 @@ extension DownloadMachine {
   ) -> [Command] {
     let received = plan.receivedCount
     var failure = RetryState.Failure(
-      error, unresponsiveHost: isUnanswered ? hostHealth : nil, hasAnswered: hasAnswered,
+      error, unresponsiveHost: isUnanswered ? surroundings.hostHealth : nil,
+      hasAnswered: hasAnswered,
       isAttended: rules.isAttended)
     // Bytes that must be fetched again are no progress; otherwise the retries would never end.
     failure.progressBytes = mayResume ? received - receivedAtLastFailure : 0
@@ -170,7 +173,9 @@ extension DownloadMachine {
     case .giveUp where asksDifferently(fetch, error):
       return forgetUnresumable(&plan) + openMore(&plan)
     case .giveUp:
-      let pause = rules.isAttended ? nil : RetryPolicy.ceiling(ofAttempt: hostHealth.failures + 1)
+      let pause =
+        rules.isAttended
+        ? nil : RetryPolicy.ceiling(ofAttempt: surroundings.hostHealth.failures + 1)
       return (isUnanswered ? [.hostFailed(nextTrial: pause)] : [])
         + stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
     case .retry(let delay, let attempt):

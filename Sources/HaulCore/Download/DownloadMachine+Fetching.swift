@@ -6,7 +6,7 @@ extension DownloadMachine {
     // Until the first answer has begun the file, nothing else is requested.
     if version != nil, !hasBegun, !fetches.isEmpty { return [] }
     // A request would only wait, and would keep the slot.
-    if isHostPaused {
+    if surroundings.isHostPaused {
       return fetches.isEmpty && hasWork(plan)
         ? yieldSlot() : keepConnections(max(fetches.count, 1))
     }
@@ -27,7 +27,7 @@ extension DownloadMachine {
   /// that no other fetches: to divide or repeat a segment would bring nothing, and what its
   /// connection has already received beyond the new end would be fetched twice.
   private func assign(_ plan: inout SegmentPlan) -> SegmentID? {
-    guard heldBack.isEmpty || !plan.unassigned.isEmpty else { return nil }
+    guard surroundings.heldBack.isEmpty || !plan.unassigned.isEmpty else { return nil }
     return plan.assign(
       minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate)
   }
@@ -111,7 +111,7 @@ extension DownloadMachine {
 
   /// Whether to request one byte first: if the file exists already, its body is not needed.
   var asksForExisting: Bool {
-    !rules.existing.isEmpty && version == nil && !hasComparedExisting
+    !existing.files.isEmpty && version == nil && !hasComparedExisting
   }
 
   mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
@@ -123,7 +123,7 @@ extension DownloadMachine {
     noteLatency(of: id)
     peakDelivering = max(peakDelivering, fetches.values.count { $0.hasDelivered })
     // Whether the limit holds bytes back is known at the next measurement.
-    return rules.isRateLimited ? [] : tune(&plan)
+    return surroundings.isRateLimited ? [] : tune(&plan)
   }
 
   mutating func ended(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
@@ -304,7 +304,7 @@ extension DownloadMachine {
 
   /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that brought nothing.
   mutating func stopSlowFetches(plan: inout SegmentPlan) -> [Command] {
-    guard !rules.isRateLimited, goal == .transfer, !isFinishing else { return [] }
+    guard !surroundings.isRateLimited, goal == .transfer, !isFinishing else { return [] }
     var commands: [Command] = []
     let seconds = 60 * patience
     for id in fetches.keys.sorted() {

@@ -5,23 +5,23 @@ extension DownloadMachine {
   ) -> [Command] {
     let version = Version(validator: Validator(head.headers, now: wallSeconds), length: length)
     if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
-    naming = (id, head)
+    naming = .found(id, head)
     return [.bind(id)]
   }
 
   /// Accepts the answer, unless bytes of an earlier run count: then only the rest is requested.
-  mutating func bound(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
-    guard let (id, head) = naming else { return [] }
-    naming = nil
-    rules.learnsName = false
+  mutating func bound(_ found: Found, plan: inout SegmentPlan) -> [Command] {
+    guard case .found(let id, let head) = naming else { return [] }
+    naming = .known
+    note(found)
     // The request was for the whole file: its header says what a request for one byte would.
     hasComparedExisting = true
     var commands: [Command] = []
-    if let recovered, !recovered.received.isEmpty {
-      let found = SegmentPlan(length: recovered.version.length, received: recovered.received)
-      if isResumable(recovered, found) {
+    if let recovered = found.recovered, !recovered.received.isEmpty {
+      let rest = SegmentPlan(length: recovered.version.length, received: recovered.received)
+      if isResumable(recovered, rest) {
         _ = close(id)
-        plan = found
+        plan = rest
         adoptRecovered(recovered)
         return [.drop(id)] + (plan.isComplete ? finishing() : openMore(&plan))
       }

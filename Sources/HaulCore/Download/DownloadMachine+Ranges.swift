@@ -47,7 +47,7 @@ extension DownloadMachine {
     }
     guard mayConcernRange(fetch, error), !rangeTrial.hasEnded else { return false }
     // Other transfers found the host silent, too: that is no matter of ranges.
-    if error.code == .timeout, hostHealth.failures > retry.attempts { return false }
+    if error.code == .timeout, surroundings.hostHealth.failures > retry.attempts { return false }
     rangeTrial.hasEnded = true
     sendsRange = false
     maximumConnections = 1

@@ -1,44 +1,11 @@
 /// Decides whether bytes of an earlier run are used. A part file belongs to its address; an entity
 /// tag identifies a version of one resource.
 extension DownloadMachine {
-  /// What an earlier run left, and what is known of its source.
-  package struct Recovered: Sendable, Hashable {
-    package var version: Version
-    /// Whether the address is the one that the bytes came from, apart from known signing
-    /// parameters.
-    package var isSameAddress: Bool
-    /// Whether the tokens are equal too; if not, bytes are compared before they are used.
-    package var hasSameTokens: Bool
-    /// Whether its bytes may be of several versions; then only a digest of the whole file proves
-    /// them.
-    package var mayMixVersions: Bool
-    /// Ranges to compare with the server's bytes; empty if a comparison is not needed or possible.
-    package var comparisonRanges: [ByteRange]
-    /// Where redirects led at that time, if known.
-    package var location: ResourceURL?
-    /// The bytes on disk.
-    package var received: ByteRangeSet
-
-    package init(
-      version: Version, isSameAddress: Bool = true, hasSameTokens: Bool = true,
-      mayMixVersions: Bool = false,
-      comparisonRanges: [ByteRange] = [], location: ResourceURL? = nil,
-      received: ByteRangeSet = ByteRangeSet()
-    ) {
-      self.version = version
-      self.isSameAddress = isSameAddress
-      self.hasSameTokens = hasSameTokens
-      self.mayMixVersions = mayMixVersions
-      self.comparisonRanges = comparisonRanges
-      self.location = location
-      self.received = received
-    }
-  }
-
-  mutating func start(_ recovered: Recovered?, plan: inout SegmentPlan) -> [Command] {
+  mutating func start(_ found: Found, plan: inout SegmentPlan) -> [Command] {
     grantedConnections = 1
+    note(found)
     var commands: [Command] = []
-    if let recovered, plan.receivedCount > 0 {
+    if let recovered = found.recovered, plan.receivedCount > 0 {
       if isResumable(recovered, plan) {
         adoptRecovered(recovered)
         if plan.isComplete { return finishing() }
@@ -54,6 +21,11 @@ extension DownloadMachine {
     }
     commands.append(.phase(.connecting, reason: nil))
     return commands + openMore(&plan)
+  }
+
+  mutating func note(_ found: Found) {
+    existing = (found.existing, found.needsExisting)
+    needsConfirmation = found.needsConfirmation
   }
 
   /// Whether the bytes can be used, provided that the first answer matches them. If the file is

@@ -29,7 +29,7 @@ extension DownloadMachine {
 
   /// Passes a sample to the tuner, and follows its target.
   mutating func tune(_ plan: inout SegmentPlan) -> [Command] {
-    guard heldBack.isEmpty else {
+    guard surroundings.heldBack.isEmpty else {
       tuner.handle(.heldBack, at: now)
       return []
     }
@@ -106,7 +106,7 @@ extension DownloadMachine {
     throughputEstimate.rates = [:]
     for (id, fetch) in fetches where !fetch.isUnneeded && fetch.slowness == nil {
       guard let position = plan.segments[id]?.next else { continue }
-      if heldBack.contains(id) {
+      if surroundings.heldBack.contains(id) {
         fetches[id]?.pace = nil
         continue
       }
@@ -127,7 +127,7 @@ extension DownloadMachine {
 
   /// Replaces a connection that is far slower than the others: a new one may be faster.
   private mutating func replaceSlowest(_ plan: SegmentPlan) -> [Command] {
-    guard !rules.isRateLimited, replacements.isDue(at: now),
+    guard !surroundings.isRateLimited, replacements.isDue(at: now),
       throughputEstimate.rates.count > 2,
       let medianRate = throughputEstimate.medianRate,
       let (id, rate) = throughputEstimate.rates.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }

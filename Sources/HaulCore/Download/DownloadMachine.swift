@@ -19,17 +19,10 @@ package struct DownloadMachine: Sendable {
     /// Whether encoded bodies are requested and decoded; ranges are not possible then.
     package var decodes = false
     package var retry = RetryPolicy()
-    /// Existing files that may be the requested one.
-    package var existing: [ExistingFile] = []
-    /// Whether it is a name conflict if the resource is none of them.
-    package var needsExisting = false
     /// Whether the name comes with the first answer; nothing is written before that.
     package var learnsName = false
     /// Whether a person waits for it: then it fails soon if its host does not answer.
     package var isAttended = false
-    /// Whether a rate limit may make it slower than the network. Then no connection is dropped for
-    /// its speed.
-    package var isRateLimited = false
     /// Whether a reader gets the bytes as they come, so that they cannot be replaced later.
     package var isStream = false
     /// The number of connections that an earlier transfer of the host ended with.
@@ -62,39 +55,6 @@ package struct DownloadMachine: Sendable {
       self.location = location
       self.coding = coding
     }
-  }
-
-  package enum Event: Sendable {
-    case start(Recovered?)
-    /// The target is bound. The value is what an earlier run left there; `rules` has the rest.
-    case bound(Recovered?)
-    /// Another connection may be opened.
-    case connectionGranted
-    /// `isFromOtherAddress`: it comes from another address than the bytes of an earlier run.
-    indirect case responded(SegmentID, ResponseHead, isFromOtherAddress: Bool, wallSeconds: Double)
-    /// The first bytes of the segment are written.
-    case delivered(SegmentID)
-    /// The body ended where it should, or at the segment's own end.
-    case ended(SegmentID)
-    case failed(SegmentID, TransferError)
-    /// The fetch stopped, as requested.
-    case stopped(SegmentID)
-    /// Whether the last bytes on disk equal the server's bytes there.
-    case compared(SegmentID, isSame: Bool)
-    case timer(Timer)
-    /// Once a second.
-    case tick
-    /// Several times a second, to measure the rate.
-    case measured
-    /// The slot that was given back during a delay has been granted again.
-    case slotGranted
-    /// The reader of a stream has advanced.
-    case windowMoved
-    case pause
-    case verified(TransferError?)
-    case published(TransferError?)
-    /// The disk refused what a command asked for.
-    case diskFailed(TransferError)
   }
 
   package indirect enum Command: Sendable, Hashable {
@@ -186,13 +146,20 @@ package struct DownloadMachine: Sendable {
     case identify(Version)
   }
 
+  enum Naming: Sendable {
+    case known
+    /// The first accepted answer will have it.
+    case awaited
+    /// This answer has it, and waits until the disk was checked.
+    case found(SegmentID, ResponseHead)
+  }
+
   /// Why everything in progress is being stopped.
   enum Goal: Sendable, Hashable {
     case transfer, confirm, startOver(String), pause, fail(TransferError), done
   }
 
-  /// The fields about the disk are set when the name is known.
-  package var rules: Rules
+  let rules: Rules
   var goal = Goal.transfer
   package internal(set) var version: Version?
   var fetches: [SegmentID: Fetch] = [:]
@@ -213,8 +180,9 @@ package struct DownloadMachine: Sendable {
   /// The most fetches that delivered at the same time: the server serves at least that many.
   var peakDelivering = 0
   var replacements = Replacements()
-  /// The time of the present event.
+  /// The time of the present event, and what surrounds it.
   var now: Instant
+  var surroundings = Surroundings()
   /// For the delays. Its seed is drawn once: each draw of the system's may cost a system call.
   var random: SplitMix64
   var isWaitingToRetry = false
@@ -239,14 +207,6 @@ package struct DownloadMachine: Sendable {
   /// What the redirects to there have made of a request.
   var redirection: FetchRequest.Redirection?
   var hasResolvedAgain = false
-  /// Whether other transfers of the host receive bytes now; set before each answer.
-  package var hostServesOthers = false
-  /// The fetches whose bytes have come and wait for the rate limit; set before each measurement.
-  package var heldBack: Set<SegmentID> = []
-  /// Whether the host asked for a pause; set before each end of a fetch and each tick.
-  package var isHostPaused = false
-  /// The health of the host; set before each end of a fetch.
-  package var hostHealth = HostHealth()
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
   /// The fetch that asks. Answers to fetches that were sent before it confirm nothing.
@@ -263,12 +223,12 @@ package struct DownloadMachine: Sendable {
   var mayMixVersions = false
   /// How many bytes were given up because nothing proves what they belong to; nil for none.
   var forgotten: Int64?
+  /// Existing files that may be the requested one, and whether it must be one of them.
+  var existing: (files: [ExistingFile], isNeeded: Bool) = ([], false)
   var hasComparedExisting = false
-  /// Whether a cache must ask the server before it answers. Set before `start` or `bound` if an
-  /// existing file will be replaced that is not in `existing`.
-  package var needsConfirmation = false
-  /// The answer with the name, until the disk was checked.
-  var naming: (id: SegmentID, head: ResponseHead)?
+  /// Whether a cache must ask the server before it answers.
+  package internal(set) var needsConfirmation = false
+  var naming: Naming
   /// Whether the part file holds bytes of `version`, and of no other.
   var hasBegun = false
 
@@ -293,6 +253,7 @@ package struct DownloadMachine: Sendable {
   package init(rules: Rules, now: Instant, using rng: inout some RandomNumberGenerator) {
     self.rules = rules
     (self.now, random) = (now, SplitMix64(seed: rng.next()))
+    naming = rules.learnsName ? .awaited : .known
     sendsRange = !rules.decodes
     tuner = ConnectionTuner(remembered: rules.rememberedConnections)
     retry = RetryState(rules.retry, startedAt: now)
@@ -300,13 +261,13 @@ package struct DownloadMachine: Sendable {
 
   /// Handles one event, updates the plan, and returns what to do, in order; O(segments + ranges).
   package mutating func handle(
-    _ event: Event, plan: inout SegmentPlan, at now: Instant
+    _ event: Event, in surroundings: Surroundings, plan: inout SegmentPlan, at now: Instant
   ) -> [Command] {
-    self.now = now
+    (self.now, self.surroundings) = (now, surroundings)
     if goal == .done { return late(event) }
     switch event {
-    case .start(let recovered): return start(recovered, plan: &plan)
-    case .bound(let recovered): return bound(recovered, plan: &plan)
+    case .start(let found): return start(found, plan: &plan)
+    case .bound(let found): return bound(found, plan: &plan)
     case .connectionGranted:
       // The slot, and this connection with it, was given back meanwhile.
       guard grantedConnections > 0 else { return [] }
@@ -327,7 +288,6 @@ package struct DownloadMachine: Sendable {
     case .measured: return measured(&plan)
     case .slotGranted:
       grantedConnections = 1
-      isHostPaused = false
       // The wait for the next attempt may have ended early.
       isWaitingToRetry = false
       return openMore(&plan)

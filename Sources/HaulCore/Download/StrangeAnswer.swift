@@ -13,11 +13,13 @@ enum StrangeAnswer {
   }
 
   /// Why a page does not replace the whole file that an earlier run made; nil if it may.
-  static func error(replacingWith answer: DownloadMachine.Answer, _ rules: DownloadMachine.Rules)
-    -> TransferError?
-  {
-    guard answer.isPage, rules.url.namesOtherThanPage, rules.existing.contains(where: \.isOwn)
-    else { return nil }
+  static func error(
+    _ existing: [DownloadMachine.ExistingFile], replacedWith answer: DownloadMachine.Answer,
+    _ url: ResourceURL
+  ) -> TransferError? {
+    guard answer.isPage, url.namesOtherThanPage, existing.contains(where: \.isOwn) else {
+      return nil
+    }
     return error("a web page")
   }
 

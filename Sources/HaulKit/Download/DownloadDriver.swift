@@ -42,7 +42,7 @@ final class DownloadDriver: TransferDriver {
   }
 
   /// Whether the server sends the name, with the first answer.
-  private var learnsName: Bool {
+  var learnsName: Bool {
     guard case .directory = request.destination else { return false }
     return request.usesSuggestedName && serverName == nil
   }

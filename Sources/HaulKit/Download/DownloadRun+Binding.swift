@@ -3,14 +3,14 @@ import HaulFiles
 
 /// Takes and releases the target of a run.
 extension DownloadRun {
-  /// Takes the target as soon as its name is known, and returns what an earlier run left. Sets
-  /// `end` when nothing is left to do.
+  /// Takes the target as soon as its name is known, and returns what is there. Sets `end` when
+  /// nothing is left to do.
   /// - Parameter serverName: the name that the first answer sent.
-  mutating func bind(_ serverName: FileName? = nil) async -> DownloadMachine.Recovered? {
+  mutating func bind(_ serverName: FileName? = nil) async -> DownloadMachine.Found {
     if let stream = driver.stream {
       target = StreamTarget(buffer: stream, plan: plan)
       stream.attach(plan) { [inbox] in inbox.post(.event(.windowMoved)) }
-      return nil
+      return .init()
     }
     let name = serverName ?? driver.serverName
     do {
@@ -21,18 +21,17 @@ extension DownloadRun {
             state: .completed, path: path, bytes: size, reused: size,
             duration: engine.clock.now - started, checksums: checksums,
             verified: checksums.isEmpty ? nil : .checksum))
-        return nil
       case .claimed(let claim): return await take(claim, isNamedByServer: name != nil)
       }
     } catch {
       end = .finished(result(.failed, error: error))
-      return nil
     }
+    return .init()
   }
 
   private mutating func take(
     _ claim: TargetClaim, isNamedByServer: Bool
-  ) async -> DownloadMachine.Recovered? {
+  ) async -> DownloadMachine.Found {
     self.claim = claim
     location = FileLocation(
       directory: claim.directory.path, device: claim.key.device, boot: engine.disk.bootID,
@@ -42,7 +41,7 @@ extension DownloadRun {
     }
     if let reason = await refusal(of: claim) {
       end = .suspended(reason)
-      return nil
+      return .init()
     }
     if driver.isStored { claim.part.keepJournal() }
     if let old = driver.previous.location { await removeUnlessContinued(old) }
@@ -51,14 +50,14 @@ extension DownloadRun {
       claim: claim, url: request.url, isOfClient: request.isOfClient, io: engine.io,
       groupPublisher: engine.groupPublisher, clock: engine.clock)
     self.target = target
-    (machine.rules.existing, machine.rules.needsExisting) = (claim.existing, claim.needsExisting)
-    machine.needsConfirmation =
-      claim.replacement != .none && claim.existing.isEmpty && request.checksums.isEmpty
     if target.recovery.published {
       await alreadyPublished(target)
-      return nil
+      return .init()
     }
-    return await recover(target)
+    return DownloadMachine.Found(
+      await recover(target), existing: claim.existing, needsExisting: claim.needsExisting,
+      needsConfirmation: claim.replacement != .none && claim.existing.isEmpty
+        && request.checksums.isEmpty)
   }
 
   /// Removes the part file of an earlier run if this one has another name: nothing continues it.
@@ -77,9 +76,9 @@ extension DownloadRun {
   mutating func bind(toAnswerOf id: SegmentID) async {
     let name = response(id).flatMap { FileName($0.head.headers) }
     if let name { await context.report(.named(name)) }
-    let recovered = await bind(name)
+    let found = await bind(name)
     guard end == nil else { return }
-    await handle(.bound(recovered))
+    await handle(.bound(found))
     expectDigests()
   }
 

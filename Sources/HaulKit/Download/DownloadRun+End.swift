@@ -20,8 +20,8 @@ extension DownloadRun {
       if !isReadingBack, target.digestLag >= Self.readBackThreshold { readBack(target) }
     }
     // The limits may have changed.
-    machine.rules.isRateLimited = isRateLimited
-    machine.heldBack = heldBack
+    surroundings.isRateLimited = isRateLimited
+    surroundings.heldBack = heldBack
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured)
   }
 

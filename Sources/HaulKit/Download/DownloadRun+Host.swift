@@ -11,7 +11,7 @@ extension DownloadRun {
     let (isOutageOver, servesOthers) = engine.scheduler.update {
       ($0.hostAnswered(for: id), $0.hostServesOthers(than: id))
     }
-    machine.hostServesOthers = servesOthers
+    surroundings.hostServesOthers = servesOthers
     if isOutageOver { await context.report(.slotsChanged) }
   }
 
@@ -24,7 +24,7 @@ extension DownloadRun {
     default: return
     }
     let (id, host) = (id, host)
-    (machine.hostHealth, machine.isHostPaused) = engine.scheduler.update {
+    (surroundings.hostHealth, surroundings.isHostPaused) = engine.scheduler.update {
       ($0.hostHealth(for: id), $0.pauseEnd(of: host).map { $0 > now } ?? false)
     }
   }

@@ -14,7 +14,7 @@ extension DownloadRun {
       !recovery.received.isEmpty, head.isOfClient == request.isOfClient
     else { return nil }
     // If the server sends the name, the plan of its first answer is kept.
-    let isBound = !machine.rules.learnsName
+    let isBound = !driver.learnsName
     plan.update { state in
       if isBound { state.plan = SegmentPlan(length: head.length, received: recovery.received) }
       state.earlier = recovery.received

@@ -8,6 +8,7 @@ struct DownloadRun: ~Copyable {
   let context: RunContext
   let started: Instant
   var machine: DownloadMachine
+  var surroundings = DownloadMachine.Surroundings()
   let plan: LockedSegmentPlan
   let inbox = DownloadInbox()
   /// Where the bytes go, once the name is known.
@@ -63,7 +64,7 @@ struct DownloadRun: ~Copyable {
     }
     plan = LockedSegmentPlan(SegmentPlan(window: window))
     checkpoints = CheckpointTimer(isStrict: driver.request.durability == .strict, now: started)
-    machine.rules.isRateLimited = isRateLimited
+    surroundings.isRateLimited = isRateLimited
   }
 
   /// Returns when the download has ended or is paused: every connection is closed and every written
@@ -84,15 +85,15 @@ struct DownloadRun: ~Copyable {
   }
 
   private mutating func runToEnd() async {
-    var recovered: DownloadMachine.Recovered?
-    if !machine.rules.learnsName {
-      recovered = await bind()
+    var found = DownloadMachine.Found()
+    if !driver.learnsName {
+      found = await bind()
       guard end == nil else { return }
     }
     context.receiveOrders(for: plan) { [inbox] in inbox.post(.order($0)) }
     driver.stream?.abandoned.whenStopped { [inbox] in inbox.post(.order(.cancel)) }
     engine.heartbeat.add(inbox)
-    await begin(.start(recovered))
+    await begin(.start(found))
     // Most small files end before there is concurrent work.
     while end == nil, helpers.isEmpty { await receive(await inbox.next()) }
     if end == nil { await runWithHelpers() }
@@ -171,6 +172,8 @@ struct DownloadRun: ~Copyable {
   private mutating func begin(_ event: DownloadMachine.Event) async {
     if engine.scheduler.update({ $0.grantConnection(for: id) }) {
       waitingStart = nil
+      // No connection is granted during a pause.
+      surroundings.isHostPaused = false
       await handle(event)
       if case .start = event { expectDigests() }
       return
@@ -183,7 +186,9 @@ struct DownloadRun: ~Copyable {
   mutating func handle(_ event: DownloadMachine.Event) async {
     let now = engine.clock.now
     await noteHost(before: event, at: now)
-    let commands = plan.update { machine.handle(event, plan: &$0.plan, at: now) }
+    let commands = plan.update {
+      machine.handle(event, in: surroundings, plan: &$0.plan, at: now)
+    }
     for command in commands { await perform(command, at: now) }
   }
 }

@@ -213,7 +213,7 @@ struct DownloadMachineFailureTests {
   @Test("If a host serves only other transfers, it waits without an attempt")
   func makesWay() throws {
     var script = try MachineScript()
-    script.machine.hostServesOthers = true
+    script.surroundings.hostServesOthers = true
     _ = script.start()
     check(
       try script.answer(1, 429, ["Retry-After: 1"]),
@@ -229,9 +229,10 @@ struct DownloadMachineFailureTests {
       try script.answer(2, 503, ["Retry-After: 1"]),
       is: ["drop 2", "limit", "pause host 1", "release"])
     // The first stops earlier: the range of the second is left.
-    script.machine.isHostPaused = true
+    script.surroundings.isHostPaused = true
     check(script.stopped(1), is: ["leave", "enter"])
     check(script.send(.tick), is: [])
+    script.surroundings.isHostPaused = false
     check(script.send(.slotGranted), is: ["open 3 1-99 if"])
   }
 
@@ -240,7 +241,7 @@ struct DownloadMachineFailureTests {
     var script = try MachineScript.withTwo()
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
-    script.machine.isHostPaused = true
+    script.surroundings.isHostPaused = true
     #expect(!script.stopped(2).contains { $0.hasPrefix("open") })
     // Otherwise a waiting request would hold the slot.
     check(script.stopped(1), is: ["leave", "enter"])

@@ -11,12 +11,13 @@ import Testing
     }
   }
 
-  private func recovered(_ received: Range<Int64>, tag: String?) -> DownloadMachine.Recovered {
+  private func recovered(_ received: Range<Int64>, tag: String?) -> DownloadMachine.Found {
     .init(
-      version: .init(
-        validator: Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false),
-        length: 100),
-      received: ByteRangeSet(received))
+      .init(
+        version: .init(
+          validator: Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false),
+          length: 100),
+        received: ByteRangeSet(received)))
   }
 
   @Test("The accepted answer waits for its target, and is received then")
@@ -24,7 +25,7 @@ import Testing
     var script = try script()
     check(script.start(), is: ["connecting", "open 1 0-"])
     check(try script.range(1, 0, 99), is: ["bind 1"])
-    let commands = script.send(.bound(nil))
+    let commands = script.send(.bound(.init()))
     #expect(commands.first == "transferring")
     #expect(commands.last?.hasPrefix("receive 1") == true)
   }
@@ -79,8 +80,7 @@ import Testing
     var script = try script()
     _ = script.start()
     _ = try script.range(1, 0, 99)
-    script.machine.rules.existing = [file]
-    let commands = script.send(.bound(nil))
+    let commands = script.send(.bound(.init(existing: [file])))
     #expect(commands.first == "drop 1")
     #expect(!commands.contains { $0.hasPrefix("receive") })
   }

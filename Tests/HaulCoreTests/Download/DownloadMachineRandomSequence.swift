@@ -47,7 +47,7 @@ struct DownloadMachineRandomSequence {
   mutating func run() {
     // The start may have to wait for its slot.
     while Int.random(in: 0..<3, using: &random) == 0 { send(.tick) }
-    send(.start(nil))
+    send(.start(.init()))
     for _ in 0..<50_000 where end == nil && violations.isEmpty { step() }
     if end == nil { violations.append("it never ended; open: \(opened.count), held: \(held)") }
   }
@@ -94,7 +94,7 @@ struct DownloadMachineRandomSequence {
     case .ended(let id), .failed(let id, _), .stopped(let id): opened[id] = nil
     default: break
     }
-    for command in machine.handle(event, plan: &plan, at: now) { perform(command) }
+    for command in machine.handle(event, in: .init(), plan: &plan, at: now) { perform(command) }
     if opened.count > held {
       violations.append("\(opened.count) fetches with \(held) connections")
     }

@@ -127,16 +127,16 @@ struct DownloadMachineTests {
       (100, 784_111_778, "failed name-conflict"),
     ]
     for (size, modified, wanted) in files {
-      var script = try MachineScript {
-        $0.existing = [.init(path: "f", size: size, modified: modified)]
-        $0.needsExisting = true
-      }
-      _ = script.start()
+      var script = try MachineScript()
+      _ = script.start(
+        .init(
+          existing: [.init(path: "f", size: size, modified: modified)], needsExisting: true))
       let fields = ["Content-Range: bytes 0-99/100", "Last-Modified: \(date)"]
       check(try script.answer(1, 206, fields), is: ["drop 1", wanted])
     }
-    var script = try MachineScript { $0.existing = [.init(path: "f", size: 99, modified: 0)] }
-    check(script.start(), is: ["connecting", "open 1 0-0"])
+    var script = try MachineScript()
+    let other = DownloadMachine.Found(existing: [.init(path: "f", size: 99, modified: 0)])
+    check(script.start(other), is: ["connecting", "open 1 0-0"])
     // One byte showed that it is another file: now the whole file is requested.
     check(try script.range(1, 0, 0), is: ["drop 1", "open 1 0-"])
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
@@ -160,10 +160,8 @@ struct DownloadMachineTests {
     for (size, use, asks) in [
       (99, CacheUse.hit, false), (100, .hit, true), (100, .revalidated, false), (100, .miss, false),
     ] {
-      var script = try MachineScript {
-        $0.existing = [.init(path: "f", size: 99, modified: 784_111_777)]
-      }
-      _ = script.start()
+      var script = try MachineScript()
+      _ = script.start(.init(existing: [.init(path: "f", size: 99, modified: 784_111_777)]))
       let first = try answer(&script, size, use)
       #expect(first.asksServer == asks, "\(size) \(use)")
       #expect(first.commands.contains { $0.hasPrefix("open") } == asks, "\(first.commands)")
@@ -177,8 +175,7 @@ struct DownloadMachineTests {
     #expect(try answer(&none, 100, .hit).asksServer == false)
     // A file that was not compared will be replaced.
     var replacing = try MachineScript()
-    replacing.machine.needsConfirmation = true
-    _ = replacing.start()
+    _ = replacing.start(.init(needsConfirmation: true))
     #expect(try answer(&replacing, 100, .hit).commands.contains { $0.hasPrefix("open") })
   }
 
@@ -188,10 +185,10 @@ struct DownloadMachineTests {
       (1000.0, 100, true, true), (999, 100, true, false), (1000, 99, true, false),
       (1000, 100, false, false),
     ] {
-      var script = try MachineScript {
-        $0.existing = [.init(path: "f", size: Int64(size), modified: modified, isOwn: isOwn)]
-      }
-      _ = script.start()
+      var script = try MachineScript()
+      _ = script.start(
+        .init(
+          existing: [.init(path: "f", size: Int64(size), modified: modified, isOwn: isOwn)]))
       var head = ResponseHead(
         status: 200, headers: ["Content-Length": "100"],
         url: try ResourceURL(MachineScript.address))
@@ -214,11 +211,10 @@ struct DownloadMachineTests {
   @Test("An existing empty file is accepted, even without a date")
   func existingEmpty() throws {
     for (size, wanted) in [(Int64(0), "already there"), (1, "failed name-conflict")] {
-      var script = try MachineScript {
-        $0.existing = [.init(path: "f", size: size, modified: 784_111_777)]
-        $0.needsExisting = true
-      }
-      _ = script.start()
+      var script = try MachineScript()
+      _ = script.start(
+        .init(
+          existing: [.init(path: "f", size: size, modified: 784_111_777)], needsExisting: true))
       // Some servers answer so to any range.
       check(
         try script.answer(1, 416, ["Content-Range: bytes */0"]), is: ["drop 1", "open 1 whole"])
@@ -234,10 +230,9 @@ struct DownloadMachineTests {
       ("\"v1\"", "\"v1\"", 99, false),
     ] as [(String?, String, Int64, Bool)])
   func existingByTag(ours: String?, tag: String, size: Int64, isThere: Bool) throws {
-    var script = try MachineScript {
-      $0.existing = [.init(path: "f", size: size, modified: 1, entityTag: ours)]
-    }
-    _ = script.start()
+    var script = try MachineScript()
+    _ = script.start(
+      .init(existing: [.init(path: "f", size: size, modified: 1, entityTag: ours)]))
     check(
       try script.range(1, 0, 0, tag: tag),
       is: isThere ? ["drop 1", "already there"] : ["drop 1", "open 1 0-"])

@@ -151,12 +151,12 @@ struct DownloadMachineTuningTests {
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
     var script = try two(change)
-    script.machine.rules.isRateLimited = true
+    script.surroundings.isRateLimited = true
     return script
   }
 
   private func holdBack(_ ids: [Int], _ script: inout MachineScript) {
-    script.machine.heldBack = Set(ids.map { SegmentID(number: $0) })
+    script.surroundings.heldBack = Set(ids.map { SegmentID(number: $0) })
   }
 
   @Test("While the rate limit holds bytes back, no connection is opened, stopped or judged")
@@ -176,9 +176,8 @@ struct DownloadMachineTuningTests {
   @Test(
     "The first bytes under a rate limit open no more connections; a network slower than it does")
   func slowerThanLimit() throws {
-    var script = try MachineScript {
-      ($0.connections, $0.isRateLimited) = (2, true)
-    }
+    var script = try MachineScript { $0.connections = 2 }
+    script.surroundings.isRateLimited = true
     _ = script.start()
     _ = try script.range(1, 0, 999_999, of: 1_000_000)
     check(script.deliver(1), is: [])

@@ -46,11 +46,11 @@ struct HostOutageMachineTests {
     var script = try MachineScript { $0.retry.retries = 0 }
     _ = script.start()
     for id in 1...20 {
-      script.machine.hostHealth = other()
+      script.surroundings.hostHealth = other()
       check(fail(&script, id, Self.refused), is: ["leave", "enter"])
       check(script.send(.slotGranted), is: ["open \(id + 1) 0-"])
     }
-    script.machine.hostHealth = HostHealth()
+    script.surroundings.hostHealth = HostHealth()
     check(fail(&script, 21, Self.refused), is: ["host failed", "failed connect"])
   }
 
@@ -59,7 +59,7 @@ struct HostOutageMachineTests {
     var script = try MachineScript.withTwo()
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
-    script.machine.hostHealth = other()
+    script.surroundings.hostHealth = other()
     check(script.lose(1), is: ["wake retry", "attempt 1", "release"])
     check(script.lose(2), is: ["leave"])
     check(script.send(.timer(.retry)), is: ["enter"])
@@ -71,14 +71,14 @@ struct HostOutageMachineTests {
   func answered() throws {
     var script = try MachineScript()
     _ = script.start()
-    script.machine.hostHealth = other()
+    script.surroundings.hostHealth = other()
     check(fail(&script, 1, Self.refused.ofRedirect), is: ["wake retry", "attempt 1", "leave"])
     var lost = try MachineScript.running()
-    lost.machine.hostHealth = other()
+    lost.surroundings.hostHealth = other()
     check(lost.lose(1), is: ["wake retry", "attempt 1", "leave"])
     var busy = try MachineScript()
     _ = busy.start()
-    busy.machine.hostHealth = other()
+    busy.surroundings.hostHealth = other()
     #expect(try busy.answer(1, 503).contains("attempt 1"))
   }
 
@@ -86,15 +86,15 @@ struct HostOutageMachineTests {
   func attended() throws {
     var script = try MachineScript { $0.isAttended = true }
     _ = script.start()
-    script.machine.hostHealth.failures = 2
-    script.machine.hostHealth.since = script.now
+    script.surroundings.hostHealth.failures = 2
+    script.surroundings.hostHealth.since = script.now
     check(fail(&script, 1, Self.refused), is: ["host given up", "failed connect"])
     // The host has answered another transfer.
     var later = try MachineScript { $0.isAttended = true }
     _ = later.start()
-    later.machine.hostHealth.failures = 2
-    later.machine.hostHealth.since = later.now
-    later.machine.hostHealth.hasAnswered = true
+    later.surroundings.hostHealth.failures = 2
+    later.surroundings.hostHealth.since = later.now
+    later.surroundings.hostHealth.hasAnswered = true
     check(
       fail(&later, 1, Self.refused), is: ["host failed", "wake retry", "attempt 1", "leave"])
   }
@@ -104,7 +104,7 @@ struct HostOutageMachineTests {
     var script = try MachineScript { $0.isStream = true }
     script.plan = SegmentPlan(window: StreamWindow(size: 1000, connections: 1))
     _ = script.start()
-    script.machine.hostHealth = other()
+    script.surroundings.hostHealth = other()
     check(fail(&script, 1, Self.refused), is: ["leave", "enter"])
   }
 }

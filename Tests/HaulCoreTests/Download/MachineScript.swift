@@ -5,6 +5,7 @@ import Testing
 struct MachineScript {
   var machine: DownloadMachine
   var plan: SegmentPlan
+  var surroundings = DownloadMachine.Surroundings()
   var now = Instant()
 
   static let address = "http://a.example/f"
@@ -22,10 +23,10 @@ struct MachineScript {
   }
 
   mutating func send(_ event: DownloadMachine.Event) -> [String] {
-    machine.handle(event, plan: &plan, at: now).map(Self.text)
+    machine.handle(event, in: surroundings, plan: &plan, at: now).map(Self.text)
   }
 
-  mutating func start() -> [String] { send(.start(nil)) }
+  mutating func start(_ found: DownloadMachine.Found = .init()) -> [String] { send(.start(found)) }
 
   mutating func resume(
     tag: String?, date: String? = nil, length: Int64?, elsewhere: Bool = false,
@@ -37,10 +38,11 @@ struct MachineScript {
     return send(
       .start(
         .init(
-          version: .init(validator: validator, length: length, announced: announced),
-          isSameAddress: !elsewhere, mayMixVersions: mayMixVersions,
-          comparisonRanges: comparisonRanges,
-          location: location)))
+          .init(
+            version: .init(validator: validator, length: length, announced: announced),
+            isSameAddress: !elsewhere, mayMixVersions: mayMixVersions,
+            comparisonRanges: comparisonRanges,
+            location: location))))
   }
 
   /// An answer to the fetch, with these fields as `Name: value`.
@@ -130,7 +132,7 @@ extension MachineScript {
       status: status, url: try ResourceURL(url ?? Self.address), wasRedirected: url != nil)
     let event = DownloadMachine.Event.responded(
       SegmentID(number: id), head, isFromOtherAddress: false, wallSeconds: 0)
-    let commands = machine.handle(event, plan: &plan, at: now)
+    let commands = machine.handle(event, in: surroundings, plan: &plan, at: now)
     guard case .finish(.failed(let error))? = commands.last else { return nil }
     return error
   }

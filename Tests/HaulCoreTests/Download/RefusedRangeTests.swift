@@ -89,7 +89,7 @@ struct RefusedRangeTests {
     _ = script.start()
     var known = script
     check(script.send(.failed(SegmentID(number: 1), error)), is: ["open 2 whole"])
-    known.machine.hostHealth.failures = 1
+    known.surroundings.hostHealth.failures = 1
     check(
       known.send(.failed(SegmentID(number: 1), error)).last, is: "failed timeout")
   }
@@ -146,6 +146,7 @@ struct UnbelievedAnswerTests {
 
   /// Started, for a file whose address names no page.
   private func started(
+    _ found: DownloadMachine.Found = .init(),
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
     let url = try ResourceURL("http://a.example/f.iso")
@@ -153,7 +154,7 @@ struct UnbelievedAnswerTests {
       $0.url = url
       change(&$0)
     }
-    _ = script.start()
+    _ = script.start(found)
     return script
   }
 
@@ -198,10 +199,8 @@ struct UnbelievedAnswerTests {
     var named = try started { $0.learnsName = true }
     check(try named.answer(1, 200, Self.page), is: ["drop 1", "open 1 whole at a.example"])
     check(try named.whole(1), is: ["bind 1"])
-    var existing = try started {
-      $0.existing = [.init(path: "f", size: 0, modified: 0)]
-      $0.needsExisting = true
-    }
+    var existing = try started(
+      .init(existing: [.init(path: "f", size: 0, modified: 0)], needsExisting: true))
     check(try existing.whole(1, length: 0), is: ["drop 1", "open 1 whole at a.example"])
   }
 

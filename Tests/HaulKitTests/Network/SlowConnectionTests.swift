@@ -9,7 +9,7 @@ import Testing
 
     mutating func tell(_ event: DownloadMachine.Event, at second: Int) -> [DownloadMachine.Command]
     {
-      machine.handle(event, plan: &plan, at: Instant(.seconds(second)))
+      machine.handle(event, in: .init(), plan: &plan, at: Instant(.seconds(second)))
     }
 
     /// Bytes that one connection receives in a second.
@@ -24,7 +24,7 @@ import Testing
     rules.connections = 1
     var random = SystemRandomNumberGenerator()
     var run = Run(machine: DownloadMachine(rules: rules, now: Instant(), using: &random))
-    let opened = run.tell(.start(nil), at: 0).compactMap { command in
+    let opened = run.tell(.start(.init()), at: 0).compactMap { command in
       if case .open(let id, _) = command { id } else { nil }
     }
     let id = try #require(opened.first)
