@@ -35,7 +35,7 @@ extension DownloadMachine {
     if case .awaited = naming, let length = verdict.acceptedLength {
       return askForTarget(id, head, length: length, plan: &plan)
     }
-    if head.wasRedirected { (resolved, redirection) = (head.url, head.redirection) }
+    if head.wasRedirected { redirects.follow(head.url, as: head.redirection) }
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
@@ -125,7 +125,7 @@ extension DownloadMachine {
     {
       guard fetches.count == 1 else { return closeSurplus(id, "something else", &plan) }
       // A redirect led to it, perhaps that of a hotel's network: the given address is asked again.
-      if answer.location != rules.url { (resolved, redirection) = (nil, nil) }
+      if answer.location != rules.url { redirects.forget() }
       return confirm(id, orElse: .fail(error), plan: &plan)
     }
     var isProved = true
@@ -156,7 +156,8 @@ extension DownloadMachine {
       plan.learn(length: total)
     }
     self.version?.location = answer.location
-    (pending, isTryingPreviousAddress) = (nil, false)
+    pending = nil
+    redirects.noteAcceptance()
     let notes = isProved ? [] : noteMixedVersions()
     return notes
       + (isWhole ? receiveWholeBody(id, body, plan: &plan) : receive(id, body, &plan))
@@ -213,11 +214,8 @@ extension DownloadMachine {
     self.version = version
     if let length = version.length { plan.learn(length: length) }
     hasBegun = false
-    // A retry without a range may have been lucky, not necessary: ranges are tried beside it.
-    sendsRange = !isWhole || rangeTrial.isTurnWithout
-    rangeTrial.beganWithout = isWhole && rangeTrial.isTurnWithout
-    rangeTrial.isTurnWithout = false
-    let isSplit = sendsRange && version.length != nil && mayResume && !isOneConnection
+    ranges.begin(isWhole: isWhole)
+    let isSplit = ranges.isUsed && version.length != nil && mayResume && !isOneConnection
     maximumConnections = isSplit ? rules.connections : 1
     framing = body.framing
     return receive(id, body, &plan)
@@ -277,7 +275,7 @@ extension DownloadMachine {
   private mutating func receiveWholeBody(
     _ id: SegmentID, _ body: ResponseBody, plan: inout SegmentPlan
   ) -> [Command] {
-    sendsRange = false
+    ranges.disuse()
     maximumConnections = 1
     guard fetches.count == 1 else { return closeSurplus(id, "the whole file", &plan) }
     plan.receiveWholeBody(id)
@@ -296,7 +294,7 @@ extension DownloadMachine {
   /// A 200 to `If-Range` means that the file changed, or that the server ignores such requests. A
   /// plain range request distinguishes them.
   private mutating func requestWithoutIfRange(_ id: SegmentID, _ plan: SegmentPlan) -> [Command] {
-    sendsIfRange = false
+    ranges.mayBeConditional = false
     return [.drop(id), open(id, plan)]
   }
 
@@ -309,7 +307,7 @@ extension DownloadMachine {
       plan.release(id)
       return [.drop(id)] + stopAll(for: .fail(error), plan: &plan)
     }
-    sendsRange = false
+    ranges.disuse()
     maximumConnections = 1
     guard fetches.count == 1 else { return closeSurplus(id, why, &plan) }
     return [.drop(id), open(id, plan)]

@@ -215,7 +215,7 @@ extension DownloadMachine {
     tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
     // Nothing binds it to the address that a redirect named.
-    (resolved, redirection) = (nil, nil)
+    redirects.forget()
   }
 
   /// The error that ends a stream whose reader has bytes, if nothing proves that the next answer is

@@ -84,19 +84,19 @@ extension DownloadMachine {
     request.needsConfirmation = needsConfirmation
     request.patience = patience
     if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
-    if let resolved { request = request.redirected(to: resolved, as: redirection) }
+    request = redirects.applied(to: request)
     var purpose = Purpose.receive
     if let range = toCompare.first {
       purpose = .compare(range)
       request.firstByte = range.lowerBound
       request.lastByte = range.upperBound - 1
-    } else if sendsRange, !rangeTrial.isTurnWithout {
+    } else if ranges.areAskedFor {
       request.firstByte = segment.next
       if asksForExisting { request.lastByte = 0 }
       // A segment without bytes is for a question about the resource.
       if version != nil, segment.end != .max { request.lastByte = max(segment.end, 1) - 1 }
       // An entity tag of another resource says nothing about this one.
-      if segment.next > 0, sendsIfRange, pending != .otherAddress {
+      if segment.next > 0, ranges.mayBeConditional, pending != .otherAddress {
         request.ifRange = version?.validator.ifRange
       }
     }
@@ -118,7 +118,7 @@ extension DownloadMachine {
     if fetches[id] != nil { hasBegun = true }
     guard goal == .transfer else { return [] }
     change(id) { $0.hasDelivered = true }
-    hasResolvedAgain = false
+    redirects.hasAskedAgain = false
     lastDeliveringAttempt = attemptNumber
     noteLatency(of: id)
     peakDelivering = max(peakDelivering, fetches.values.count { $0.hasDelivered })
@@ -135,7 +135,7 @@ extension DownloadMachine {
     noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
     if let commands = askWithoutRange(afterEmptyBodyOf: fetch, &plan) { return commands }
     hasBegun = true
-    if fetch.start > 0, fetch.request.firstByte != nil { rangeTrial.hasServed = true }
+    if fetch.start > 0, fetch.request.firstByte != nil { ranges.noteServed() }
     // While the length is unknown, the server chooses where a range ends: more may follow.
     let isToTheEnd = fetch.body?.end == nil
     if goal == .transfer, isToTheEnd, plan.length == nil, let segment = plan.segments[id] {
@@ -152,7 +152,7 @@ extension DownloadMachine {
     guard fetches.isEmpty, !mayResume else { return stopRedundant(plan) + openMore(&plan) }
     // The server sent less than the rest, and no strong validator would identify the version of
     // another answer.
-    sendsRange = false
+    ranges.disuse()
     return forgetUnresumable(&plan) + openMore(&plan)
   }
 
@@ -268,8 +268,8 @@ extension DownloadMachine {
     pending = nil
     version = nil
     hasBegun = false
-    resolved = nil
-    sendsRange = !rules.decodes
+    redirects.forget()
+    ranges.startOver()
     (doubt, lastDifferent) = (nil, nil)
     toCompare = []
     mayMixVersions = false
@@ -291,12 +291,12 @@ extension DownloadMachine {
     case .confirm:
       guard goal == .confirm else { return [] }
       // Some servers send another version, or a page, only to requests for a range.
-      if confirmations == 1, !plan.isCommitted { sendsRange = false }
+      if confirmations == 1, !plan.isCommitted { ranges.disuse() }
       guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
         // The window of a stream is full until its reader advances.
         return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
       }
-      sendsIfRange = false
+      ranges.mayBeConditional = false
       confirming = id
       return [open(id, plan)]
     }

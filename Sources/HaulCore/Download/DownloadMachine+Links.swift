@@ -9,9 +9,8 @@ extension DownloadMachine {
   ) -> [Command] {
     if let commands = returnToOriginalAddress(id, plan) { return commands }
     if let used = fetches[id]?.request.url, used != rules.url {
-      // Another fetch may have found a fresh link meanwhile.
-      if resolved == used { resolved = nil }
-      hasResolvedAgain = true
+      redirects.forget(used)
+      redirects.hasAskedAgain = true
       return [open(id, plan)]
     }
     if fetches.count > 1 {
@@ -20,13 +19,13 @@ extension DownloadMachine {
     }
     // Without bytes, a new link has nothing to resume.
     guard plan.receivedCount > 0 else { return failed(id, error, plan: &plan) }
-    if head.wasRedirected, !hasResolvedAgain {
-      hasResolvedAgain = true
+    if head.wasRedirected, !redirects.hasAskedAgain {
+      redirects.hasAskedAgain = true
       return [open(id, plan)]
     }
-    let isFreshLink = head.wasRedirected || hasResolvedAgain
+    let isFreshLink = head.wasRedirected || redirects.hasAskedAgain
     // A fresh link was refused: the range is not the reason.
-    if isFreshLink { rangeTrial.hasEnded = true }
+    if isFreshLink { ranges.endTrials() }
     var last = error
     if rules.url.mayExpire, isFreshLink || [403, 410].contains(head.status) {
       last = Self.expired(head.status)

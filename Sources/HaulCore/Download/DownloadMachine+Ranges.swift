@@ -1,17 +1,5 @@
 /// Servers that refuse, break or spoil requests for a range.
 extension DownloadMachine {
-  /// What is known of them.
-  struct RangeTrial: Sendable {
-    /// Whether a range that did not begin at the first byte came whole in this run.
-    var hasServed = false
-    /// Whether the next requests have no range, for this attempt.
-    var isTurnWithout = false
-    /// Whether the version began with such a request.
-    var beganWithout = false
-    /// Whether nothing more is tried without a range.
-    var hasEnded = false
-  }
-
   /// Why a first answer is believed only if a request without a range gets the same: some servers
   /// answer a range with nothing, or with a page. Nil if it is believed.
   func reasonToAskWithoutRange(
@@ -33,56 +21,45 @@ extension DownloadMachine {
     guard goal == .transfer, fetches.isEmpty, fetch.request.firstByte != nil, plan.length == nil,
       plan.receivedCount == 0, !plan.isCommitted
     else { return nil }
-    sendsRange = false
+    ranges.disuse()
     forgetVersion(&plan)
     return openMore(&plan)
   }
 
   /// Changes what is requested next, once, instead of giving up; false if nothing is left to try.
   mutating func asksDifferently(_ fetch: Fetch, _ error: TransferError) -> Bool {
-    if fetch.body == nil, fetch.request.url != rules.url, !hasResolvedAgain {
-      hasResolvedAgain = true
-      (resolved, redirection) = (nil, nil)
+    if fetch.body == nil, fetch.request.url != rules.url, !redirects.hasAskedAgain {
+      redirects.hasAskedAgain = true
+      redirects.forget()
       return true
     }
-    guard mayConcernRange(fetch, error), !rangeTrial.hasEnded else { return false }
+    guard mayConcernRange(fetch, error), !ranges.hasEnded else { return false }
     // Other transfers found the host silent, too: that is no matter of ranges.
     if error.code == .timeout, surroundings.hostHealth.failures > retry.attempts { return false }
-    rangeTrial.hasEnded = true
-    sendsRange = false
+    ranges.endTrials()
+    ranges.disuse()
     maximumConnections = 1
     return true
   }
 
   /// Some mirrors fail for good: the third attempt goes to the original address, or the first if
-  /// there are no bytes, which another mirror would not continue. Some servers fail at each range:
-  /// every second attempt has none. Silence costs a whole timeout, so the next one has none.
+  /// there are no bytes, which another mirror would not continue. The range may be left out.
   mutating func chooseNextRequest(
     after fetch: Fetch, _ error: TransferError, attempt: Int, _ plan: SegmentPlan
   ) {
     if fetch.body == nil, attempt >= (plan.receivedCount == 0 ? 1 : 3) {
-      (resolved, redirection) = (nil, nil)
+      redirects.forget()
     }
-    let isOfRange = mayConcernRange(fetch, error)
     let isSilence = !fetch.hasDelivered && [.timeout, .stalled].contains(error.code)
-    let isTurn =
-      isSilence ? isOfRange : attempt.isMultiple(of: 2) && (rangeTrial.isTurnWithout || isOfRange)
-    // With bytes on disk, the whole file would be sent again.
-    rangeTrial.isTurnWithout = isTurn && (plan.receivedCount == 0 || rangeTrial.beganWithout)
+    ranges.chooseNext(
+      attempt: attempt, isSilence: isSilence, isReason: mayConcernRange(fetch, error),
+      hasBytes: plan.receivedCount > 0)
   }
 
-  /// Whether the server may serve the file to a request without a range. A wait that it asked for
-  /// is obeyed, and a host that refuses connections is not asked once more.
   private func mayConcernRange(_ fetch: Fetch, _ error: TransferError) -> Bool {
-    guard let first = fetch.request.firstByte, !fetch.hasDelivered || first > 0,
-      !rangeTrial.hasServed, toCompare.isEmpty, error.retryAfter == nil
-    else { return false }
-    guard let status = error.status else {
-      return [.connectionLost, .stalled, .timeout, .tooManyRedirects].contains(error.code)
-    }
-    // 999 and the like are those of protections against robots.
-    return [204, 300, 304].contains(status)
-      || (400..<1000).contains(status) && ![401, 407, 408, 425, 429].contains(status)
+    toCompare.isEmpty
+      && ranges.mayBeReason(
+        of: error, from: fetch.request.firstByte, hasDelivered: fetch.hasDelivered)
   }
 }
 

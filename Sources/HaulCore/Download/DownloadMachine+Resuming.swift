@@ -67,7 +67,7 @@ extension DownloadMachine {
     if let location = recovered.location, recovered.isSameAddress,
       location.origin.scheme == "https" || rules.url.origin.scheme == "http"
     {
-      previousAddress = location
+      redirects.notePrevious(location)
     }
   }
 
@@ -141,23 +141,15 @@ extension DownloadMachine {
   mutating func requestPreviousAddress(
     _ id: SegmentID, _ body: ResponseBody, _ plan: SegmentPlan
   ) -> [Command]? {
-    guard pending == .sameAddress, let previousAddress, let version,
-      comparison(of: body, to: version) == .same
+    guard pending == .sameAddress, let version, comparison(of: body, to: version) == .same,
+      redirects.goBack(from: rules.url.origin)
     else { return nil }
-    self.previousAddress = nil
-    isTryingPreviousAddress = true
-    resolved = previousAddress
-    // Nobody knows any more who named it. If it wants a secret, the original address is asked.
-    redirection = .init(hasLeftOrigin: true, redirectingOrigin: rules.url.origin)
     return [.drop(id), open(id, plan)]
   }
 
   /// The previous address failed: asks the original one again.
   mutating func returnToOriginalAddress(_ id: SegmentID, _ plan: SegmentPlan) -> [Command]? {
-    guard isTryingPreviousAddress else { return nil }
-    isTryingPreviousAddress = false
-    resolved = nil
-    return [open(id, plan)]
+    redirects.leavePrevious() ? [open(id, plan)] : nil
   }
 
   /// Another resource answers: the bytes on disk stay until its first byte arrives.

@@ -190,9 +190,8 @@ package struct DownloadMachine: Sendable {
   /// The most bytes of a decoded body without a limit of the user's: 1 GiB.
   static let decodingLimit: Int64 = 1 << 30
 
-  var sendsRange: Bool
-  /// What is known of a server that refuses or spoils ranges.
-  var rangeTrial = RangeTrial()
+  var ranges: RangeSupport
+  var redirects = Redirects()
   /// Another version, which an additional connection was shown.
   var doubt: Version?
   /// The other version that the last confirmation was shown.
@@ -201,12 +200,6 @@ package struct DownloadMachine: Sendable {
   var hasUnstableValidators = false
   /// Whether the version changed during this run: then one connection must do.
   var isOneConnection = false
-  var sendsIfRange = true
-  /// Where redirects led, for the ranges after the first.
-  var resolved: ResourceURL?
-  /// What the redirects to there have made of a request.
-  var redirection: FetchRequest.Redirection?
-  var hasResolvedAgain = false
   /// How often the server was asked again whether the resource has really changed.
   var confirmations = 0
   /// The fetch that asks. Answers to fetches that were sent before it confirm nothing.
@@ -214,9 +207,6 @@ package struct DownloadMachine: Sendable {
   var restarts = 0
   /// Whether bytes of an earlier run wait for an answer that confirms them.
   var pending: Pending?
-  /// The redirected address of those bytes; nil once it was asked.
-  var previousAddress: ResourceURL?
-  var isTryingPreviousAddress = false
   /// Ranges to compare with the server's bytes before those on disk count.
   var toCompare: [ByteRange] = []
   /// Whether only a digest can prove that all bytes are of one version.
@@ -254,7 +244,7 @@ package struct DownloadMachine: Sendable {
     self.rules = rules
     (self.now, random) = (now, SplitMix64(seed: rng.next()))
     naming = rules.learnsName ? .awaited : .known
-    sendsRange = !rules.decodes
+    ranges = RangeSupport(isPossible: !rules.decodes)
     tuner = ConnectionTuner(remembered: rules.rememberedConnections)
     retry = RetryState(rules.retry, startedAt: now)
   }
