@@ -4,7 +4,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ head: ResponseHead, _ isFromOtherAddress: Bool, plan: inout SegmentPlan
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [.drop(id)] }
-    guard goal == .transfer || (goal == .confirm && id == confirming) else {
+    guard goal == .transfer || (goal == .confirm && id == changes.confirming) else {
       _ = close(id)
       plan.release(id)
       return [.drop(id)] + continueWhenStopped(&plan)
@@ -20,7 +20,7 @@ extension DownloadMachine {
     if case .failure(let error) = verdict {
       return [.drop(id)] + refused(id, error, from: head, plan: &plan)
     }
-    hasAnswered = true
+    attempts.hasAnswered = true
     let isOtherResource = isOtherResource(head, isFromOtherAddress)
     if case .compare(let range) = fetch.purpose {
       return isOtherResource
@@ -103,7 +103,7 @@ extension DownloadMachine {
     _ id: SegmentID, length: Int64, plan: inout SegmentPlan
   ) -> [Command] {
     goal = .transfer
-    version?.length = length
+    content?.version.length = length
     plan.learn(length: length)
     _ = close(id)
     plan.release(id)
@@ -146,16 +146,19 @@ extension DownloadMachine {
       }
     }
     // A stream cannot hash bytes that its reader has already received.
-    if self.version?.announced == nil, !rules.isStream { self.version?.announced = answer.digest }
-    if goal == .confirm { (goal, confirmations, lastDifferent) = (.transfer, 0, nil) }
+    if version.announced == nil, !rules.isStream { content?.version.announced = answer.digest }
+    if goal == .confirm {
+      goal = .transfer
+      changes.refute()
+    }
     if version.length == nil, let total = body.total {
       if let last = plan.received.ranges.last, last.upperBound > total {
         return changed(id, "the file is shorter now", plan: &plan)
       }
-      self.version?.length = total
+      content?.version.length = total
       plan.learn(length: total)
     }
-    self.version?.location = answer.location
+    content?.version.location = answer.location
     pending = nil
     redirects.noteAcceptance()
     let notes = isProved ? [] : noteMixedVersions()
@@ -180,8 +183,8 @@ extension DownloadMachine {
     change(id) { $0.body = body }
     plan.noteAnswer(id, upTo: body.end)
     let command = Command.receive(id, body, newVersion: hasBegun ? nil : version)
-    if isTransferring { return [command] }
-    isTransferring = true
+    if content?.isTransferring == true { return [command] }
+    content?.isTransferring = true
     return [.phase(.transferring, reason: nil), command]
   }
 
@@ -191,7 +194,7 @@ extension DownloadMachine {
     plan: inout SegmentPlan
   ) -> [Command] {
     var version = Version(
-      validator: hasUnstableValidators ? .none : body.validator, length: body.total,
+      validator: changes.hasUnstableValidators ? .none : body.validator, length: body.total,
       announced: answer.digest, location: answer.location, coding: answer.coding)
     if let copiedAt = answer.copiedAt {
       if let same = existing.files.first(where: { $0.isAsNew(as: version, receivedAt: copiedAt) }) {
@@ -211,11 +214,10 @@ extension DownloadMachine {
       ?? StrangeAnswer.error(existing.files, replacedWith: answer, rules.url)
     if let strange { return [.drop(id)] + closeAndFinish(id, .failed(strange), &plan) }
     version.isUnexpectedPage = answer.isPage && rules.url.namesOtherThanPage
-    self.version = version
+    content = Content(version: version)
     if let length = version.length { plan.learn(length: length) }
-    hasBegun = false
     ranges.begin(isWhole: isWhole)
-    let isSplit = ranges.isUsed && version.length != nil && mayResume && !isOneConnection
+    let isSplit = ranges.isUsed && version.length != nil && mayResume && !changes.isOneConnection
     maximumConnections = isSplit ? rules.connections : 1
     framing = body.framing
     return receive(id, body, &plan)
@@ -263,7 +265,7 @@ extension DownloadMachine {
     let strange: End? = forgotten == nil ? nil : .failed(StrangeAnswer.empty)
     let end = strange ?? refusal(of: version)
     if let end { return [.drop(id)] + closeAndFinish(id, end, &plan) }
-    self.version = version
+    content = Content(version: version)
     plan.learn(length: 0)
     _ = close(id)
     plan.release(id)
@@ -326,13 +328,16 @@ extension DownloadMachine {
     // A copy may be older than what is on disk, or than what the server has.
     needsConfirmation = true
     if isBesideWorking(id) {
-      if let seen { noteDoubt(seen) }
+      if let seen, let version {
+        changes.noteDoubt(
+          Version(validator: seen.validator, length: seen.total), beside: version.validator)
+      }
       return closeSurplus(id, "another version", &plan)
     }
-    if let seen { noteDifferent(seen.validator) }
+    if let seen { changes.noteDifferent(seen.validator) }
     // A difference was expected: do not ask again.
     if pending == .otherAddress { return startOverWithNewResource(id, plan: &plan) }
-    guard restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
+    guard changes.restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
     return confirm(id, orElse: .startOver(reason), plan: &plan)
   }
 
@@ -341,12 +346,12 @@ extension DownloadMachine {
   ) -> [Command] {
     _ = close(id)
     plan.release(id)
-    confirming = nil
-    if goal == .confirm { confirmations += 1 }
-    if confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
+    changes.confirming = nil
+    if goal == .confirm { changes.noteConfirmation() }
+    if changes.confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
     if case .startOver = next {
-      restarts += 1
-      isOneConnection = isOneConnection || pending == nil
+      changes.restarts += 1
+      if pending == nil { changes.isOneConnection = true }
     }
     return [.drop(id)] + stopAll(for: next, plan: &plan)
   }
@@ -355,11 +360,11 @@ extension DownloadMachine {
   mutating func abandon(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
     _ = close(id)
     plan.release(id)
-    confirming = nil
+    changes.confirming = nil
     var next = Goal.startOver(reason)
     if plan.isCommitted {
       next = .fail(Self.changedInStream(reason))
-    } else if restarts > 0 {
+    } else if changes.restarts > 0 {
       next = .fail(
         TransferError(
           .changedOnServer, "\(reason), twice in one run",

@@ -70,7 +70,7 @@ extension DownloadMachine {
   ) -> [Command] {
     _ = close(id)
     plan.release(id)
-    isWaitingToRetry = true
+    attempts.isWaiting = true
     return limit(error) + forgetUnresumable(&plan)
       + [.wake(.retry, after: error.retryAfter ?? .milliseconds(500))] + releaseFailedConnection()
   }
@@ -94,7 +94,7 @@ extension DownloadMachine {
     let isConnectionRefused = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // A failure shows a limit only if fewer connections delivered before, or a limit is known.
     let isTooMany = fetches.count > max(peakDelivering, 1) || maximumConnections < rules.connections
-    if fetches.count > 1, lastDeliveringAttempt == attemptNumber, isTooMany, isConnectionRefused {
+    if fetches.count > 1, attempts.hasDelivered, isTooMany, isConnectionRefused {
       return learnLimit(id, error, plan: &plan)
     }
     guard error.isRetryable else {
@@ -106,14 +106,14 @@ extension DownloadMachine {
     plan.release(id)
     if isCheap { return [.resume(error)] + openMore(&plan) }
     goal = .transfer
-    confirming = nil
+    changes.confirming = nil
     // A failure of this attempt was already counted. If nothing else would continue, this one
     // counts too.
-    if fetch.attemptNumber != attemptNumber, isWaitingToRetry || !fetches.isEmpty {
+    if fetch.attemptNumber != attempts.number, attempts.isWaiting || !fetches.isEmpty {
       return releaseFailedConnection()
     }
     if let loss = streamFailure(error, plan) { return stopAll(for: .fail(loss), plan: &plan) }
-    attemptNumber += 1
+    attempts.begin()
     if isUnanswered, surroundings.hostHealth.isTrialOfAnotherTransfer { return waitForHost(&plan) }
     return countAttempt(error, of: fetch, isUnanswered: isUnanswered, plan: &plan)
   }
@@ -156,16 +156,9 @@ extension DownloadMachine {
   private mutating func countAttempt(
     _ error: TransferError, of fetch: Fetch, isUnanswered: Bool, plan: inout SegmentPlan
   ) -> [Command] {
-    let received = plan.receivedCount
-    var failure = RetryState.Failure(
+    let decision = attempts.failed(
       error, unresponsiveHost: isUnanswered ? surroundings.hostHealth : nil,
-      hasAnswered: hasAnswered,
-      isAttended: rules.isAttended)
-    // Bytes that must be fetched again are no progress; otherwise the retries would never end.
-    failure.progressBytes = mayResume ? received - receivedAtLastFailure : 0
-    failure.remaining = plan.length.map { $0 - receivedAtLastFailure } ?? .max
-    let decision = retry.failed(failure, at: now, using: &random)
-    receivedAtLastFailure = max(receivedAtLastFailure, received)
+      received: plan.receivedCount, of: plan.length, isKept: mayResume, at: now)
     switch decision {
     case .giveUp where goal == .transfer && !fetches.isEmpty:
       maximumConnections = fetches.count
@@ -177,9 +170,8 @@ extension DownloadMachine {
         rules.isAttended
         ? nil : RetryPolicy.ceiling(ofAttempt: surroundings.hostHealth.failures + 1)
       return (isUnanswered ? [.hostFailed(nextTrial: pause)] : [])
-        + stopAll(for: .fail(error.after(attempts: retry.attempts + 1)), plan: &plan)
+        + stopAll(for: .fail(error.after(attempts: attempts.failures + 1)), plan: &plan)
     case .retry(let delay, let attempt):
-      isWaitingToRetry = true
       chooseNextRequest(after: fetch, error, attempt: attempt, plan)
       let pauses =
         (error.retryAfter.map { [Command.pauseHost($0)] } ?? [])
@@ -207,12 +199,9 @@ extension DownloadMachine {
 
   /// The next answer begins the file.
   mutating func forgetVersion(_ plan: inout SegmentPlan) {
-    version = nil
-    mayMixVersions = false
-    hasBegun = false
-    isTransferring = false
+    content = nil
     maximumConnections = 1
-    tuner.handle(.lost, at: now)
+    meter.tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
     // Nothing binds it to the address that a redirect named.
     redirects.forget()

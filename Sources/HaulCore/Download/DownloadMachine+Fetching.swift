@@ -2,7 +2,7 @@
 extension DownloadMachine {
   /// Opens as many fetches as it may, and requests more connections if useful.
   mutating func openMore(_ plan: inout SegmentPlan) -> [Command] {
-    guard goal == .transfer, !isFinishing else { return [] }
+    guard goal == .transfer, ending == nil else { return [] }
     // Until the first answer has begun the file, nothing else is requested.
     if version != nil, !hasBegun, !fetches.isEmpty { return [] }
     // A request would only wait, and would keep the slot.
@@ -29,7 +29,7 @@ extension DownloadMachine {
   private func assign(_ plan: inout SegmentPlan) -> SegmentID? {
     guard surroundings.heldBack.isEmpty || !plan.unassigned.isEmpty else { return nil }
     return plan.assign(
-      minimumSplit: rules.minimumSplit, throughputEstimate: throughputEstimate)
+      minimumSplit: rules.minimumSplit, throughputEstimate: meter.estimate)
   }
 
   /// No request may be sent for a while: gives the slot to another transfer and requests a new one.
@@ -41,7 +41,7 @@ extension DownloadMachine {
   private mutating func balanceConnections(_ plan: SegmentPlan) -> [Command] {
     guard grantedConnections > 0, fetches.count == grantedConnections,
       grantedConnections < targetConnections,
-      !isWaitingToRetry
+      !attempts.isWaiting
     else {
       return keepConnections(max(fetches.count, 1))
     }
@@ -52,7 +52,7 @@ extension DownloadMachine {
   }
 
   /// The most connections there should be.
-  var targetConnections: Int { min(tuner.target, maximumConnections) }
+  var targetConnections: Int { min(meter.tuner.target, maximumConnections) }
 
   private mutating func keepConnections(_ count: Int) -> [Command] {
     let idle = grantedConnections - count
@@ -70,7 +70,7 @@ extension DownloadMachine {
     guard grantedConnections > 0 else { return [] }
     let released = keepConnections(1)
     grantedConnections = 0
-    tuner.handle(.lost, at: now)
+    meter.tuner.handle(.lost, at: now)
     return released + [.releaseSlot]
   }
 
@@ -101,13 +101,13 @@ extension DownloadMachine {
       }
     }
     fetches[id] = Fetch(
-      request, for: purpose, attemptNumber: attemptNumber, from: segment.next, at: now)
+      request, for: purpose, attemptNumber: attempts.number, from: segment.next, at: now)
     return .open(id, request)
   }
 
   /// How many times the usual time a silent connection is kept: longer with each attempt that
   /// brought nothing.
-  package var patience: Int { 1 << min(retry.attempts, 2) }
+  package var patience: Int { 1 << min(attempts.failures, 2) }
 
   /// Whether to request one byte first: if the file exists already, its body is not needed.
   var asksForExisting: Bool {
@@ -115,12 +115,12 @@ extension DownloadMachine {
   }
 
   mutating func delivered(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
-    if fetches[id] != nil { hasBegun = true }
+    if fetches[id] != nil { content?.hasBegun = true }
     guard goal == .transfer else { return [] }
     change(id) { $0.hasDelivered = true }
     redirects.hasAskedAgain = false
-    lastDeliveringAttempt = attemptNumber
-    noteLatency(of: id)
+    attempts.noteDelivery()
+    if let opened = fetches[id]?.openedAt { meter.noteLatency(now - opened) }
     peakDelivering = max(peakDelivering, fetches.values.count { $0.hasDelivered })
     // Whether the limit holds bytes back is known at the next measurement.
     return surroundings.isRateLimited ? [] : tune(&plan)
@@ -132,15 +132,15 @@ extension DownloadMachine {
       return failed(id, error, plan: &plan)
     }
     guard let fetch = close(id) else { return [] }
-    noteSpeed(of: fetch, upTo: plan.segments[id]?.next)
+    if !fetches.isEmpty { meter.noteSpeed(of: fetch, upTo: plan.segments[id]?.next, at: now) }
     if let commands = askWithoutRange(afterEmptyBodyOf: fetch, &plan) { return commands }
-    hasBegun = true
+    content?.hasBegun = true
     if fetch.start > 0, fetch.request.firstByte != nil { ranges.noteServed() }
     // While the length is unknown, the server chooses where a range ends: more may follow.
     let isToTheEnd = fetch.body?.end == nil
     if goal == .transfer, isToTheEnd, plan.length == nil, let segment = plan.segments[id] {
       plan.learn(length: segment.next)
-      version?.length = segment.next
+      content?.version.length = segment.next
       framing = fetch.body?.framing ?? .close
     }
     plan.release(id)
@@ -172,22 +172,24 @@ extension DownloadMachine {
   }
 
   mutating func finishing() -> [Command] {
-    guard let version, !isFinishing else { return [] }
-    isFinishing = true
-    if !checksums.isEmpty { return [.phase(.verifying, reason: nil), .verify(checksums)] }
-    return publish(version)
+    guard let version, ending == nil else { return [] }
+    guard !checksums.isEmpty else { return publish(version) }
+    ending = .verifying
+    return [.phase(.verifying, reason: nil), .verify(checksums)]
   }
 
   private mutating func publish(_ version: Version) -> [Command] {
-    isPublishing = true
+    ending = .publishing
     return [.phase(.publishing, reason: nil), .publish(version)]
   }
 
   mutating func verified(_ error: TransferError?, plan: inout SegmentPlan) -> [Command] {
     if goal == .pause { return finish(.paused) }
-    if let error, error.code == .checksumMismatch, mayMixVersions, !rules.isStream, restarts == 0 {
-      isFinishing = false
-      restarts += 1
+    if let error, error.code == .checksumMismatch, mayMixVersions, !rules.isStream,
+      changes.restarts == 0
+    {
+      ending = nil
+      changes.restarts += 1
       return startOver("some bytes on disk were not of this file", &plan)
     }
     if let error { return finish(.failed(error)) }
@@ -215,12 +217,12 @@ extension DownloadMachine {
 extension DownloadMachine {
   /// Stops every fetch; `continueWhenStopped` continues when the last has stopped.
   mutating func stopAll(for newGoal: Goal, plan: inout SegmentPlan) -> [Command] {
-    if isFinishing {
+    if let ending {
       // A finishing stream waits only for its reader, which may never return.
       if newGoal == .pause, rules.isStream { return finish(.paused) }
       // A publish that has begun is finished; the result of a verification is dropped.
       if newGoal == .pause { goal = .pause }
-      if case .fail(let error) = newGoal, !isPublishing { return finish(.failed(error)) }
+      if case .fail(let error) = newGoal, ending == .verifying { return finish(.failed(error)) }
       return []
     }
     // A failure is never replaced, and a restart does not replace a pause.
@@ -265,46 +267,41 @@ extension DownloadMachine {
     {
       forgotten = plan.receivedCount
     }
-    pending = nil
-    version = nil
-    hasBegun = false
+    (pending, content) = (nil, nil)
     redirects.forget()
     ranges.startOver()
-    (doubt, lastDifferent) = (nil, nil)
-    toCompare = []
-    mayMixVersions = false
-    isTransferring = false
+    changes.startOver()
     maximumConnections = 1
-    tuner.handle(.lost, at: now)
+    meter.tuner.handle(.lost, at: now)
     plan.startOver(length: nil)
-    receivedAtLastFailure = 0
+    attempts.forgetProgress()
     return [.phase(.restarted, reason: reason)] + openMore(&plan)
   }
 
   mutating func fired(_ timer: Timer, plan: inout SegmentPlan) -> [Command] {
     switch timer {
     case .retry:
-      guard isWaitingToRetry else { return [] }
-      isWaitingToRetry = false
+      guard attempts.isWaiting else { return [] }
+      attempts.isWaiting = false
       guard goal == .transfer else { return [] }
       return grantedConnections == 0 ? [.requestSlot] : openMore(&plan)
     case .confirm:
       guard goal == .confirm else { return [] }
       // Some servers send another version, or a page, only to requests for a range.
-      if confirmations == 1, !plan.isCommitted { ranges.disuse() }
+      if changes.confirmations == 1, !plan.isCommitted { ranges.disuse() }
       guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
         // The window of a stream is full until its reader advances.
         return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
       }
       ranges.mayBeConditional = false
-      confirming = id
+      changes.confirming = id
       return [open(id, plan)]
     }
   }
 
   /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that brought nothing.
   mutating func stopSlowFetches(plan: inout SegmentPlan) -> [Command] {
-    guard !surroundings.isRateLimited, goal == .transfer, !isFinishing else { return [] }
+    guard !surroundings.isRateLimited, goal == .transfer, ending == nil else { return [] }
     var commands: [Command] = []
     let seconds = 60 * patience
     for id in fetches.keys.sorted() {

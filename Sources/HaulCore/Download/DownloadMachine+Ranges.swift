@@ -35,7 +35,7 @@ extension DownloadMachine {
     }
     guard mayConcernRange(fetch, error), !ranges.hasEnded else { return false }
     // Other transfers found the host silent, too: that is no matter of ranges.
-    if error.code == .timeout, surroundings.hostHealth.failures > retry.attempts { return false }
+    if error.code == .timeout, surroundings.hostHealth.failures > attempts.failures { return false }
     ranges.endTrials()
     ranges.disuse()
     maximumConnections = 1
@@ -65,20 +65,10 @@ extension DownloadMachine {
 
 /// Another version, seen by an additional connection only.
 extension DownloadMachine {
-  /// The working connections have one version. What another was shown counts at the end: the file
-  /// may have been overwritten while it was sent.
-  mutating func noteDoubt(_ seen: ResponseBody) {
-    guard let version, doubt == nil else { return }
-    // The same strong tag says that the bytes are the same, so the server's total is wrong.
-    guard version.validator.comparison(with: seen.validator) != .same else { return }
-    doubt = Version(validator: seen.validator, length: seen.total)
-  }
-
   /// All bytes have come. Without a digest, the server is asked which version it has now, if there
   /// is doubt.
   mutating func received(_ plan: inout SegmentPlan) -> [Command] {
-    guard let other = doubt, checksums.isEmpty else { return finishing() }
-    doubt = nil
+    guard checksums.isEmpty, let other = changes.takeDoubt() else { return finishing() }
     let id = plan.assignNothing()
     let command = open(id, plan)
     change(id) { $0.purpose = .identify(other) }
@@ -93,22 +83,14 @@ extension DownloadMachine {
     if let version, let body = verdict.body, comparison(of: body, to: version) == .different,
       comparison(of: body, to: other) != .different
     {
-      isOneConnection = true
+      changes.isOneConnection = true
       let commands = abandon(id, "the file changed on the server", plan: &plan)
-      restarts += 1
+      changes.restarts += 1
       return commands
     }
     _ = close(id)
     plan.release(id)
     return [.drop(id)] + finishing()
-  }
-
-  /// A tag that is new in each answer identifies no version.
-  mutating func noteDifferent(_ validator: Validator) {
-    if let lastDifferent, lastDifferent.comparison(with: validator) == .different {
-      hasUnstableValidators = true
-    }
-    lastDifferent = validator
   }
 }
 

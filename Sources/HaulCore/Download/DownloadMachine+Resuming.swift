@@ -53,16 +53,15 @@ extension DownloadMachine {
   }
 
   mutating func adoptRecovered(_ recovered: Recovered) {
-    version = recovered.version
-    hasBegun = true
-    mayMixVersions = recovered.mayMixVersions
-    pending = recovered.isSameAddress ? .sameAddress : .otherAddress
+    content = Content(
+      version: recovered.version, hasBegun: true, mayMixVersions: recovered.mayMixVersions)
     let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
-    if recovered.isSameAddress, rules.checksums.isEmpty,
-      isDoubtful(recovered) || (!isVersion && rules.allowUnverified)
-    {
-      toCompare = recovered.comparisonRanges
-    }
+    let isCompared =
+      rules.checksums.isEmpty
+      && (isDoubtful(recovered) || (!isVersion && rules.allowUnverified))
+    pending =
+      recovered.isSameAddress
+      ? .sameAddress(toCompare: isCompared ? recovered.comparisonRanges : []) : .otherAddress
     maximumConnections = mayResume ? rules.connections : 1
     if let location = recovered.location, recovered.isSameAddress,
       location.origin.scheme == "https" || rules.url.origin.scheme == "http"
@@ -96,7 +95,15 @@ extension DownloadMachine {
   package var hasBytesOfThisRun: Bool { hasBegun && pending == nil }
 
   /// The source of bytes of an earlier run that an answer has not confirmed yet.
-  enum Pending: Sendable, Hashable { case sameAddress, otherAddress }
+  enum Pending: Sendable, Hashable {
+    /// With ranges to compare with the server's bytes before those on disk count.
+    case sameAddress(toCompare: [ByteRange])
+    case otherAddress
+  }
+
+  var toCompare: [ByteRange] {
+    if case .sameAddress(let ranges) = pending { ranges } else { [] }
+  }
 
   /// Whether an answer is of another resource than the bytes on disk, judging by addresses.
   func isOtherResource(_ head: ResponseHead, _ isFromOtherAddress: Bool) -> Bool {
@@ -128,7 +135,7 @@ extension DownloadMachine {
       return .sameVersion
     }
     guard hasDigest, !rules.checksums.isEmpty || digest == version.announced else { return nil }
-    self.version?.validator = body.validator
+    content?.version.validator = body.validator
     return .digest
   }
 
@@ -141,7 +148,7 @@ extension DownloadMachine {
   mutating func requestPreviousAddress(
     _ id: SegmentID, _ body: ResponseBody, _ plan: SegmentPlan
   ) -> [Command]? {
-    guard pending == .sameAddress, let version, comparison(of: body, to: version) == .same,
+    guard case .sameAddress = pending, let version, comparison(of: body, to: version) == .same,
       redirects.goBack(from: rules.url.origin)
     else { return nil }
     return [.drop(id), open(id, plan)]
@@ -165,14 +172,14 @@ extension DownloadMachine {
     // If only bytes of an earlier run are discarded, the file has not changed during this run.
     let isChange = pending == nil
     let commands = abandon(id, reason, plan: &plan)
-    if isChange { restarts += 1 }
+    if isChange { changes.restarts += 1 }
     return commands
   }
 
   /// Notes that from here on only a digest proves that all bytes are of one version.
   mutating func noteMixedVersions() -> [Command] {
     guard !mayMixVersions else { return [] }
-    mayMixVersions = true
+    content?.mayMixVersions = true
     return [.noteMixedVersions]
   }
 }
@@ -198,7 +205,9 @@ extension DownloadMachine {
       return continueWhenStopped(&plan)
     }
     guard isSame else { return rejectBytesOnDisk(id, plan: &plan) }
-    toCompare.removeFirst(min(1, toCompare.count))
+    if case .sameAddress(let ranges) = pending {
+      pending = .sameAddress(toCompare: Array(ranges.dropFirst()))
+    }
     let isProved = version?.validator.isStrong == true && !mayMixVersions
     return (toCompare.isEmpty && !isProved ? noteMixedVersions() : []) + [open(id, plan)]
   }

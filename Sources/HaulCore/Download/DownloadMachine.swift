@@ -154,6 +154,19 @@ package struct DownloadMachine: Sendable {
     case found(SegmentID, ResponseHead)
   }
 
+  /// The version that is received.
+  struct Content: Sendable {
+    var version: Version
+    /// Whether the part file holds bytes of it, and of no other.
+    var hasBegun = false
+    /// Whether only a digest can prove that all bytes are of one version.
+    var mayMixVersions = false
+    /// Whether `transferring` was reported.
+    var isTransferring = false
+  }
+
+  enum Ending: Sendable { case verifying, publishing }
+
   /// Why everything in progress is being stopped.
   enum Goal: Sendable, Hashable {
     case transfer, confirm, startOver(String), pause, fail(TransferError), done
@@ -161,56 +174,31 @@ package struct DownloadMachine: Sendable {
 
   let rules: Rules
   var goal = Goal.transfer
-  package internal(set) var version: Version?
+  var content: Content?
   var fetches: [SegmentID: Fetch] = [:]
-  /// Whether `transferring` was reported for this version.
-  var isTransferring = false
-  var isFinishing = false
-  var isPublishing = false
+  /// What is done with the whole file.
+  var ending: Ending?
 
   /// Connections that it may open (0 while it waits for a slot), and the most that the rules and
   /// the server allow.
   var grantedConnections = 0
   var maximumConnections = 1
-  /// Finds the best number of connections.
-  var tuner: ConnectionTuner
-  /// The choice that was reported.
-  var reportedChoice: ConnectionChoice?
-  var throughputEstimate = ThroughputEstimate()
+  var meter: ConnectionMeter
   /// The most fetches that delivered at the same time: the server serves at least that many.
   var peakDelivering = 0
-  var replacements = Replacements()
   /// The time of the present event, and what surrounds it.
   var now: Instant
   var surroundings = Surroundings()
-  /// For the delays. Its seed is drawn once: each draw of the system's may cost a system call.
-  var random: SplitMix64
-  var isWaitingToRetry = false
 
   /// The most bytes of a decoded body without a limit of the user's: 1 GiB.
   static let decodingLimit: Int64 = 1 << 30
 
   var ranges: RangeSupport
   var redirects = Redirects()
-  /// Another version, which an additional connection was shown.
-  var doubt: Version?
-  /// The other version that the last confirmation was shown.
-  var lastDifferent: Validator?
-  /// Whether the entity tag or the date is new in each answer, so that they identify nothing.
-  var hasUnstableValidators = false
-  /// Whether the version changed during this run: then one connection must do.
-  var isOneConnection = false
-  /// How often the server was asked again whether the resource has really changed.
-  var confirmations = 0
-  /// The fetch that asks. Answers to fetches that were sent before it confirm nothing.
-  var confirming: SegmentID?
-  var restarts = 0
+  var attempts: DownloadAttempts
+  var changes = ChangeEvidence()
   /// Whether bytes of an earlier run wait for an answer that confirms them.
   var pending: Pending?
-  /// Ranges to compare with the server's bytes before those on disk count.
-  var toCompare: [ByteRange] = []
-  /// Whether only a digest can prove that all bytes are of one version.
-  var mayMixVersions = false
   /// How many bytes were given up because nothing proves what they belong to; nil for none.
   var forgotten: Int64?
   /// Existing files that may be the requested one, and whether it must be one of them.
@@ -219,18 +207,13 @@ package struct DownloadMachine: Sendable {
   /// Whether a cache must ask the server before it answers.
   package internal(set) var needsConfirmation = false
   var naming: Naming
-  /// Whether the part file holds bytes of `version`, and of no other.
-  var hasBegun = false
-
-  var retry: RetryState
-  var attemptNumber = 0
-  /// The attempt in which bytes came last: no failure was counted since.
-  var lastDeliveringAttempt: Int?
-  var hasAnswered = false
-  var receivedAtLastFailure: Int64 = 0
   var framing = ResponseBody.Framing.length
   /// Wall time of the last answer, for dates with two-digit years.
   var wallSeconds = 0.0
+
+  package var version: Version? { content?.version }
+  var hasBegun: Bool { content?.hasBegun == true }
+  var mayMixVersions: Bool { content?.mayMixVersions == true }
 
   /// The digests that the whole file must have: the user's, or one that the server announced.
   package var checksums: [Checksum] { checksums(of: version) }
@@ -242,11 +225,12 @@ package struct DownloadMachine: Sendable {
 
   package init(rules: Rules, now: Instant, using rng: inout some RandomNumberGenerator) {
     self.rules = rules
-    (self.now, random) = (now, SplitMix64(seed: rng.next()))
+    self.now = now
     naming = rules.learnsName ? .awaited : .known
     ranges = RangeSupport(isPossible: !rules.decodes)
-    tuner = ConnectionTuner(remembered: rules.rememberedConnections)
-    retry = RetryState(rules.retry, startedAt: now)
+    meter = ConnectionMeter(remembered: rules.rememberedConnections)
+    attempts = DownloadAttempts(
+      rules.retry, isAttended: rules.isAttended, now: now, using: &rng)
   }
 
   /// Handles one event, updates the plan, and returns what to do, in order; O(segments + ranges).
@@ -279,7 +263,7 @@ package struct DownloadMachine: Sendable {
     case .slotGranted:
       grantedConnections = 1
       // The wait for the next attempt may have ended early.
-      isWaitingToRetry = false
+      attempts.isWaiting = false
       return openMore(&plan)
     case .windowMoved: return openMore(&plan)
     case .pause: return stopAll(for: .pause, plan: &plan)

@@ -1,0 +1,45 @@
+import HaulCore
+import Testing
+
+@Suite("What speaks for a change of the file") struct ChangeEvidenceTests {
+  private func validator(_ tag: String) -> Validator {
+    Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false)
+  }
+
+  @Test("Another version is doubted once; the same tag with another length is no version")
+  func doubt() {
+    var changes = ChangeEvidence()
+    let known = validator("\"v1\"")
+    changes.noteDoubt(.init(validator: known, length: 99), beside: known)
+    let none = changes.takeDoubt()
+    #expect(none == nil)
+    changes.noteDoubt(.init(validator: validator("\"v2\""), length: 99), beside: known)
+    changes.noteDoubt(.init(validator: validator("\"v3\""), length: 99), beside: known)
+    let taken = changes.takeDoubt()
+    #expect(taken?.validator == validator("\"v2\""))
+    let again = changes.takeDoubt()
+    #expect(again == nil)
+  }
+
+  @Test("A tag that differs in each of two answers identifies nothing")
+  func unstable() {
+    var changes = ChangeEvidence()
+    changes.noteDifferent(validator("\"v2\""))
+    changes.noteDifferent(validator("\"v2\""))
+    #expect(!changes.hasUnstableValidators)
+    changes.refute()
+    changes.noteDifferent(validator("\"v3\""))
+    #expect(!changes.hasUnstableValidators, "the version was confirmed in between")
+    changes.noteDifferent(validator("\"v4\""))
+    #expect(changes.hasUnstableValidators)
+  }
+
+  @Test("The confirmations begin again after an answer with the known version")
+  func confirmations() {
+    var changes = ChangeEvidence()
+    changes.noteConfirmation()
+    #expect(changes.confirmations == 1)
+    changes.refute()
+    #expect(changes.confirmations == 0)
+  }
+}
