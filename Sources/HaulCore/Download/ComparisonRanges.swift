@@ -9,9 +9,7 @@ package enum ComparisonRanges {
   /// Ranges in order, without overlaps: at the end of every received range, at the start of every
   /// segment, and at `minimumCount` evenly spread offsets. A small file is compared as a whole.
   /// - Parameter segmentStarts: where segments of earlier runs began.
-  package static func candidates(
-    in received: ByteRangeSet, segmentStarts: [Int64]
-  ) -> [ByteRange] {
+  package static func candidates(in received: ByteRangeSet, segmentStarts: [Int64]) -> [ByteRange] {
     let total = received.byteCount
     guard total > minimumCount * length else { return Array(received.ranges) }
     var offsets = segmentStarts

@@ -285,7 +285,7 @@ extension DownloadMachine {
   }
 
   /// Ends an additional fetch that got something else; the others continue.
-  private mutating func closeSurplus(
+  mutating func closeSurplus(
     _ id: SegmentID, _ what: String, _ plan: inout SegmentPlan
   ) -> [Command] {
     let error = TransferError(
@@ -316,60 +316,14 @@ extension DownloadMachine {
   }
 }
 
-/// Another version, or bytes of an unknown version.
-extension DownloadMachine {
-  /// A change counts only after two more requests, a second apart, confirm it: server nodes may
-  /// differ.
-  ///
-  /// - Parameter seen: what the server sends now; nil if it says nothing of its version.
-  mutating func changed(
-    _ id: SegmentID, _ reason: String, seen: ResponseBody? = nil, plan: inout SegmentPlan
-  ) -> [Command] {
-    // A copy may be older than what is on disk, or than what the server has.
-    needsConfirmation = true
-    if isBesideWorking(id) {
-      if let seen, let version {
-        changes.noteDoubt(
-          Version(validator: seen.validator, length: seen.total), beside: version.validator)
-      }
-      return closeSurplus(id, "another version", &plan)
+extension ResponseVerdict {
+  /// The announced length of an answer that may be the file: `.some(nil)` if it announces none; nil
+  /// for any other answer.
+  var acceptedLength: Int64?? {
+    switch self {
+    case .range(let body), .whole(let body): .some(body.total)
+    case .empty: .some(0)
+    case .failure, .unusableRange, .unsatisfiable: nil
     }
-    if let seen { changes.noteDifferent(seen.validator) }
-    // A difference was expected: do not ask again.
-    if pending == .otherAddress { return startOverWithNewResource(id, plan: &plan) }
-    guard changes.restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
-    return confirm(id, orElse: .startOver(reason), plan: &plan)
-  }
-
-  private mutating func confirm(
-    _ id: SegmentID, orElse next: Goal, plan: inout SegmentPlan
-  ) -> [Command] {
-    _ = close(id)
-    plan.release(id)
-    changes.confirming = nil
-    if goal == .confirm { changes.noteConfirmation() }
-    if changes.confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
-    if case .startOver = next {
-      changes.restarts += 1
-      if pending == nil { changes.isOneConnection = true }
-    }
-    return [.drop(id)] + stopAll(for: next, plan: &plan)
-  }
-
-  /// Starts over. Fails instead if the run has already started over, or if a reader has bytes.
-  mutating func abandon(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
-    _ = close(id)
-    plan.release(id)
-    changes.confirming = nil
-    var next = Goal.startOver(reason)
-    if plan.isCommitted {
-      next = .fail(Self.changedInStream(reason))
-    } else if changes.restarts > 0 {
-      next = .fail(
-        TransferError(
-          .changedOnServer, "\(reason), twice in one run",
-          advice: "try again when the file is stable"))
-    }
-    return [.drop(id)] + stopAll(for: next, plan: &plan)
   }
 }

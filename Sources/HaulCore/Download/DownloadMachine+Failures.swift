@@ -232,3 +232,135 @@ extension DownloadMachine {
     return stopAll(for: .fail(error), plan: &plan)
   }
 }
+
+/// Handles links that expire: a redirect's address is valid only for a while.
+extension DownloadMachine {
+  /// Handles 401, 403, 404 and 410: an expired link, a connection limit, or a final refusal.
+  ///
+  /// A fetch from a redirected address asks the original address again. Only the answer to a fresh
+  /// link counts.
+  private mutating func denied(
+    _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan
+  ) -> [Command] {
+    if let commands = returnToOriginalAddress(id, plan) { return commands }
+    if let used = fetches[id]?.request.url, used != rules.url {
+      redirects.forget(used)
+      redirects.hasAskedAgain = true
+      return [open(id, plan)]
+    }
+    if fetches.count > 1 {
+      return head.status == 403 && isBesideWorking(id)
+        ? learnLimit(id, error, plan: &plan) : withdraw(id, error, &plan)
+    }
+    // Without bytes, a new link has nothing to resume.
+    guard plan.receivedCount > 0 else { return failed(id, error, plan: &plan) }
+    if head.wasRedirected, !redirects.hasAskedAgain {
+      redirects.hasAskedAgain = true
+      return [open(id, plan)]
+    }
+    let isFreshLink = head.wasRedirected || redirects.hasAskedAgain
+    // A fresh link was refused: the range is not the reason.
+    if isFreshLink { ranges.endTrials() }
+    var last = error
+    if rules.url.mayExpire, isFreshLink || [403, 410].contains(head.status) {
+      last = Self.expired(head.status)
+    } else if isFreshLink {
+      last = Self.refusedAgain(error)
+    }
+    return failed(id, last, plan: &plan)
+  }
+
+  /// The given address does not look like one that expires: nobody knows that it has.
+  private static func refusedAgain(_ error: TransferError) -> TransferError {
+    TransferError(
+      .needsNewURL, "\(error.fact), also to a new redirect",
+      advice: "the bytes are kept; try again later, or get another address", status: error.status
+    ).remedied(by: .newAddress)
+  }
+
+  private static func expired(_ status: Int) -> TransferError {
+    TransferError(
+      .needsNewURL,
+      "the link has expired (\(status))", advice: "get a new one",
+      status: status
+    ).remedied(by: .newAddress)
+  }
+}
+
+/// Servers that refuse, break or spoil requests for a range.
+extension DownloadMachine {
+  /// Why a first answer is believed only if a request without a range gets the same: some servers
+  /// answer a range with nothing, or with a page. Nil if it is believed.
+  func reasonToAskWithoutRange(
+    _ verdict: ResponseVerdict, _ head: ResponseHead, to request: FetchRequest
+  ) -> String? {
+    guard version == nil, request.firstByte != nil else { return nil }
+    switch verdict {
+    case .empty: return "an empty file to a request for a range"
+    case .whole where head.isPage && rules.url.namesOtherThanPage:
+      return "a web page to a request for a range"
+    default: return nil
+    }
+  }
+
+  /// The same for a body without an announced length that had no byte.
+  mutating func askWithoutRange(
+    afterEmptyBodyOf fetch: Fetch, _ plan: inout SegmentPlan
+  ) -> [Command]? {
+    guard goal == .transfer, fetches.isEmpty, fetch.request.firstByte != nil, plan.length == nil,
+      plan.receivedCount == 0, !plan.isCommitted
+    else { return nil }
+    ranges.disuse()
+    forgetVersion(&plan)
+    return openMore(&plan)
+  }
+
+  /// Changes what is requested next, once, instead of giving up; false if nothing is left to try.
+  private mutating func asksDifferently(_ fetch: Fetch, _ error: TransferError) -> Bool {
+    if fetch.body == nil, fetch.request.url != rules.url, !redirects.hasAskedAgain {
+      redirects.hasAskedAgain = true
+      redirects.forget()
+      return true
+    }
+    guard mayConcernRange(fetch, error), !ranges.hasEnded else { return false }
+    // Other transfers found the host silent, too: that is no matter of ranges.
+    if error.code == .timeout, surroundings.hostHealth.failures > attempts.failures { return false }
+    ranges.endTrials()
+    ranges.disuse()
+    maximumConnections = 1
+    return true
+  }
+
+  /// Some mirrors fail for good: the third attempt goes to the original address, or the first if
+  /// there are no bytes, which another mirror would not continue. The range may be left out.
+  private mutating func chooseNextRequest(
+    after fetch: Fetch, _ error: TransferError, attempt: Int, _ plan: SegmentPlan
+  ) {
+    if fetch.body == nil, attempt >= (plan.receivedCount == 0 ? 1 : 3) {
+      redirects.forget()
+    }
+    let isSilence = !fetch.hasDelivered && [.timeout, .stalled].contains(error.code)
+    ranges.chooseNext(
+      attempt: attempt, isSilence: isSilence, isReason: mayConcernRange(fetch, error),
+      hasBytes: plan.receivedCount > 0)
+  }
+
+  private func mayConcernRange(_ fetch: Fetch, _ error: TransferError) -> Bool {
+    toCompare.isEmpty
+      && ranges.mayBeReason(
+        of: error, from: fetch.request.firstByte, hasDelivered: fetch.hasDelivered)
+  }
+}
+
+extension TransferError {
+  /// Whether the server or the way to it is the cause, not this machine.
+  var isOfNetwork: Bool {
+    switch code {
+    case .httpStatus, .notFound, .unauthorized, .forbidden, .needsNewURL, .timeout, .stalled, .dns,
+      .connect, .connectionLost, .tls, .proxy, .protocolViolation, .redirectRefused,
+      .tooManyRedirects, .rateLimited, .rangeNotSatisfiable:
+      true
+    default: false
+    }
+  }
+}

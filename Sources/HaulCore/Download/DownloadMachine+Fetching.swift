@@ -213,111 +213,66 @@ extension DownloadMachine {
   }
 }
 
-/// Stops everything, for one reason at a time.
+/// Chooses connections by throughput: how many, which ones lag, and which are no longer needed.
 extension DownloadMachine {
-  /// Stops every fetch; `continueWhenStopped` continues when the last has stopped.
-  mutating func stopAll(for newGoal: Goal, plan: inout SegmentPlan) -> [Command] {
-    if let ending {
-      // A finishing stream waits only for its reader, which may never return.
-      if newGoal == .pause, rules.isStream { return finish(.paused) }
-      // A publish that has begun is finished; the result of a verification is dropped.
-      if newGoal == .pause { goal = .pause }
-      if case .fail(let error) = newGoal, ending == .verifying { return finish(.failed(error)) }
+  mutating func measured(_ plan: inout SegmentPlan) -> [Command] {
+    let commands = measureRates(&plan)
+    // An idle connection may help the segment that would end last.
+    return plan.unassigned.isEmpty ? commands + openMore(&plan) : commands
+  }
+
+  /// Measures how fast bytes come, and acts on it.
+  mutating func measureRates(_ plan: inout SegmentPlan) -> [Command] {
+    guard goal == .transfer, ending == nil, !fetches.isEmpty else { return [] }
+    meter.watch(&fetches, plan, heldBack: surroundings.heldBack, at: now)
+    let commands = tune(&plan)
+    guard plan.window == nil, !surroundings.isRateLimited,
+      let straggler = meter.takeStraggler(of: fetches, plan, at: now)
+    else { return commands }
+    return commands + [stopUnneeded(straggler)]
+  }
+
+  /// Passes a sample to the tuner, and follows its target.
+  private mutating func tune(_ plan: inout SegmentPlan) -> [Command] {
+    guard surroundings.heldBack.isEmpty else {
+      meter.tuner.handle(.heldBack, at: now)
       return []
     }
-    // A failure is never replaced, and a restart does not replace a pause.
-    switch (goal, newGoal) {
-    case (.fail, _), (.pause, .confirm), (.pause, .startOver): break
-    default: goal = newGoal
-    }
-    let commands = fetches.keys.sorted().map { Command.stop($0) }
-    return commands.isEmpty ? continueWhenStopped(&plan) : commands
+    let before = meter.tuner.target
+    meter.tuner.handle(.measured(sample(plan)), at: now)
+    let reported = meter.takeChoice().map { [Command.connectionsChosen($0)] } ?? []
+    if meter.tuner.target > before { return reported + openMore(&plan) }
+    return reported + stopSurplus(plan)
   }
 
-  mutating func stopped(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
-    if let slowness = fetches[id]?.slowness, goal == .transfer, !plan.isComplete {
-      return failed(id, slowness, plan: &plan)
-    }
-    guard close(id) != nil else { return [] }
-    plan.release(id)
-    guard goal == .transfer else { return continueWhenStopped(&plan) }
-    if plan.isComplete { return fetches.isEmpty ? received(&plan) : [] }
-    return forgetUnresumable(&plan) + openMore(&plan)
+  private func sample(_ plan: SegmentPlan) -> ConnectionTuner.Sample {
+    let bytes = plan.receivedCount
+    return ConnectionTuner.Sample(
+      open: fetches.count, delivering: fetches.values.count { !$0.isUnneeded && $0.hasDelivered },
+      bytes: bytes, rest: plan.length.map { $0 - bytes }, limit: maximumConnections,
+      latency: .milliseconds(Int64(meter.estimate.latency * 1000)),
+      isLimitedElsewhere: plan.window != nil)
   }
 
-  /// Continues once nothing is running.
-  mutating func continueWhenStopped(_ plan: inout SegmentPlan) -> [Command] {
-    guard fetches.isEmpty else { return [] }
-    switch goal {
-    case .transfer, .done: return []
-    case .pause: return finish(.paused)
-    case .fail(let error): return finish(.failed(error))
-    case .confirm: return [.wake(.confirm, after: .seconds(1))]
-    case .startOver(let reason): return startOver(reason, &plan)
+  /// Stops the slowest of the surplus connections.
+  private mutating func stopSurplus(_ plan: SegmentPlan) -> [Command] {
+    guard goal == .transfer, plan.window == nil, fetches.count > targetConnections else {
+      return []
+    }
+    let active = fetches.filter { !$0.value.isUnneeded && $0.value.slowness == nil }
+    guard active.count > targetConnections else { return [] }
+    return meter.bySpeed(active.keys).prefix(active.count - targetConnections).map {
+      stopUnneeded($0)
     }
   }
 
-  mutating func startOver(_ reason: String, _ plan: inout SegmentPlan) -> [Command] {
-    // The reader may have received its first bytes while the server was asked again.
-    guard !plan.isCommitted else { return finish(.failed(Self.changedInStream(reason))) }
-    goal = .transfer
-    // Without a strong validator, nobody knows that the file is another one now.
-    if pending != .otherAddress, version?.validator.isStrong == false,
-      version?.isUnexpectedPage == false, plan.receivedCount > 0
-    {
-      forgotten = plan.receivedCount
-    }
-    (pending, content) = (nil, nil)
-    redirects.forget()
-    ranges.startOver()
-    changes.startOver()
-    maximumConnections = 1
-    meter.tuner.handle(.lost, at: now)
-    plan.startOver(length: nil)
-    attempts.forgetProgress()
-    return [.phase(.restarted, reason: reason)] + openMore(&plan)
+  private mutating func stopUnneeded(_ id: SegmentID) -> Command {
+    fetches[id]?.isUnneeded = true
+    return .stop(id)
   }
 
-  mutating func fired(_ timer: Timer, plan: inout SegmentPlan) -> [Command] {
-    switch timer {
-    case .retry:
-      guard attempts.isWaiting else { return [] }
-      attempts.isWaiting = false
-      guard goal == .transfer else { return [] }
-      return grantedConnections == 0 ? [.requestSlot] : openMore(&plan)
-    case .confirm:
-      guard goal == .confirm else { return [] }
-      // Some servers send another version, or a page, only to requests for a range.
-      if changes.confirmations == 1, !plan.isCommitted { ranges.disuse() }
-      guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
-        // The window of a stream is full until its reader advances.
-        return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
-      }
-      ranges.mayBeConditional = false
-      changes.confirming = id
-      return [open(id, plan)]
-    }
-  }
-
-  /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that brought nothing.
-  mutating func stopSlowFetches(plan: inout SegmentPlan) -> [Command] {
-    guard !surroundings.isRateLimited, goal == .transfer, ending == nil else { return [] }
-    var commands: [Command] = []
-    let seconds = 60 * patience
-    for id in fetches.keys.sorted() {
-      guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }
-      guard let position = plan.segments[id]?.next else { continue }
-      if plan.takeHasWaitedForReader(id) { fetches[id]?.slowSince = nil }
-      guard let since = fetch.slowSince, position - since.position < seconds << 10 else {
-        fetches[id]?.slowSince = (now, position)
-        continue
-      }
-      guard now - since.instant >= .seconds(seconds) else { continue }
-      fetches[id]?.slowness = TransferError(
-        .stalled, "less than 1 KiB/s for \(seconds) seconds", advice: "try again later",
-        isRetryable: true)
-      commands.append(.stop(id))
-    }
-    return commands
+  /// Stops segments whose bytes another has fetched.
+  private mutating func stopRedundant(_ plan: SegmentPlan) -> [Command] {
+    plan.redundantSegments.filter { fetches[$0]?.isUnneeded == false }.map { stopUnneeded($0) }
   }
 }

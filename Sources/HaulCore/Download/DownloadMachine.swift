@@ -3,34 +3,6 @@
 ///
 /// Bytes never pass through it. It shares a `SegmentPlan` with the code that writes them.
 package struct DownloadMachine: Sendable {
-  /// What is known from the request and the disk before the first event.
-  package struct Rules: Sendable {
-    package var url: ResourceURL
-    package var headers = HeaderFields()
-    package var allowInsecure = false
-    package var trustedHosts: Set<String> = []
-    package var connections = 8
-    package var minimumSplit: Int64 = 1 << 20
-    package var checksums: [Checksum] = []
-    package var allowUnverified = false
-    /// Whether the user says that another address serves the same resource.
-    package var resumesFromOtherURL = false
-    package var maximumSize: Int64?
-    /// Whether encoded bodies are requested and decoded; ranges are not possible then.
-    package var decodes = false
-    package var retry = RetryPolicy()
-    /// Whether the name comes with the first answer; nothing is written before that.
-    package var learnsName = false
-    /// Whether a person waits for it: then it fails soon if its host does not answer.
-    package var isAttended = false
-    /// Whether a reader gets the bytes as they come, so that they cannot be replaced later.
-    package var isStream = false
-    /// The number of connections that an earlier transfer of the host ended with.
-    package var rememberedConnections: Int?
-
-    package init(url: ResourceURL) { self.url = url }
-  }
-
   /// One version of the resource.
   package struct Version: Sendable, Hashable {
     package var validator: Validator
@@ -55,57 +27,6 @@ package struct DownloadMachine: Sendable {
       self.location = location
       self.coding = coding
     }
-  }
-
-  package indirect enum Command: Sendable, Hashable {
-    case open(SegmentID, FetchRequest)
-    /// Find the file by the name in this response; `bound` follows, before anything else.
-    case bind(SegmentID)
-    /// Write the body of this response; `newVersion` starts a new journal generation with its first
-    /// byte.
-    case receive(SegmentID, ResponseBody, newVersion: Version?)
-    /// Compare the body of this response with the bytes on disk.
-    case compare(SegmentID, ByteRange)
-    /// Record that nothing proves later bytes to be of the same version as earlier ones.
-    case noteMixedVersions
-    /// Close this response without reading it.
-    case drop(SegmentID)
-    /// Stop a fetch; `stopped`, `ended` or `failed` follows.
-    case stop(SegmentID)
-    /// Start the journal of an empty resource.
-    case begin(Version)
-    case requestConnection
-    case releaseConnection
-    case wake(Timer, after: Duration)
-    case releaseSlot
-    case requestSlot
-    /// The host refused this connection while others are open: those are its limit.
-    case limitHost(TransferError)
-    /// An additional connection got something else than its bytes: no more are opened.
-    case refusedAdditional(TransferError)
-    /// This number of connections was chosen, and why there are not more.
-    case connectionsChosen(ConnectionChoice)
-    /// A lost connection is reopened at once.
-    case resume(TransferError)
-    case pauseHost(Duration)
-    /// The host did not answer: no transfer asks it for this long, then one at a time; nil if its
-    /// transfers do not wait for each other.
-    case hostFailed(nextTrial: Duration?)
-    case verify([Checksum])
-    case publish(Version)
-    case phase(TransferEvent.Phase, reason: String?)
-    case attempt(Int, TransferError, delay: Duration)
-    case finish(End)
-  }
-
-  package enum Timer: Sendable, Hashable { case retry, confirm }
-
-  package enum End: Sendable, Hashable {
-    case completed(TransferResult.Verification)
-    /// That file is the requested one.
-    case alreadyExists(ExistingFile)
-    case paused
-    case failed(TransferError)
   }
 
   /// A fetch in progress.
@@ -172,32 +93,33 @@ package struct DownloadMachine: Sendable {
     case transfer, confirm, startOver(String), pause, fail(TransferError), done
   }
 
+  /// The most bytes of a decoded body without a limit of the user's: 1 GiB.
+  static let decodingLimit: Int64 = 1 << 30
+
   let rules: Rules
+  /// The time of the present event, and what surrounds it.
+  var now: Instant
+  var surroundings = Surroundings()
   var goal = Goal.transfer
+  var naming: Naming
   var content: Content?
-  var fetches: [SegmentID: Fetch] = [:]
   /// What is done with the whole file.
   var ending: Ending?
+  var fetches: [SegmentID: Fetch] = [:]
 
   /// Connections that it may open (0 while it waits for a slot), and the most that the rules and
   /// the server allow.
   var grantedConnections = 0
   var maximumConnections = 1
-  var meter: ConnectionMeter
   /// The most fetches that delivered at the same time: the server serves at least that many.
   var peakDelivering = 0
-  /// The time of the present event, and what surrounds it.
-  var now: Instant
-  var surroundings = Surroundings()
-
-  /// The most bytes of a decoded body without a limit of the user's: 1 GiB.
-  static let decodingLimit: Int64 = 1 << 30
+  var meter: ConnectionMeter
 
   var ranges: RangeSupport
   var redirects = Redirects()
   var attempts: DownloadAttempts
   var changes = ChangeEvidence()
-  /// Whether bytes of an earlier run wait for an answer that confirms them.
+  /// Where bytes of an earlier run came from that no answer has confirmed yet.
   var pending: Pending?
   /// How many bytes were given up because nothing proves what they belong to; nil for none.
   var forgotten: Int64?
@@ -206,7 +128,6 @@ package struct DownloadMachine: Sendable {
   var hasComparedExisting = false
   /// Whether a cache must ask the server before it answers.
   package internal(set) var needsConfirmation = false
-  var naming: Naming
   var framing = ResponseBody.Framing.length
   /// Wall time of the last answer, for dates with two-digit years.
   var wallSeconds = 0.0
@@ -289,5 +210,114 @@ package struct DownloadMachine: Sendable {
   /// file checks them at the end, which is too late for a stream.
   var joinsMixedVersions: Bool {
     (!rules.checksums.isEmpty && !rules.isStream) || rules.allowUnverified
+  }
+}
+
+/// Stops everything, for one reason at a time.
+extension DownloadMachine {
+  /// Stops every fetch; `continueWhenStopped` continues when the last has stopped.
+  mutating func stopAll(for newGoal: Goal, plan: inout SegmentPlan) -> [Command] {
+    if let ending {
+      // A finishing stream waits only for its reader, which may never return.
+      if newGoal == .pause, rules.isStream { return finish(.paused) }
+      // A publish that has begun is finished; the result of a verification is dropped.
+      if newGoal == .pause { goal = .pause }
+      if case .fail(let error) = newGoal, ending == .verifying { return finish(.failed(error)) }
+      return []
+    }
+    // A failure is never replaced, and a restart does not replace a pause.
+    switch (goal, newGoal) {
+    case (.fail, _), (.pause, .confirm), (.pause, .startOver): break
+    default: goal = newGoal
+    }
+    let commands = fetches.keys.sorted().map { Command.stop($0) }
+    return commands.isEmpty ? continueWhenStopped(&plan) : commands
+  }
+
+  mutating func stopped(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
+    if let slowness = fetches[id]?.slowness, goal == .transfer, !plan.isComplete {
+      return failed(id, slowness, plan: &plan)
+    }
+    guard close(id) != nil else { return [] }
+    plan.release(id)
+    guard goal == .transfer else { return continueWhenStopped(&plan) }
+    if plan.isComplete { return fetches.isEmpty ? received(&plan) : [] }
+    return forgetUnresumable(&plan) + openMore(&plan)
+  }
+
+  /// Continues once nothing is running.
+  mutating func continueWhenStopped(_ plan: inout SegmentPlan) -> [Command] {
+    guard fetches.isEmpty else { return [] }
+    switch goal {
+    case .transfer, .done: return []
+    case .pause: return finish(.paused)
+    case .fail(let error): return finish(.failed(error))
+    case .confirm: return [.wake(.confirm, after: .seconds(1))]
+    case .startOver(let reason): return startOver(reason, &plan)
+    }
+  }
+
+  mutating func startOver(_ reason: String, _ plan: inout SegmentPlan) -> [Command] {
+    // The reader may have received its first bytes while the server was asked again.
+    guard !plan.isCommitted else { return finish(.failed(Self.changedInStream(reason))) }
+    goal = .transfer
+    // Without a strong validator, nobody knows that the file is another one now.
+    if pending != .otherAddress, version?.validator.isStrong == false,
+      version?.isUnexpectedPage == false, plan.receivedCount > 0
+    {
+      forgotten = plan.receivedCount
+    }
+    (pending, content) = (nil, nil)
+    redirects.forget()
+    ranges.startOver()
+    changes.startOver()
+    maximumConnections = 1
+    meter.tuner.handle(.lost, at: now)
+    plan.startOver(length: nil)
+    attempts.forgetProgress()
+    return [.phase(.restarted, reason: reason)] + openMore(&plan)
+  }
+
+  mutating func fired(_ timer: Timer, plan: inout SegmentPlan) -> [Command] {
+    switch timer {
+    case .retry:
+      guard attempts.isWaiting else { return [] }
+      attempts.isWaiting = false
+      guard goal == .transfer else { return [] }
+      return grantedConnections == 0 ? [.requestSlot] : openMore(&plan)
+    case .confirm:
+      guard goal == .confirm else { return [] }
+      // Some servers send another version, or a page, only to requests for a range.
+      if changes.confirmations == 1, !plan.isCommitted { ranges.disuse() }
+      guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
+        // The window of a stream is full until its reader advances.
+        return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
+      }
+      ranges.mayBeConditional = false
+      changes.confirming = id
+      return [open(id, plan)]
+    }
+  }
+
+  /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that brought nothing.
+  mutating func stopSlowFetches(plan: inout SegmentPlan) -> [Command] {
+    guard !surroundings.isRateLimited, goal == .transfer, ending == nil else { return [] }
+    var commands: [Command] = []
+    let seconds = 60 * patience
+    for id in fetches.keys.sorted() {
+      guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }
+      guard let position = plan.segments[id]?.next else { continue }
+      if plan.takeHasWaitedForReader(id) { fetches[id]?.slowSince = nil }
+      guard let since = fetch.slowSince, position - since.position < seconds << 10 else {
+        fetches[id]?.slowSince = (now, position)
+        continue
+      }
+      guard now - since.instant >= .seconds(seconds) else { continue }
+      fetches[id]?.slowness = TransferError(
+        .stalled, "less than 1 KiB/s for \(seconds) seconds", advice: "try again later",
+        isRetryable: true)
+      commands.append(.stop(id))
+    }
+    return commands
   }
 }

@@ -59,9 +59,7 @@ package struct RangeSupport: Sendable {
   /// - Parameters:
   ///   - isReason: whether the range may be the reason of the failure.
   ///   - hasBytes: then the whole file would be sent again.
-  package mutating func chooseNext(
-    attempt: Int, isSilence: Bool, isReason: Bool, hasBytes: Bool
-  ) {
+  package mutating func chooseNext(attempt: Int, isSilence: Bool, isReason: Bool, hasBytes: Bool) {
     let isTurn = isSilence ? isReason : attempt.isMultiple(of: 2) && (isTurnWithout || isReason)
     isTurnWithout = isTurn && (!hasBytes || beganWithout)
   }

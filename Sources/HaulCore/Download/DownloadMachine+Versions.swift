@@ -56,12 +56,12 @@ extension DownloadMachine {
     content = Content(
       version: recovered.version, hasBegun: true, mayMixVersions: recovered.mayMixVersions)
     let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
-    let isCompared =
+    let mustCompare =
       rules.checksums.isEmpty
       && (isDoubtful(recovered) || (!isVersion && rules.allowUnverified))
     pending =
       recovered.isSameAddress
-      ? .sameAddress(toCompare: isCompared ? recovered.comparisonRanges : []) : .otherAddress
+      ? .sameAddress(toCompare: mustCompare ? recovered.comparisonRanges : []) : .otherAddress
     maximumConnections = mayResume ? rules.connections : 1
     if let location = recovered.location, recovered.isSameAddress,
       location.origin.scheme == "https" || rules.url.origin.scheme == "http"
@@ -216,5 +216,137 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     return stopAll(for: .startOver("the bytes on disk differ from the server's"), plan: &plan)
+  }
+}
+
+/// File names from the server: the first accepted answer waits, unread, until the target is bound.
+extension DownloadMachine {
+  mutating func askForTarget(
+    _ id: SegmentID, _ head: ResponseHead, length: Int64?, plan: inout SegmentPlan
+  ) -> [Command] {
+    let version = Version(validator: Validator(head.headers, now: wallSeconds), length: length)
+    if let end = refusal(of: version) { return [.drop(id)] + closeAndFinish(id, end, &plan) }
+    naming = .found(id, head)
+    return [.bind(id)]
+  }
+
+  /// Accepts the answer, unless bytes of an earlier run count: then only the rest is requested.
+  mutating func bound(_ found: Found, plan: inout SegmentPlan) -> [Command] {
+    guard case .found(let id, let head) = naming else { return [] }
+    naming = .known
+    note(found)
+    // The request was for the whole file: its header says what a request for one byte would.
+    hasComparedExisting = true
+    var commands: [Command] = []
+    if let recovered = found.recovered, !recovered.received.isEmpty {
+      let rest = SegmentPlan(length: recovered.version.length, received: recovered.received)
+      if isResumable(recovered, rest) {
+        _ = close(id)
+        plan = rest
+        adoptRecovered(recovered)
+        return [.drop(id)] + (plan.isComplete ? finishing() : openMore(&plan))
+      }
+      if refusesToStartOver(recovered) {
+        return [.drop(id)] + closeAndFinish(id, .failed(Self.isNotSame), &plan)
+      }
+      commands = [.phase(.restarted, reason: Self.reason(against: recovered))]
+    }
+    return commands + responded(id, head, false, plan: &plan)
+  }
+}
+
+/// Another version, or bytes of an unknown version.
+extension DownloadMachine {
+  /// A change counts only after two more requests, a second apart, confirm it: server nodes may
+  /// differ.
+  ///
+  /// - Parameter seen: what the server sends now; nil if it says nothing of its version.
+  mutating func changed(
+    _ id: SegmentID, _ reason: String, seen: ResponseBody? = nil, plan: inout SegmentPlan
+  ) -> [Command] {
+    // A copy may be older than what is on disk, or than what the server has.
+    needsConfirmation = true
+    if isBesideWorking(id) {
+      if let seen, let version {
+        changes.noteDoubt(
+          Version(validator: seen.validator, length: seen.total), beside: version.validator)
+      }
+      return closeSurplus(id, "another version", &plan)
+    }
+    if let seen { changes.noteDifferent(seen.validator) }
+    // A difference was expected: do not ask again.
+    if pending == .otherAddress { return startOverWithNewResource(id, plan: &plan) }
+    guard changes.restarts == 0, !plan.isCommitted else { return abandon(id, reason, plan: &plan) }
+    return confirm(id, orElse: .startOver(reason), plan: &plan)
+  }
+
+  mutating func confirm(_ id: SegmentID, orElse next: Goal, plan: inout SegmentPlan) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    changes.confirming = nil
+    if goal == .confirm { changes.noteConfirmation() }
+    if changes.confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
+    if case .startOver = next {
+      changes.restarts += 1
+      if pending == nil { changes.isOneConnection = true }
+    }
+    return [.drop(id)] + stopAll(for: next, plan: &plan)
+  }
+
+  /// Starts over. Fails instead if the run has already started over, or if a reader has bytes.
+  mutating func abandon(_ id: SegmentID, _ reason: String, plan: inout SegmentPlan) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    changes.confirming = nil
+    var next = Goal.startOver(reason)
+    if plan.isCommitted {
+      next = .fail(Self.changedInStream(reason))
+    } else if changes.restarts > 0 {
+      next = .fail(
+        TransferError(
+          .changedOnServer, "\(reason), twice in one run",
+          advice: "try again when the file is stable"))
+    }
+    return [.drop(id)] + stopAll(for: next, plan: &plan)
+  }
+}
+
+/// Another version, seen by an additional connection only.
+extension DownloadMachine {
+  /// All bytes have come. Without a digest, the server is asked which version it has now, if there
+  /// is doubt.
+  mutating func received(_ plan: inout SegmentPlan) -> [Command] {
+    guard checksums.isEmpty, let other = changes.takeDoubt() else { return finishing() }
+    let id = plan.assignNothing()
+    let command = open(id, plan)
+    change(id) { $0.purpose = .identify(other) }
+    return [command]
+  }
+
+  /// The file changed if the server sends the other version again. With the first one, or a new one
+  /// each time, nothing is known against the bytes: they are of one version.
+  mutating func identified(
+    _ id: SegmentID, _ verdict: ResponseVerdict, other: Version, plan: inout SegmentPlan
+  ) -> [Command] {
+    if let version, let body = verdict.body, comparison(of: body, to: version) == .different,
+      comparison(of: body, to: other) != .different
+    {
+      changes.isOneConnection = true
+      let commands = abandon(id, "the file changed on the server", plan: &plan)
+      changes.restarts += 1
+      return commands
+    }
+    _ = close(id)
+    plan.release(id)
+    return [.drop(id)] + finishing()
+  }
+}
+
+extension ResponseVerdict {
+  fileprivate var body: ResponseBody? {
+    switch self {
+    case .range(let body), .whole(let body): body
+    default: nil
+    }
   }
 }
