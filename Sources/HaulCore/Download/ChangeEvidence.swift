@@ -7,7 +7,7 @@ package struct ChangeEvidence: Sendable {
   /// Whether the entity tag or the date is new in each answer, so that they identify nothing.
   package private(set) var hasUnstableValidators = false
   /// How often the server was asked again whether the resource has really changed.
-  package private(set) var confirmations = 0
+  package var confirmations = 0
   /// The fetch that asks. Answers to fetches that were sent before it confirm nothing.
   package var confirming: SegmentID?
   /// How often the run has started over.
@@ -16,8 +16,6 @@ package struct ChangeEvidence: Sendable {
   package var isOneConnection = false
 
   package init() {}
-
-  package mutating func noteConfirmation() { confirmations += 1 }
 
   /// The working connections have one version. What another was shown counts at the end: the file
   /// may have been overwritten while it was sent.

@@ -284,7 +284,7 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     changes.confirming = nil
-    if goal == .confirm { changes.noteConfirmation() }
+    if goal == .confirm { changes.confirmations += 1 }
     if changes.confirmations < 2 { return [.drop(id)] + stopAll(for: .confirm, plan: &plan) }
     if case .startOver = next {
       changes.restarts += 1

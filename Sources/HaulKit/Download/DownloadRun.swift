@@ -173,7 +173,7 @@ struct DownloadRun: ~Copyable {
     if engine.scheduler.update({ $0.grantConnection(for: id) }) {
       waitingStart = nil
       // No connection is granted during a pause.
-      surroundings.isHostPaused = false
+      if case .slotGranted = event { surroundings.isHostPaused = false }
       await handle(event)
       if case .start = event { expectDigests() }
       return
