@@ -105,5 +105,12 @@ extension DownloadMachine {
       self.location = location
       self.received = received
     }
+
+    /// Four of the ranges to compare, the last one among them.
+    var samples: [ByteRange] {
+      let step = max(1, comparisonRanges.count / 4)
+      return stride(from: comparisonRanges.count - 1, through: 0, by: -step).prefix(4)
+        .reversed().map { comparisonRanges[$0] }
+    }
   }
 }

@@ -59,15 +59,22 @@ extension DownloadMachine {
     let mustCompare =
       rules.checksums.isEmpty
       && (isDoubtful(recovered) || (!isVersion && rules.allowUnverified))
-    pending =
-      recovered.isSameAddress
-      ? .sameAddress(toCompare: mustCompare ? recovered.comparisonRanges : []) : .otherAddress
+    let toCompare =
+      mustCompare ? recovered.comparisonRanges : isOfMetadata(recovered) ? recovered.samples : []
+    pending = recovered.isSameAddress ? .sameAddress(toCompare: toCompare) : .otherAddress
     maximumConnections = mayResume ? rules.connections : 1
     if let location = recovered.location, recovered.isSameAddress,
       location.origin.scheme == "https" || rules.url.origin.scheme == "http"
     {
       redirects.notePrevious(location)
     }
+  }
+
+  /// Whether a file that was replaced by another of the same date and length has the validator of
+  /// the bytes on disk.
+  private func isOfMetadata(_ recovered: Recovered) -> Bool {
+    rules.checksums.isEmpty && recovered.version.announced == nil
+      && recovered.version.validator.isOfMetadata(length: recovered.version.length)
   }
 
   /// Whether the user says that another address has the file of the bytes on disk, and nothing can

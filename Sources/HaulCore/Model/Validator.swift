@@ -70,6 +70,25 @@ extension Validator {
     return !lastModified.isByteEqual(newerDate)
   }
 
+  /// Whether it says no more than when the file was changed and how long it is, as the tags of
+  /// nginx, Apache and Caddy do, and a date alone. Another file with the same date and length (a
+  /// copy that keeps its date, a build with fixed dates) then has an equal validator.
+  package func isOfMetadata(length: Int64?) -> Bool {
+    guard let tag else { return lastModified != nil }
+    guard let length, !tag.isWeak else { return false }
+    let text = Substring(String(decoding: tag.opaque, as: UTF8.self))
+    let parts = text.byteSplit(separator: "-", omittingEmptySubsequences: false)
+    let hex = String(length, radix: 16)
+    // nginx: date-length; Apache: length-date, earlier inode-length-date.
+    if (2...3).contains(parts.count), parts.allSatisfy({ UInt64($0, radix: 16) != nil }) {
+      return parts.contains { $0.isByteEqual(hex) }
+    }
+    // Caddy: both without a mark between them, to the base of 36.
+    let end = String(length, radix: 36)
+    return text.hasByteSuffix(end) && (6...13).contains(text.utf8.count - end.utf8.count)
+      && UInt64(text.dropLast(end.count), radix: 36) != nil
+  }
+
   /// Whether the server does not promise equal bytes (RFC 9110, section 8.8.1).
   package var hasWeakTag: Bool { tag?.isWeak ?? false }
 

@@ -27,7 +27,10 @@ extension DownloadRun {
       isSameAddress: head.matches(request.url), hasSameTokens: head.hasTokens(of: request.url),
       mayMixVersions: recovery.mayMixVersions, location: head.knownLocation,
       received: recovery.received)
-    if request.allowUnverified || !recovered.hasSameTokens, recovered.isSameAddress {
+    let isDoubtful =
+      request.allowUnverified || !recovered.hasSameTokens
+      || head.validator.isOfMetadata(length: head.length)
+    if isDoubtful, recovered.isSameAddress {
       // Without readable bytes there is nothing to compare.
       recovered.comparisonRanges = (try? await target.comparisonRanges()) ?? []
     }

@@ -64,12 +64,13 @@ struct MachineScript {
 
   mutating func range(
     _ id: Int, _ first: Int, _ last: Int, of total: Int = 100, tag: String? = "\"v1\"",
-    from url: String? = nil
+    date: String? = nil, from url: String? = nil
   ) throws -> [String] {
     var fields = [
       "Content-Range: bytes \(first)-\(last)/\(total)", "Content-Length: \(last - first + 1)",
     ]
     if let tag { fields.append("ETag: \(tag)") }
+    if let date { fields.append("Last-Modified: \(date)") }
     return try answer(id, 206, fields, from: url)
   }
 

@@ -256,6 +256,35 @@ struct ComparedBytesTests {
       other.send(.compared(SegmentID(number: 1), isSame: false)), is: ["restarted", "open 2 0-"])
   }
 
+  @Test(
+    "A tag of date and length proves less: four ranges are compared, and the file counts as before",
+    arguments: ["\"67748580-64\"", nil])
+  func dateAndLength(tag: String?) throws {
+    let date = "Wed, 01 Jan 2025 00:00:00 GMT"
+    var script = try MachineScript(received: [0..<40], length: 100)
+    let ranges = (0..<10).map { Int64($0) * 4..<Int64($0) * 4 + 2 }
+    check(
+      script.resume(tag: tag, date: date, length: 100, comparisonRanges: ranges),
+      is: ["connecting", "open 1 12-13"])
+    for start in [12, 20, 28, 36] as [Int64] {
+      check(
+        try script.range(1, start, start + 1, tag: tag, date: date),
+        is: ["compare 1 \(start)-\(start + 1)"])
+      var other = script
+      check(
+        other.send(.compared(SegmentID(number: 1), isSame: false)),
+        is: ["restarted", "open 2 0-"])
+      let next = start == 36 ? "40-99" : "\(start + 8)-\(start + 9)"
+      check(
+        script.send(.compared(SegmentID(number: 1), isSame: true)), is: ["open 1 \(next)"])
+    }
+    check(
+      try script.range(1, 40, 99, tag: tag, date: date), is: ["transferring", "receive 1 40"])
+    _ = script.deliver(1, 60)
+    check(script.end(1), is: ["publishing", "publish 100"])
+    check(script.send(.published(nil)), is: ["completed length"])
+  }
+
   @Test("If all ranges are zeros, nothing is compared, and no byte counts")
   func zeros() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }

@@ -77,4 +77,20 @@ import Testing
   private func product<A, B, C>(_ a: [A], _ b: [B], _ c: [C]) -> [(A, B, C)] {
     a.flatMap { a in b.flatMap { b in c.map { (a, b, $0) } } }
   }
+
+  @Test(
+    "tags that are made of date and length",
+    arguments: [
+      ("\"67748580-64\"", 100, true), ("\"64-62b8f6a0c2d80\"", 100, true),
+      ("\"1a2b3c-64-62b8f6a0c2d80\"", 100, true), ("\"d5kqtr2s\"", 100, true),
+      ("\"67748580-65\"", 100, false), ("\"67748580\"", 100, false),
+      ("\"0123456789abcdef0123456789abcdef\"", 100, false), ("\"v1\"", 100, false),
+      ("W/\"67748580-64\"", 100, false), ("\"-64\"", 100, false),
+    ] as [(String, Int64, Bool)])
+  func metadata(tag: String, length: Int64, isOfMetadata: Bool) {
+    let validator = Validator(
+      entityTag: tag, lastModified: "Wed, 01 Jan 2025 00:00:00 GMT", lastModifiedIsStrong: true)
+    #expect(validator.isOfMetadata(length: length) == isOfMetadata)
+    #expect(!validator.isOfMetadata(length: nil))
+  }
 }
