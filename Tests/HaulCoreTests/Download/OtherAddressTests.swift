@@ -266,7 +266,7 @@ struct ComparedBytesTests {
     check(
       script.resume(tag: tag, date: date, length: 100, comparisonRanges: ranges),
       is: ["connecting", "open 1 12-13"])
-    for start in [12, 20, 28, 36] as [Int64] {
+    for start in [12, 20, 28, 36] {
       check(
         try script.range(1, start, start + 1, tag: tag, date: date),
         is: ["compare 1 \(start)-\(start + 1)"])
