@@ -1,7 +1,7 @@
 package import HaulCore
 
 /// The body of `POST /api/v1/transfers`.
-package struct AddBody: Codable, Hashable, Sendable {
+package struct AddBody: Codable, Sendable {
   /// The most transfers that the daemon accepts in one call.
   package static let maximumCount = 10_000
 

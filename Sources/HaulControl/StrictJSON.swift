@@ -1,8 +1,9 @@
 package import FoundationEssentials
+import HaulCore
 
 /// JSON in which an unknown key is an error.
 package enum StrictJSON {
-  /// - Throws: `Malformed`.
+  /// - Throws: `Malformed`; `Problem` for a new transfer that makes no sense.
   package static func decode<Value: Decodable>(_ type: Value.Type, from data: Data) throws -> Value
   {
     guard hasFewValues(data) else {
@@ -76,12 +77,24 @@ extension Decoder {
   func strictContainer<Key: CodingKey>(
     keyedBy type: Key.Type
   ) throws -> KeyedDecodingContainer<Key> {
-    for key in try container(keyedBy: AnyKey.self).allKeys
-    where Key(stringValue: key.stringValue) == nil {
+    _ = try strictContainer { Key(stringValue: $0) != nil }
+    return try container(keyedBy: type)
+  }
+
+  /// As `strictContainer(keyedBy:)`.
+  func strictContainer(of keys: Set<String>) throws -> KeyedDecodingContainer<AnyKey> {
+    try strictContainer(keys.contains)
+  }
+
+  private func strictContainer(
+    _ isKnown: (String) -> Bool
+  ) throws -> KeyedDecodingContainer<AnyKey> {
+    let object = try container(keyedBy: AnyKey.self)
+    if let key = object.allKeys.first(where: { !isKnown($0.stringValue) }) {
       throw StrictJSON.Malformed(
         "there is no key '\(key.stringValue)'\(StrictJSON.Malformed.location(codingPath))")
     }
-    return try container(keyedBy: type)
+    return object
   }
 }
 
@@ -105,13 +118,4 @@ extension KeyedDecodingContainer {
     }
     return try decode([Value].self, forKey: key)
   }
-}
-
-struct AnyKey: CodingKey {
-  let stringValue: String
-  var intValue: Int? { nil }
-
-  init(stringValue: String) { self.stringValue = stringValue }
-
-  init?(intValue: Int) { nil }
 }

@@ -131,7 +131,7 @@ struct ControlAPI: Sendable {
     try ownDirectories.check(body.transfers)
     let requests = try body.transfers.map { (new) throws(Problem) in
       try roots?.check(new)
-      var request = try new.request()
+      var request = new.request
       // They are looked at again when it opens its files.
       request.roots = roots?.paths
       // A file that its owner cannot read has no record that tells whose it is.
@@ -207,7 +207,9 @@ struct ControlAPI: Sendable {
   }
 
   private func apply(_ change: ChangeBody, to id: TransferID) async throws {
-    let priority = try change.priority.map(NewTransfer.priority)
+    let priority = try change.priority.map {
+      try Problem.checked(try TransferRequest.priority($0))
+    }
     try await edit(id, change)
     if let priority {
       let report = try await manager.setPriority(priority, of: [id])
@@ -217,7 +219,7 @@ struct ControlAPI: Sendable {
 
   private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
     guard change.url != nil || change.rateLimit != nil || change.startsAt != nil else { return }
-    let url = try change.url.map { try NewTransfer.address($0) }
+    let url = try change.url.map { try ResourceURL(ofBody: $0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     do throws(TransferError) {
@@ -228,7 +230,9 @@ struct ControlAPI: Sendable {
             try request.move(to: url, keepingName: change.keepsName ?? false)
           }
           if let rate = change.rateLimit { try request.limitRate(to: rate) }
-          if let time = change.startsAt { request.startsAt = try NewTransfer.startTime(time) }
+          if let time = change.startsAt {
+            request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
+          }
         } catch {
           problem.withLockedValue { $0 = error }
         }
@@ -287,7 +291,7 @@ extension ControlAPI {
 
   private func priority(_ name: String?) throws(Problem) -> TransferRequest.Priority {
     guard let name else { throw Problem.badRequest("'prioritize' needs a 'priority'") }
-    return try NewTransfer.priority(name)
+    return try Problem.checked(try TransferRequest.priority(name))
   }
 
   private func position(_ position: CommandBody.Position?) async throws -> QueuePosition {
@@ -383,7 +387,7 @@ extension TransferRequest {
 
   fileprivate mutating func limitRate(to rate: Int64) throws(Problem) {
     guard self.url != nil else { throw Problem(409, "Conflict", "a program has no rate") }
-    rateLimit = try NewTransfer.rate(rate)
+    rateLimit = try Problem.checked(try TransferRequest.rate(rate))
   }
 }
 

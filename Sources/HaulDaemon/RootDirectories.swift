@@ -19,8 +19,11 @@ struct OwnDirectories: Sendable {
   func check(_ batch: [NewTransfer]) throws(Problem) {
     var places: Set<FilePath> = []
     for new in batch {
-      if let directory = new.directory { places.insert(FilePath(directory)) }
-      for file in new.files {
+      if case .directory(let path) = new.request.download?.destination {
+        places.insert(FilePath(path))
+        continue
+      }
+      for file in new.request.paths {
         places.insert(FilePath(file.pathParts.directory))
         if RootDirectories.isLink(file) { places.insert(FilePath(file)) }
       }
@@ -49,15 +52,14 @@ struct RootDirectories: Sendable {
 
   /// - Throws: `Problem` (403).
   func check(_ new: NewTransfer) throws(Problem) {
-    guard new.run == nil, new.workingDirectory == nil else {
+    guard !new.namesProgram else {
       throw Self.forbidden("programs can only be added over the socket, with 'haul add --run'")
     }
-    // A path that is missing or not absolute is refused later.
-    for path in new.files + [new.directory].compactMap(\.self) where path.isAbsolutePath {
-      try check(path)
-    }
+    for path in new.request.paths { try check(path) }
     // A root itself is no file.
-    if let file = new.file, file.isAbsolutePath { try check(file.pathParts.directory) }
+    if case .file(let path) = new.request.download?.destination {
+      try check(path.pathParts.directory)
+    }
   }
 
   /// A transfer that was added over the socket may write anywhere and carry secrets of its owner,

@@ -6,7 +6,7 @@ import Testing
 @Suite("A transfer as JSON")
 struct NewTransferTests {
   private func parsed(_ json: String) throws -> TransferRequest {
-    try StrictJSON.decode(NewTransfer.self, from: Data(json.utf8)).request()
+    try StrictJSON.decode(NewTransfer.self, from: Data(json.utf8)).request
   }
 
   @Test("has the defaults of the library for keys that are left out")
@@ -37,7 +37,7 @@ struct NewTransferTests {
     (request.whenDependencyFails, request.reportsProgress) = (.run, false)
     request.startsAt = 1_900_000_000.5
     let json = try StrictJSON.encode(try NewTransfer(request))
-    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
   }
 
   @Test("has names of 1 to 1024 bytes, and an address of at most 65536")
@@ -76,7 +76,7 @@ struct NewTransferTests {
     #expect(message(AddBody.self, transfers) == "give at most 10000 transfers at once")
     let ids = #"{"ids":\#(array("0", 10_001))}"#
     #expect(message(Selection.self, ids) == "give at most 10000 ids at once")
-    #expect(message(AddBody.self, #"{"transfers":\#(array("{}", 10_000))}"#) == nil)
+    #expect(message(AddBody.self, #"{"transfers":\#(array(#"{"run":["a"]}"#, 10_000))}"#) == nil)
     #expect(message(Selection.self, #"{"ids":\#(array("\"a\"", 10_000))}"#) == nil)
     #expect(message(Selection.self, #"{"all":true,"ids":null}"#) == nil)
   }
@@ -116,7 +116,7 @@ struct NewTransferTests {
       request.upload?.method = condition == .none ? .tus : .put
       request.upload?.precondition = condition
       let json = try StrictJSON.encode(try NewTransfer(request))
-      #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+      #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
     }
   }
 
@@ -143,7 +143,7 @@ struct NewTransferTests {
     }
     for request in requests {
       let json = try StrictJSON.encode(try NewTransfer(request))
-      #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+      #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
     }
   }
 
@@ -163,8 +163,8 @@ struct NewTransferTests {
       .upload(UploadRequest(from: download, to: object, credentials: key)))
     request.upload?.precondition = .absent
     let json = try StrictJSON.encode(try NewTransfer(request))
-    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
-    #expect(try NewTransfer(request).files.isEmpty)
+    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
+    #expect(request.upload?.sources.isEmpty == true)
     for wrong in [
       #"{"url":"http://h/k","get":{"url":"f"}}"#, #"{"get":{"url":"http://h/f"}}"#,
       #"{"url":"http://h/k","get":{"url":"http://h/f"},"put":"/f"}"#,
@@ -179,7 +179,7 @@ struct NewTransferTests {
   func keepsPrograms() throws {
     let request = TransferRequest.step(program: ["/bin/cp", "a"], in: "/d", isIdempotent: true)
     let json = try StrictJSON.encode(try NewTransfer(request))
-    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request() == request)
+    #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
   }
 
   @Test(

@@ -227,7 +227,7 @@ extension AddPlan {
     for start in stride(from: 0, to: new.count, by: AddBody.maximumCount) {
       let part = new[start..<min(start + AddBody.maximumCount, new.count)]
       // A name that another transfer has would hide that nothing is done.
-      let isNamed = part.contains { $0.identifier != nil }
+      let isNamed = part.contains { $0.request.identifier != nil }
       let body = AddBody(transfers: Array(part), ifKnown: isNamed ? .match : nil)
       let answer = try await session.client.add(body, key: "\(key)-\(start)")
       ids += answer.ids

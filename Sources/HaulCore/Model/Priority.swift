@@ -14,3 +14,24 @@ extension TransferRequest {
     }
   }
 }
+
+extension TransferRequest.Priority {
+  /// As options and JSON write it.
+  package var name: String {
+    switch self {
+    case .background: "background"
+    case .utility: "utility"
+    case .default: "default"
+    case .userInitiated: "user-initiated"
+    case .userInteractive: "user-interactive"
+    }
+  }
+
+  package init?(name: String) {
+    guard let priority = Self.allCases.first(where: { $0.name == name }) else { return nil }
+    self = priority
+  }
+
+  /// All of them, for messages.
+  package static var names: String { allCases.reversed().map(\.name).joined(separator: ", ") }
+}

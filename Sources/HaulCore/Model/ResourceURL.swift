@@ -241,6 +241,10 @@ public struct ResourceURL: Hashable, Sendable {
 
   private init(_ parts: Parts) { self.parts = parts }
 
+  /// In place of an address that is not known yet. It has no host, so nothing connects to it.
+  package static let unknown = ResourceURL(
+    Parts("", Origin(scheme: "https", host: "", port: 443), nil, path: "/", query: nil))
+
   /// The path and query of a request line.
   package var pathAndQuery: String { query.map { "\(path)?\($0)" } ?? path }
 }

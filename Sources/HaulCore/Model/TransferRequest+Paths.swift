@@ -81,11 +81,17 @@ extension DownloadRequest {
 }
 
 extension DownloadRequest.Destination {
-  /// The path of the file or the directory; nil for a stream.
+  /// The path of the file or the directory; nil, and not settable, for a stream.
   package var path: String? {
-    switch self {
-    case .file(let path), .directory(let path): path
-    case .stream: nil
+    get {
+      switch self {
+      case .file(let path), .directory(let path): path
+      case .stream: nil
+      }
+    }
+    set {
+      guard path != nil, let newValue else { return }
+      self = isExact ? .file(newValue) : .directory(newValue)
     }
   }
 }

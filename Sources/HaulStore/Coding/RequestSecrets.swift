@@ -58,7 +58,7 @@ struct RequestSecrets: Hashable {
   /// - Throws: `io` when a field is not a name and a value.
   func headerFields() throws(TransferError) -> HeaderFields { try HeaderFields(stored: fields) }
 
-  /// A remote source with its address and its fields, which `StoredUpload` leaves out.
+  /// A remote source with its address and its fields, which `StoredRequest` leaves out.
   /// - Throws: `io` when there is no address.
   func source(_ download: DownloadRequest) throws(TransferError) -> DownloadRequest {
     guard let source else { throw .unreadable("an upload without the address of its source") }
@@ -68,7 +68,7 @@ struct RequestSecrets: Hashable {
     return download
   }
 
-  /// The parts of a form with their texts, which `StoredUpload` leaves out.
+  /// The parts of a form with their texts, which `StoredRequest` leaves out.
   /// - Throws: `io` when there are more texts, or fewer.
   func form(_ parts: [FormPart]) throws(TransferError) -> [FormPart] {
     var texts = (texts ?? [])[...]

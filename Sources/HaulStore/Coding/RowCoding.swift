@@ -28,6 +28,8 @@ struct RowCoding {
   {
     do {
       return try Self.decoder.decode(type, from: Data(text.utf8))
+    } catch let error as TransferError {
+      throw error
     } catch {
       throw .unreadable("a \(what)")
     }

@@ -26,7 +26,7 @@ struct StoredResult: Codable, Hashable {
     fetched = nilIfEqual(result.fetched, to: 0)
     reused = nilIfEqual(result.reused, to: 0)
     duration = nilIfEqual(result.duration, to: .zero).map(StoredDuration.init)
-    checksum = result.checksums.stored
+    checksum = result.checksums.words
     verified = result.verified?.rawValue
     coding = result.coding
     error = result.error.map(StoredError.init)
@@ -40,9 +40,10 @@ struct StoredResult: Codable, Hashable {
     guard let state = TransferResult.State(rawValue: state) else { throw .unreadable("a result") }
     let verified = verified.flatMap(TransferResult.Verification.init)
     guard (verified == nil) == (self.verified == nil) else { throw .unreadable("a verification") }
+    guard let checksums = (checksum ?? "").checksums else { throw .unreadable("a checksum") }
     return TransferResult(
       state: state, path: path, bytes: bytes ?? 0, fetched: fetched ?? 0, reused: reused ?? 0,
-      duration: duration?.duration ?? .zero, checksums: try [Checksum](stored: checksum),
+      duration: duration?.duration ?? .zero, checksums: checksums,
       verified: verified, coding: coding,
       error: try error.map { error throws(TransferError) in try error.error() },
       metrics: requests.map { requests in
