@@ -1,4 +1,5 @@
 import HaulCLI
+import HaulCore
 import Testing
 
 #if canImport(Glibc)
@@ -49,6 +50,19 @@ import Testing
         while true { pause() }
       }
     }
+  }
+
+  @Test("the same signal within 200 ms is the first one, as timeout(1) sends it twice")
+  func repeated() {
+    let start = Instant(.seconds(5))
+    let first = FirstSignal(SIGTERM, at: start)
+    #expect(!first.endsNow(with: SIGTERM, at: start))
+    #expect(!first.endsNow(with: SIGTERM, at: start + .milliseconds(199)))
+    #expect(first.endsNow(with: SIGTERM, at: start + .milliseconds(200)))
+    #expect(first.endsNow(with: SIGINT, at: start))
+    #expect(first.timeLeft(at: start) == 950)
+    #expect(first.timeLeft(at: start + .milliseconds(949.5)) == 1)
+    #expect(first.timeLeft(at: start + .milliseconds(950)) == nil)
   }
 
   @Test("a lost reader does not end the process")

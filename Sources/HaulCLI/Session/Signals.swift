@@ -1,4 +1,6 @@
 import Dispatch
+package import HaulCore
+import HaulKit
 
 #if canImport(Glibc)
   import Glibc
@@ -7,7 +9,8 @@ import Dispatch
 #endif
 
 /// SIGINT, SIGTERM and SIGHUP as a stream; those ignored at the start (`nohup`) stay ignored. The
-/// process ends at the second signal or one second after the first, and at once for SIGQUIT.
+/// process ends at the second signal or one second after the first, and at once for SIGQUIT. The
+/// same signal again at once is the first one: see `FirstSignal`.
 ///
 /// It uses a handler and a pipe, not `sigwait`. The runtime's main thread waits in `sigsuspend`
 /// with no signal blocked, where a signal without a handler would end the process.
@@ -32,10 +35,15 @@ package struct Signals: Sendable {
     guard let number = nextSignal(from: reader), let cause = Interruption(signal: number) else {
       return
     }
+    let first = FirstSignal(number, at: SystemClock().now)
     continuation.yield(cause)
-    var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
-    let isSecond = poll(&poller, 1, maximumEnd) > 0
-    let last = isSecond ? nextSignal(from: reader) ?? number : number
+    var last = number
+    while let left = first.timeLeft(at: SystemClock().now) {
+      var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
+      guard poll(&poller, 1, left) > 0, let next = nextSignal(from: reader) else { continue }
+      last = next
+      if first.endsNow(with: next, at: SystemClock().now) { break }
+    }
     if last == SIGINT { dieOfInterrupt() }
     _exit(128 + last)
   }
@@ -61,9 +69,6 @@ package struct Signals: Sendable {
     raise(SIGINT)
   }
 
-  /// In milliseconds: after this time the process ends in any case.
-  private static let maximumEnd: Int32 = 950
-
   private static func nextSignal(from reader: Int32) -> Int32? {
     var number: UInt8 = 0
     while true {
@@ -88,6 +93,34 @@ package struct Signals: Sendable {
     let former = signal(number, handler)
     // `SIG_IGN` is the number 1 and not a function, so it is compared as a number.
     if unsafeBitCast(former, to: Int.self) == 1 { signal(number, SIG_IGN) }
+  }
+}
+
+/// The signal that requested the end, and what follows it.
+///
+/// `timeout` of coreutils signals its child and then its process group, so that the child gets the
+/// same signal twice within microseconds.
+package struct FirstSignal: Sendable {
+  private static let repetition: Duration = .milliseconds(200)
+  /// After this time the process ends in any case.
+  private static let maximumEnd: Duration = .milliseconds(950)
+
+  private let number: Int32
+  private let instant: Instant
+
+  package init(_ number: Int32, at instant: Instant) {
+    (self.number, self.instant) = (number, instant)
+  }
+
+  /// Whether another signal ends the process at once.
+  package func endsNow(with number: Int32, at now: Instant) -> Bool {
+    number != self.number || now - instant >= Self.repetition
+  }
+
+  /// The milliseconds until it ends in any case; nil when they are over.
+  package func timeLeft(at now: Instant) -> Int32? {
+    let left = Self.maximumEnd - (now - instant)
+    return left > .zero ? Int32((left / .milliseconds(1)).rounded(.up)) : nil
   }
 }
 
