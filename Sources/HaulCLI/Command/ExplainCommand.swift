@@ -14,10 +14,8 @@ struct ExplainCommand: Command {
       let client = session.client
       let transfer = try await client.transfer(transfer.id)
       return await OutputStream.show(
-        TransferText.explanation(
-          transfer, isRemoved: await session.isRemoved(transfer.waiting),
-          isPaused: await isPaused(transfer.waiting, client),
-          closedLimit: try await closedLimit(transfer.waiting, client)))
+        await session.explanation(
+          transfer, closedLimit: try await closedLimit(transfer.waiting, client)))
     }
   }
 
@@ -32,13 +30,5 @@ struct ExplainCommand: Command {
       ("connections_per_host", limits.connectionsPerHost),
     ]
     return closing.first { $0.1 == 0 }?.0
-  }
-
-  /// Whether it waits for a transfer that is paused.
-  private func isPaused(
-    _ wait: TransferDocument.Wait?, _ client: ControlClient
-  ) async -> Bool {
-    guard let dependency = wait?.transfer else { return false }
-    return (try? await client.transfer("\(dependency)"))?.state == .paused
   }
 }

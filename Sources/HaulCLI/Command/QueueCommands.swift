@@ -50,14 +50,20 @@ extension QueueCommand {
     var body = CommandBody(Self.name, try transfers.selection())
     try apply(to: &body)
     return ControlPlan { [body] session in
-      let answer = try await session.client.perform(body)
+      let (answer, areAllKnown) = try await session.forKnown(body.transfers) {
+        (known) async throws(ControlClient.Failure) in
+        var body = body
+        body.transfers = known
+        return try await session.client.perform(body)
+      }
+      guard let answer else { return .failed }
       if answer.ids.isEmpty, let group = body.transfers.group {
         return await session.isEmpty(group)
       }
       let isNamed = body.transfers.ids != nil
       let status = await report(answer, isNamed: isNamed)
-      if isNamed { try await explain(answer, session) }
-      return status
+      let isDone = isNamed ? try await explain(answer, session) : true
+      return areAllKnown && isDone ? status : .failed
     }
   }
 
@@ -73,33 +79,24 @@ extension QueueCommand {
     return refused.isEmpty && answer.left.isEmpty ? .completed : .failed
   }
 
-  /// Says why a start or a retry of a blocked transfer has no effect yet, and a pause of a program.
+  /// Says why a start or a retry of a blocked transfer has no effect yet, and a pause of a program
+  /// none at all.
+  /// - Returns: whether no program was to be paused.
   private func explain(
     _ answer: CommandResponse, _ session: ControlSession
-  ) async throws(ControlClient.Failure) {
-    guard [.start, .retry, .pause].contains(Self.name) else { return }
+  ) async throws(ControlClient.Failure) -> Bool {
+    guard [.start, .retry, .pause].contains(Self.name) else { return true }
     let refused = Set(answer.refused.map(\.id))
+    var isDone = true
     for id in answer.ids where !refused.contains(id) {
-      guard let transfer = try await known("\(id)", session.client) else { continue }
+      guard let transfer = try await session.transfer(id) else { continue }
       let isBlocked = Self.name != .pause && transfer.waiting?.isBlocked == true
       guard isBlocked || transfer.runsToEnd else { continue }
-      let isRemoved = await session.isRemoved(transfer.waiting)
-      let why = TransferText.explanation(transfer, isRemoved: isRemoved).dropLast()
+      let why = await session.explanation(transfer).dropLast()
       await OutputStream.warn("\(id): \(isBlocked ? "it does not start yet: " : "")\(why)")
+      if Self.name == .pause { isDone = false }
     }
-  }
-
-  /// Nil if the list has no such transfer.
-  private func known(
-    _ name: String, _ client: ControlClient
-  ) async throws(ControlClient.Failure) -> TransferDocument? {
-    do throws(ControlClient.Failure) {
-      return try await client.transfer(name)
-    } catch {
-      // Several ids may begin with a new name.
-      if case .refused(let problem) = error, [404, 409].contains(problem.status) { return nil }
-      throw error
-    }
+    return isDone
   }
 }
 

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulControl
+import HaulCore
 
 struct WaitCommand: Command {
   static let configuration = CommandConfiguration(
@@ -7,19 +8,48 @@ struct WaitCommand: Command {
     abstract: "Waits until transfers have ended or are paused.",
     discussion: """
       Exit status: 0 all completed; 1 at least one failed; 3 nothing failed, and at least one is \
-      paused or blocked, or was cancelled or removed.
+      paused or blocked, or was cancelled or removed. A line says why for each transfer that was \
+      not completed.
       """)
   @OptionGroup var transfers: SelectionOptions
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     let selection = try transfers.selection()
     return ControlPlan(waits: true) { session in
-      let answer = try await session.client.wait(for: selection)
+      let (answer, areAllKnown) = try await session.forKnown(selection) {
+        (known) async throws(ControlClient.Failure) in try await session.client.wait(for: known)
+      }
+      guard let answer else { return .failed }
       if answer.isSettled, answer.count == 0, let group = selection.group {
         return await session.isEmpty(group)
       }
-      if answer.failed > 0 { return .failed }
-      return answer.paused + answer.cancelled + answer.removed > 0 ? .stopped : .completed
+      let stopped = answer.paused + answer.cancelled + answer.removed
+      if answer.failed + stopped > 0 { try await report(answer, selection, session) }
+      if answer.failed > 0 || !areAllKnown { return .failed }
+      return stopped > 0 ? .stopped : .completed
     }
+  }
+
+  /// Prints a line for each transfer that was not completed.
+  private func report(
+    _ answer: WaitResponse, _ selection: Selection, _ session: ControlSession
+  ) async throws(ControlClient.Failure) {
+    if selection.ids != nil {
+      for id in answer.ids { try await report(session.transfer(id), session) }
+    } else {
+      var last: TransferID?
+      repeat {
+        let page = try await session.client.transfers(after: last, group: selection.group)
+        for transfer in page.transfers { await report(transfer, session) }
+        last = page.next
+      } while last != nil
+    }
+    guard answer.removed > 0 else { return }
+    await OutputStream.warn("removed before they were completed: \(Units.count(answer.removed))")
+  }
+
+  private func report(_ transfer: TransferDocument?, _ session: ControlSession) async {
+    guard let transfer, transfer.state != .completed else { return }
+    await OutputStream.warn("\(transfer.id): \(await session.explanation(transfer).dropLast())")
   }
 }

@@ -31,13 +31,16 @@ struct WatchCommand: Command {
         return await session.isEmpty(group)
       }
       var scope = group.map(WatchReport.Scope.group) ?? .all
+      let known = try await session.known(ids)
       if !ids.isEmpty {
-        var found: Set<TransferID> = []
-        for id in ids { found.insert(try await session.client.transfer(id).id) }
-        scope = .ids(found)
+        guard !known.isEmpty else { return .failed }
+        scope = .ids(Set(known))
       }
       let console = WatchConsole(scope, json: json, session.context)
-      if let status = try await follow(console, session, until: interruptions) { return status }
+      if let status = try await follow(console, session, until: interruptions) {
+        let isEnd = status == .completed || status == .stopped
+        return isEnd && known.count < ids.count ? .failed : status
+      }
       return await OutputStream.fail(
         "the daemon was stopped; start it with: haul daemon start", with: .stopped)
     }

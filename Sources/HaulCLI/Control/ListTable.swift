@@ -35,8 +35,13 @@ extension TransferDocument {
     case .running: phase ?? (kind == .upload ? "uploading" : "running")
     case .completed where kind == .upload: "uploaded"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
-    default: state.rawValue
+    default: stateText
     }
+  }
+
+  /// The state; that of a program that should stop and cannot says what happens.
+  var stateText: String {
+    runsToEnd && state == .stopping ? "stopping: runs to its end" : state.rawValue
   }
 
   var percent: Int? {

@@ -9,7 +9,7 @@ package enum TransferText {
       ("id", transfer.id.description), ("your name", transfer.identifier),
       ("kind", transfer.kind.rawValue), ("name", transfer.name), ("url", transfer.url),
       ("group", transfer.group),
-      ("priority", transfer.priority), ("state", transfer.state.rawValue),
+      ("priority", transfer.priority), ("state", transfer.stateText),
       ("phase", transfer.phase), ("waiting", transfer.waiting?.text),
       ("bytes", amount(transfer)),
       ("rate", transfer.state == .running ? Units.rate(transfer.rate) : nil),
@@ -42,7 +42,7 @@ package enum TransferText {
         "\(name) has stopped and waits: \(waiting(transfer, isRemoved, isPaused, closedLimit))"
       case .running, .publishing: "\(name) is running; nothing is needed"
       case .stopping where transfer.runsToEnd:
-        "\(name) is stopping, but a program cannot be paused: it runs to its end; "
+        "\(name) cannot be paused, because it is a program: it runs to its end; "
           + "haul cancel \(id) ends it now"
       case .stopping: "\(name) is stopping; it ends in a moment"
       case .paused: "\(name) is paused; haul resume \(id) lets it continue"

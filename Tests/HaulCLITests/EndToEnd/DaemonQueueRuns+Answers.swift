@@ -45,7 +45,7 @@ extension DaemonQueueRuns {
       let id = added.output.trimmingCharacters(in: .whitespacesAndNewlines)
       while try await fixture.state(of: id).state != .running {}
       let paused = try await fixture.haul("pause", id)
-      #expect(paused.status == 0)
+      #expect(paused.status == 1, "the pause has no effect")
       let text = "it runs to its end; haul cancel \(id) ends it now"
       #expect(paused.errors.contains(text), "\(paused.errors)")
       let state = try await fixture.state(of: id)
@@ -168,6 +168,45 @@ extension DaemonQueueRuns {
       #expect(try await fixture.haul("remove", ids.c).status == 0)
       let why = try await fixture.haul("explain", later).output
       #expect(why.contains("was removed; haul remove \(later)"), "\(why)")
+    }
+  }
+
+  @Test("an unknown id is an error with a line, and the command is done for the others")
+  func commandsKnown() async throws {
+    try await withThree { (fixture, ids) async throws in
+      let unknown = "there is no transfer 'nope' in the list"
+      let paused = try await fixture.haul("pause", ids.a, "nope", ids.c)
+      #expect(paused.status == 1 && paused.errors.contains(unknown), "\(paused.errors)")
+      #expect(try await fixture.state(of: ids.a).state == .paused)
+      #expect(try await fixture.state(of: ids.c).state == .paused)
+      #expect(try await fixture.haul("wait", ids.b).status == 0)
+      for command in ["wait", "watch"] {
+        let result = try await fixture.haul(command, "nope", ids.b)
+        #expect(result.status == 1 && result.errors.contains(unknown), "\(result.errors)")
+      }
+      let moved = try await fixture.haul("move", "--before", "nope", ids.a, ids.c)
+      #expect(moved.status == 1 && moved.errors.contains(unknown), "\(moved.errors)")
+      for names in [["nope"], ["nope", "neither"]] {
+        let removed = try await fixture.work.haul(
+          ["remove"] + names, environment: fixture.environment)
+        #expect(removed.status == 1)
+        for name in names { #expect(removed.errors.contains("'\(name)'"), "\(removed.errors)") }
+      }
+    }
+  }
+
+  @Test("a wait says why for each transfer that was not completed")
+  func waitsWithReasons() async throws {
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("pause", ids.a).status == 0)
+      let missing = try await fixture.add("/missing")
+      let waited = try await fixture.haul("wait", "--all")
+      #expect(waited.status == 1)
+      #expect(waited.errors.contains("\(ids.a): a is paused; haul resume"), "\(waited.errors)")
+      #expect(waited.errors.contains("\(missing): missing failed: "), "\(waited.errors)")
+      #expect(waited.errors.split(separator: "\n").count == 2, "\(waited.errors)")
+      let one = try await fixture.haul("wait", ids.a, ids.b)
+      #expect(one.status == 3 && one.errors.contains("a is paused"), "\(one.errors)")
     }
   }
 

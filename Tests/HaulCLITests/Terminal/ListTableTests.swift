@@ -141,7 +141,10 @@ struct ListTableTests {
     #expect(TransferText.explanation(program).contains("in a moment"))
     program.runsToEnd = true
     let text = TransferText.explanation(program)
-    #expect(text.contains("runs to its end; haul cancel 4FZ0ABCD ends it now"))
+    #expect(text.hasPrefix("tar cannot be paused, because it is a program: it runs to its end; "))
+    #expect(text.contains("haul cancel 4FZ0ABCD ends it now"))
+    #expect(TransferText.details(program).contains("state      stopping: runs to its end"))
+    #expect(ListTable([program]).text(width: nil).contains("  stopping: runs to its end"))
   }
 
   @Test("a dependency that is paused is named, with what lets both continue")
