@@ -33,6 +33,7 @@ extension TransferError.Remedy {
     case .endpoint: " (--s3-endpoint)"
     case .sameResource: " (--same-resource)"
     case .longerTimeout: " (--idle-timeout)"
+    case .longerWait: " (--retry-max-time)"
     case .addressFamily: " (-4, -6, --interface)"
     case .localAddress: " (--interface)"
     }

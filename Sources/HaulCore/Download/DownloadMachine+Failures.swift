@@ -170,7 +170,7 @@ extension DownloadMachine {
         rules.isAttended
         ? nil : RetryPolicy.ceiling(ofAttempt: surroundings.hostHealth.failures + 1)
       return (isUnanswered ? [.hostFailed(nextTrial: pause)] : [])
-        + stopAll(for: .fail(error.after(attempts: attempts.failures + 1)), plan: &plan)
+        + stopAll(for: .fail(attempts.last(error)), plan: &plan)
     case .retry(let delay, let attempt):
       chooseNextRequest(after: fetch, error, attempt: attempt, plan)
       let pauses =

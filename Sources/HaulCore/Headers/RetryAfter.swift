@@ -26,6 +26,13 @@ package enum RetryAfter {
     return delay(only, now: now)
   }
 
+  /// The wait in whole units, rounded up. What the maximum was made of is not known.
+  static func text(_ wait: Duration) -> String {
+    if wait >= maximum { return "an hour or more" }
+    let seconds = Int((wait / .seconds(1)).rounded(.up))
+    return seconds < 120 ? "\(seconds) s" : "\((seconds + 59) / 60) minutes"
+  }
+
   private static func clamped(seconds: Double) -> Duration {
     .seconds(min(max(seconds, 0), 3600))
   }

@@ -6,7 +6,7 @@ extension TransferError {
     case certificateAuthority, clientCertificate
     case existingFile, overwriting, newAddress, directory, streaming, relaxedDurability
     case maximumSize, noDecoding, startingOver
-    case olderHTTP, newerHTTP, addressFamily, localAddress, longerTimeout
+    case olderHTTP, newerHTTP, addressFamily, localAddress, longerTimeout, longerWait
     case region, endpoint, sameResource
   }
 

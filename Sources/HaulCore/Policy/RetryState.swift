@@ -13,6 +13,8 @@ package struct RetryState: Hashable, Sendable {
   private var lastProgress: Instant
   private var progressBytes: Int64 = 0
   private var firstContactFailure: Instant?
+  /// The wait that the server asked for after the last attempt, if it was too long.
+  private var refusedWait: Duration?
 
   package init(_ policy: RetryPolicy, startedAt start: Instant) {
     self.policy = policy
@@ -65,9 +67,23 @@ package struct RetryState: Hashable, Sendable {
     let least = failure.unresponsiveHost == nil ? .zero : ceiling / 2
     let delay = failure.retryAfter ?? least + Self.jitter(ceiling - least, &generator)
     // Waiting past the deadline would only delay the failure.
-    guard now + delay <= deadline else { return .giveUp }
+    guard now + delay <= deadline else {
+      refusedWait = failure.retryAfter
+      return .giveUp
+    }
     attempts = attempt
     return .retry(after: delay, attempt: attempt)
+  }
+
+  /// The error of a transfer that gave up: with its number of attempts, and with the wait that the
+  /// server asked for, if that is the reason.
+  package func last(_ error: TransferError) -> TransferError {
+    var parts = error.after(attempts: attempts + 1).parts
+    guard let wait = refusedWait else { return TransferError(parts) }
+    parts.fact += ", and asks to wait \(RetryAfter.text(wait))"
+    parts.advice = "that is longer than this transfer waits; try again then, or let it wait longer"
+    parts.remedy = .longerWait
+    return TransferError(parts)
   }
 
   private mutating func noteProgress(_ bytes: Int64, of remaining: Int64, at now: Instant) {

@@ -70,7 +70,7 @@ package struct UploadAttempts: Sendable {
       acknowledged = progress.acknowledged
     }
     switch retry.failed(failure, at: now, using: &random) {
-    case .giveUp: return .failure(error.after(attempts: retry.attempts + 1))
+    case .giveUp: return .failure(retry.last(error))
     case .retry(let delay, let attempt):
       return .success(.retry(after: delay, attempt: attempt, error))
     }

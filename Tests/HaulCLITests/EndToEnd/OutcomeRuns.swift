@@ -81,6 +81,20 @@ import Testing
     }
   }
 
+  @Test("A wait that the server asks for and that is too long is told", arguments: [503, 429])
+  func longWait(status: Int) async throws {
+    let fault = Fault(.retryLater(status: status, seconds: 7200))
+    try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
+      let result = await (try await fixture.start("/file.bin")).end()
+      #expect(result.status == 1)
+      #expect(
+        result.errors.contains(
+          "the server answered \(status), and asks to wait an hour or more; that is longer than "
+            + "this transfer waits; try again then, or let it wait longer (--retry-max-time)"),
+        "\(result.errors)")
+    }
+  }
+
   @Test("-v shows every request and answer, without secrets")
   func verbose() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in

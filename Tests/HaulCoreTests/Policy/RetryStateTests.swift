@@ -104,6 +104,29 @@ import Testing
       is: .giveUp)
   }
 
+  @Test(
+    "A wait that the server asks for and that is too long is told",
+    arguments: [
+      (3600, "an hour or more"), (3599, "60 minutes"), (121, "3 minutes"), (90, "90 s"),
+    ], [TransferError.Code.httpStatus, .rateLimited])
+  func longWait(wait: (seconds: Double, text: String), code: TransferError.Code) {
+    var generator = Constant(bits: 0)
+    var policy = RetryPolicy()
+    policy.maximumTimeWithoutProgress = .seconds(60)
+    var state = RetryState(policy, startedAt: at(0))
+    let error = TransferError(
+      code, "the server answered 503", advice: "try again later", status: 503, isRetryable: true,
+      retryAfter: .seconds(wait.seconds))
+    let failure = RetryState.Failure(
+      error, unresponsiveHost: nil, hasAnswered: true, isAttended: true)
+    check(state.failed(failure, at: at(1), using: &generator), is: .giveUp)
+    let last = state.last(error)
+    #expect(last.fact == "the server answered 503, and asks to wait \(wait.text)")
+    #expect(last.advice?.hasPrefix("that is longer than this transfer waits") == true)
+    #expect(last.code == code && last.status == 503 && last.remedy == .longerWait)
+    #expect(RetryState(policy, startedAt: at(0)).last(error) == error, "no wait was refused")
+  }
+
   /// Whether each of several failures is retried, for a host with `failures` failed attempts
   /// before.
   private func retries(
