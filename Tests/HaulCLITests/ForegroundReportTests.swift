@@ -97,7 +97,7 @@ import Testing
     try run.end()
     #expect(
       run.messages == [
-        "x.iso: started, 10.0 MiB, from https://h/x.iso?token=***",
+        "/d/x.iso: started, 10.0 MiB, from https://h/x.iso?token=***",
         "x.iso: 5.0 MiB of 10.0 MiB, 50%, 1.0 MiB/s, 0:05 left, 2 connections",
         "x.iso: 6.0 MiB, 0 B/s, 1 connection",
         "/d/x.iso: complete, 10.0 MiB in 2.0 s, 5.0 MiB/s",
@@ -117,9 +117,9 @@ import Testing
     try run.handle(small.completed(10), empty.completed(0))
     #expect(
       run.messages == [
-        "x.iso: started, 10 B, from https://h/x.iso?token=***",
+        "/d/x.iso: started, 10 B, from https://h/x.iso?token=***",
         "/d/x.iso: complete, 10 B in 2.0 s, 5 B/s",
-        "x.iso: started, 0 B, from https://h/x.iso?token=***",
+        "/d/x.iso: started, 0 B, from https://h/x.iso?token=***",
         "/d/x.iso: complete, 0 B in 2.0 s, 0 B/s",
       ])
   }
@@ -352,6 +352,25 @@ import Testing
     #expect(row()?.contains("retrying") != true)
   }
 
+  @Test("while an attempt is awaited, the plain line counts it down, as the bars do")
+  func waitsPlainly() throws {
+    var run = Run()
+    let event = try EventMaker()
+    let error = TransferError(.connectionLost, "the server closed the connection")
+    try run.handle(
+      event(.added(target: "/d/x.iso")), event(.phase(.transferring, reason: nil)),
+      event.progress(99, of: 100),
+      event(.attempt(number: 1, error: error, delay: .seconds(30))), event.progress(99, of: 100))
+    run.tick(10)
+    #expect(
+      run.messages.last
+        == "x.iso: 99 B of 100 B, 99%, retrying in 20 s: the server closed the connection")
+    run.tick(31)
+    try run.handle(event.progress(99, of: 100))
+    run.tick(41)
+    #expect(run.messages.last?.contains("retrying") == false, "\(run.messages)")
+  }
+
   @Test("the first line has the final name")
   func finalName() throws {
     var run = Run()
@@ -363,7 +382,7 @@ import Testing
       run.messages == [
         "haul: https://h/x.iso?token=***: x.iso is another; haul keeps it, and saves "
           + "the download as d/x (1).iso",
-        "x (1).iso: started, 2 B, from https://h/x.iso?token=***",
+        "d/x (1).iso: started, 2 B, from https://h/x.iso?token=***",
       ])
   }
 

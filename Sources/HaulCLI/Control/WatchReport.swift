@@ -152,8 +152,8 @@ extension WatchReport {
 
   /// Lines about what is running, where there are no bars.
   package var running: [String] {
-    transfers.filter { $0.state == .running }.compactMap { transfer in
-      file(transfer).progress.map { Messages.progress(transfer.name, $0) }
+    transfers.filter { $0.state == .running }.compactMap {
+      Messages.progress(file($0), at: elapsed)
     }
   }
 

@@ -2,8 +2,8 @@ package import HaulCore
 
 /// The state of one transfer at one moment.
 package struct FileProgress: Hashable, Sendable {
-  /// The name to show; untrusted text.
-  package var name: String
+  /// The path of the file, or a name; untrusted text.
+  package var path: String
   /// Nil while it waits.
   package var phase: TransferEvent.Phase?
   package var progress: TransferProgress?
@@ -29,11 +29,22 @@ package struct FileProgress: Hashable, Sendable {
     name: String, phase: TransferEvent.Phase? = nil, progress: TransferProgress? = nil,
     hasEnded: Bool = false, retry: Retry? = nil
   ) {
-    self.name = name
+    path = name
     self.phase = phase
     self.progress = progress
     self.hasEnded = hasEnded
     self.retry = retry
+  }
+
+  /// The name to show; untrusted text.
+  package var name: String { Self.lastComponent(path) }
+
+  /// The last component of a path or an address without a query; all of it if there is none.
+  static func lastComponent(_ text: String) -> String {
+    let path = Array(text.utf8)
+    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return text }
+    let name = path[(slash + 1)...]
+    return name.isEmpty ? text : String(decoding: name, as: UTF8.self)
   }
 
   /// Its part of the totals.

@@ -54,17 +54,25 @@ enum Messages {
     return shown("\(name): started\(size), \(isUpload ? "to" : "from") \(url.redacted)")
   }
 
-  static func progress(_ name: String, _ progress: TransferProgress) -> String {
-    var parts = [
-      progress.total.map { "\(Units.bytes(progress.bytes)) of \(Units.bytes($0))" }
-        ?? Units.bytes(progress.bytes)
-    ]
-    if let percent = progress.percent { parts.append("\(percent)%") }
-    parts.append(Units.rate(progress.rate))
-    if let left = progress.secondsLeft { parts.append("\(Units.clock(seconds: left)) left") }
-    parts.append("\(progress.connections) connection\(progress.connections == 1 ? "" : "s")")
+  /// A line about a running file, or about its next attempt; nil if nothing is known.
+  /// - Parameter elapsed: since the run began.
+  static func progress(_ file: FileProgress, at elapsed: Duration) -> String? {
+    var parts: [String] = []
+    if let progress = file.progress {
+      parts.append(
+        progress.total.map { "\(Units.bytes(progress.bytes)) of \(Units.bytes($0))" }
+          ?? Units.bytes(progress.bytes))
+      if let percent = progress.percent { parts.append("\(percent)%") }
+    }
+    if let retry = file.retry {
+      parts.append(wait(retry.end - elapsed, reason: retry.reason))
+    } else if let progress = file.progress {
+      parts.append(Units.rate(progress.rate))
+      if let left = progress.secondsLeft { parts.append("\(Units.clock(seconds: left)) left") }
+      parts.append("\(progress.connections) connection\(progress.connections == 1 ? "" : "s")")
+    }
     let line = parts.filter { !$0.isEmpty }.joined(separator: ", ")
-    return shown("\(name): \(line)")
+    return line.isEmpty ? nil : shown("\(file.name): \(line)")
   }
 
   /// What the server said about an upload, for standard output: its words, or the address that it

@@ -24,6 +24,7 @@ extension TransferError.Remedy {
     case .directory: " (mkdir -p), or name it with -d"
     case .streaming: " (-o -)"
     case .relaxedDurability: " (--durability relaxed)"
+    case .checksum: " (--checksum)"
     case .maximumSize: " (--max-filesize)"
     case .startingOver: " (--start-over)"
     case .noDecoding: " (leave out --decode)"

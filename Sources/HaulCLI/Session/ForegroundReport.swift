@@ -84,9 +84,7 @@ package struct ForegroundReport: Sendable {
     guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
     lastPlain = now
     return model.active.compactMap { fileIndex in
-      let file = model.files[fileIndex]
-      guard let progress = file.progress else { return nil }
-      return .message(Messages.progress(file.name, progress))
+      Messages.progress(model.files[fileIndex], at: model.elapsed).map { .message($0) }
     }
   }
 
@@ -174,7 +172,8 @@ extension ForegroundReport {
     if case .added(.some) = event.kind {
     } else {
       let address = event.url?.redacted ?? ""
-      name = Self.lastComponent(address.byteSplit(separator: "?").first.map(String.init) ?? address)
+      name = FileProgress.lastComponent(
+        address.byteSplit(separator: "?").first.map(String.init) ?? address)
     }
     let fileIndex = model.append(FileProgress(name: name))
     fileIndices.set(event.id, to: UInt32(fileIndex))
@@ -239,16 +238,10 @@ extension ForegroundReport {
     _ file: FileProgress, _ event: TransferEvent, _ url: ResourceURL, total: Int64?
   ) -> String? {
     guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
+    let isUpload = event.identity?.kind == .upload
+    // As the line of its end: a file that is sent has no path there.
     return Messages.started(
-      file.name, url, total: total, isUpload: event.identity?.kind == .upload)
-  }
-
-  /// The last component of a path or an address without a query; all of it if there is none.
-  fileprivate static func lastComponent(_ text: String) -> String {
-    let path = Array(text.utf8)
-    guard let slash = path.lastIndex(of: UInt8(ascii: "/")) else { return text }
-    let name = path[(slash + 1)...]
-    return name.isEmpty ? text : String(decoding: name, as: UTF8.self)
+      isUpload ? file.name : file.path, url, total: total, isUpload: isUpload)
   }
 }
 
@@ -257,8 +250,8 @@ extension FileProgress {
   fileprivate mutating func apply(_ kind: TransferEvent.Kind, at elapsed: Duration) {
     switch kind {
     case .added(let target):
-      if let target { name = ForegroundReport.lastComponent(target) }
-    case .target(let path, _): name = ForegroundReport.lastComponent(path)
+      if let target { path = target }
+    case .target(let path, _): self.path = path
     case .phase(let phase, _): (self.phase, retry) = (phase, nil)
     case .waiting: phase = nil
     case .paused: (phase, retry) = (nil, nil)

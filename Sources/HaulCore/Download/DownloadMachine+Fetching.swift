@@ -192,7 +192,7 @@ extension DownloadMachine {
       changes.restarts += 1
       return startOver("some bytes on disk were not of this file", &plan)
     }
-    if let error { return finish(.failed(error)) }
+    if let error { return finish(.failed(rules.checksums.isEmpty ? error.ofStatedDigest : error)) }
     guard let version else { return [] }
     return publish(version)
   }

@@ -5,7 +5,7 @@ extension TransferError {
     case credentials, password, token, proxyCredentials
     case certificateAuthority, clientCertificate
     case existingFile, overwriting, newAddress, directory, streaming, relaxedDurability
-    case maximumSize, noDecoding, startingOver
+    case checksum, maximumSize, noDecoding, startingOver
     case olderHTTP, newerHTTP, addressFamily, localAddress, longerTimeout, longerWait
     case region, endpoint, sameResource
   }

@@ -164,6 +164,18 @@ extension TransferError {
   }
 }
 
+extension TransferError {
+  /// The same error, of a digest that the server stated and nobody else.
+  var ofStatedDigest: TransferError {
+    guard code == .checksumMismatch else { return self }
+    var parts = parts
+    parts.fact = "the server stated a digest, and \(fact)"
+    parts.advice = advice ?? "try again, or with the checksum that they must have"
+    parts.remedy = .checksum
+    return TransferError(parts)
+  }
+}
+
 extension TransferError: LocalizedError {
   /// The message.
   public var errorDescription: String? { message }

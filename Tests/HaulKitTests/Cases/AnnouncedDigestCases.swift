@@ -25,7 +25,9 @@ struct AnnouncedDigestCases {
     try await DownloadFixture.with([digest(.repr, wrong: true)]) { fixture in
       for _ in 0..<2 {
         let result = try await fixture.finish(try fixture.request("/f.bin")).result
-        #expect(result.error?.code == .checksumMismatch)
+        #expect(result.error?.code == .checksumMismatch && result.error?.remedy == .checksum)
+        let fact = "the server stated a digest, and the file does not match: expected sha-256="
+        #expect(result.error?.fact.hasPrefix(fact) == true)
         #expect(try fixture.names() == ["f.bin.haul.journal", "f.bin.haul.part"])
       }
     }

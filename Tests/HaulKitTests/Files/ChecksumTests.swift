@@ -37,6 +37,7 @@ import Testing
       let message = try #require(outcome.result.error?.message)
       #expect(message.contains("its bytes are in \(fixture.path("f.bin.haul.part")): run it again"))
       #expect(message.contains("another checksum"))
+      #expect(message.hasPrefix("the file does not match: "), "the server stated none")
       #expect(!message.contains("\n"))
     }
   }
