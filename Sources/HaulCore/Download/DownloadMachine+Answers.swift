@@ -229,12 +229,7 @@ extension DownloadMachine {
 
   func refusal(of version: Version) -> End? {
     if let same = existing(like: version) { return .alreadyExists(same) }
-    if existing.isNeeded {
-      return .failed(
-        TransferError(
-          .nameConflict, "another file has that name", advice: "replace it, or give another name"
-        ).remedied(by: .existingFile))
-    }
+    if existing.isNeeded { return .failed(.isAnotherFile(than: rules.url)) }
     if let length = version.length, let maximum = rules.maximumSize, length > maximum {
       return .failed(
         TransferError(

@@ -165,6 +165,18 @@ extension TransferError {
 }
 
 extension TransferError {
+  /// The file that has the name is not known to be that of the address. A token may select the
+  /// file, so the next token makes another address.
+  static func isAnotherFile(than url: ResourceURL) -> TransferError {
+    let hasToken = url.resourceText != url.exactResourceText
+    return TransferError(
+      .nameConflict, "another file has that name",
+      advice: hasToken
+        ? "with another token in the address it counts as another file: if it is the same, replace "
+          + "it" : "replace it, or give another name"
+    ).remedied(by: hasToken ? .overwriting : .existingFile)
+  }
+
   /// The same error, of a digest that the server stated and nobody else.
   var ofStatedDigest: TransferError {
     guard code == .checksumMismatch else { return self }

@@ -61,9 +61,12 @@ package enum ConfinedDirectory {
   private static func next(
     _ name: String, in parent: Int32, creating: Bool
   ) throws(DiskError) -> Int32 {
-    if creating, mkdirat(parent, name, 0o777) != 0, errno != EEXIST, errno != EROFS {
-      throw DiskError("mkdir", errno)
+    do throws(DiskError) {
+      return try retrying("open") { openDirectory(parent, name) }
+    } catch {
+      guard creating, error.errno == ENOENT else { throw error }
     }
+    if mkdirat(parent, name, 0o777) != 0, errno != EEXIST { throw DiskError("mkdir", errno) }
     return try retrying("open") { openDirectory(parent, name) }
   }
 

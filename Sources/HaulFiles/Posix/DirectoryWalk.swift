@@ -87,7 +87,7 @@ struct DirectoryWalk: ~Copyable {
       switch error.errno {
       case ENOENT where creates && !step.isOfLink:
         let mode: mode_t = isOwn ? 0o700 : 0o777
-        if mkdirat(directory, step.name, mode) != 0, errno != EEXIST, errno != EROFS {
+        if mkdirat(directory, step.name, mode) != 0, errno != EEXIST {
           throw DiskError("mkdir", errno)
         }
         return try move(to: step.name)

@@ -44,6 +44,25 @@ import Testing
     }
   }
 
+  @Test("update: the file of another token is kept; the message names the option that replaces it")
+  func tokens() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      func get(_ token: String, _ options: [String] = []) async throws -> CommandResult {
+        let url = fixture.server.url("/file.bin?token=\(token)")
+        return try await fixture.haul(["get", url, "-o", "file.bin"] + options)
+      }
+      #expect(try await get("a").status == 0)
+      for options in [[], ["--same-resource"]] {
+        let second = try await get("b", options)
+        let advice = "with another token in the address it counts as another file"
+        #expect(second.status == 1 && second.errors.contains(advice), "\(second.errors)")
+        #expect(second.errors.contains("replace it (--if-exists overwrite)"), "\(second.errors)")
+      }
+      #expect(try await get("b", ["--if-exists", "overwrite"]).status == 0)
+      #expect(try await get("b").errors.contains("already there"))
+    }
+  }
+
   @Test("update: a file that changes every night is replaced; there is one file, the newest")
   func nightly() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in

@@ -51,6 +51,9 @@ struct FullDiskRuns {
       let asked = fixture.server.snapshot.requests.count
       let result = try await fixture.get("/file.bin", "-o", "disk/file.bin")
       try result.expectFailed(.permissionDenied)
+      let below = try await fixture.haul(["get", fixture.server.url("/file.bin"), "-d", "disk/sub"])
+      let reason = "cannot make the directory disk/sub: Read-only file system"
+      #expect(below.status == 1 && below.errors.contains(reason), "\(below.errors)")
       #expect(fixture.server.snapshot.requests.count == asked)
       try disk.setReadOnly(false)
       try await fixture.expectGoesOn(options, as: "disk/file.bin")
