@@ -76,6 +76,10 @@ package struct ControlClient: Sendable {
     try await get(try Self.path(of: name))
   }
 
+  package func details(of id: TransferID) async throws(Failure) -> DetailsDocument {
+    try await get("transfers/\(id)/details")
+  }
+
   package func change(_ name: String, _ body: ChangeBody) async throws(Failure) -> TransferDocument
   {
     try decode(try await send(.PATCH, try Self.path(of: name), body))

@@ -29,11 +29,13 @@ package struct DetailsDocument: Codable, Hashable, Sendable {
   package var ended: Double?
   /// The files that an upload sends.
   package var sources: [String]?
+  /// Nil over TCP.
+  package var request: Request?
   /// Whether the file of a completed download is no longer there.
   package var isMissing: Bool?
 
   enum CodingKeys: String, CodingKey {
-    case id, length, present, active, attempts, added, started, ended, sources
+    case id, length, present, active, attempts, added, started, ended, sources, request
     case isMissing = "missing"
   }
 

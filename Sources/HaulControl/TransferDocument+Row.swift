@@ -7,6 +7,7 @@ extension TransferDocument {
     let row = view.row
     self.init(id: row.id, name: row.name, state: row.state)
     (kind, rateLimit) = (view.request.kind, view.request.rateLimit)
+    program = view.request.program
     (url, identifier, group) = (row.address, row.identifier, row.group)
     (priority, phase) = (view.snapshot.summary.priority.name, row.phase?.rawValue)
     waiting = row.waitReason.map { Wait($0, at: wallSeconds) }

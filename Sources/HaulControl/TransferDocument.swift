@@ -6,6 +6,8 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   package var kind = TransferRequest.Kind.download
   /// The name of the file, the program or the step.
   package var name: String
+  /// The program and its arguments; nil for other work, and over TCP.
+  @Nullable package var program: [String]?
   /// Without secrets.
   @Nullable package var url: String?
   @Nullable package var identifier: String?
@@ -45,7 +47,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   }
 
   enum CodingKeys: String, CodingKey {
-    case id, kind, name, url, identifier, group, priority, state, phase, waiting, bytes,
+    case id, kind, name, program, url, identifier, group, priority, state, phase, waiting, bytes,
       acknowledged
     case total, fraction, rate, connections
     case rateLimit = "rate_limit"

@@ -182,6 +182,7 @@ struct ControlAPI: Sendable {
     var details = DetailsDocument(id: id)
     if let view = try await manager.coordinator.rows(of: [id]).first {
       details.sources = view.request.upload?.sources
+      if isLocal { details.request = DetailsDocument.Request(view) }
       if view.row.state == .completed, view.request.download != nil, let path = view.row.path {
         details.isMissing = FinishedFiles.isMissing(path)
       }

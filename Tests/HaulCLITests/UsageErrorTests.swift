@@ -95,7 +95,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["get", "-qc", "https://h/1"], "-c: haul resumes by itself"),
     (["get", "-k", "https://h/1"], "--insecure"),
     (["get", "-I", "https://h/1"], "haul probe URL"),
-    (["get", "-nc", "https://h/1"], "unknown option"),
+    (["get", "-nc", "https://h/1"], "--if-exists skip"),
     (["get", "--no-clobber", "https://h/1"], "--if-exists skip"),
     (["get", "--progress", "dots", "https://h/1"], "'dots': write one of auto, bar, plain, none"),
     (
@@ -127,6 +127,34 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["verify", "--checksum", "md5=\(zeros32)"], "FILE"),
     (["verify", "f", "--checksum", "md5=x"], "32"),
     (["verify", "", "--checksum", "md5=\(zeros32)"], "empty"),
+    (["put", "https://h/x?token=secret", "f"], "the address to upload to comes last"),
+    (["put", "f", "tus://u:secret@h/x"], "the scheme tus is not supported; write tus+https://"),
+    (["put", "f", "webdavs://h/x"], "write dav+https://"),
+    (["put", "f", "webdav://h/x"], "write dav+http://"),
+    (["put", "f", "SFTP://u:secret@h/x"], "haul uploads to https:// (PUT), tus+https://"),
+    (["unpause", "ABC"], "did you mean 'haul resume'?"),
+    (["completion", "bash"], "haul --generate-completion-script SHELL"),
+    (["daemon", "log"], "the log is daemon.log in $XDG_STATE_HOME/haul"),
+    (["daemon", "restart"], "'haul daemon stop', then 'haul daemon start'"),
+    (["daemon", "lgo"], "action 'lgo': write one of start, stop, status; see"),
+    (["cache", "clear"], "write haul cache purge"),
+    (["list", "--failed"], "'haul list --json' has the state"),
+    (["list", "--state=failed"], "'haul list --json' has the state"),
+    (["verify", "-c", "SUMS"], "'sha256sum -c' reads a list"),
+    (["add", "-o", "/dev/null", "https://h/1"], "-o /dev/null: the daemon only writes files"),
+    (["add", "-o", "-", "https://h/1"], "-o -: the daemon only writes files"),
+    (["get", "-o", "x.haul.part", "https://h/1"], "names that end with .haul.part"),
+    (["get", "-n", "https://h/1"], "-n: write --netrc"),
+    (["get", "--proxy-user", "u:secret", "https://h/1"], "in the proxy's address"),
+    (["put", "-T", "f", "https://h/1"], "-T: write the files, then the address"),
+    (["put", "-F", "a=@f", "https://h/1"], "-F: write --form name=@FILE"),
+    (["put", "-X", "POST", "f", "https://h/1"], "-X: write --method put or --method post"),
+    (["put", "-k", "f", "https://h/1"], "-k: write --insecure"),
+    (["get", "-T", "9", "https://h/1"], "-T: write --idle-timeout"),
+    (
+      ["get", "--checksum", "sha256:\(zeros32)\(zeros32)", "https://h/1"],
+      "did you mean sha-256=\(zeros32)\(zeros32) ?"
+    ),
   ]
 
   @Test(

@@ -113,7 +113,8 @@ extension AddPlan {
       } else {
         let plan = try GetPlan(get, items, sources)
         guard !plan.output.streams else {
-          throw UsageError("-o -: the daemon has no standard output")
+          let output = command.destination.output ?? "-"
+          throw UsageError("-o \(output): the daemon only writes files; use 'haul get'")
         }
         requests = plan.requests.map { TransferRequest(.download($0)) }
         notes = plan.notes

@@ -45,9 +45,13 @@ package enum Invocation {
     let name = arguments.first ?? ""
     let isKnown = HaulCommand.names.contains(name)
     if !isKnown, !name.hasBytePrefix("-") { throw UnknownCommand.error(name) }
-    if name == "get", let hint = OtherToolOption.hint(in: arguments, own: GetCommand.letters) {
-      throw UsageError(hint)
-    }
+    let hint =
+      switch name {
+      case "get": OtherToolOption.hint(in: arguments, own: GetCommand.letters)
+      case "put": OtherToolOption.hintForUpload(in: arguments, own: PutCommand.letters)
+      default: UnknownCommand.hint(in: arguments)
+      }
+    if let hint { throw UsageError(hint) }
     var line = ParserMessage.line(HaulCommand.message(for: error))
     // The parser repeats words that it does not understand, and an address may hold secrets.
     // Compared by scalars: otherwise a word that starts with a combining mark is not found.

@@ -52,7 +52,8 @@ enum ParserMessage {
 
   /// The option without the name of its value.
   private static func name(_ text: Substring) -> Substring {
-    text.prefix(beforeAnyOf: " <")
+    // A positional value has only that name.
+    text.hasBytePrefix("<") ? text.trimmingBytes("<>") : text.prefix(beforeAnyOf: " <")
   }
 
   private static func lowered(_ text: String) -> String {

@@ -34,6 +34,9 @@ struct PutCommand: Command {
       Exit status: as of 'haul get'.
       """)
 
+  /// The letters of its options.
+  static let letters = Set<Character>("Hqvh46")
+
   @Argument(
     help: ArgumentHelp(
       "The files and directories, or - for standard input; then the address to upload to.",

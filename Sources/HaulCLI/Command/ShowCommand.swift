@@ -13,8 +13,25 @@ struct ShowCommand: Command {
   func plan(_ sources: CommandSources) -> any CommandPlan {
     ControlPlan { session in
       let transfer = try await session.client.transfer(transfer.id)
+      let details = try await session.client.details(of: transfer.id)
       return await OutputStream.show(
-        json ? try JSONLines.line(of: transfer) : TransferText.details(transfer))
+        json
+          ? try JSONLines.line(of: Shown(transfer: transfer, request: details.request))
+          : TransferText.details(transfer, details))
+    }
+  }
+
+  /// The object of `list --json`, and what was asked for.
+  private struct Shown: Encodable {
+    let transfer: TransferDocument
+    let request: DetailsDocument.Request?
+
+    private enum CodingKeys: String, CodingKey { case request }
+
+    func encode(to encoder: any Encoder) throws {
+      try transfer.encode(to: encoder)
+      var object = encoder.container(keyedBy: CodingKeys.self)
+      try object.encode(request, forKey: .request)
     }
   }
 }

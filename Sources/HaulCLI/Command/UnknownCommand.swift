@@ -9,6 +9,7 @@ enum UnknownCommand {
       let isExact = !shown.hasBytes("*") && !shown.hasBytes("'")
       return UsageError("to download it: haul get \(isExact ? quoted(shown) : "URL")")
     }
+    if ["completion", "completions"].contains(name) { return UsageError(completions) }
     let word = AddressArgument.redacted(name)
     guard let guess = usualNames[name] ?? nearest(to: name) else {
       return UsageError(
@@ -23,10 +24,49 @@ enum UnknownCommand {
     "ps": "list", "status": "list", "queue": "list", "history": "list", "log": "watch",
     "logs": "watch", "top": "watch", "tail": "watch", "progress": "watch", "info": "show",
     "inspect": "show", "why": "explain", "stop": "pause", "kill": "cancel", "abort": "cancel",
-    "continue": "resume", "download": "get", "fetch": "get", "upload": "put", "send": "put",
+    "continue": "resume", "unpause": "resume", "hold": "pause", "rerun": "retry",
+    "clear": "remove", "download": "get", "fetch": "get", "upload": "put", "send": "put",
     "push": "put", "enqueue": "add", "mv": "move", "check": "verify", "head": "probe",
     "web": "ui", "daemonize": "serve",
   ]
+
+  private static let completions =
+    "completions are printed by 'haul --generate-completion-script SHELL' (bash, zsh or fish)"
+
+  /// What other programs have as the second word, or as an option, with what to write.
+  private static let usualWords: [String: [String: String]] = [
+    "daemon": [
+      "log": daemonLog, "logs": daemonLog,
+      "restart": "run 'haul daemon stop', then 'haul daemon start'",
+      "reload": "run 'haul daemon stop', then 'haul daemon start'",
+    ],
+    "cache": [
+      "clear": "write haul cache purge", "clean": "write haul cache purge",
+      "rm": "write haul cache purge URL", "remove": "write haul cache purge URL",
+      "ls": "write haul cache list", "du": "write haul cache size",
+    ],
+    "list": Dictionary(
+      uniqueKeysWithValues: (["--state", "--status"] + TransferState.allCases.map { "--\($0)" })
+        .map { ($0, "each line of 'haul list --json' has the state of a transfer") }),
+    "verify": ["-c": sums, "--check": sums],
+  ]
+
+  private static let daemonLog =
+    "the log is daemon.log in $XDG_STATE_HOME/haul, "
+    + "or in ~/.local/state/haul"
+  private static let sums =
+    "write haul verify FILE --checksum ALG=HEX; 'sha256sum -c' reads a "
+    + "list of digests"
+
+  /// A hint for the first such word after the command; only used when parsing has failed.
+  static func hint(in arguments: [String]) -> String? {
+    guard let command = arguments.first, let words = usualWords[command] else { return nil }
+    for argument in arguments.dropFirst() {
+      let word = String(argument.prefix(beforeAnyOf: "="))
+      if let hint = words[word] { return "\(command) \(word): \(hint)" }
+    }
+    return nil
+  }
 
   /// The command with almost this name; in a short name, one wrong letter makes another word.
   private static func nearest(to name: String) -> String? {

@@ -9,7 +9,7 @@ package struct ListTable {
     let rows = transfers.map { transfer in
       let isRunning = transfer.state == .running
       return [
-        transfer.id.description, TerminalText.escaped(transfer.name),
+        transfer.id.description, Self.name(of: transfer),
         TerminalText.escaped(transfer.reason), transfer.percent.map { "\($0)%" } ?? "",
         (transfer.total ?? (transfer.bytes > 0 ? transfer.bytes : nil)).map(Units.bytes) ?? "",
         isRunning ? Units.rate(transfer.rate) : "",
@@ -20,6 +20,15 @@ package struct ListTable {
       heads: ["ID", "NAME", "STATE", "%", "SIZE", "RATE", "LEFT"], rows: rows, flexible: [1, 2],
       optional: [5, 6, 4], rightAligned: [3, 4, 5, 6], names: [1])
   }
+
+  /// A program has its arguments, because many have the name of a shell.
+  private static func name(of transfer: TransferDocument) -> String {
+    guard let program = transfer.program else { return TerminalText.escaped(transfer.name) }
+    return TerminalText.cutName(
+      TerminalText.escaped(TransferText.commandLine(program)), to: longestProgram)
+  }
+
+  private static let longestProgram = 80
 
   /// - Parameter width: the cells of a line; nil for no limit.
   package func text(width: Int?, mark: Character = "…") -> String {

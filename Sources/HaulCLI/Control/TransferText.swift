@@ -4,10 +4,19 @@ import HaulCore
 /// One transfer in words.
 package enum TransferText {
   /// Everything that is known, one line for each value.
-  package static func details(_ transfer: TransferDocument) -> String {
+  package static func details(
+    _ transfer: TransferDocument, _ details: DetailsDocument? = nil
+  ) -> String {
+    let request = details?.request
     let lines: [(String, String?)] = [
       ("id", transfer.id.description), ("your name", transfer.identifier),
-      ("kind", transfer.kind.rawValue), ("name", transfer.name), ("url", transfer.url),
+      ("kind", transfer.kind.rawValue), ("name", transfer.name),
+      ("program", transfer.program.map(commandLine)), ("directory", request?.directory),
+      ("url", transfer.url), ("file", joined(details?.sources)),
+      ("target", transfer.path == nil ? request?.target : nil),
+      ("checksum", joined(request?.checksums)), ("after", joined(request?.after)),
+      // Their values may be secrets.
+      ("header", joined(request?.fields).map { "\($0) (values are not shown)" }),
       ("group", transfer.group),
       ("priority", transfer.priority), ("state", transfer.stateText),
       ("phase", transfer.phase), ("waiting", transfer.waiting?.text),
@@ -24,6 +33,26 @@ package enum TransferText {
     return lines.compactMap { name, value in
       value.map { "\(padded(name))\(Messages.shown($0))\n" }
     }.joined()
+  }
+
+  /// A program and its arguments as a shell would read them.
+  static func commandLine(_ words: [String]) -> String {
+    words.map { word in
+      let isPlain = word.utf8.allSatisfy { byte in
+        switch byte {
+        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+        default: "%+,-./:=@_".utf8.contains(byte)
+        }
+      }
+      guard !isPlain || word.isEmpty else { return word }
+      let parts = word.byteSplit(separator: "'", omittingEmptySubsequences: false)
+      return "'\(parts.joined(separator: #"'\''"#))'"
+    }.joined(separator: " ")
+  }
+
+  private static func joined(_ texts: [String]?) -> String? {
+    guard let texts, !texts.isEmpty else { return nil }
+    return texts.joined(separator: ", ")
   }
 
   /// One sentence: why it is in its state, and what would let it continue.

@@ -62,6 +62,8 @@ package struct InputList: Hashable, Sendable {
       throw line.parseError(
         "an indented line is an option of the address above it; remove the white space before an "
           + "address")
+    case _ where Checksum.Algorithm(name: key) != nil:
+      throw line.parseError("unknown key \(key); a digest is written checksum=\(key)=HEX")
     case _ where key.hasBytes(":") || key.hasBytes(" "):
       throw line.parseError(
         "that is no key; the keys are out, dir, checksum, header and limit-rate")

@@ -162,6 +162,11 @@ extension GetPlan {
     guard !output.endsWithSlash, let name, name != ".", name != ".." else {
       throw UsageError("-o \(output): that is a directory; use -d")
     }
+    do throws(TransferError) {
+      try DownloadRequest.Destination.file(output).checkName()
+    } catch {
+      throw UsageError("-o \(output): \(error.message)")
+    }
     guard let directory = options.directory else { return .file(output) }
     guard !output.isAbsolutePath else {
       throw UsageError("-o with an absolute path and -d contradict each other")
@@ -191,6 +196,10 @@ extension GetPlan {
     if let checksum = Checksum(text) { return checksum }
     let names = Checksum.Algorithm.allCases.map(\.rawValue).joined(separator: ", ")
     let name = text.prefix(beforeAnyOf: "=")
+    let colon = text.prefix(beforeAnyOf: ":")
+    if let meant = Checksum("\(colon)=\(text.dropFirst(colon.count + 1))") {
+      throw UsageError("\(option) is written ALG=HEX; did you mean \(meant) ?")
+    }
     guard text.hasBytes("="), let algorithm = Checksum.Algorithm(name: name) else {
       // The output of a program like sha256sum: the digest, and the name of the file.
       let digest = text.prefix { $0.isHexDigit }

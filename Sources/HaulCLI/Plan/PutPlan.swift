@@ -24,6 +24,7 @@ extension PutPlan {
     guard let address = command.arguments.last, command.arguments.count > 1 else {
       throw UsageError("give the files, then the address to upload to: haul put FILE... URL")
     }
+    try UploadScheme.check(command.arguments)
     if Self.isS3(address) {
       self = try Self.s3(command, address, sources)
       return

@@ -53,8 +53,10 @@ enum Settings {
     }
     if fails([]) { return error }
     let cause = defaults.first { fails([$0]) }
-    let causeText = cause.map { "line \($0.entry.line): \($0.entry.key): " } ?? ""
-    return UsageError("\(file.path): \(causeText)\(error.message)")
+    guard let entry = cause?.entry else { return UsageError("\(file.path): \(error.message)") }
+    // The line has the option without its dashes.
+    let reason = error.message.dropping(bytePrefix: "--\(entry.key): ") ?? error.message[...]
+    return UsageError("\(file.path): line \(entry.line): \(entry.key): \(reason)")
   }
 }
 

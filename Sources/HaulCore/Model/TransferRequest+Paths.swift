@@ -68,7 +68,14 @@ extension DownloadRequest {
   ///   a file with the name of a part file or a journal, which a download beside it would take.
   package func checkPaths() throws(TransferError) {
     try destination.path?.checkPath()
-    guard case .file(let path) = destination else { return }
+    try destination.checkName()
+  }
+}
+
+extension DownloadRequest.Destination {
+  /// - Throws: `bad-name` for a file with the name of a part file or a journal.
+  package func checkName() throws(TransferError) {
+    guard case .file(let path) = self else { return }
     let (part, journal) = (FileName.partSuffix, FileName.journalSuffix)
     let end = String(decoding: path.utf8.suffix(journal.utf8.count), as: UTF8.self).lowercased()
     guard !end.hasByteSuffix(part), end != journal else {
@@ -78,9 +85,7 @@ extension DownloadRequest {
         advice: "choose another name")
     }
   }
-}
 
-extension DownloadRequest.Destination {
   /// The path of the file or the directory; nil, and not settable, for a stream.
   package var path: String? {
     get {

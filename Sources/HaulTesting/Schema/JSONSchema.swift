@@ -46,6 +46,9 @@ package struct JSONSchema: Sendable {
     case "minProperties":
       guard let members = value.object, let least = rule.double else { return [] }
       return Double(members.count) >= least ? [] : ["\(location): has too few members"]
+    case "items":
+      guard case .array(let items) = value else { return [] }
+      return try items.enumerated().flatMap { try check($1, rule, at: "\(location)[\($0)]") }
     case "properties": return try checkProperties(value, rule, at: location)
     case "required": return try checkRequired(value, rule, at: location)
     case "additionalProperties": return try checkAdditional(value, rule, schema, at: location)

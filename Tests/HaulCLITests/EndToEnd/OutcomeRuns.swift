@@ -89,8 +89,8 @@ import Testing
       #expect(result.status == 1)
       #expect(
         result.errors.contains(
-          "the server answered \(status), and asks to wait an hour or more; that is longer than "
-            + "this transfer waits; try again then, or let it wait longer (--retry-max-time)"),
+          ", and asks to wait an hour or more; that is longer than this transfer waits; try again "
+            + "then, or let it wait longer (--retry-max-time)"),
         "\(result.errors)")
     }
   }

@@ -114,6 +114,33 @@ struct WebInterfaceRuns {
     }
   }
 
+  @Test("show and the details have what was asked for, without values of header fields")
+  func requestOfDetails() async throws {
+    try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      #expect(try await fixture.haul("suspend").status == 0)
+      let digest = "md5=" + String(repeating: "0", count: 32)
+      let id = try await fixture.add(
+        "/a", "-d", "d", "-H", "X-Key: canary", "--checksum", digest)
+      let added = try await fixture.haul(
+        "add", "--after", id, "--run", "--", "sh", "-c", "exit 3")
+      let program = added.output.trimmingCharacters(in: .newlines)
+      let shown = try await fixture.haul("show", id).output
+      let target = fixture.work.path("d/a")
+      for part in ["target     \(target)", "checksum   \(digest)", "header     X-Key "] {
+        #expect(shown.contains(part), "\(shown)")
+      }
+      let json = try await fixture.haul("show", "--json", id).output
+      let request = try JSONValue(parsing: json)["request"]
+      #expect(request?["target"] == .string(target) && !json.contains("canary"), "\(json)")
+      let ran = try await fixture.haul("show", program).output
+      for part in ["program    sh -c 'exit 3'", "after      \(id)", "directory  /"] {
+        #expect(ran.contains(part), "\(ran)")
+      }
+      #expect(try await fixture.haul("list").output.contains("sh -c 'exit 3'"))
+    }
+  }
+
   @Test("the status says what holds all transfers back, and until when")
   func whatHolds() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in

@@ -69,6 +69,8 @@ import Testing
       ("https://h/1\n  priority=default", "line 2: priority is not yet supported"),
       ("https://h/1\n  group=g", "line 2: group is not yet supported"),
       ("https://h/1\n  id=x", "line 2: id is not yet supported"),
+      ("https://h/1\n  sha256=x", "line 2: unknown key sha256; a digest is written checksum=sha"),
+      ("https://h/1\n  md5=x", "line 2: unknown key md5; a digest is written checksum=md5=HEX"),
       ("https://h/1\n  outt=x", "line 2: unknown key outt"),
       (
         "https://h/1\n  https://u:secret@h/2?a=b",

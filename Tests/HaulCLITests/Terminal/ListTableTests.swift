@@ -64,6 +64,41 @@ struct ListTableTests {
     }
   }
 
+  @Test("a program has its arguments, quoted, safe, and cut in the middle")
+  func showsPrograms() throws {
+    func name(_ words: String...) throws -> String {
+      var program = try transfer("sh", .paused)
+      program.program = words
+      let text = ListTable([program]).text(width: nil)
+      let line = try #require(text.split(separator: "\n").last)
+      return String(line.dropFirst("4FZ0ABCD  ".count).dropLast("  paused".count))
+    }
+    #expect(try name("sh", "-c", "tar xf a.tar") == "sh -c 'tar xf a.tar'")
+    #expect(try name("echo", "it's", "") == #"echo 'it'\''s' ''"#)
+    #expect(try !name("sh", "-c", "a\u{1B}[2Jb").contains("\u{1B}"))
+    let long = try name("sh", "-c", String(repeating: "x", count: 100) + "the end")
+    #expect(TerminalText.width(long) == 80 && long.hasSuffix("the end'") && long.contains("…"))
+  }
+
+  @Test("show has what was asked for, and no value of a header field")
+  func showsRequest() throws {
+    var program = try transfer("sh", .queued)
+    program.program = ["sh", "-c", "exit 3"]
+    var details = DetailsDocument(id: program.id)
+    details.sources = ["/a", "/b"]
+    details.request = .init(
+      directory: "/work", target: "/d/x.iso", after: ["7QX1ABCE", "mine"],
+      checksums: ["md5=00"], fields: ["Authorization", "X-Team"])
+    let text = TransferText.details(program, details)
+    for line in [
+      "program    sh -c 'exit 3'\n", "directory  /work\n", "file       /a, /b\n",
+      "target     /d/x.iso\n", "checksum   md5=00\n", "after      7QX1ABCE, mine\n",
+      "header     Authorization, X-Team (values are not shown)\n",
+    ] { #expect(text.contains(line), "\(text)") }
+    program.path = "/d/x (1).iso"
+    #expect(!TransferText.details(program, details).contains("target"))
+  }
+
   @Test("escapes names from outside")
   func escapes() throws {
     let text = try ListTable([transfer("a\u{1B}[2Jb", .paused)]).text(width: nil)
