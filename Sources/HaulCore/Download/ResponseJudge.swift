@@ -206,6 +206,9 @@ extension ResponseJudge {
     case 304:
       return error(.httpStatus, "nobody asked whether the file has changed; try again later")
     case 300..<400: return error(.httpStatus, "it does not say where the file is")
+    // Servers of https answer 400 to plain HTTP; only the body says why.
+    case 400 where head.url.origin.scheme == "http" && head.url.origin.port != 80:
+      return error(.httpStatus, "the request was not served; is it https://?")
     default: return error(.httpStatus, "the request was not served")
     }
   }

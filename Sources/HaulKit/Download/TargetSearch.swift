@@ -258,11 +258,10 @@ struct TargetSearch {
     advice: "replace it over the socket (haul add), or give another name")
 
   private var inUse: TransferError {
-    let other =
-      reservations.reservedURL(of: key(name)).map { "\($0.redacted) is" } ?? "another file is"
+    let other = reservations.reservedURL(of: key(name)).map { " of \($0.redacted)" } ?? ""
     return TransferError(
       .inUse,
-      "\(other) already using the target \(name.text)",
+      "another download\(other) writes to \(name.text)",
       advice: "leave one out, or give it another name"
     )
   }

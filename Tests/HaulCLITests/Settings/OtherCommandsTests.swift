@@ -138,6 +138,6 @@ import Testing
     }
     let proxy = SettingsTests.files("quiet\nproxy = ftp://p")
     let message = refusal(["probe", "https://h/x"], of: proxy)
-    #expect(message?.hasPrefix("\(SettingsTests.path): line 2: proxy: --proxy: ") == true)
+    #expect(message?.hasPrefix("\(SettingsTests.path): line 2: proxy: ") == true)
   }
 }

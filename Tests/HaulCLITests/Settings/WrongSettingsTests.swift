@@ -30,7 +30,7 @@ import Testing
       ("json\njson = false", "line 2: json is given twice, first on line 1"),
       ("header = no colon", "line 1: header: -H: a header"),
       ("cookie = x", "line 1: cookie: --cookie is"),
-      ("checksum = md5=0", "line 1: checksum: --checksum: md5 needs"),
+      ("checksum = md5=0", "line 1: checksum: md5 needs"),
       ("directory = \"~/x\"", "line 1: directory: write the value without quotes"),
       ("directory = 'x'", "line 1: directory: write the value without quotes"),
       ("header = [\"A: b\", \"C: d\"]", "line 1: header: -H: the header's name"),

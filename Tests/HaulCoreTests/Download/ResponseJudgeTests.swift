@@ -119,6 +119,25 @@ struct ResponseJudgeTests {
     }
   }
 
+  @Test(
+    "400 to plain HTTP at another port than 80 may come from a server of https",
+    arguments: [
+      ("http://a.example:8443/f", true), ("http://a.example/f", false),
+      ("https://a.example:8443/f", false),
+    ])
+  func plainHTTP(address: String, isHinted: Bool) throws {
+    let url = try ResourceURL(address)
+    let verdict = ResponseJudge(wallSeconds: 0)
+      .verdict(on: ResponseHead(status: 400, url: url), to: FetchRequest(url: url))
+    guard case .failure(let error) = verdict else {
+      Issue.record("it was taken: \(verdict)")
+      return
+    }
+    #expect(
+      error.message == "the server answered 400; the request was not served"
+        + (isHinted ? "; is it https://?" : ""))
+  }
+
   @Test("A body that a proxy may have changed is no version of the server's")
   func transformed() throws {
     let url = try ResourceURL("http://a.example/f")
