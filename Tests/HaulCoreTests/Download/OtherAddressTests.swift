@@ -274,7 +274,7 @@ struct ComparedBytesTests {
       check(
         other.send(.compared(SegmentID(number: 1), isSame: false)),
         is: ["restarted", "open 2 0-"])
-      let next = start == 36 ? "40-99" : "\(start + 8)-\(start + 9)"
+      let next = start == 36 ? "40-99 if" : "\(start + 8)-\(start + 9)"
       check(
         script.send(.compared(SegmentID(number: 1), isSame: true)), is: ["open 1 \(next)"])
     }
