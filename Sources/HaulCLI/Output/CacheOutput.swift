@@ -52,7 +52,11 @@ package enum CacheOutput {
       try object.encode((entry.freshUntil ?? now) > now, forKey: .fresh)
     }
 
-    private enum Key: String, CodingKey { case type, url, bytes, stored, used, freshUntil, fresh }
+    private enum Key: String, CodingKey {
+      case type, url, bytes, stored, used
+      case freshUntil = "fresh_until"
+      case fresh
+    }
   }
 
   /// How much the cache has.

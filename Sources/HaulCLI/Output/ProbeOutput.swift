@@ -64,6 +64,7 @@ enum ProbeOutput {
 
   static func json(_ error: TransferError, of url: ResourceURL) -> String {
     var object = ProbeObject(url: url.redacted)
+    object.status = error.status
     object.error = .init(error, message: error.commandLineText)
     return line(object)
   }
@@ -100,4 +101,13 @@ private struct ProbeObject: Encodable {
   @Nullable var error: TransferDocument.Failure?
 
   init(url: String) { self.url = url }
+
+  private enum CodingKeys: String, CodingKey {
+    case type, url, status, length, ranges, etag, strong, name, digest, plan, error
+    case finalUrl = "final_url"
+    case httpVersion = "http_version"
+    case lastModified = "last_modified"
+    case contentType = "content_type"
+    case serverName = "server_name"
+  }
 }

@@ -79,7 +79,7 @@ extension CommandFixture {
       let objects = try await listed(fixture)
       let urls = objects.compactMap { $0["url"]?.string }
       #expect(Set(urls) == [fixture.server.url("/a.png"), fixture.server.url("/b.png")])
-      #expect(objects.allSatisfy { $0["fresh"] == .bool(true) })
+      #expect(objects.allSatisfy { $0["fresh"] == .bool(true) && $0["fresh_until"] != nil })
       let size = try await size(fixture)
       #expect(size["entries"] == .integer(2))
       #expect(size["limit"] == .integer(512 << 20))

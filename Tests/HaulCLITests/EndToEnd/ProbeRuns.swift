@@ -33,6 +33,7 @@ import Testing
       #expect(object["type"] == .string("probe"))
       #expect(object["length"] == .integer(CommandFixture.length))
       #expect(object["name"] == .string("file.bin"))
+      #expect(object["final_url"] != .null && object["http_version"] == .string("HTTP/1.1"))
       #expect(object["plan"]?["connections"] == .integer(2))
       #expect(object["error"] == .null)
       let failed = try await fixture.haul(["probe", "--json", fixture.server.url("/none")])
@@ -41,6 +42,7 @@ import Testing
       let end = try JSONValue(parsing: failed.output)
       #expect(try schema.violations(of: end) == [])
       #expect(end["error"]?["code"] == .string("not-found"))
+      #expect(end["status"] == .integer(404) && end["error"]?["status"] == .integer(404))
       #expect(try await fixture.haul(["probe"]).status == 2)
       #expect(try await fixture.haul(["probe", "example.org/x"]).status == 2)
     }
