@@ -28,9 +28,6 @@ extension EventDocument.Result {
 
   private enum ReplyKey: String, CodingKey { case location, text }
 
-  /// The file is a web page although the address names another kind of file.
-  private static let unexpectedPage = "web-page"
-
   package func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(result.state.rawValue, forKey: .state)
@@ -44,7 +41,7 @@ extension EventDocument.Result {
     try encodeChecksum(to: &object)
     try object.encode(result.verified?.rawValue, forKey: .verified)
     try object.encode(result.coding, forKey: .coding)
-    try object.encode(result.isUnexpectedPage ? Self.unexpectedPage : nil, forKey: .warning)
+    try object.encode(result.warning?.code, forKey: .warning)
     try encodeReply(to: &object)
     try object.encode(result.metrics.map(Metrics.init), forKey: .metrics)
     try object.encode(error, forKey: .error)
@@ -84,7 +81,20 @@ extension EventDocument.Result {
     ).noting(try object.optional(.reply) as UploadReply?)
     if let use: CacheUse = try object.optional(.cache) { read = read.noting(use) }
     let warning: String? = try object.optional(.warning)
-    result = warning == Self.unexpectedPage ? read.notingUnexpectedPage() : read
+    let page = read.notingUnexpectedPage()
+    result = warning == page.warning?.code ? page : read
+  }
+}
+
+extension TransferResult {
+  /// What may be wrong with the file of a completed download; nil for nothing.
+  package var warning: (code: String, text: String)? {
+    guard isUnexpectedPage else { return nil }
+    return (
+      "web-page",
+      "the server sent a web page, and the name is that of another kind of file: perhaps a login "
+        + "is needed"
+    )
   }
 }
 

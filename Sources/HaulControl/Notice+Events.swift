@@ -28,14 +28,17 @@ extension Notice {
     (state, transfer, group) = (result.state, event.id, event.group ?? event.groupEnd?.name)
     (path, bytes) = (result.path, result.bytes)
     error = result.error.map { .init($0) }
+    warning = result.warning?.code
   }
 
-  /// The reason of a failure; otherwise where the file is.
+  /// The reason of a failure; otherwise where the file is, after a warning about it.
   private static func text(of result: TransferResult) -> String {
     let text =
       switch result.state {
       case .failed: result.error?.message ?? "the reason is unknown"
-      case .completed, .cancelled: result.path ?? ""
+      case .completed, .cancelled:
+        [(result.warning?.text).map { "warning: \($0)" }, result.path].compactMap(\.self)
+          .joined(separator: "; ")
       }
     return shown(text, textCells)
   }

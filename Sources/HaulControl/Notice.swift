@@ -57,6 +57,8 @@ package struct Notice: Codable, Hashable, Sendable {
   package var name: String
   @Nullable package var path: String?
   @Nullable package var error: TransferDocument.Failure?
+  /// A code, as in a result.
+  @Nullable package var warning: String?
   /// The length of the file.
   @Nullable package var bytes: Int64?
   @Nullable package var counts: Counts?

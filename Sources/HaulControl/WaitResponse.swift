@@ -12,6 +12,8 @@ package struct WaitResponse: Codable, Hashable, Sendable {
   package var paused = 0
   /// Removed during the wait, before they were completed.
   package var removed = 0
+  /// A line about each completed one whose file may be wrong, of the last thousand.
+  package var warnings: [String] = []
   /// Those that are still in the list.
   package var ids: [TransferID]
 
@@ -19,7 +21,7 @@ package struct WaitResponse: Codable, Hashable, Sendable {
 
   enum CodingKeys: String, CodingKey {
     case isSettled = "settled"
-    case completed, failed, cancelled, paused, removed, ids
+    case completed, failed, cancelled, paused, removed, warnings, ids
   }
 
   package init(isSettled: Bool, ids: [TransferID]) { (self.isSettled, self.ids) = (isSettled, ids) }

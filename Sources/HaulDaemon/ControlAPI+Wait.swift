@@ -44,10 +44,22 @@ extension ControlAPI {
       default: if !pending.contains(summary.id) { answer.paused += 1 }
       }
     }
+    if answer.isSettled {
+      let completed = summaries.filter { $0.state == .completed }.suffix(Self.mostWarnings)
+      answer.warnings = try await warnings(of: completed.map(\.id))
+    }
     for id in ids where !present.contains(id) {
       if completed.contains(id) { answer.completed += 1 } else { answer.removed += 1 }
     }
     return answer
+  }
+
+  private static let mostWarnings = 1000
+
+  private func warnings(of ids: [TransferID]) async throws(TransferError) -> [String] {
+    try await manager.coordinator.rows(of: ids).compactMap { view in
+      (view.result?.warning).map { "\(view.row.name): warning: \($0.text)" }
+    }
   }
 
   private func untilSettled(

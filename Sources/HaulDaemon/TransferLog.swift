@@ -36,7 +36,9 @@ package struct TransferLog: Sendable {
   private static func text(of result: TransferResult) -> String {
     let path = result.path.map { ", \($0)" } ?? ""
     return switch result.state {
-    case .completed: "completed, \(ByteCount.text(result.bytes))\(path)"
+    case .completed:
+      "completed, \(ByteCount.text(result.bytes))\(path)"
+        + (result.warning.map { "; warning: \($0.text)" } ?? "")
     case .failed: "failed, \(result.error.map { "\($0.code): \($0.message)" } ?? "reason unknown")"
     case .cancelled: "cancelled"
     }

@@ -159,9 +159,11 @@ import Testing
       run.messages.last == "haul: failed: h: 1 more file: the server has no such file: 4")
   }
 
-  @Test("a web page where the address names another kind of file gets a warning")
-  func unexpectedPage() throws {
-    var run = Run(json: true, view: .none)
+  @Test(
+    "a web page where the name is of another kind of file gets a warning, also with -q",
+    arguments: [false, true])
+  func unexpectedPage(isQuiet: Bool) throws {
+    var run = Run(json: true, quiet: isQuiet, view: .none)
     let event = try EventMaker()
     let page = TransferResult(state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10)
     try run.handle(event(.finished(page.notingUnexpectedPage())))

@@ -23,6 +23,16 @@ import Testing
     #expect(Set(all.map(\.id)).count == 3)
   }
 
+  @Test("a file that is a web page instead is warned about, also for programs")
+  func page() throws {
+    let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
+    let notice = try #require(notices(Ends.other(1, .finished(result))).first)
+    #expect(notice.text.hasPrefix("warning: the server sent a web page"))
+    #expect(notice.text.hasSuffix("; /d/a.iso"))
+    #expect(notice.warning == "web-page" && notice.variables["HAUL_WARNING"] == "web-page")
+    #expect(notices(Ends.event(2)).first?.variables["HAUL_WARNING"] == "")
+  }
+
   @Test(
     "a group says how many",
     arguments: [

@@ -32,6 +32,9 @@ import Testing
     #expect(lines.count == 4)
     #expect(lines[1].hasPrefix("\(id): failed, not-found: gone") && !lines[1].contains("\u{1b}"))
     #expect(lines[3] == "\(id): completed, 5 B, /d/f")
+    let page = TransferResult(state: .completed, path: "/d/f", bytes: 5).notingUnexpectedPage()
+    let warned = try self.lines(.finished(page))
+    #expect(warned[0].hasPrefix("\(lines[3]); warning: the server sent a web page"))
   }
 
   @Test mutating func `A long wait is a line, a short one is none`() throws {

@@ -23,6 +23,7 @@ struct WaitCommand: Command {
       if answer.isSettled, answer.count == 0, let group = selection.group {
         return await session.isEmpty(group)
       }
+      for warning in answer.warnings { await OutputStream.warn(warning) }
       let stopped = answer.paused + answer.cancelled + answer.removed
       if answer.failed + stopped > 0 { try await report(answer, selection, session) }
       if answer.failed > 0 || !areAllKnown { return .failed }

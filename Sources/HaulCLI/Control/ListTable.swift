@@ -43,6 +43,7 @@ extension TransferDocument {
     case _ where waiting != nil: "\(state.rawValue): \(waiting?.text ?? "")"
     case .running: phase ?? (kind == .upload ? "uploading" : "running")
     case .completed where kind == .upload: "uploaded"
+    case .completed: (result?.result.warning).map { "completed: \($0.code)" } ?? "completed"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: stateText
     }

@@ -26,7 +26,8 @@ package enum TransferText {
       ("rate limit", transfer.rateLimit.map { Units.rate(Double($0)) }),
       ("starts", transfer.startsAt.map(LocalTime.text)),
       ("started", start(transfer).map { "\($0), by haul start" }),
-      ("path", transfer.path), ("error", transfer.error?.message),
+      ("path", transfer.path), ("warning", transfer.result?.result.warning?.text),
+      ("error", transfer.error?.message),
       // Nothing else shows how to give a transfer of the list other credentials.
       ("advice", transfer.error?.code == .unauthorized ? retry(transfer) : nil),
     ]
@@ -76,8 +77,9 @@ package enum TransferText {
       case .stopping: "\(name) is stopping; it ends in a moment"
       case .paused: "\(name) is paused; haul resume \(id) lets it continue"
       case .completed:
-        "\(name) is completed; haul restart \(id) "
-          + "\(transfer.kind.verb) it again"
+        "\(name) is completed"
+          + "\(transfer.result?.result.warning.map { ", but \($0.text)" } ?? ""); "
+          + "haul restart \(id) \(transfer.kind.verb) it again"
       case .cancelled: "\(name) was cancelled; haul retry \(id) queues it again"
       case .failed:
         "\(name) failed: \(transfer.error?.message ?? "for an unknown reason"); "

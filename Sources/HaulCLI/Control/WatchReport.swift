@@ -117,7 +117,9 @@ package struct WatchReport: Sendable {
     case .attempt(_, let failure, _): return "\(name): \(failure.message); retrying"
     case .finished(let result):
       switch result.state {
-      case .completed: return "\(result.path ?? name): complete, \(Units.bytes(result.bytes))"
+      case .completed:
+        let warning = result.result.warning.map { "; warning: \($0.text)" } ?? ""
+        return "\(result.path ?? name): complete, \(Units.bytes(result.bytes))\(warning)"
       case .failed: return "\(name): failed: \(result.error?.message ?? "for an unknown reason")"
       case .cancelled: return "\(name): cancelled"
       }

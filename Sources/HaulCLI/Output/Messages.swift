@@ -120,11 +120,8 @@ enum Messages {
     return ", as the server sent it: encoded with \(coding)\(remedy)"
   }
 
-  static func unexpectedPage(_ url: ResourceURL) -> String {
-    about(
-      url,
-      "warning: the server sent a web page, and the address names another kind of file; is a login "
-        + "needed?")
+  static func warning(_ text: String, _ url: ResourceURL) -> String {
+    about(url, "warning: \(text)")
   }
 
   static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }

@@ -1,3 +1,4 @@
+import HaulControl
 package import HaulCore
 
 /// The output of a run: a value that turns the engine's events into lines.
@@ -70,10 +71,9 @@ package struct ForegroundReport: Sendable {
     if let line = lateNumber(of: event) { outputs.append(.message(line)) }
     if let line = lateStart(of: event) { outputs.append(.message(line)) }
     if let line = message(for: event) { outputs.append(.message(line)) }
-    if case .finished(let result) = event.kind, result.isUnexpectedPage, !options.quiet,
-      let url = event.url
-    {
-      outputs.append(.message(Messages.unexpectedPage(url)))
+    // Also if it is quiet: the file may be wrong.
+    if case .finished(let result) = event.kind, let warning = result.warning, let url = event.url {
+      outputs.append(.message(Messages.warning(warning.text, url)))
     }
     return outputs
   }

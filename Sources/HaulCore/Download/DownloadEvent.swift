@@ -54,6 +54,8 @@ extension DownloadMachine {
   package struct Found: Sendable {
     /// What an earlier run left.
     package var recovered: Recovered?
+    /// The name of the file, without a number; nil for a stream.
+    package var fileName: String?
     /// Existing files that may be the requested one.
     package var existing: [ExistingFile]
     /// Whether it is a name conflict if the resource is none of them.
@@ -63,10 +65,11 @@ extension DownloadMachine {
     package var needsConfirmation: Bool
 
     package init(
-      _ recovered: Recovered? = nil, existing: [ExistingFile] = [], needsExisting: Bool = false,
-      needsConfirmation: Bool = false
+      _ recovered: Recovered? = nil, fileName: String? = nil, existing: [ExistingFile] = [],
+      needsExisting: Bool = false, needsConfirmation: Bool = false
     ) {
       self.recovered = recovered
+      self.fileName = fileName
       self.existing = existing
       self.needsExisting = needsExisting
       self.needsConfirmation = needsConfirmation

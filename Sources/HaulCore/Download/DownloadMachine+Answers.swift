@@ -39,7 +39,7 @@ extension DownloadMachine {
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
-      coding: head.contentCoding, isPage: head.isPage,
+      coding: head.contentCoding, isMisplacedPage: isMisplaced(head),
       copiedAt: head.cacheUse == .hit ? head.copiedAt ?? .infinity : nil)
     switch verdict {
     case .failure: return []
@@ -63,8 +63,8 @@ extension DownloadMachine {
     let digest: Checksum?
     /// The content coding of its body.
     let coding: String?
-    /// Whether it is a page for people.
-    let isPage: Bool
+    /// Whether it is a page in place of a file of another kind.
+    let isMisplacedPage: Bool
     /// When the copy of a cache that did not ask the server was received, in seconds since 1970.
     let copiedAt: Double?
   }
@@ -121,7 +121,8 @@ extension DownloadMachine {
     // Bytes from another address are expected to differ.
     if isWhole, pending != .otherAddress,
       let error = StrangeAnswer.error(
-        body, answer, version.validator, rules.url, received: plan.receivedCount)
+        body, isMisplacedPage: answer.isMisplacedPage, version.validator,
+        received: plan.receivedCount)
     {
       guard fetches.count == 1 else { return closeSurplus(id, "something else", &plan) }
       // A redirect led to it, perhaps that of a hotel's network: the given address is asked again.
@@ -210,10 +211,11 @@ extension DownloadMachine {
       return [.drop(id), open(id, plan)]
     }
     let strange =
-      StrangeAnswer.error(body, answer, .none, rules.url, received: forgotten ?? 0)
-      ?? StrangeAnswer.error(existing.files, replacedWith: answer, rules.url)
+      StrangeAnswer.error(
+        body, isMisplacedPage: answer.isMisplacedPage, .none, received: forgotten ?? 0)
+      ?? StrangeAnswer.error(existing.files, isMisplacedPage: answer.isMisplacedPage)
     if let strange { return [.drop(id)] + closeAndFinish(id, .failed(strange), &plan) }
-    version.isUnexpectedPage = answer.isPage && rules.url.namesOtherThanPage
+    version.isUnexpectedPage = answer.isMisplacedPage
     content = Content(version: version)
     if let length = version.length { plan.learn(length: length) }
     ranges.begin(isWhole: isWhole)

@@ -297,7 +297,7 @@ extension DownloadMachine {
     guard version == nil, request.firstByte != nil else { return nil }
     switch verdict {
     case .empty: return "an empty file to a request for a range"
-    case .whole where head.isPage && rules.url.namesOtherThanPage:
+    case .whole where isMisplaced(head):
       return "a web page to a request for a range"
     default: return nil
     }

@@ -24,7 +24,7 @@ extension DownloadMachine {
   }
 
   mutating func note(_ found: Found) {
-    existing = (found.existing, found.needsExisting)
+    (fileName, existing) = (found.fileName, (found.existing, found.needsExisting))
     needsConfirmation = found.needsConfirmation
   }
 

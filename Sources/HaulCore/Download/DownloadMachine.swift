@@ -125,6 +125,8 @@ package struct DownloadMachine: Sendable {
   var forgotten: Int64?
   /// Existing files that may be the requested one, and whether it must be one of them.
   var existing: (files: [ExistingFile], isNeeded: Bool) = ([], false)
+  /// Without a number; nil until it is known, and for a stream.
+  var fileName: String?
   var hasComparedExisting = false
   /// Whether a cache must ask the server before it answers.
   package internal(set) var needsConfirmation = false

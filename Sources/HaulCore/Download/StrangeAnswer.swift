@@ -3,10 +3,9 @@
 enum StrangeAnswer {
   /// Why it is not taken for a new version; nil if it may be one.
   static func error(
-    _ body: ResponseBody, _ answer: DownloadMachine.Answer, _ known: Validator, _ url: ResourceURL,
-    received: Int64
+    _ body: ResponseBody, isMisplacedPage: Bool, _ known: Validator, received: Int64
   ) -> TransferError? {
-    guard received > 0, let what = description(body, answer, known, url, received) else {
+    guard received > 0, let what = description(body, isMisplacedPage, known, received) else {
       return nil
     }
     return Self.error(what)
@@ -14,13 +13,9 @@ enum StrangeAnswer {
 
   /// Why a page does not replace the whole file that an earlier run made; nil if it may.
   static func error(
-    _ existing: [DownloadMachine.ExistingFile], replacedWith answer: DownloadMachine.Answer,
-    _ url: ResourceURL
+    _ existing: [DownloadMachine.ExistingFile], isMisplacedPage: Bool
   ) -> TransferError? {
-    guard answer.isPage, url.namesOtherThanPage, existing.contains(where: \.isOwn) else {
-      return nil
-    }
-    return error("a web page")
+    isMisplacedPage && existing.contains(where: \.isOwn) ? error("a web page") : nil
   }
 
   /// A file of no bytes where others were.
@@ -36,10 +31,9 @@ enum StrangeAnswer {
   }
 
   private static func description(
-    _ body: ResponseBody, _ answer: DownloadMachine.Answer, _ known: Validator,
-    _ url: ResourceURL, _ received: Int64
+    _ body: ResponseBody, _ isMisplacedPage: Bool, _ known: Validator, _ received: Int64
   ) -> String? {
-    if answer.isPage, url.namesOtherThanPage { return "a web page" }
+    if isMisplacedPage { return "a web page" }
     if known.hasFields, !body.validator.hasFields {
       return "something without the entity tag or the date that it had"
     }
@@ -60,15 +54,25 @@ extension Validator {
   fileprivate var hasFields: Bool { entityTag != nil || lastModified != nil }
 }
 
-extension ResourceURL {
-  /// Whether its path ends with an extension that is not that of a page.
-  var namesOtherThanPage: Bool {
-    let name = path.lastPathName ?? ""
-    let end = FileNameParts(name).pathExtension.lowercased()
-    return !end.isEmpty && !Self.pageExtensions.contains(end)
+extension DownloadMachine {
+  /// Whether an answer is a page although the address, or the name of the file, ends with an
+  /// extension that is not that of a page. The file's name does not count if the address is that of
+  /// a page.
+  func isMisplaced(_ head: ResponseHead) -> Bool {
+    let (address, file) = (
+      Self.pathExtension(rules.url.path.lastPathName), Self.pathExtension(fileName)
+    )
+    return head.isPage && !Self.pages.contains(address)
+      && [address, file].contains { end in
+        !end.isEmpty && !Self.pages.contains(end) && !Self.programs.contains(end)
+      }
   }
 
-  private static let pageExtensions: Set = [
-    ".html", ".htm", ".xhtml", ".shtml", ".xht", ".php", ".asp", ".aspx", ".jsp", ".cgi", ".do",
-  ]
+  private static func pathExtension(_ name: String?) -> String {
+    FileNameParts(name ?? "").pathExtension.lowercased()
+  }
+
+  private static let pages: Set = [".html", ".htm", ".xhtml", ".shtml", ".xht"]
+  /// Programs of a server, which may send anything.
+  private static let programs: Set = [".php", ".asp", ".aspx", ".jsp", ".cgi", ".do"]
 }

@@ -210,8 +210,8 @@ public struct TransferResult: Sendable, Hashable {
   public var reply: UploadReply? { box.parts.reply }
   /// Where its bytes came from; nil if no cache was asked.
   package var cacheUse: CacheUse? { box.parts.cacheUse }
-  /// Whether it is a web page although the address names another kind of file, and no digest proves
-  /// it: perhaps a login was needed.
+  /// Whether it is a web page although the name, or the address, is of another kind of file, and no
+  /// digest proves it: perhaps a login was needed.
   package var isUnexpectedPage: Bool { box.parts.isUnexpectedPage ?? false }
 
   /// A result as a manager returns it, for previews, fakes and tests.

@@ -103,7 +103,8 @@ extension Notice {
       "HAUL_STATE": state?.rawValue ?? "", "HAUL_TRANSFER": transfer.map { "\($0)" } ?? "",
       "HAUL_GROUP": group ?? "", "HAUL_NAME": name, "HAUL_PATH": path ?? "",
       "HAUL_BYTES": bytes.map { "\($0)" } ?? "", "HAUL_ERROR": error?.code.rawValue ?? "",
-      "HAUL_ERROR_MESSAGE": error?.message ?? "", "HAUL_TITLE": title, "HAUL_TEXT": text,
+      "HAUL_ERROR_MESSAGE": error?.message ?? "", "HAUL_WARNING": warning ?? "",
+      "HAUL_TITLE": title, "HAUL_TEXT": text,
     ].mapValues { value in
       let bytes = value.utf8.lazy.filter { $0 != 0 }.prefix(Self.longestVariable + 1)
       guard bytes.count > Self.longestVariable else {

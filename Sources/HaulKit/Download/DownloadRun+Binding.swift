@@ -55,7 +55,8 @@ extension DownloadRun {
       return .init()
     }
     return DownloadMachine.Found(
-      await recover(target), existing: claim.existing, needsExisting: claim.needsExisting,
+      await recover(target), fileName: claim.wanted.text, existing: claim.existing,
+      needsExisting: claim.needsExisting,
       needsConfirmation: claim.replacement != .none && claim.existing.isEmpty
         && request.checksums.isEmpty)
   }

@@ -16,6 +16,7 @@ struct StoredResult: Codable, Hashable {
   var firstAnswer: StoredDuration?
   var requests: Int?
   var retries: Int?
+  var isUnexpectedPage: Bool?
   /// In the event of the end that completes a group.
   var group: GroupEnd?
 
@@ -33,6 +34,7 @@ struct StoredResult: Codable, Hashable {
     firstAnswer = result.metrics?.timeToFirstResponse.map(StoredDuration.init)
     requests = result.metrics?.requests
     retries = result.metrics.flatMap { nilIfEqual($0.retries, to: 0) }
+    isUnexpectedPage = nilIfEqual(result.isUnexpectedPage, to: false)
   }
 
   /// - Throws: `io` for a value that this version does not know.
@@ -41,7 +43,7 @@ struct StoredResult: Codable, Hashable {
     let verified = verified.flatMap(TransferResult.Verification.init)
     guard (verified == nil) == (self.verified == nil) else { throw .unreadable("a verification") }
     guard let checksums = (checksum ?? "").checksums else { throw .unreadable("a checksum") }
-    return TransferResult(
+    let result = TransferResult(
       state: state, path: path, bytes: bytes ?? 0, fetched: fetched ?? 0, reused: reused ?? 0,
       duration: duration?.duration ?? .zero, checksums: checksums,
       verified: verified, coding: coding,
@@ -50,6 +52,7 @@ struct StoredResult: Codable, Hashable {
         TransferMetrics(
           timeToFirstResponse: firstAnswer?.duration, requests: requests, retries: retries ?? 0)
       })
+    return isUnexpectedPage == true ? result.notingUnexpectedPage() : result
   }
 }
 

@@ -42,6 +42,17 @@ struct ListTableTests {
         """)
   }
 
+  @Test("a web page instead of the file is told by the table, by show and by explain")
+  func page() throws {
+    var page = try transfer("a.iso", .completed, bytes: 5, total: 5)
+    let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
+    page.result = .init(result, isBackground: true, error: nil)
+    #expect(ListTable([page]).text(width: nil).contains("  completed: web-page  "))
+    let text = "the server sent a web page"
+    #expect(TransferText.details(page).contains("warning    \(text)"))
+    #expect(TransferText.explanation(page).contains("a.iso is completed, but \(text)"))
+  }
+
   @Test("says that an upload is one")
   func saysUpload() throws {
     for (state, text) in [(TransferState.running, "uploading"), (.completed, "uploaded")] {

@@ -47,15 +47,18 @@ struct DownloadMachineChangeTests {
       try script.range(5, 1, 99, tag: "\"v3\""), is: ["drop 5", "failed changed-on-server"])
   }
 
-  @Test("A whole answer that looks like a login page fails and keeps the bytes", arguments: 0..<3)
+  @Test("A whole answer that looks like a login page fails and keeps the bytes", arguments: 0..<4)
   func loginPage(kind: Int) throws {
-    let url = try ResourceURL("http://a.example/f.iso")
-    var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
+    // The name of the file counts like that of the address.
+    let url = try ResourceURL("http://a.example/\(kind == 3 ? "dl?id=5" : "f.iso")")
+    var script = try MachineScript(received: [0..<50], length: 100) {
+      ($0.url, $0.fileName) = (url, "f.iso")
+    }
     _ = script.resume(tag: "\"v1\"", length: 100)
     let fields = [
       ["Content-Type: text/html; charset=utf-8", "ETag: \"v2\"", "Content-Length: 90"],
       ["Content-Length: 90"], ["ETag: \"v2\"", "Content-Length: 4"],
-    ][kind]
+    ][kind % 3]
     check(try script.answer(1, 200, fields), is: ["drop 1", "open 1 50-99 at a.example"])
     check(try script.answer(1, 200, fields), is: ["drop 1", "wake confirm 1"])
     check(script.send(.timer(.confirm)), is: ["open 2 50-99 at a.example"])

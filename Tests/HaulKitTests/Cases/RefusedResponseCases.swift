@@ -64,6 +64,32 @@ struct RefusedResponseCases {
     }
   }
 
+  @Test("Case 32: the name of the file counts too, unless the address is that of a page")
+  func loginPageUnprovedByName() async throws {
+    for (path, name, isUnexpected) in [
+      ("/plain", "a.iso", true), ("/a.php", "a.iso", true), ("/plain", "a", false),
+      ("/plain", "a.htm", false), ("/page.html", "a.txt", false), ("/a.iso", "a", true),
+    ] {
+      let page = FaultScript.Resource(path, length: 1, faults: [Fault(Self.login)])
+      try await DownloadFixture.with([page]) { fixture in
+        let outcome = try await fixture.finish(try fixture.request(path, as: name))
+        #expect(outcome.result.state == .completed)
+        #expect(outcome.result.isUnexpectedPage == isUnexpected, "\(path) \(name)")
+      }
+    }
+    let named = Fault.Action.status(
+      200,
+      headers: ["Content-Type: text/html", "Content-Disposition: attachment; filename=a.zip"],
+      body: "<html>Please log in</html>")
+    let page = FaultScript.Resource("/plain", length: 1, faults: [Fault(named)])
+    try await DownloadFixture.with([page]) { fixture in
+      let request = try fixture.request("/plain") { $0.usesSuggestedName = true }
+      let outcome = try await fixture.finish(request)
+      #expect(outcome.result.path?.hasSuffix("/a.zip") == true)
+      #expect(outcome.result.isUnexpectedPage)
+    }
+  }
+
   @Test(
     "Case 32: a page, or nothing, in answer to a range only is not the file",
     arguments: [login, .status(200, headers: [], body: ""), .rangeNotSatisfiable()])

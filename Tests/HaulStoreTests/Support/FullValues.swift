@@ -74,7 +74,8 @@ func fullResult() throws -> TransferResult {
     state: .failed, path: "/p", bytes: 1, fetched: 2, reused: 3, duration: .milliseconds(4),
     checksums: [try digest("md5=00112233445566778899aabbccddeeff")], verified: .framing,
     coding: "gzip", error: fullError(),
-    metrics: TransferMetrics(timeToFirstResponse: .microseconds(1234), requests: 9, retries: 2))
+    metrics: TransferMetrics(timeToFirstResponse: .microseconds(1234), requests: 9, retries: 2)
+  ).notingUnexpectedPage()
 }
 
 /// One event of each stored kind, in all its forms.
