@@ -72,7 +72,9 @@ int haul_take_access(int file, int former) {
   struct stat one, other;
   char acl[4096];
   if (fstat(file, &one) != 0 || fstat(former, &other) != 0) return -1;
-  if (one.st_gid != other.st_gid && fchown(file, (uid_t)-1, other.st_gid) != 0) return -1;
+  if ((one.st_uid != other.st_uid || one.st_gid != other.st_gid) &&
+      fchown(file, other.st_uid, other.st_gid) != 0)
+    return -1;
   ssize_t length = fgetxattr(former, name, acl, sizeof acl);
   if (length >= 0) return fsetxattr(file, name, acl, (size_t)length, 0);
   if (errno == EOPNOTSUPP || errno == ENOSYS) return 0;

@@ -150,6 +150,28 @@ struct FileSystemTests {
     expectWhole()
   }
 
+  @Test("A file that replaces another has its whole mode, also after a publish that was cut off")
+  func keepsMode() throws {
+    for mode: UInt32 in [0o600, 0o644, 0o660, 0o666, 0o755] {
+      let test = FileSystemTests()
+      test.machine.plant([9], as: "f", in: "/d", mode: mode)
+      let part = try test.whole()
+      test.setFaults { $0.errors["rename"] = EIO }
+      let replace = { (part: PartFile) in
+        try part.publish(as: "f", length: 5_000, modified: nil, replacing: true)
+      }
+      #expect(try code { try replace(part) } == .io)
+      part.release()
+      test.machine.setFaults(SimulatedFaults())
+      let again = try test.acquire(nonce: 2)
+      #expect(again.recovery.received == ByteRangeSet(0..<5_000))
+      try replace(again)
+      again.release()
+      test.expectWhole()
+      #expect(test.machine.mode(of: "f", in: "/d") == mode)
+    }
+  }
+
   @Test("Where rights and dates cannot be set, the file is published without them")
   func withoutRightsAndDates() throws {
     for number in [EPERM, EOPNOTSUPP, ENOSYS] {

@@ -50,6 +50,20 @@ struct PartFileTests {
     #expect(try scratch.names() == ["file.iso"])
   }
 
+  @Test("A write notices that the part file was removed, before the file is whole")
+  func noticesRemoval() throws {
+    let scratch = try Scratch()
+    let part = try scratch.acquire()
+    try part.begin(try sampleHead(3_000_000))
+    try part.write(0..<100, of: content)
+    try scratch.directory.unlink("file.iso.haul.part")
+    let error = #expect(throws: TransferError.self) {
+      try part.write(100..<2_000_000, of: content)
+    }
+    #expect(error?.code == .io && error?.cause == .lostBytes)
+    part.release()
+  }
+
   @Test("The next run has the claimed bytes, and no more", arguments: [true, false])
   func resumes(strict: Bool) throws {
     let scratch = try Scratch()

@@ -37,7 +37,7 @@ long haul_get_attribute(int file, void *value, size_t size);
 int haul_set_attribute(int file, const void *value, size_t size);
 /// `fgetxattr` of a directory's default ACL.
 long haul_get_default_acl(int directory, void *value, size_t size);
-/// Gives a file the group and the ACL of another one.
+/// Gives a file the owner, the group and the ACL of another one.
 int haul_take_access(int file, int former);
 /// `fcntl` with F_DUPFD_CLOEXEC.
 int haul_duplicate(int file);

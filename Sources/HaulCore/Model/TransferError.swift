@@ -84,7 +84,7 @@ public struct TransferError: Error, Hashable, Sendable {
   public var retryAfter: Duration? { shared.value.retryAfter }
   /// Why a command had no effect on a transfer; nil for any code but `refused`.
   public var refusal: CommandRefusal? { shared.value.refusal }
-  /// The cause, if it may disappear by itself.
+  /// The cause, if it may disappear by itself, or says what is left.
   package var cause: Cause? { shared.value.cause }
   /// Whether it concerns the target of a redirect, not the requested host.
   package var isOfRedirect: Bool { shared.value.isOfRedirect }
@@ -98,6 +98,8 @@ public struct TransferError: Error, Hashable, Sendable {
     case noRoute
     /// There is no network.
     case noNetwork
+    /// The received bytes are no longer there.
+    case lostBytes
   }
 
   /// An error of this kind.

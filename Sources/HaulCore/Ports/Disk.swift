@@ -141,7 +141,10 @@ package protocol DiskFile: AnyObject, Sendable {
   /// only then. The file stays open.
   func flush() throws(DiskError)
   func setMode(_ mode: UInt32) throws(DiskError)
-  /// Takes the group and the access control list of another file; then the mode must be set.
+  /// Changes the owner, as only the superuser can.
+  func setOwner(_ user: UInt32) throws(DiskError)
+  /// Takes the owner, the group and the access control list of another file; then the mode must be
+  /// set.
   func takeAccess(of former: any DiskFile) throws(DiskError)
   /// Seconds since 1970.
   func setModified(_ seconds: Double) throws(DiskError)

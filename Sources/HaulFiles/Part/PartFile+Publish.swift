@@ -73,8 +73,9 @@ extension PartFile {
     let (name, length) = (entry.name, entry.length)
     try serialized { namesAreDurable throws(TransferError) in
       let (part, identity) = try prepare(length)
-      let mode = try mode(replacing: entry.replacing ? name : nil)
-      let setsModeLast = Self.mustSetModeLast(mode)
+      let replaced = entry.replacing ? name : nil
+      let rights = try rights(replacing: replaced)
+      let setsModeLast = rights.areForOthers
       let isOwnershipProofOnly = try writeOwnershipJournal(setsModeLast: setsModeLast)
       if setsModeLast {
         try locked { state throws(TransferError) in try writeDeferredJournal(&state) }
@@ -83,8 +84,8 @@ extension PartFile {
       try verifyDirectory()
       if !entry.replacing { try refuseTaken(name) }
       let status = try finish(
-        part, length: length, modified: entry.modified, mode: setsModeLast ? nil : mode,
-        replacing: entry.replacing ? name : nil)
+        part, length: length, modified: entry.modified, rights: setsModeLast ? nil : rights,
+        replacing: replaced)
       writeFileRecord(on: part, status)
       if durability == .strict {
         let (count, isDeferred) = state.withLockedValue { ($0.claimCount, $0.isDeferred) }
@@ -98,7 +99,7 @@ extension PartFile {
       let publication = Publication(length: length, part: identity, name: name)
       try locked { state throws(TransferError) in try state.append(.publishing(publication)) }
       if durability == .strict, !isOwnershipProofOnly { try syncJournal() }
-      if setsModeLast { try setLate(mode, on: part, replacing: entry.replacing ? name : nil) }
+      if setsModeLast { try setLate(rights, on: part, replacing: replaced) }
       try renameToFinalName(publication, replacing: entry.replacing)
       state.withLockedValue { $0.isPublished = true }
     }
@@ -149,10 +150,11 @@ extension PartFile {
   }
 
   private func finish(
-    _ part: any DiskFile, length: Int64, modified: Double?, mode: UInt32?, replacing name: String?
+    _ part: any DiskFile, length: Int64, modified: Double?, rights: Rights?,
+    replacing name: String?
   ) throws(TransferError) -> FileStatus {
     let status = try mapping("finish the part file") { () throws(DiskError) in
-      if let mode { try setMode(mode, on: part, replacing: name) }
+      if let rights { try set(rights, on: part, replacing: name) }
       if let modified { try part.setModifiedIfPossible(modified) }
       return try part.status()
     }
@@ -193,46 +195,57 @@ extension PartFile {
     try? part.setAttribute(record.bytes)
   }
 
-  /// The new file keeps the restrictions of the replaced one: a private file stays private.
-  private func mode(replacing name: String?) throws(TransferError) -> UInt32 {
+  /// The mode of a new file.
+  private struct Rights {
+    /// If it can have the owner, the group and the access control list of the file that it
+    /// replaces, or replaces none.
+    var mode: UInt32
+    /// If not: then no user gets more access.
+    var restrictedMode: UInt32
+    /// A part file that another user or a group can write is Haul's only if the journal says
+    /// `publishing`, or if the file that it replaces is like it. So these are set after the record.
+    var areForOthers: Bool
+  }
+
+  private func rights(replacing name: String?) throws(TransferError) -> Rights {
     let finalMode = try mapping("check the directory") { () throws(DiskError) in
       try directory.newFileMode(creationMask)
     }
-    guard let name else { return finalMode }
+    let new = Rights(
+      mode: finalMode, restrictedMode: finalMode, areForOthers: finalMode & 0o022 != 0)
+    guard let name else { return new }
     let former = try mapping("check the target") { () throws(DiskError) in
       try directory.status(of: name)
     }
-    guard let former, former.kind == .regular else { return finalMode }
-    let kept = former.mode & (finalMode | 0o111)
-    return Self.mustSetModeLast(kept) && kept != finalMode ? kept & ~0o022 : kept
+    guard let former, former.kind == .regular else { return new }
+    let both = former.mode & (finalMode | 0o111)
+    // Another group counts among all others, and the former one too.
+    let others = (both >> 3) & both & 0o005
+    return Rights(
+      mode: former.mode & 0o777, restrictedMode: both & 0o700 | others << 3 | others,
+      areForOthers: former.mode & 0o022 != 0 || former.owner != user)
   }
 
-  /// A part file that a group can write is Haul's only if the journal says `publishing`. So where
-  /// the mask allows that, the mode is set after the record.
-  private static func mustSetModeLast(_ mode: UInt32) -> Bool { mode & 0o022 != 0 }
-
   private func setLate(
-    _ mode: UInt32, on part: any DiskFile, replacing name: String?
+    _ rights: Rights, on part: any DiskFile, replacing name: String?
   ) throws(TransferError) {
     try mapping("finish the part file") { () throws(DiskError) in
-      try setMode(mode, on: part, replacing: name)
+      try set(rights, on: part, replacing: name)
     }
     if durability == .strict { try syncPart(part) }
   }
 
-  /// The new file has the group and the access control list of the replaced one; where it cannot,
-  /// neither a group nor a list gives access to it.
-  private func setMode(
-    _ mode: UInt32, on part: any DiskFile, replacing name: String?
+  private func set(
+    _ rights: Rights, on part: any DiskFile, replacing name: String?
   ) throws(DiskError) {
     let hasAccess = try name.map { (name) throws(DiskError) in try takesAccess(of: name, part) }
-    try part.setModeIfPossible(hasAccess == false ? mode & ~0o070 : mode)
+    try part.setModeIfPossible(hasAccess == false ? rights.restrictedMode : rights.mode)
   }
 
   private func takesAccess(of name: String, _ part: any DiskFile) throws(DiskError) -> Bool {
     guard let former = try directory.status(of: name) else { return true }
     // Another user may have put it there, with access for himself.
-    guard former.owner == (try part.status().owner) else { return false }
+    guard try !directory.mayBePlanted(former, user) else { return false }
     do throws(DiskError) {
       let former = try directory.open(name, writing: false)
       defer { former.close() }
@@ -357,5 +370,6 @@ extension TransferError {
   static let resizedError = TransferError(
     .io,
     "the part file was cut or extended by another program",
-    advice: "run it again to fetch its bytes anew")
+    advice: "run it again to fetch its bytes anew"
+  ).with(.lostBytes)
 }

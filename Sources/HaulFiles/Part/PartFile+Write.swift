@@ -120,6 +120,7 @@ extension PartFile {
     throws(TransferError)
   {
     guard let closed = extent.extent else { return }
+    try refuseRemoved(part)
     try locked { state throws(TransferError) in
       try state.checkUsable()
       try state.claim(closed)
@@ -127,6 +128,17 @@ extension PartFile {
     extent.restart()
     extent.lastClaim = now
     if durability == .strict { part.startWriteback(closed.range) }
+  }
+}
+
+extension PartFile {
+  /// Finds that the part file, or its whole directory, was removed: its bytes can have no name.
+  private func refuseRemoved(_ part: any DiskFile) throws(TransferError) {
+    let isRemoved = try mapping("check the part file") { () throws(DiskError) -> Bool in
+      guard try part.status().links == 0 else { return false }
+      return try directory.status(of: names.part) == nil
+    }
+    if isRemoved { throw removed("part file") }
   }
 }
 
@@ -308,11 +320,13 @@ extension PartFile {
   /// The error for a file that was removed.
   func removed(_ what: String) -> TransferError {
     let directoryIsGone = (try? directory.status().links) == 0  // on failure: no
-    return directoryIsGone
+    let error =
+      directoryIsGone
       ? TransferError(
         .io, "the target's directory was removed", advice: "the received bytes are lost")
       : TransferError(
         .io, "the \(what) was removed or replaced by another program", advice: "run it again")
+    return error.with(.lostBytes)
   }
 
   /// Computes digests of bytes while they are written, from now on. Earlier bytes are read back

@@ -5,6 +5,8 @@ package import HaulCore
 package struct PartNames: Hashable, Sendable {
   package static let maximumLength = 255
 
+  /// The name of the target.
+  let name: String
   package let part: String
   package let journal: String
 
@@ -12,6 +14,7 @@ package struct PartNames: Hashable, Sendable {
   package init(_ name: String) throws(TransferError) {
     guard !name.isEmpty, name != ".", name != "..", !name.hasByte(0x2F), !name.hasByte(0)
     else { throw TransferError(.internal, "this is not a file name") }
+    self.name = name
     let stem = Self.shortened(name, room: Self.maximumLength - FileName.journalSuffix.utf8.count)
     part = stem + FileName.partSuffix
     journal = stem + FileName.journalSuffix

@@ -85,12 +85,19 @@ struct PartRecovery {
       try directory.status(of: names.part)
     }
     guard let named else { return nil }
-    // An interrupted publish leaves the mode of the final file, which a group may be able to write.
-    // For a small file it leaves no journal, so its bytes do not count.
-    let published = try mapping("check the directory") { () throws(DiskError) in
-      try directory.newFileMode(disk.creationMask)
+    // An interrupted publish leaves the mode of the final file, which a group may be able to write,
+    // and if it replaces a file, as the superuser, the owner. For a small file it leaves no
+    // journal, so its bytes do not count.
+    let (modes, owner) = try mapping("check the directory") {
+      () throws(DiskError) -> ([UInt32], UInt32?) in
+      let new = try directory.newFileMode(disk.creationMask)
+      guard let former = try directory.status(of: names.name), former.kind == .regular,
+        try !directory.mayBePlanted(former, disk.effectiveUser)
+      else { return ([new], nil) }
+      return ([new, former.mode & 0o777], disk.effectiveUser == 0 ? former.owner : nil)
     }
-    try Ownership.check(named, user: disk.effectiveUser, mode: published, what: "part file")
+    try Ownership.check(
+      named, user: disk.effectiveUser, orOwner: owner, modes: modes, what: "part file")
     let file = try mapping("open the part file") { () throws(DiskError) in
       try directory.open(names.part, writing: true)
     }
@@ -98,9 +105,15 @@ struct PartRecovery {
       let status = try mapping("check the part file") { () throws(DiskError) in
         try file.status()
       }
-      try Ownership.check(status, user: disk.effectiveUser, mode: published, what: "part file")
+      try Ownership.check(
+        status, user: disk.effectiveUser, orOwner: owner, modes: modes, what: "part file")
       // A run with a deferred journal holds this lock.
       guard try JournalLock.tryLock(file, "part file") ?? true else { throw JournalLock.inUse }
+      if status.owner != disk.effectiveUser {
+        try mapping("take the part file") { () throws(DiskError) in
+          try file.setOwner(disk.effectiveUser)
+        }
+      }
       return (file, status)
     } catch {
       file.close()

@@ -25,12 +25,14 @@ package struct Recovery: Hashable, Sendable {
 
 /// Which files may be adopted: those of this user that no other user can have changed.
 enum Ownership {
-  /// - Parameter mode: a mode that is accepted although others may write; the bytes are then read
-  ///   back.
-  static func check(_ status: FileStatus, user: UInt32, mode: UInt32? = nil, what: String)
-    throws(TransferError)
-  {
-    if status.kind == .regular, status.owner != user {
+  /// - Parameters:
+  ///   - owner: another owner that is accepted.
+  ///   - modes: those that are accepted although others may write; the bytes are then read back.
+  static func check(
+    _ status: FileStatus, user: UInt32, orOwner owner: UInt32? = nil, modes: [UInt32] = [],
+    what: String
+  ) throws(TransferError) {
+    if status.kind == .regular, ![user, owner].contains(status.owner) {
       let isSecret = user != 0 && status.mode & 0o044 == 0
       throw TransferError(
         .nameConflict,
@@ -39,7 +41,7 @@ enum Ownership {
         advice: "it was left unchanged, run as that user or choose another name")
     }
     guard status.kind == .regular, status.links == 1,
-      status.mode & 0o022 == 0 || status.mode == mode
+      status.mode & 0o022 == 0 || modes.contains(status.mode)
     else {
       throw TransferError(
         .nameConflict,
@@ -51,6 +53,14 @@ enum Ownership {
 }
 
 extension DiskDirectory {
+  /// Whether another user may have put the file here, and may change it later. The kernel has the
+  /// same rule for such directories (fs.protected_regular).
+  func mayBePlanted(_ file: FileStatus, _ user: UInt32) throws(DiskError) -> Bool {
+    guard file.owner != user, file.owner != 0 else { return false }
+    let directory = try status()
+    return directory.mode & 0o1000 != 0 && file.owner != directory.owner
+  }
+
   /// Whether the name still refers to that file.
   func has(_ identity: FileIdentity, as name: String) throws(DiskError) -> Bool {
     guard let status = try status(of: name) else { return false }

@@ -111,6 +111,10 @@ final class POSIXFile: DiskFile {
     #endif
   }
 
+  func setOwner(_ user: UInt32) throws(DiskError) {
+    _ = try descriptor.call("fchown") { fchown($0, uid_t(user), .max) }  // the group stays
+  }
+
   func setMode(_ mode: UInt32) throws(DiskError) {
     _ = try descriptor.call("fchmod") { fchmod($0, mode_t(mode)) }
   }

@@ -147,7 +147,7 @@ extension DownloadRun {
     case .failed(let error):
       // The first error is reported. If this checkpoint fails, the last good one still counts.
       _ = await keep()
-      let bytes = plan.update { $0.plan.receivedCount }
+      let bytes = error.cause == .lostBytes ? 0 : plan.update { $0.plan.receivedCount }
       end = .finished(result(.failed, bytes: bytes, error: error))
     }
   }

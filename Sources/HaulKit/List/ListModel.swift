@@ -163,6 +163,7 @@ extension TransferList.Row {
     error = result.error
     // A failed download keeps its bytes.
     if result.state == .failed, address != nil, result.bytes > 0 { bytes = result.bytes }
+    if result.error?.cause == .lostBytes { (bytes, fraction) = (0, nil) }
     guard result.state == .completed else { return }
     if let path = result.path {
       self.path = path

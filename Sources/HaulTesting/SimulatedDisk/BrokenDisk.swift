@@ -151,6 +151,7 @@ final class BrokenFile: DiskFile {
 
   func takeAccess(of former: any DiskFile) throws(DiskError) { try base.takeAccess(of: former) }
   func flush() throws(DiskError) { try base.flush() }
+  func setOwner(_ user: UInt32) throws(DiskError) { try base.setOwner(user) }
   func setMode(_ mode: UInt32) throws(DiskError) { try base.setMode(mode) }
   func setModified(_ seconds: Double) throws(DiskError) { try base.setModified(seconds) }
   func attribute() throws(DiskError) -> [UInt8]? { try base.attribute() }

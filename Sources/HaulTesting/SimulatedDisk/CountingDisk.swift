@@ -129,6 +129,7 @@ final class CountingFile: DiskFile {
   func sync() throws(DiskError) { try called().sync() }
   func takeAccess(of former: any DiskFile) throws(DiskError) { try called().takeAccess(of: former) }
   func flush() throws(DiskError) { try called().flush() }
+  func setOwner(_ user: UInt32) throws(DiskError) { try called().setOwner(user) }
   func setMode(_ mode: UInt32) throws(DiskError) { try called().setMode(mode) }
   func setModified(_ seconds: Double) throws(DiskError) { try called().setModified(seconds) }
   func attribute() throws(DiskError) -> [UInt8]? { try called().attribute() }

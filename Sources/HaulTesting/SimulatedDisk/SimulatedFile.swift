@@ -110,7 +110,10 @@ final class SimulatedFile: DiskFile {
     }
   }
 
-  /// All files have one group, and no list.
+  /// All files have one owner.
+  func setOwner(_ user: UInt32) throws(DiskError) { throw DiskError("fchown", EPERM) }
+
+  /// All files have one owner and one group, and no list.
   func takeAccess(of former: any DiskFile) throws(DiskError) {}
 
   func flush() throws(DiskError) { try file("close") { _, _ in } }

@@ -51,10 +51,8 @@ struct DownloadMachineChangeTests {
   func loginPage(kind: Int) throws {
     // The name of the file counts like that of the address.
     let url = try ResourceURL("http://a.example/\(kind == 3 ? "dl?id=5" : "f.iso")")
-    var script = try MachineScript(received: [0..<50], length: 100) {
-      ($0.url, $0.fileName) = (url, "f.iso")
-    }
-    _ = script.resume(tag: "\"v1\"", length: 100)
+    var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
+    _ = script.resume(tag: "\"v1\"", length: 100, fileName: "f.iso")
     let fields = [
       ["Content-Type: text/html; charset=utf-8", "ETag: \"v2\"", "Content-Length: 90"],
       ["Content-Length: 90"], ["ETag: \"v2\"", "Content-Length: 4"],

@@ -31,7 +31,7 @@ struct MachineScript {
   mutating func resume(
     tag: String?, date: String? = nil, length: Int64?, elsewhere: Bool = false,
     comparisonRanges: [ByteRange] = [], announced: Checksum? = nil, mayMixVersions: Bool = false,
-    location: ResourceURL? = nil
+    location: ResourceURL? = nil, fileName: String? = nil
   ) -> [String] {
     let validator = Validator(
       entityTag: tag, lastModified: date, lastModifiedIsStrong: date != nil)
@@ -42,7 +42,8 @@ struct MachineScript {
             version: .init(validator: validator, length: length, announced: announced),
             isSameAddress: !elsewhere, mayMixVersions: mayMixVersions,
             comparisonRanges: comparisonRanges,
-            location: location))))
+            location: location),
+          fileName: fileName)))
   }
 
   /// An answer to the fetch, with these fields as `Name: value`.

@@ -6,12 +6,8 @@ import Testing
 
 /// Which files are Haul's, and what a new file keeps of the replaced one.
 @Suite struct OwnFileTests {
-  @Test(arguments: [(0o600, 0o600), (0o640, 0o640), (0o400, 0o400), (0o644, 0o644), (0o666, 0o644)])
-  func `A new file gets the restrictive permissions of the file it replaces`(
-    mode: Int, expected: Int
-  )
-    async throws
-  {
+  @Test(arguments: [0o600, 0o640, 0o400, 0o644, 0o664, 0o666])
+  func `A new file gets the permissions of the file it replaces`(mode: Int) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await DownloadFixture.with([resource]) { fixture in
       for ifExists in [DownloadRequest.IfExists.update, .overwrite] {
@@ -31,10 +27,7 @@ import Testing
         #expect(outcome.result.state == .completed && outcome.result.fetched >= 1000)
         let attributes = try FileManager.default.attributesOfItem(atPath: path)
         #expect(attributes[.groupOwnerAccountID] as? Int == group)
-        let found = attributes[.posixPermissions]
-        // The mask of this process may forbid more.
-        #expect((found as? Int).map { $0 & ~expected } == 0)
-        #expect(mode == 0o666 || (found as? Int) == expected)
+        #expect(attributes[.posixPermissions] as? Int == mode)
       }
     }
   }
@@ -73,17 +66,42 @@ import Testing
     }
   }
 
-  @Test(.enabled(if: geteuid() == 0))
-  func `A new file takes no access from a file of another user that it replaces`() async throws {
+  @Test(.enabled(if: geteuid() == 0), arguments: [0o600, 0o640, 0o644, 0o664])
+  func `As the superuser, a new file keeps the owner, group and mode of the one it replaces`(
+    mode: Int
+  ) async throws {
     let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
     try await DownloadFixture.with([resource]) { fixture in
       try fixture.put([1, 2, 3], as: "f.bin")
-      try give("f.bin", of: fixture, mode: 0o664)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: mode, .ownerAccountID: 65_534, .groupOwnerAccountID: 65_533],
+        ofItemAtPath: fixture.path("f.bin"))
+      let request = try fixture.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("f.bin", seed: 3, length: 1000, outcome)
+      let attributes = try FileManager.default.attributesOfItem(atPath: fixture.path("f.bin"))
+      #expect(attributes[.ownerAccountID] as? Int == 65_534)
+      #expect(attributes[.groupOwnerAccountID] as? Int == 65_533)
+      #expect(attributes[.posixPermissions] as? Int == mode)
+    }
+  }
+
+  @Test(.enabled(if: geteuid() == 0), arguments: [(0o660, 0), (0o664, 0o044), (0o604, 0)])
+  func `A new file takes no access from a file of another user that it replaces`(
+    mode: Int, most: Int
+  ) async throws {
+    let resource = FaultScript.Resource("/f.bin", seed: 3, length: 1000)
+    try await DownloadFixture.with([resource]) { fixture in
+      try fixture.put([1, 2, 3], as: "f.bin")
+      try give("f.bin", of: fixture, mode: mode)
       let request = try fixture.request("/f.bin", as: "f.bin") { $0.ifExists = .overwrite }
       #expect(try await fixture.finish(request).result.state == .completed)
       let attributes = try FileManager.default.attributesOfItem(atPath: fixture.path("f.bin"))
+      #expect(attributes[.ownerAccountID] as? Int == 0)
       #expect(attributes[.groupOwnerAccountID] as? Int != 65_534)
-      #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o070 } == 0)
+      // Another group gets what all others had, and those no more than the former group.
+      #expect((attributes[.posixPermissions] as? Int).map { $0 & 0o077 & ~most } == 0)
+      #expect((attributes[.posixPermissions] as? Int).map { ($0 >> 3) & 7 == $0 & 7 } == true)
     }
   }
 

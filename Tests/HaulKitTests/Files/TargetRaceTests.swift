@@ -312,6 +312,7 @@ import Testing
         try FileManager.default.removeItem(atPath: fixture.path("sub"))
       }
       #expect(outcome.result.state == .failed, "\(outcome.result)")
+      #expect(outcome.result.bytes == 0, "none can be used")
       #expect(try fixture.names().isEmpty, "the directory is not created again")
     }
   }
