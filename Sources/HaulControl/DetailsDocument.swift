@@ -23,7 +23,7 @@ package struct DetailsDocument: Codable, Hashable, Sendable {
   package var active: [[Int64]]
   /// The last ones since the daemon was started.
   package var attempts: [Attempt]
-  /// In seconds since 1970; nil if it was before the daemon was started.
+  /// In seconds since 1970; nil if that is unknown, or has not happened.
   package var added: Double?
   package var started: Double?
   package var ended: Double?

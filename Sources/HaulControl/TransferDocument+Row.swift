@@ -14,6 +14,7 @@ extension TransferDocument {
     waiting?.next = view.nextWaitReason?.code
     (bytes, acknowledged, total, fraction) = (row.bytes, view.acknowledged, row.total, row.fraction)
     rate = JSONNumber.rate(row.rate).map(Double.init) ?? 0
+    (added, ended) = (view.added, view.ended)
     (connections, startsAt, runsToEnd) = (view.connections, view.startsAt, view.runsToEnd)
     start = view.startRequest.map { $0.isForced ? "forced" : "first" }
     (path, error) = (row.path, row.error.map { Failure($0) })

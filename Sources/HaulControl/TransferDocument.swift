@@ -29,7 +29,7 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   @Nullable package var rateLimit: Int64?
   /// When it may start, in seconds since 1970; nil once it no longer waits for that time.
   @Nullable package var startsAt: Double?
-  /// In seconds since 1970; nil if it was before the daemon was started.
+  /// In seconds since 1970; nil if that is unknown, or has not happened.
   @Nullable package var added: Double?
   @Nullable package var ended: Double?
   /// Whether a command put it before others: `first`, or `forced`; nil for neither.

@@ -181,6 +181,7 @@ struct ControlAPI: Sendable {
   private func details(of id: TransferID) async throws(TransferError) -> DetailsDocument {
     var details = DetailsDocument(id: id)
     if let view = try await manager.coordinator.rows(of: [id]).first {
+      (details.added, details.ended) = (view.added, view.ended)
       details.sources = view.request.upload?.sources
       if isLocal { details.request = DetailsDocument.Request(view) }
       if view.row.state == .completed, view.request.download != nil, let path = view.row.path {
@@ -201,7 +202,6 @@ struct ControlAPI: Sendable {
     let now = SystemClock().wallSeconds
     return try await manager.coordinator.rows(of: ids).map { view in
       var document = TransferDocument(view, at: now)
-      history.complete(&document)
       if !isLocal { document.hideProgramOutput() }
       return document
     }

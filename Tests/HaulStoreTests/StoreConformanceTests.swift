@@ -15,6 +15,32 @@ struct StoreConformanceTests {
     }
   }
 
+  @Test("keeps when a record was added and when it ended", arguments: StoreImplementation.allCases)
+  func dates(_ subject: StoreImplementation) async throws {
+    try await subject.use { store in
+      let added = try records(2)
+      var change = adding(added)
+      change.time = 1_800_000_000.125
+      try await store.commit(change)
+      let ids = added.map(\.id)
+      #expect(try await store.records(ids).map(\.added) == [change.time, change.time])
+      #expect(try await store.records(ids).map(\.ended) == [nil, nil])
+      let ends: [(Double, TransferResult?)] = [
+        (1_800_000_001, TransferResult(state: .cancelled)), (1_800_000_002.5, nil),
+        (1_800_000_003.5, TransferResult(state: .failed, path: "/p")),
+      ]
+      for (time, result) in ends {
+        change = StoreChange()
+        change.time = time
+        change.updated = [.init(id: ids[1], storedState: added[1].storedState, result: result)]
+        try await store.commit(change)
+        let ended = result == nil ? 1_800_000_001 : time
+        #expect(try await store.records(ids).map(\.ended) == [nil, ended])
+      }
+      #expect(try await store.records(ids).map(\.added) == [1_800_000_000.125, 1_800_000_000.125])
+    }
+  }
+
   @Test("returns added records in the order of the ranks", arguments: StoreImplementation.allCases)
   func order(_ subject: StoreImplementation) async throws {
     try await subject.use { store in

@@ -185,6 +185,7 @@ struct StoreProtectionTests {
       for statement in [
         "DROP TABLE places", "ALTER TABLE members DROP COLUMN wait_reason",
         "ALTER TABLE members DROP COLUMN start_request",
+        "ALTER TABLE members DROP COLUMN added", "ALTER TABLE members DROP COLUMN ended",
         "ALTER TABLE secrets DROP COLUMN form_texts", "DROP TABLE secret_aborts",
         "ALTER TABLE secrets DROP COLUMN source",
         "DROP INDEX requests_of_exact_targets",
@@ -198,10 +199,30 @@ struct StoreProtectionTests {
     await again.close()
   }
 
+  @Test("opens a list of the former schema, whose transfers have no dates")
+  func formerSchema() async throws {
+    let scratch = Scratch()
+    let added = try records(2)
+    var change = adding(added)
+    change.time = 5
+    let store = try await scratch.open()
+    try await store.commit(change)
+    await store.close()
+    try scratch.sql { db in
+      for statement in [
+        "ALTER TABLE members DROP COLUMN added", "ALTER TABLE members DROP COLUMN ended",
+        "DELETE FROM grdb_migrations WHERE identifier >= 'v8'", "PRAGMA user_version = 7",
+      ] { try db.execute(sql: statement) }
+    }
+    let again = try await scratch.open()
+    #expect(try await again.records(added.map(\.id)) == added)
+    await again.close()
+  }
+
   @Test("refuses a newer schema and does not change it")
   func newerSchema() async throws {
     for change in [
-      "PRAGMA user_version = 8", "INSERT INTO grdb_migrations VALUES ('v8')",
+      "PRAGMA user_version = 9", "INSERT INTO grdb_migrations VALUES ('v9')",
     ] {
       let scratch = Scratch()
       try await scratch.open().close()
@@ -257,7 +278,7 @@ struct StoreProtectionTests {
     let settings = try ["application_id", "user_version", "journal_mode"].map { name in
       try scratch.sql { try String.fetchOne($0, sql: "PRAGMA \(name)") }
     }
-    #expect(settings == ["1214346604", "7", "wal"])
+    #expect(settings == ["1214346604", "8", "wal"])
     let migrations = try scratch.sql {
       try String.fetchAll($0, sql: "SELECT identifier FROM grdb_migrations")
     }
@@ -265,6 +286,7 @@ struct StoreProtectionTests {
       migrations == [
         "v1", "v2: files that are somebody's own", "v3: places of bytes", "v4: reasons to wait",
         "v5: requested starts", "v6: texts of forms", "v7: remote sources of uploads",
+        "v8: dates",
       ])
     #expect(try String(decoding: scratch.bytes("queue.lock"), as: UTF8.self) == "closed\n")
   }

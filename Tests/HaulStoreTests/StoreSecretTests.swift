@@ -99,6 +99,7 @@ struct StoreSecretTests {
         """,
         "ALTER TABLE secrets DROP COLUMN form_texts", "DROP TABLE secret_aborts",
         "ALTER TABLE secrets DROP COLUMN source",
+        "ALTER TABLE members DROP COLUMN added", "ALTER TABLE members DROP COLUMN ended",
         "DELETE FROM grdb_migrations WHERE identifier >= 'v6'",
         "PRAGMA user_version = 5",
       ] { try db.execute(sql: statement) }

@@ -50,6 +50,9 @@ public struct StoreChange: Sendable {
     }
   }
 
+  /// The present time, in seconds since 1970: new records were added then, and new results are of
+  /// then.
+  package var time: Double?
   /// New records.
   public var added: [TransferRecord] = []
   /// New states of other transfers.

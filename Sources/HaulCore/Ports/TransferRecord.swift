@@ -53,6 +53,10 @@ public struct TransferRecord: Sendable, Hashable {
   public var storedState: StoredState
   /// Its last result, if it has ended.
   public var result: TransferResult?
+  /// When it was added, and when the last result was stored, in seconds since 1970; nil if that is
+  /// unknown.
+  package var added: Double?
+  package var ended: Double?
 
   /// A record of these parts.
   public init(

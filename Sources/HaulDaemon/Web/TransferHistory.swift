@@ -5,11 +5,11 @@ import HaulKit
 import Logging
 import NIOConcurrencyHelpers
 
-/// When the newest transfers began and ended, and which attempts failed since the daemon was
-/// started. The times are kept in a file; after a crash, those of the last seconds are missing.
+/// When the newest transfers began, and which attempts failed since the daemon was started. The
+/// times are kept in a file; after a crash, those of the last seconds are missing. The list has the
+/// other dates.
 final class TransferHistory: Sendable {
   private struct Entry {
-    var added: Double?
     var started: Double?
     var ended: Double?
     var attempts: [DetailsDocument.Attempt] = []
@@ -39,7 +39,6 @@ final class TransferHistory: Sendable {
 
   func apply(_ event: TransferEvent) {
     switch event.kind {
-    case .added: change(event.id) { $0.added = $1 }
     case .phase(.connecting, _), .phase(.running, _):
       change(event.id) { ($0.started, $0.ended) = ($0.ended == nil ? $0.started ?? $1 : $1, nil) }
     case .attempt(let number, let error, let delay):
@@ -60,13 +59,7 @@ final class TransferHistory: Sendable {
     let id = details.id
     guard let entry = state.withLockedValue({ $0.entries[id] }) else { return }
     details.attempts = entry.attempts
-    (details.added, details.started, details.ended) = (entry.added, entry.started, entry.ended)
-  }
-
-  func complete(_ document: inout TransferDocument) {
-    let id = document.id
-    guard let entry = state.withLockedValue({ $0.entries[id] }) else { return }
-    (document.added, document.ended) = (entry.added, entry.ended)
+    details.started = entry.started
   }
 
   private func change(_ id: TransferID, _ body: (inout Entry, Double) -> Void) {
@@ -84,8 +77,8 @@ final class TransferHistory: Sendable {
   }
 }
 
-/// The file: a line for each transfer, with its id and up to three times in milliseconds since
-/// 1970.
+/// The file: a line for each transfer, with its id and up to two times in milliseconds since
+/// 1970: when it began, and when it ended.
 extension TransferHistory {
   /// Reads what the daemon before this one knew.
   func restore() async {
@@ -95,10 +88,10 @@ extension TransferHistory {
       state.withLockedValue { state in
         for line in lines {
           let fields = line.byteSplit(separator: " ")
-          guard fields.count == 4, let id = TransferID(String(fields[0])), state.entries[id] == nil
+          guard fields.count == 3, let id = TransferID(String(fields[0])), state.entries[id] == nil
           else { continue }
           let times = fields.dropFirst().map { Int64($0).map { Double($0) / 1000 } }
-          state.entries[id] = Entry(added: times[0], started: times[1], ended: times[2])
+          state.entries[id] = Entry(started: times[0], ended: times[1])
           state.order.append(id)
         }
       }
@@ -119,10 +112,10 @@ extension TransferHistory {
       state.isSaved = true
       return state.order.reduce(into: "") { text, id in
         guard let entry = state.entries[id] else { return }
-        let times = [entry.added, entry.started, entry.ended].map { time in
+        let times = [entry.started, entry.ended].map { time in
           time.flatMap { Int64(exactly: ($0 * 1000).rounded()) }.map { "\($0)" } ?? "-"
         }
-        text += "\(id) \(times[0]) \(times[1]) \(times[2])\n"
+        text += "\(id) \(times[0]) \(times[1])\n"
       }
     }
     guard let text else { return }

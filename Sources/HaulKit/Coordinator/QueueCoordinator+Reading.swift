@@ -123,7 +123,8 @@ extension QueueCoordinator {
         var row = TransferList.Row(record, snapshot)
         row.note(length: runs[record.id].location?.length)
         return TransferView(
-          row: row, snapshot: snapshot, request: record.request,
+          row: row, snapshot: snapshot, added: record.added,
+          ended: summary.state.isEnded ? record.ended : nil, request: record.request,
           startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
           nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id),
           acknowledged: runs.run(of: record.id)?.context.acknowledged)

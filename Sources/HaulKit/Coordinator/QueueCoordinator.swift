@@ -156,7 +156,8 @@ extension QueueCoordinator {
       if !unsuccessful.isEmpty { try await keepOlderFiles(of: unsuccessful, &decision) }
       events = await self.events(of: decision)
       waiting = await identities(ofWaiting: decision, events)
-      let change = decision.change
+      var change = decision.change
+      change.time = engine.clock.wallSeconds
       if !change.isEmpty { try await store.commit(change) }
     } catch {
       engine.log(error)

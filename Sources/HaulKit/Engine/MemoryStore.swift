@@ -47,8 +47,12 @@ package struct MemoryStore: Store {
   package func commit(_ change: StoreChange) async throws(TransferError) {
     let isDone = state.withLockedValue { state in
       guard state.permits(change) else { return false }
-      for index in change.added.indices { state.put(change.added[index]) }
-      for update in change.updated { state.apply(update) }
+      for index in change.added.indices {
+        var record = change.added[index]
+        record.added = change.time
+        state.put(record)
+      }
+      for update in change.updated { state.apply(update, at: change.time) }
       for id in change.removed {
         state.remove(id)
         (state.programs[id], state.locations[id]) = (nil, nil)
@@ -149,7 +153,7 @@ extension MemoryStore.State {
   }
 
   /// In place, because a record is large.
-  fileprivate mutating func apply(_ update: StoreChange.Update) {
+  fileprivate mutating func apply(_ update: StoreChange.Update, at time: Double?) {
     if let request = update.request {
       guard var record = remove(update.id) else { return }
       record.request = request
@@ -158,7 +162,9 @@ extension MemoryStore.State {
     guard let index = records.index(of: update.id) else { return }
     if records[index].storedState.rank != update.storedState.rank { order = nil }
     records[index].storedState = update.storedState
-    if let result = update.result { records[index].result = result }
+    if let result = update.result {
+      (records[index].result, records[index].ended) = (result, time)
+    }
   }
 
   fileprivate mutating func put(_ program: StoredProcess) {

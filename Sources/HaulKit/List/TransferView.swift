@@ -4,6 +4,10 @@ package import HaulCore
 package struct TransferView: Sendable, Hashable {
   package let row: TransferList.Row
   package let snapshot: TransferSnapshot
+  /// In seconds since 1970; nil if that is unknown.
+  package let added: Double?
+  /// Likewise; nil unless it has ended.
+  package let ended: Double?
   /// It has secrets, which must not be shown.
   package let request: TransferRequest
   /// In seconds since 1970; nil once it no longer waits for that time.

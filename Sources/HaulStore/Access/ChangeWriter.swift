@@ -38,8 +38,8 @@ struct ChangeWriter {
   mutating func write(_ change: StoreChange) throws {
     try rows.load(db)
     try db.inPreparedTransaction {
-      try add(change.added)
-      try update(change.updated)
+      try add(change.added, at: change.time)
+      try update(change.updated, at: change.time)
       try remove(change.removed)
       try forgetDependencies(on: change.satisfiedDependencies)
       try note(change.programs)
@@ -61,7 +61,7 @@ struct ChangeWriter {
     numbers[id].map(Int64.init) ?? rows.number(of: id)
   }
 
-  private mutating func add(_ records: [TransferRecord]) throws {
+  private mutating func add(_ records: [TransferRecord], at time: Double?) throws {
     guard !records.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding, requestMemo: requestMemo)
     var results =
@@ -86,6 +86,7 @@ struct ChangeWriter {
       try StateColumns.bind(record.storedState, to: &insert, coding)
       try MemberColumns.bind(record.request, to: &insert)
       try insert.bind(record.result?.plainEnd)
+      try insert.bind(time)
       try insert.execute()
       reached()
       try requests.insert(record.request, sequence)
@@ -95,7 +96,7 @@ struct ChangeWriter {
 
   /// Writes consecutive rows with the same new state together: a command to the whole list has
   /// many.
-  private mutating func update(_ updates: [StoreChange.Update]) throws {
+  private mutating func update(_ updates: [StoreChange.Update], at time: Double?) throws {
     guard !updates.isEmpty else { return }
     var requests = try RequestWriter(db: db, coding: coding, requestMemo: requestMemo)
     var results = try ResultWriter(db: db, coding: coding)
@@ -103,12 +104,12 @@ struct ChangeWriter {
     for update in updates {
       guard let sequence = number(of: update.id) else { continue }
       if pending?.extend(by: update, at: sequence) == true { continue }
-      try pending?.write(db, &results, coding)
+      try pending?.write(db, &results, coding, at: time)
       pending = ConsecutiveUpdates(update, at: sequence)
       reached()
       if let request = update.request { try replace(request, of: sequence, &requests) }
     }
-    try pending?.write(db, &results, coding)
+    try pending?.write(db, &results, coding, at: time)
   }
 
   private mutating func remove(_ ids: [TransferID]) throws {
@@ -179,8 +180,9 @@ struct ChangeWriter {
   }
 
   private static let insertMember = """
-    INSERT INTO members (seq, id, \(StateColumns.list), \(MemberColumns.list), plain_end)
-    VALUES (?\(String(repeating: ", ?", count: 1 + 10 + 7 + 1)))
+    INSERT INTO members (seq, id, \(StateColumns.list), \(MemberColumns.list), plain_end,
+      added)
+    VALUES (?\(String(repeating: ", ?", count: 1 + 10 + 7 + 2)))
     """
   private static let updateMember = "UPDATE members SET \(MemberColumns.assignments) WHERE seq = ?"
 }

@@ -21,9 +21,12 @@ struct ConsecutiveUpdates {
     return true
   }
 
-  func write(_ db: Database, _ results: inout ResultWriter, _ coding: RowCoding) throws {
+  /// - Parameter time: the present time.
+  func write(
+    _ db: Database, _ results: inout ResultWriter, _ coding: RowCoding, at time: Double?
+  ) throws {
     var names = first.keepsRankAndPriority ? StateColumns.state : StateColumns.names
-    if first.result != nil { names.append("plain_end") }
+    if first.result != nil { names += ["plain_end", "ended"] }
     var update = try RowStatement(
       db, "UPDATE members SET \(StateColumns.assignments(names)) WHERE seq BETWEEN ? AND ?")
     update.begin()
@@ -32,7 +35,10 @@ struct ConsecutiveUpdates {
     } else {
       try StateColumns.bind(first.storedState, to: &update, coding)
     }
-    if let result = first.result { try update.bind(result.plainEnd) }
+    if let result = first.result {
+      try update.bind(result.plainEnd)
+      try update.bind(time)
+    }
     try update.bind(numbers.lowerBound)
     try update.bind(numbers.upperBound)
     try update.execute()

@@ -14,7 +14,7 @@ struct RecordReader {
         SELECT m.seq, m.id, \(StateColumns.names.map { "m.\($0)" }.joined(separator: ", ")),
           m.group_name, m.identifier, m.dependency_policy, m.dependencies,
           q.address, q.target, q.form, s.address, s.user, s.password, s.fields, r.form,
-          m.plain_end, s.form_texts, s.source
+          m.plain_end, s.form_texts, s.source, m.added, m.ended
         FROM members m JOIN requests q ON q.member = m.seq
           LEFT JOIN secrets s ON s.member = m.seq LEFT JOIN results r ON r.member = m.seq
         WHERE m.seq = ?
@@ -34,10 +34,13 @@ struct RecordReader {
     if result == nil, let code = try row.decode(Int?.self, atIndex: 24) {
       result = TransferResult(state: try TransferResult.State(code: code, "end of a transfer"))
     }
-    return TransferRecord(
+    var record = TransferRecord(
       id: try TransferID(stored: row.decode(Int64.self, atIndex: 1)),
       request: try request(row), storedState: try StateColumns.storedState(row, from: 2, coding),
       result: result)
+    record.added = try row.decode(Double?.self, atIndex: 27)
+    record.ended = try row.decode(Double?.self, atIndex: 28)
+    return record
   }
 
   private mutating func request(_ row: Row) throws -> TransferRequest {

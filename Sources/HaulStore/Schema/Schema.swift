@@ -15,6 +15,7 @@ enum Schema {
     ("v5: requested starts", SchemaV5.statements),
     ("v6: texts of forms", SchemaV6.statements),
     ("v7: remote sources of uploads", SchemaV7.statements),
+    ("v8: dates", SchemaV8.statements),
   ]
 
   static let migrator: DatabaseMigrator = {

@@ -85,6 +85,24 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test("a web page instead of the file is told by wait, list and explain, also after a restart")
+  func tellsPage() async throws {
+    let login = Fault(.status(200, headers: ["Content-Type: text/html"], body: "<html>log in"))
+    try await DaemonFixture.with(FaultScript.Resource("/dl", length: 1, faults: [login])) {
+      fixture in
+      let id = try await fixture.add("/dl", "-o", "a.iso")
+      let text = "the server sent a web page"
+      let waited = try await fixture.haul("wait", id)
+      #expect(waited.status == 0)
+      #expect(waited.errors.contains("a.iso: warning: \(text)"), "\(waited.errors)")
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let listed = try await fixture.haul("list", "--json").output
+      #expect(listed.contains(#""warning":"web-page""#), "\(listed)")
+      #expect(try await fixture.haul("explain", id).output.contains(", but \(text)"))
+    }
+  }
+
   @Test("when transfers were added and ended is known after a restart")
   func keepsTimes() async throws {
     try await withThree { (fixture, ids) async throws in
@@ -97,6 +115,18 @@ extension DaemonQueueRuns {
       let after = try await fixture.state(of: ids.b)
       let difference = abs((after.added ?? 0) - (before.added ?? 0))
       #expect(difference < 0.001 && after.ended != nil, "\(after)")
+    }
+  }
+
+  @Test("when a transfer was added is known after kill -9 at once")
+  func keepsTimesAfterKill() async throws {
+    try await withThree { (fixture, ids) async throws in
+      let id = try await fixture.add("/b", "-o", "late")
+      kill(try await fixture.pid(), SIGKILL)
+      heal(fixture)
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let after = try await fixture.state(of: id)
+      #expect(after.added != nil, "\(after)")
     }
   }
 
