@@ -58,7 +58,7 @@ extension ControlAPI {
 
   private func warnings(of ids: [TransferID]) async throws(TransferError) -> [String] {
     try await manager.coordinator.rows(of: ids).compactMap { view in
-      (view.result?.warning).map { "\(view.row.name): warning: \($0.text)" }
+      (view.snapshot.result?.warning).map { "\(view.row.name): warning: \($0.text)" }
     }
   }
 
