@@ -44,7 +44,10 @@ extension FieldForm where Value: Codable & Comparable & SignedNumeric {
 }
 
 extension FieldForm<Int64?> {
-  static var size: Self { Self({ $0 }, { (size: Int64) in size >= 0 ? size : nil }, notNegative) }
+  static var size: Self {
+    // Without the type, `nil` would be a value.
+    Self({ $0 }, { (size: Int64) -> Int64?? in size >= 0 ? .some(size) : .none }, notNegative)
+  }
   static var rate: Self { Self({ $0 }, check: TransferRequest.rate) }
 }
 
@@ -105,7 +108,10 @@ extension FieldForm<UInt32?> {
   static var octal: Self {
     Self(
       { $0.map { String($0, radix: 8) } },
-      { text in UInt32(text, radix: 8).flatMap { $0 <= 0o777 ? $0 : nil } },
+      { text -> UInt32?? in
+        guard let mask = UInt32(text, radix: 8), mask <= 0o777 else { return .none }
+        return .some(mask)
+      },
       "is an octal number, such as 022")
   }
 }
