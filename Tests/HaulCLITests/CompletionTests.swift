@@ -27,7 +27,9 @@ import Testing
   @Test(
     "help completes the names of commands",
     arguments: [
-      ("bash", "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nmanifest\\ncache\\nadd\\n"),
+      (
+        "bash", "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nmanifest\\ncache\\nadd\\n"
+      ),
       ("zsh", "(get put probe verify manifest cache add "),
       ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify manifest cache add "),
     ])
