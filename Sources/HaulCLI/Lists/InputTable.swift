@@ -46,9 +46,11 @@ struct InputTable {
   ) throws(TextLine.ParseError) {
     var table = table
     guard let header = try table.next() else { return }
-    for name in wanted.values.sorted() where !header.values.contains(name) {
+    for name in wanted.values.sorted() + [columns[.url] ?? ""]
+    where !header.values.contains(name) {
       throw TextLine.ParseError(
-        line: header.line, message: "the first line names no column '\(name)'")
+        line: header.line,
+        message: "the first line has the names of the columns, and '\(name)' is none of them")
     }
     while let row = try table.next() {
       guard row.values.count == header.values.count else {
