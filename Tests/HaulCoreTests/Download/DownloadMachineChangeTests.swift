@@ -50,7 +50,7 @@ struct DownloadMachineChangeTests {
   @Test("A whole answer that looks like a login page fails and keeps the bytes", arguments: 0..<4)
   func loginPage(kind: Int) throws {
     // The name of the file counts like that of the address.
-    let url = try ResourceURL("http://a.example/\(kind == 3 ? "dl?id=5" : "f.iso")")
+    let url = try ResourceURL("http://a.example/\(kind == 3 ? "dl" : "f.iso")")
     var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
     _ = script.resume(tag: "\"v1\"", length: 100, fileName: "f.iso")
     let fields = [
