@@ -139,7 +139,7 @@ import Testing
       text == #"{"bytes":5,"counts":null,"error":null,"group":null,"id":"ABCDEFGH-7","#
         + #""kind":"transfer","name":"a.iso","number":7,"path":"/d/a.iso","state":"completed","#
         + #""text":"/d/a.iso","time":1,"title":"a.iso: completed","transfer":"ABCDEFGH","#
-        + #""waiting":null}"#)
+        + #""waiting":null,"warning":null}"#)
   }
 
   @Test("a secret has no description")

@@ -49,7 +49,7 @@ struct VersionCases {
   }
 
   @Test(
-    "Case 14: an old Last-Modified resumes, and is sent back exactly as received",
+    "Case 14: an old Last-Modified resumes after a comparison, and is sent back as received",
     arguments: ["Wed, 01 Jan 2020 00:00:00 GMT", "Wed Jan  1 00:00:00 2020"])
   func strongDate(text: String) async throws {
     let dated = Fault(.setHeaders(fields: ["Last-Modified: \(text)"]), .ignoreIfRange)
@@ -60,8 +60,8 @@ struct VersionCases {
       let outcome = try await fixture.finish(try fixture.file())
       try fixture.expectWhole(outcome)
       #expect(outcome.result.reused == 200 * kibi)
-      #expect(fixture.ranges == [Self.resumed])
-      #expect(fixture.requests.map(\.ifRange) == [text])
+      #expect(fixture.ranges == ["bytes=188416-204799", Self.resumed])
+      #expect(fixture.requests.map(\.ifRange) == [nil, text])
     }
   }
 
