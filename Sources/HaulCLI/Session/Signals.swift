@@ -35,14 +35,16 @@ package struct Signals: Sendable {
     guard let number = nextSignal(from: reader), let cause = Interruption(signal: number) else {
       return
     }
-    let first = FirstSignal(number, at: SystemClock().now)
+    // One clock: the instants of each begin at its own zero.
+    let clock = SystemClock()
+    let first = FirstSignal(number, at: clock.now)
     continuation.yield(cause)
     var last = number
-    while let left = first.timeLeft(at: SystemClock().now) {
+    while let left = first.timeLeft(at: clock.now) {
       var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
       guard poll(&poller, 1, left) > 0, let next = nextSignal(from: reader) else { continue }
       last = next
-      if first.endsNow(with: next, at: SystemClock().now) { break }
+      if first.endsNow(with: next, at: clock.now) { break }
     }
     if last == SIGINT { dieOfInterrupt() }
     _exit(128 + last)
