@@ -1,7 +1,7 @@
 import HaulCore
 
 /// What a program wrote before it failed is in the message of its error. Only its owner, who is on
-/// the socket, sees that, and the arguments of the program: over TCP the documents are without them.
+/// the socket, sees that, and the arguments of the program: over TCP documents are without them.
 extension TransferDocument {
   package mutating func hideProgramOutput() {
     program = nil

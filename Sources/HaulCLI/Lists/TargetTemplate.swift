@@ -1,8 +1,8 @@
 import Crypto
 import HaulCore
 
-/// Where the files of a list go on another server: a text with fields such as `{name}`, whose values
-/// each address has its own.
+/// Where the files of a list go on another server: a text with fields such as `{name}`, which each
+/// address fills with its own values.
 struct TargetTemplate {
   private enum Part {
     case text(String)

@@ -30,7 +30,7 @@ package struct Redirects: Sendable {
 
   package mutating func notePrevious(_ url: ResourceURL) { previous = .known(url) }
 
-  /// Goes to the address that the bytes of an earlier run came from, once; false if it is not known.
+  /// Goes to the address that the bytes of an earlier run came from, once; false if none is known.
   /// Nobody knows any more who named it: if it wants a secret, the given address is asked.
   package mutating func goBack(from origin: ResourceURL.Origin) -> Bool {
     guard case .known(let url) = previous else { return false }

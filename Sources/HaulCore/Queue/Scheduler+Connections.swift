@@ -5,8 +5,8 @@ extension Scheduler {
   /// while another transfer lacks only a connection, so that earlier transfers cannot block it.
   ///
   /// The first connection was reserved when the transfer started. It is refused only after a pause
-  /// or a lower limit. Then give the slot back with `release` and `add` the transfer again; it keeps
-  /// its position.
+  /// or a lower limit. Then give the slot back with `release` and `add` the transfer again; it
+  /// keeps its position.
   package mutating func grantConnection(for id: TransferID) -> Bool {
     guard let number = members.number(of: id) else { return false }
     let (member, host) = (members[number], hosts.states[members[number].host])
