@@ -91,6 +91,7 @@ extension DownloadMachine {
     }
     if let commands = returnToOriginalAddress(id, plan) { return commands }
     if error.cause == .noNetwork { return disconnected(id, error, plan: &plan) }
+    if error.cause == .hostPaused { return pausedBeforeSending(id, plan: &plan) }
     let isConnectionRefused = fetch.body == nil && [.connectionLost, .connect].contains(error.code)
     // A failure shows a limit only if fewer connections delivered before, or a limit is known.
     let isTooMany = fetches.count > max(peakDelivering, 1) || maximumConnections < rules.connections
@@ -140,6 +141,18 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     return releaseFailedConnection()
+  }
+
+  /// The host asked for a pause after the request was decided: it would keep the slot for nothing.
+  /// Gives it to another transfer, and counts no attempt.
+  private mutating func pausedBeforeSending(
+    _ id: SegmentID, plan: inout SegmentPlan
+  ) -> [Command] {
+    _ = close(id)
+    plan.release(id)
+    goal = .transfer
+    changes.confirming = nil
+    return waitForHost(&plan)
   }
 
   /// Whether the segment of a lost connection resumes at once, without counting an attempt: other

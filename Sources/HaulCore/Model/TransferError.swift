@@ -100,6 +100,8 @@ public struct TransferError: Error, Hashable, Sendable {
     case noNetwork
     /// The received bytes are no longer there.
     case lostBytes
+    /// The host asked for a pause before the request was sent.
+    case hostPaused
   }
 
   /// An error of this kind.

@@ -20,7 +20,8 @@ extension DownloadRun {
     let (idleTimer, host, completionHandler) = (IdleTimer(since: now), host, answerHandler(of: id))
     let task = Task(executorPreference: executor) { [engine, fetch] in
       do {
-        completionHandler(.success(try await engine.fetch(fetch, of: host, idleTimer)))
+        completionHandler(
+          .success(try await engine.fetchUnlessPaused(fetch, of: host, idleTimer)))
       } catch {
         completionHandler(.failure(error))
       }

@@ -9,10 +9,24 @@ extension Engine {
     _ request: FetchRequest, of host: String, _ idleTimer: IdleTimer? = nil
   ) async throws -> FetchResponse {
     idleTimer?.end()
-    while let end = scheduler.update({ $0.pauseEnd(of: host) }), end > clock.now {
-      try await clock.sleep(until: end)
-    }
+    while let end = pauseEnd(of: host) { try await clock.sleep(until: end) }
     idleTimer?.begin(at: clock.now)
     return try await send(request, idleTimer)
+  }
+
+  /// Sends a request of a transfer, which waits for a pause without its slot.
+  /// - Throws: an error with the cause `hostPaused`, and those of the transport.
+  func fetchUnlessPaused(
+    _ request: FetchRequest, of host: String, _ idleTimer: IdleTimer
+  ) async throws -> FetchResponse {
+    guard pauseEnd(of: host) == nil else {
+      throw TransferError(.rateLimited, "the host asked for a pause", isRetryable: true)
+        .with(.hostPaused)
+    }
+    return try await send(request, idleTimer)
+  }
+
+  private func pauseEnd(of host: String) -> Instant? {
+    scheduler.update { $0.pauseEnd(of: host) }.flatMap { $0 > clock.now ? $0 : nil }
   }
 }
