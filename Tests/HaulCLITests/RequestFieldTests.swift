@@ -58,13 +58,13 @@ struct RequestFieldTests {
     (upload.method, upload.region, upload.precondition) = (.s3, "r", .absent)
     (upload.headers, upload.rateLimit, upload.allowInsecure) = ([("A", "1")], 5000, true)
     (upload.retry, upload.roots) = (full.retry, ["/d"])
-    upload.listed = FileIdentity(device: 1, inode: 2)
+    (upload.listed, upload.listedIn) = (FileIdentity(device: 1, inode: 2), "/d")
     let other = UploadRequest("/", to: url)
     // What is uploaded, each in place of a file.
     let sources = ["stream", "download", "parts"]
     #expect(same(other, upload) == sources)
     let sentUpload = try #require(try sent(TransferRequest(.upload(upload))).upload)
-    #expect(same(other, sentUpload) == ["roots", "listed"] + sources)
+    #expect(same(other, sentUpload) == ["roots", "listed", "listedIn"] + sources)
   }
 
   /// The keys of the schema of `NewTransfer` that are indented by so many spaces.

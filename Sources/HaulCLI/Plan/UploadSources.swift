@@ -16,7 +16,7 @@ struct UploadSources {
     func upload(_ request: UploadRequest) -> UploadRequest {
       var upload = request
       upload.source = path
-      if let listed { (upload.roots, upload.listed) = ([listed.directory], listed.identity) }
+      if let listed { (upload.listedIn, upload.listed) = (listed.directory, listed.identity) }
       return upload
     }
   }

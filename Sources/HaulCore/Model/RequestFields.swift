@@ -45,6 +45,7 @@ extension UploadRequest {
     .init(\.allowInsecure, "allow_insecure", stored: "allowInsecure", missing: false),
     .init(\.roots, stored: "roots", missing: nil),
     .init(\.listed, stored: "listed", missing: nil),
+    .init(\.listedIn, stored: "listedIn", missing: nil),
     .init(\.retry.retries, "retries", .count, stored: "retries", missing: 8),
     .init(
       \.retry.maximumTimeWithoutProgress, "maximum_retry_time", .seconds,

@@ -32,7 +32,7 @@ extension TransferRequest {
       request.work = .download(download)
     }
     if var upload = request.upload {
-      (upload.listed, upload.retry) = (nil, RetryPolicy())
+      (upload.listed, upload.listedIn, upload.retry) = (nil, nil, RetryPolicy())
       request.work = .upload(upload)
     }
     return request.work

@@ -61,6 +61,9 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   package var roots: [String]?
   /// Which file its path named when its directory was listed; another one there is not sent.
   package var listed: FileIdentity?
+  /// The directory that was listed then: once links are resolved, its file must lie below it. Nil
+  /// for a file that was named.
+  package var listedIn: String?
   /// Which stream an upload without a file sends; 0 before it has one.
   package var stream: UInt64?
   /// The remote resource that it sends; nil for a file or a stream. Its header fields and its user
@@ -156,6 +159,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     var upload = self
     if hasFile { upload.source = change(source) }
     upload.roots = roots?.map(change)
+    upload.listedIn = listedIn.map(change)
     upload.parts = parts?.map { part in
       var part = part
       part.path = part.path.map(change)

@@ -143,7 +143,7 @@ extension UploadRequest {
       throw TransferError(.notYetSupported, "a form is sent with PUT or POST")
     }
     var opened: [UploadSource] = []
-    let disk = engine.disk(below: roots)
+    let disk = engine.disk(below: roots ?? listedIn.map { [$0] })
     do throws(TransferError) {
       for path in sources {
         opened.append(try UploadSource(path, isDirectory: isDirectory, expected: listed, on: disk))
