@@ -15,6 +15,12 @@ package enum WorkingDirectory {
     return String(validatingCString: path)
   }
 
+  /// The path from the root; the path itself if this directory cannot be used.
+  package static func absolute(_ path: String) -> String {
+    guard !path.isAbsolutePath, let directory = Self.path else { return path }
+    return directory.appendingPath(path)
+  }
+
   /// The requests with absolute paths.
   /// - Parameter directory: the working directory; nil if it cannot be used.
   /// - Throws: `bad-name` if there is a relative path, and no such directory.

@@ -45,6 +45,17 @@ import Testing
     #expect(try targets(Self.two, output) == expected)
   }
 
+  @Test("a value does not lead out of the place", arguments: ["..", "."])
+  func outside(value: String) {
+    let sources = CommandSources(
+      read: { (_, _) throws(UsageError) in "url,cat\nhttps://h/f,\(value)\n" })
+    for output in ["http://h/put/{cat}/{name}", "dav://h/box/{cat}/", "tus+http://h/put/{cat}/x"] {
+      #expect(throws: UsageError.self) {
+        try Invocation.plan(["get", "-i", "l.csv", "-o", output], from: sources)
+      }
+    }
+  }
+
   @Test("a name in an address is percent-encoded")
   func address() throws {
     let plan = try plan(Self.two, "-o", "dav+https://h/{host}/{index}-{name}")

@@ -18,12 +18,14 @@ final class ManifestFile {
   /// - Parameter take: gets each line without its line break.
   init(_ path: String, take: (ArraySlice<UInt8>) -> Void) throws(TransferError) {
     self.path = path
-    descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0o666)
-    guard descriptor >= 0 else { throw Self.error(path, "cannot be opened", errno) }
+    // A link there may be another user's, and lead to a file of this one.
+    descriptor = try Self.opened(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
     do throws(TransferError) {
       var status = stat()
-      guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-        throw TransferError(.notARegularFile, "the manifest \(path) is no regular file")
+      guard fstat(descriptor, &status) == 0, status.st_uid == geteuid() else {
+        throw TransferError(
+          .permissionDenied, "the manifest \(path) belongs to another user",
+          advice: "it would say what is left out; name another file")
       }
       needsLineBreak = try !Self.readLines(descriptor, path, take)
     } catch {
@@ -37,10 +39,20 @@ final class ManifestFile {
   static func forEachLine(
     of path: String, _ take: (ArraySlice<UInt8>) -> Void
   ) throws(TransferError) {
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-    guard descriptor >= 0 else { throw error(path, "cannot be opened", errno) }
+    let descriptor = try opened(path, O_RDONLY)
     defer { _ = close(descriptor) }  // nothing was written
     _ = try readLines(descriptor, path, take)
+  }
+
+  private static func opened(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {
+    let descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
+    guard descriptor >= 0 else { throw error(path, "cannot be opened", errno) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      _ = close(descriptor)  // nothing was written
+      throw TransferError(.notARegularFile, "the manifest \(path) is no regular file")
+    }
+    return descriptor
   }
 
   deinit { _ = close(descriptor) }  // `finish` has synced it

@@ -12,7 +12,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     private let low: UInt64
 
     package init(of request: TransferRequest) {
-      let text = "\(request.source?.exactResourceText ?? "")\n\(request.targetText)"
+      let user = request.upload?.url.credentials?.user ?? ""
+      let text = "\(request.source?.exactResourceText ?? "")\n\(user)\n\(request.targetText)"
       self.init(bytes: Array(SHA256.hash(data: Array(text.utf8)).prefix(16)))
     }
 
@@ -54,15 +55,18 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   /// When it ended, in seconds since 1970.
   package var time: Double
 
+  /// - Parameter request: with absolute paths.
   package init(_ result: TransferResult, of request: TransferRequest, wallSeconds: Double) {
+    // What may be wrong is not left out of the next run.
+    let warning = result.state == .completed ? result.warning : nil
     id = ID(of: request).text
-    state = result.state
+    state = warning == nil ? result.state : .failed
     url = request.source?.redacted ?? ""
     target = request.upload?.url.redacted ?? request.targetText
-    path = result.state == .completed ? result.path : nil
-    code = result.error?.code.rawValue
-    message = result.error.map(\.commandLineText)
-    retryable = result.error?.isRetryable
+    path = state == .completed ? result.path.map(WorkingDirectory.absolute) : nil
+    code = warning?.code ?? result.error?.code.rawValue
+    message = warning?.text ?? result.error.map(\.commandLineText)
+    retryable = warning == nil ? result.error?.isRetryable : false
     bytes = result.bytes
     checksum = result.checksums.first?.description
     attempts = (result.metrics?.retries ?? 0) + 1

@@ -1,3 +1,4 @@
+import HaulControl
 import HaulCore
 import HaulKit
 
@@ -19,26 +20,25 @@ actor ManifestRecorder {
     _ clock: any TransferClock
   ) throws(TransferError) {
     (self.clock, count) = (clock, requests.count)
-    var isLocal: [ManifestLine.ID: Bool] = [:]
-    for request in requests.map(\.request) {
-      isLocal[ManifestLine.ID(of: request)] = request.download != nil
-    }
+    // In another directory, the same relative path is another file.
+    let absolute = try WorkingDirectory.resolve(
+      requests.map(\.request), in: WorkingDirectory.path)
+    let ids = absolute.map { ManifestLine.ID(of: $0) }
+    let wanted = Dictionary(zip(ids, absolute)) { first, _ in first }
     var complete: Set<ManifestLine.ID> = []
     file = try ManifestFile(path) { line in
-      guard let id = ManifestLine.completed(line), let isLocal = isLocal[id] else { return }
-      // A file of this machine may have been removed since, or replaced.
-      if !isLocal || ManifestLine(line)?.isThere == true {
-        complete.insert(id)
-      } else {
-        complete.remove(id)
-      }
+      guard let id = ManifestLine.completed(line), let request = wanted[id] else { return }
+      if request.isSettled(by: line) { complete.insert(id) } else { complete.remove(id) }
     }
-    requests.removeAll { complete.contains(ManifestLine.ID(of: $0.request)) }
+    requests = zip(requests, ids).filter { !complete.contains($0.1) }.map(\.0)
   }
 
   /// The transfers of the requests, in the same order.
   func begin(_ transfers: [Transfer], of all: [TransferRequest]) async {
-    for (transfer, request) in zip(transfers, all) { requests[transfer.id] = request }
+    for (transfer, request) in zip(transfers, all) {
+      let absolute = try? WorkingDirectory.resolve([request], in: WorkingDirectory.path)
+      requests[transfer.id] = absolute?.first ?? request  // as when the manifest was opened
+    }
     await append(ManifestLine.beginning(files: count))
   }
 
@@ -72,9 +72,15 @@ actor ManifestRecorder {
   }
 }
 
-extension ManifestLine {
-  /// Whether its file is on this machine, with its length.
-  fileprivate var isThere: Bool {
-    path.map { ManifestFile.isThere($0, bytes: bytes) } ?? false
+extension TransferRequest {
+  /// Whether a line that says that it is complete still holds: a file of this machine must be there
+  /// with its length, and a digest that is asked for must have been checked.
+  fileprivate func isSettled(by line: some Collection<UInt8>) -> Bool {
+    let checksums = download?.checksums ?? upload?.download?.checksums ?? []
+    guard download != nil || !checksums.isEmpty else { return true }
+    guard let line = ManifestLine(line), checksums.allSatisfy({ $0.description == line.checksum })
+    else { return false }
+    return download == nil
+      || line.path.map { ManifestFile.isThere($0, bytes: line.bytes) } ?? false
   }
 }

@@ -108,16 +108,5 @@ extension DownloadMachine {
       self.location = location
       self.received = received
     }
-
-    /// The ends of four of the ranges to compare, the last one among them.
-    var samples: [ByteRange] {
-      let step = max(1, comparisonRanges.count / 4)
-      return stride(from: comparisonRanges.count - 1, through: 0, by: -step).prefix(4)
-        .reversed().map { index in
-          let range = comparisonRanges[index]
-          return max(
-            range.lowerBound, range.upperBound - ComparisonRanges.length)..<range.upperBound
-        }
-    }
   }
 }

@@ -59,8 +59,7 @@ extension DownloadMachine {
     let mustCompare =
       rules.checksums.isEmpty
       && (isDoubtful(recovered) || (!isVersion && rules.allowUnverified))
-    let toCompare =
-      mustCompare ? recovered.comparisonRanges : isOfMetadata(recovered) ? recovered.samples : []
+    let toCompare = mustCompare || isOfMetadata(recovered) ? recovered.comparisonRanges : []
     pending = recovered.isSameAddress ? .sameAddress(toCompare: toCompare) : .otherAddress
     maximumConnections = mayResume ? rules.connections : 1
     if let location = recovered.location, recovered.isSameAddress,

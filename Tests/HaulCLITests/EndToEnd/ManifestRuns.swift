@@ -128,4 +128,37 @@ import Testing
       #expect(try await fixture.haul(["get", url, "-o", "-", "--manifest", "x"]).status == 2)
     }
   }
+
+  @Test("what was not checked, what may be wrong, and what is another's, does not count")
+  func doubtful() async throws {
+    try await with { (fixture) async throws in
+      let get = ["get", fixture.server.url("/a.bin"), "--manifest", "one.jsonl"]
+      #expect(try await fixture.haul(get).status == 0)
+      let wrong = "md5=" + String(repeating: "0", count: 32)
+      let checked = try await fixture.haul(get + ["--checksum", wrong])
+      #expect(checked.status == 1 && checked.errors.contains("does not match"), "\(checked.errors)")
+
+      fixture.server.setFaults(
+        "/b.bin", [.always(.setHeaders(fields: ["Content-Type: text/html"]))])
+      let page = ["get", fixture.server.url("/b.bin"), "-d", "p", "--manifest", "page.jsonl"]
+      #expect(try await fixture.haul(page).status == 0)
+      let sum = try await fixture.haul(["manifest", "page.jsonl"])
+      #expect(sum.status == 1 && sum.output.hasSuffix("1  web-page\n"))
+
+      try FileManager.default.createSymbolicLink(
+        atPath: fixture.path("link"), withDestinationPath: "target")
+      let linked = try await fixture.haul(
+        ["get", fixture.server.url("/a.bin"), "--manifest", "link"])
+      #expect(linked.status == 1 && linked.errors.contains("the manifest link"))
+      #expect(!FileManager.default.fileExists(atPath: fixture.path("target")))
+
+      // The same relative path in another directory is another file.
+      try FileManager.default.createDirectory(
+        atPath: fixture.path("sub"), withIntermediateDirectories: true)
+      let there = ["get", fixture.server.url("/a.bin"), "--manifest", "../one.jsonl"]
+      let run = try await CommandRun(there, in: fixture.path("sub"))
+      #expect(await run.end().status == 0)
+      #expect(FileManager.default.fileExists(atPath: fixture.path("sub/a.bin")))
+    }
+  }
 }
