@@ -90,10 +90,7 @@ struct TargetTemplate {
       }
       text += isAddress ? PercentCoding.component(value) : value
     }
-    let names = text.byteSplit(separator: "/")
-    guard
-      parts.count == 1 || !names.contains(where: { $0.isByteEqual(".") || $0.isByteEqual("..") })
-    else {
+    guard parts.count == 1 || !text.pathNames.contains(where: { $0 == "." || $0 == ".." }) else {
       throw UsageError("-o: a part of the place would be '.' or '..'")
     }
     return text

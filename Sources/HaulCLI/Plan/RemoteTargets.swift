@@ -50,9 +50,7 @@ struct RemoteTargets {
   private func upload(
     _ source: DownloadRequest, to place: String, _ name: String?
   ) throws(UsageError) -> UploadRequest {
-    let names = (name ?? FileName(source.url).text).byteSplit(
-      separator: "/", omittingEmptySubsequences: false
-    ).map(String.init)
+    let names = (name ?? FileName(source.url).text).pathNames
     guard !names.contains(where: { ["", ".", ".."].contains($0) }) else {
       throw UsageError("out=\(name ?? ""): a part of the name is empty, '.' or '..'")
     }

@@ -77,6 +77,11 @@ extension String {
   /// The last name of the path, also before slashes; nil if there is none.
   package var lastPathName: String? { byteSplit(separator: "/").last.map(String.init) }
 
+  /// What is between slashes, also if it is empty.
+  package var pathNames: [String] {
+    byteSplit(separator: "/", omittingEmptySubsequences: false).map(String.init)
+  }
+
   /// The path of a name in the directory at this path.
   package func appendingPath(_ name: some StringProtocol) -> String {
     endsWithSlash ? self + name : "\(self)/\(name)"
