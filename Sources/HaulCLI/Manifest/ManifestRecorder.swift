@@ -8,9 +8,11 @@ actor ManifestRecorder {
   /// How many files the input has.
   private let count: Int
   private let clock: any TransferClock
+  /// What is left to do, with absolute paths; by its transfers once they are known.
+  private let rest: [TransferRequest]
   private var requests: [TransferID: TransferRequest] = [:]
   /// Why the manifest does not have all ends.
-  private(set) var problem: TransferError?
+  private var problem: TransferError?
 
   /// - Parameters:
   ///   - path: of the manifest.
@@ -31,14 +33,12 @@ actor ManifestRecorder {
       if request.isSettled(by: line) { complete.insert(id) } else { complete.remove(id) }
     }
     requests = zip(requests, ids).filter { !complete.contains($0.1) }.map(\.0)
+    rest = zip(absolute, ids).filter { !complete.contains($0.1) }.map(\.0)
   }
 
-  /// The transfers of the requests, in the same order.
-  func begin(_ transfers: [Transfer], of all: [TransferRequest]) async {
-    for (transfer, request) in zip(transfers, all) {
-      let absolute = try? WorkingDirectory.resolve([request], in: WorkingDirectory.path)
-      requests[transfer.id] = absolute?.first ?? request  // as when the manifest was opened
-    }
+  /// - Parameter transfers: those of the requests that are left, in the same order.
+  func begin(_ transfers: [Transfer]) async {
+    for (transfer, request) in zip(transfers, rest) { requests[transfer.id] = request }
     await append(ManifestLine.beginning(files: count))
   }
 

@@ -84,7 +84,7 @@ struct ForegroundSession {
     } catch {
       return await OutputStream.fail(error)
     }
-    await recorder?.begin(transfers, of: requests)
+    await recorder?.begin(transfers)
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
     let copying = output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
