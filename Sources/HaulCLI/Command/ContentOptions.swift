@@ -8,7 +8,8 @@ struct ContentOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       A file with one URL per line; indented lines below a URL (out=, dir=, checksum=, header=) \
-      apply to that URL alone. Or .csv, .tsv or .jsonl, with a row for each URL. - is standard input.
+      apply to that URL alone. Or .csv, .tsv or .jsonl, with a row for each URL. - is standard \
+      input.
       """, valueName: "FILE"),
     completion: .file())
   var inputFiles: [String] = []

@@ -76,8 +76,8 @@ struct JournalLock {
 
   static let inUse = TransferError(
     .inUse,
-    "another haul process writes to this file, or another transfer whose name differs only in upper "
-      + "and lower case",
+    "another haul process writes to this file, or another transfer whose name differs only in "
+      + "upper and lower case",
     advice: "wait for it, or choose another name")
 
   /// Whether this process has the lock now; nil where files cannot be locked.

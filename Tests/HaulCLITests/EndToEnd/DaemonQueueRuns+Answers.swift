@@ -85,7 +85,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a web page instead of the file is told by wait, list and explain, also after a restart")
+  @Test("wait, list and explain say that a web page came, also after a restart")
   func tellsPage() async throws {
     let login = Fault(.status(200, headers: ["Content-Type: text/html"], body: "<html>log in"))
     try await DaemonFixture.with(FaultScript.Resource("/dl", length: 1, faults: [login])) {

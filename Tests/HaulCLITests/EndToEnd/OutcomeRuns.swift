@@ -81,7 +81,8 @@ import Testing
     }
   }
 
-  @Test("A wait that the server asks for and that is too long is told", arguments: [503, 429])
+  @Test(
+    "The message names a wait that the server asks for, if it is too long", arguments: [503, 429])
   func longWait(status: Int) async throws {
     let fault = Fault(.retryLater(status: status, seconds: 7200))
     try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in

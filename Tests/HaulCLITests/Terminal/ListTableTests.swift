@@ -42,7 +42,7 @@ struct ListTableTests {
         """)
   }
 
-  @Test("a web page instead of the file is told by the table, by show and by explain")
+  @Test("the table, show and explain say that a web page came in place of the file")
   func page() throws {
     var page = try transfer("a.iso", .completed, bytes: 5, total: 5)
     let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()

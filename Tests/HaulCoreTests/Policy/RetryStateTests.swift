@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test(
-    "A wait that the server asks for and that is too long is told",
+    "The message names a wait that the server asks for, if it is too long",
     arguments: [
       (3600, "an hour or more"), (3599, "60 minutes"), (121, "3 minutes"), (90, "90 s"),
     ], [TransferError.Code.httpStatus, .rateLimited])
