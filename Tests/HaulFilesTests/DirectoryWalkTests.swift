@@ -104,10 +104,15 @@ import Testing
     try link(to: "missing", as: "\(scratch.path)/nowhere")
     try link(to: "circle", as: "\(scratch.path)/circle")
     try scratch.put([1], as: "file")
-    #expect(failure("\(scratch.path)/nowhere", creating: true) == ENOENT)
+    try link(to: "missing", as: "\(target)/nowhere")
+    try link(to: "target/nowhere/x", as: "\(scratch.path)/far")
+    for path in ["nowhere", "nowhere/x", "target/nowhere", "target/nowhere/x/y", "far", "far/z"] {
+      #expect(failure("\(scratch.path)/\(path)", creating: true) == ENOENT, "\(path)")
+    }
+    #expect(failure("\(target)/made/../new", creating: true) == nil)
     #expect(failure("\(scratch.path)/circle") == ELOOP)
     #expect(failure("\(scratch.path)/file") == ENOTDIR)
     #expect(failure("\(scratch.path)/file/x", creating: true) == ENOTDIR)
-    #expect(try scratch.names() == ["target", "shared", "nowhere", "circle", "file"])
+    #expect(try scratch.names() == ["target", "shared", "nowhere", "far", "circle", "file"])
   }
 }

@@ -45,8 +45,10 @@ enum StrangeAnswer {
 extension ResponseHead {
   /// Whether its body is a page for people.
   var isPage: Bool {
-    ["text/html", "application/xhtml+xml"].contains(
-      headers["Content-Type"]?.prefix(beforeAnyOf: "; \t").lowercased())
+    guard let type = headers["Content-Type"]?.lowercased() else { return false }
+    return ["text/html", "application/xhtml+xml"].contains { page in
+      type.dropping(bytePrefix: page)?.prefix(beforeAnyOf: "; \t").isEmpty == true
+    }
   }
 }
 
@@ -59,10 +61,12 @@ extension DownloadMachine {
   /// extension that is not that of a page. The file's name does not count if the address is that of
   /// a page.
   func isMisplaced(_ head: ResponseHead) -> Bool {
+    // Asked first: every answer comes here, and few are pages.
+    guard head.isPage else { return false }
     let (address, file) = (
       Self.pathExtension(rules.url.path.lastPathName), Self.pathExtension(fileName)
     )
-    return head.isPage && !Self.pages.contains(address)
+    return !Self.pages.contains(address)
       && [address, file].contains { end in
         !end.isEmpty && !Self.pages.contains(end) && !Self.programs.contains(end)
       }

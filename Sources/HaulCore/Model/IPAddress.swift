@@ -9,9 +9,8 @@ package struct IPAddress: Hashable, Sendable {
   package init?(_ text: String) {
     let inBrackets = text.dropping(bytePrefix: "[")?.dropping(byteSuffix: "]")
     let bare = inBrackets ?? text[...]
-    guard let bytes = bare.hasBytes(":") ? Self.version6(bare) : Self.version4(bare) else {
-      return nil
-    }
+    let isIPv6 = bare.firstByteIndex(of: ":") != nil
+    guard let bytes = isIPv6 ? Self.version6(bare) : Self.version4(bare) else { return nil }
     if inBrackets != nil, bytes.count == 4 { return nil }
     self.bytes = bytes
   }
@@ -54,17 +53,24 @@ package struct IPAddress: Hashable, Sendable {
     return true
   }
 
+  /// Four decimal numbers without leading zeros. Read byte by byte: requests ask of each host
+  /// whether it is an address.
   private static func version4(_ text: Substring) -> [UInt8]? {
-    let parts = text.byteSplit(separator: ".", omittingEmptySubsequences: false)
-    guard parts.count == 4 else { return nil }
     var bytes: [UInt8] = []
-    for part in parts {
-      guard (1...3).contains(part.count), part.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-        part.utf8.count == 1 || !part.hasBytePrefix("0"), let byte = UInt8(part)
-      else { return nil }
-      bytes.append(byte)
+    var number: Int?
+    for byte in text.utf8 {
+      if byte == UInt8(ascii: "."), let read = number {
+        bytes.append(UInt8(read))
+        number = nil
+        continue
+      }
+      guard (0x30...0x39).contains(byte), number != 0 else { return nil }
+      let sum = (number ?? 0) * 10 + Int(byte - 0x30)
+      guard sum < 256 else { return nil }
+      number = sum
     }
-    return bytes
+    guard bytes.count == 3, let number else { return nil }
+    return bytes + [UInt8(number)]
   }
 
   /// RFC 4291, section 2.2.

@@ -14,20 +14,15 @@ import HaulCore
 /// directory that it is read from, so that no swap of names goes unseen.
 struct DirectoryWalk: ~Copyable {
   private var directory: Int32
-  /// What is left of the path, the next name last.
-  private var rest: [Step]
+  /// What is left of the path: names, each with a NUL. The target of a link may be no text.
+  private var rest: ArraySlice<CChar>
+  /// How much of it a link named: that is not created.
+  private var countOfLink = 0
   private var links = 0
   private let user: UInt32
   private let creates: Bool
   /// Whether it is for the user's own files.
   private let isOwn: Bool
-
-  private struct Step {
-    /// Its bytes and a NUL: the target of a link may be no text.
-    let name: [CChar]
-    /// Whether a link named it: it is not created.
-    let isOfLink: Bool
-  }
 
   #if canImport(Glibc)
     /// `O_PATH`, which the library's header hides: it suffices to look names up, also where the
@@ -54,7 +49,7 @@ struct DirectoryWalk: ~Copyable {
     _ path: String, creating: Bool, isOwn: Bool = false, user: UInt32
   ) throws(DiskError) -> Int32 {
     var walk = try DirectoryWalk(path, creating: creating, isOwn: isOwn, user: user)
-    while let step = walk.rest.popLast() { try walk.enter(step) }
+    while let name = walk.nextName() { try walk.enter(name.bytes, isOfLink: name.isOfLink) }
     return try walk.opened()
   }
 
@@ -62,17 +57,30 @@ struct DirectoryWalk: ~Copyable {
     _ path: String, creating: Bool, isOwn: Bool, user: UInt32
   ) throws(DiskError) {
     (creates, self.isOwn, self.user) = (creating, isOwn, user)
-    rest = Self.steps(of: path.utf8, isOfLink: false)
+    rest = Self.names(of: path.utf8)[...]
     let start = path.isAbsolutePath ? "/" : "."
     directory = try retrying("open") { openat(AT_FDCWD, start, Self.passing) }
   }
 
   deinit { _ = close(directory) }  // nothing was written
 
-  private static func steps(of path: some Collection<UInt8>, isOfLink: Bool) -> [Step] {
-    path.split(separator: slash).reversed().map { name in
-      Step(name: name.map { CChar(bitPattern: $0) } + [0], isOfLink: isOfLink)
+  /// In one pass: every download opens its directory.
+  private static func names(of path: some Collection<UInt8>) -> [CChar] {
+    var names: [CChar] = []
+    names.reserveCapacity(path.count + 1)
+    for byte in path where byte != slash || names.last ?? 0 != 0 {
+      names.append(byte == slash ? 0 : CChar(bitPattern: byte))
     }
+    if names.last ?? 0 != 0 { names.append(0) }
+    return names
+  }
+
+  private mutating func nextName() -> (bytes: [CChar], isOfLink: Bool)? {
+    guard let end = rest.firstIndex(of: 0) else { return nil }
+    let name = Array(rest[...end])
+    rest = rest[(end + 1)...]
+    defer { countOfLink = max(countOfLink - name.count, 0) }
+    return (name, countOfLink > 0)
   }
 
   private func opened() throws(DiskError) -> Int32 {
@@ -80,19 +88,19 @@ struct DirectoryWalk: ~Copyable {
     return try retrying("open") { openat(directory, ".", Self.final) }
   }
 
-  private mutating func enter(_ step: Step) throws(DiskError) {
+  private mutating func enter(_ name: [CChar], isOfLink: Bool) throws(DiskError) {
     do throws(DiskError) {
-      return try move(to: step.name)
+      return try move(to: name)
     } catch {
       switch error.errno {
-      case ENOENT where creates && !step.isOfLink:
+      case ENOENT where creates && !isOfLink:
         let mode: mode_t = isOwn ? 0o700 : 0o777
-        if mkdirat(directory, step.name, mode) != 0, errno != EEXIST {
+        if mkdirat(directory, name, mode) != 0, errno != EEXIST {
           throw DiskError("mkdir", errno)
         }
-        return try move(to: step.name)
+        return try move(to: name)
       // What the systems answer for a link.
-      case ENOTDIR, ELOOP: try follow(step.name, error)
+      case ENOTDIR, ELOOP: try follow(name, error)
       default: throw error
       }
     }
@@ -138,7 +146,9 @@ struct DirectoryWalk: ~Copyable {
     let target = try target(of: name)
     // An absolute name is looked up from the root.
     if target.first == Self.slash { try move(to: [CChar(bitPattern: Self.slash), 0]) }
-    rest += Self.steps(of: target, isOfLink: true)
+    let names = Self.names(of: target)
+    rest = (names + rest)[...]
+    countOfLink += names.count
   }
 
   private func target(of name: [CChar]) throws(DiskError) -> ArraySlice<UInt8> {

@@ -37,19 +37,27 @@ final class StreamStatusHandler: ChannelInboundHandler, Sendable {
   }
 
   private static func error(_ fields: HPACKHeaders) -> (any Error)? {
-    let status = fields[":status"]
-    if status.contains(where: { !isStatus($0) }) { return StatusCheckHandler.error }
+    // One look at each field: every answer comes here.
+    var (hasStatus, hasLostBytes) = (false, false)
+    for (name, value, _) in fields {
+      if name == ":status" {
+        guard isStatus(value) else { return StatusCheckHandler.error }
+        hasStatus = true
+      } else if Self.hasLostBytes(name, value) {
+        hasLostBytes = true
+      }
+    }
     // A trailer has no status, and nothing of it is used.
-    guard !status.isEmpty, hasLostBytes(fields) else { return nil }
+    guard hasStatus, hasLostBytes else { return nil }
     return NIOHTTP2Errors.streamClosed(streamID: .rootStream, errorCode: .http11Required)
   }
 
   /// The library replaces bytes that are not UTF-8. What goes back to the server would be something
   /// else, and two values could become one.
-  private static func hasLostBytes(_ fields: HPACKHeaders) -> Bool {
-    (FieldText.returned + ["location"]).contains { name in
-      fields[name].contains { $0.unicodeScalars.contains("\u{FFFD}") }
-    }
+  private static func hasLostBytes(_ name: String, _ value: String) -> Bool {
+    // The first byte of U+FFFD.
+    value.utf8.contains(0xEF) && value.unicodeScalars.contains("\u{FFFD}")
+      && (name == "location" || FieldText.returned.contains(name))
   }
 
   /// Three digits (RFC 9113, section 8.3.2).
