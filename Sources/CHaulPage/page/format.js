@@ -62,7 +62,9 @@ export function state(row) {
     case "publishing": return "moving into place";
     case "stopping": return "stopping";
     case "failed": return row.error ? failure(row.error) : "failed";
-    case "completed": return was(row) ?? "completed";
+    case "completed":
+      if (row.result?.warning === "web-page") return "completed: a web page, not such a file; perhaps a login is needed";
+      return was(row) ?? "completed";
     default: return row.state;
   }
 }

@@ -56,16 +56,13 @@ extension Validator {
   fileprivate var hasFields: Bool { entityTag != nil || lastModified != nil }
 }
 
-extension DownloadMachine {
-  /// Whether an answer is a page although the address, or the name of the file, ends with an
-  /// extension that is not that of a page. The file's name does not count if the address is that of
-  /// a page.
-  func isMisplaced(_ head: ResponseHead) -> Bool {
+extension ResponseHead {
+  /// Whether it is a page although the address, or the name of the file, ends with an extension
+  /// that is not that of a page. The file's name does not count if the address is that of a page.
+  package func isMisplacedPage(at url: ResourceURL, named fileName: String?) -> Bool {
     // Asked first: every answer comes here, and few are pages.
-    guard head.isPage else { return false }
-    let (address, file) = (
-      Self.pathExtension(rules.url.path.lastPathName), Self.pathExtension(fileName)
-    )
+    guard isPage else { return false }
+    let (address, file) = (Self.pathExtension(url.path.lastPathName), Self.pathExtension(fileName))
     return !Self.pages.contains(address)
       && [address, file].contains { end in
         !end.isEmpty && !Self.pages.contains(end) && !Self.programs.contains(end)
@@ -79,4 +76,10 @@ extension DownloadMachine {
   private static let pages: Set = [".html", ".htm", ".xhtml", ".shtml", ".xht"]
   /// Programs of a server, which may send anything.
   private static let programs: Set = [".php", ".asp", ".aspx", ".jsp", ".cgi", ".do"]
+}
+
+extension DownloadMachine {
+  func isMisplaced(_ head: ResponseHead) -> Bool {
+    head.isMisplacedPage(at: rules.url, named: fileName)
+  }
 }

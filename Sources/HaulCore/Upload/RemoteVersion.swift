@@ -17,14 +17,35 @@ package struct RemoteVersion: Sendable, Hashable {
     case stream
   }
 
+  /// What the answer to a probe says.
+  package struct Answer: Sendable {
+    package let reading: Reading
+    /// How the resource is encoded, unasked.
+    package let coding: String?
+    /// Whether it is a page in place of a file of another kind, and no digest would tell.
+    package let isUnexpectedPage: Bool
+  }
+
   /// The request that asks how the resource can be read.
   package static func probe(of source: DownloadRequest) -> FetchRequest {
     request(source, firstByte: 0, lastByte: 0)
   }
 
   /// Judges the answer to a probe.
+  /// - Parameter target: where the resource is sent.
   /// - Throws: what the answer fails with; `too-large`.
-  package static func reading(
+  package static func answer(
+    _ head: ResponseHead, to probe: FetchRequest, of source: DownloadRequest,
+    for target: ResourceURL, wallSeconds: Double
+  ) throws(TransferError) -> Answer {
+    let reading = try reading(head, to: probe, of: source, wallSeconds: wallSeconds)
+    return Answer(
+      reading: reading, coding: head.contentCoding,
+      isUnexpectedPage: source.checksums.isEmpty
+        && head.isMisplacedPage(at: source.url, named: target.path.lastPathName))
+  }
+
+  private static func reading(
     _ head: ResponseHead, to probe: FetchRequest, of source: DownloadRequest, wallSeconds: Double
   ) throws(TransferError) -> Reading {
     switch ResponseJudge(wallSeconds: wallSeconds).verdict(on: head, to: probe) {

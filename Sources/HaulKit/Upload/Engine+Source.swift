@@ -3,17 +3,16 @@ import NIOConcurrencyHelpers
 
 /// Requests to the server of a remote source.
 extension Engine {
-  /// How the resource can be read, and how it is encoded; nil if it was stopped.
+  /// What its server says of the source of an upload; nil if it was stopped.
   func askSource(
-    _ source: DownloadRequest, unless stop: StopSignal
-  ) async throws(TransferError) -> (reading: RemoteVersion.Reading, coding: String?)? {
+    _ source: DownloadRequest, for target: ResourceURL, unless stop: StopSignal
+  ) async throws(TransferError) -> RemoteVersion.Answer? {
     let probe = RemoteVersion.probe(of: source)
     return try await read(unless: stop) { timer in
       // Dropping the response closes its body.
       let head = try await self.fetchSource(probe, timer).head
-      let reading = try RemoteVersion.reading(
-        head, to: probe, of: source, wallSeconds: self.clock.wallSeconds)
-      return (reading, head.contentCoding)
+      return try RemoteVersion.answer(
+        head, to: probe, of: source, for: target, wallSeconds: self.clock.wallSeconds)
     }
   }
 

@@ -11,6 +11,8 @@ struct UploadOutcome {
   var reused: Int64 = 0
   /// How the server of a remote source has encoded it, unasked; nil if it has not.
   var coding: String?
+  /// Whether a remote source is a page in place of a file of another kind.
+  var isUnexpectedPage = false
   /// The checksum that the server has computed of the file.
   var verified: Checksum?
   var reply: UploadReply?
@@ -26,6 +28,8 @@ struct UploadOutcome {
       checksums: isWhole ? [verified].compactMap(\.self) : [],
       verified: isWhole ? (verified == nil ? .length : .checksum) : nil,
       coding: isWhole ? coding : nil, error: error)
-    return isWhole ? result.noting(reply) : result
+    guard isWhole else { return result }
+    return isUnexpectedPage
+      ? result.noting(reply).notingUnexpectedPage() : result.noting(reply)
   }
 }

@@ -47,9 +47,9 @@ extension UploadRun {
     engine.hub.emit(.phase(.connecting, reason: nil), of: id, context.identity)
     let stop = StopSignal()
     stops[0] = stop
-    helpers.append { [engine, inbox] in
+    helpers.append { [engine, inbox, target = request.url] in
       do throws(TransferError) {
-        let answer = try await engine.askSource(source, unless: stop)
+        let answer = try await engine.askSource(source, for: target, unless: stop)
         inbox.yield(answer.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
       } catch {
         inbox.yield(.asked(.failure(error)))
@@ -58,15 +58,15 @@ extension UploadRun {
   }
 
   /// The server has said how the source can be read, or has failed.
-  mutating func asked(
-    _ result: Result<(reading: RemoteVersion.Reading, coding: String?), TransferError>
-  ) async {
+  mutating func asked(_ result: Result<RemoteVersion.Answer, TransferError>) async {
     guard case .unknown(let source) = input else { return }
-    // Only parts are read in ranges.
     switch result {
-    case .success((.ranges(let version), _)) where request.method.uploadProtocol.parts != nil:
-      await begin(RemoteSource(source, version))
     case .success(let answer):
+      outcome.isUnexpectedPage = answer.isUnexpectedPage
+      // Only parts are read in ranges.
+      if case .ranges(let version) = answer.reading, request.method.uploadProtocol.parts != nil {
+        return await begin(RemoteSource(source, version))
+      }
       outcome.coding = answer.coding
       readStream(of: source)
     case .failure(let error) where engine.isOffline(error): end = .suspended(.offline)

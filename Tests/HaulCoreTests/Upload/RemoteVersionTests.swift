@@ -26,8 +26,10 @@ import Testing
     _ head: ResponseHead, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) throws -> RemoteVersion.Reading {
     let source = try source(change)
-    return try RemoteVersion.reading(
-      head, to: RemoteVersion.probe(of: source), of: source, wallSeconds: 1_700_000_000)
+    return try RemoteVersion.answer(
+      head, to: RemoteVersion.probe(of: source), of: source,
+      for: ResourceURL("https://store.example/b/k"), wallSeconds: 1_700_000_000
+    ).reading
   }
 
   private static let tag = ("ETag", "\"v1\"")

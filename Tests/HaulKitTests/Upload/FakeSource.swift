@@ -25,6 +25,8 @@ final class FakeSource: Transport {
     var length: Int
     /// Nil for none.
     var tag: String? = "\"v1\""
+    /// Nil for none.
+    var type: String?
     var hasLength = true
     var requests: [FetchRequest] = []
 
@@ -95,6 +97,7 @@ final class FakeSource: Transport {
     sending count: Int? = nil
   ) -> FetchResponse {
     var fields = state.tag.map { [("ETag", $0)] } ?? []
+    if let type = state.type { fields.append(("Content-Type", type)) }
     if state.hasLength { fields.append(("Content-Length", "\(range.count)")) }
     if status == 206 {
       fields.append(

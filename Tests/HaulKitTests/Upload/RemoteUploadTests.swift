@@ -93,6 +93,25 @@ import Testing
     #expect(store.snapshot.mostOpen <= 4)
   }
 
+  @Test(arguments: [
+    ("f.iso", "text/html; charset=utf-8", true), ("f.iso", "application/octet-stream", false),
+    ("f.html", "text/html", false), ("f", "text/html", false), ("f.iso", nil, false),
+  ])
+  func `A page in place of a file of another kind is told`(
+    name: String, type: String?, isTold: Bool
+  ) async throws {
+    let source = FakeSource(1, to: FakeS3())
+    source.change { $0.type = type }
+    let url = try ResourceURL("http://s.example/\(name)")
+    let result = try await upload(source) { $0.download?.url = url }
+    #expect(result.state == .completed && result.isUnexpectedPage == isTold)
+    let proved = try await upload(source) {
+      $0.download?.url = url
+      $0.download?.checksums = Self.sha256(source.content)
+    }
+    #expect(proved.state == .completed && !proved.isUnexpectedPage)
+  }
+
   @Test func `A run after a stop fetches and sends only what the store lacks`() async throws {
     let isHeld = NIOLockedValueBox(true)
     let store = FakeS3 { request, _ in
