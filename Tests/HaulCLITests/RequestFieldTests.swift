@@ -100,7 +100,7 @@ struct RequestFieldTests {
     "checksums": "checksum", "minimum_split": "min-split", "maximum_size": "max-filesize",
     "decodes_content": "decode", "uses_server_name": "remote-name", "allow_insecure": "insecure",
     "resumes_from_another_address": "same-resource", "trusted_redirect_hosts": "trust-redirects",
-    "maximum_retry_time": "retry-max-time", "rate_limit": "limit-rate",
+    "maximum_retry_time": "retry-max-time", "rate_limit": "limit-rate", "region": "s3-region",
   ]
 
   @Test("Those of a download are options of the commands", arguments: ["get", "add"])

@@ -2,7 +2,10 @@ import HaulCore
 
 /// One address for `haul get`, from the command line or a list, with its own options.
 struct GetItem {
+  /// Without an access key.
   let url: ResourceURL
+  /// What the address names in an S3 store, and the key of the store; nil for any other.
+  let object: (S3Object, S3Credentials)?
   /// The list and the line that it comes from; nil for the command line.
   var entry: (list: String, line: Int)?
   var out: String?
@@ -17,20 +20,25 @@ struct GetItem {
   static func all(
     _ command: GetCommand, _ sources: CommandSources
   ) throws(UsageError) -> [GetItem] {
-    var items: [GetItem] = []
-    for text in command.urls { items.append(GetItem(url: try AddressArgument.url(text))) }
+    var store = SourceStore(command.s3, sources)
+    var items = try command.urls.map { (text) throws(UsageError) in
+      try GetItem(text, in: &store)
+    }
     let files = command.content.inputFiles
     guard files.count(where: { $0 == "-" }) <= 1 else {
       throw UsageError("-i - is given twice, but standard input can be read only once")
     }
     guard !files.isEmpty || command.content.columns.isEmpty && command.content.inputFormat == nil
     else { throw UsageError("--columns and --input-format are for a list: give it with -i") }
-    for file in files { try items.append(contentsOf: list(file, command.content, sources)) }
+    for file in files {
+      try items.append(contentsOf: list(file, command.content, &store, sources))
+    }
     return items
   }
 
   private static func list(
-    _ file: String, _ options: ContentOptions, _ sources: CommandSources
+    _ file: String, _ options: ContentOptions, _ store: inout SourceStore,
+    _ sources: CommandSources
   ) throws(UsageError) -> [GetItem] {
     let text = try sources.text(of: file, for: .list, named: "-i \(file)")
     let name = file == "-" ? "standard input" : file
@@ -46,16 +54,25 @@ struct GetItem {
     }
     guard !list.entries.isEmpty else { throw UsageError("\(name): it contains no URL") }
     var items: [GetItem] = []
-    for entry in list.entries { items.append(try GetItem(entry, in: name)) }
+    for entry in list.entries { items.append(try GetItem(entry, of: name, in: &store)) }
     return items
   }
 
-  private init(url: ResourceURL) { self.url = url }
+  private init(_ address: String, in store: inout SourceStore) throws(UsageError) {
+    if PutPlan.isS3(address) {
+      let (object, credentials) = try store.object(address)
+      (url, self.object) = (object.url, (object, credentials))
+    } else {
+      (url, object) = (try AddressArgument.url(address), nil)
+    }
+  }
 
-  private init(_ entry: InputList.Entry, in name: String) throws(UsageError) {
+  private init(
+    _ entry: InputList.Entry, of name: String, in store: inout SourceStore
+  ) throws(UsageError) {
     var line = entry.line
     do {
-      url = try AddressArgument.url(entry.address)
+      try self.init(entry.address, in: &store)
       for option in entry.checksums {
         line = option.line
         try GetPlan.add(option.text, to: &checksums, from: "checksum")

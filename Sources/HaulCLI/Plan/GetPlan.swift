@@ -23,6 +23,9 @@ extension GetPlan {
     _ command: GetCommand, _ items: [GetItem], _ sources: CommandSources
   ) throws(UsageError) {
     try Self.checkUse(of: command, count: items.count)
+    guard command.s3.isEmpty || items.contains(where: { $0.object != nil }) else {
+      throw S3Options.misused
+    }
     try Self.checkLocalUse(of: command, count: items.count)
     var downloads = try ItemRequests(command, sources, from: items[0].url)
     var targets = TargetSet()
@@ -109,7 +112,6 @@ extension GetPlan {
   }
 
   private static func checkLocalUse(of command: GetCommand, count: Int) throws(UsageError) {
-    guard command.s3.isEmpty else { throw S3Options.misused }
     if let directory = command.destination.directory, PutPlan.isRemote(directory) {
       throw UsageError("-d names a directory of this machine; -o s3://bucket/ names another place")
     }

@@ -36,8 +36,13 @@ struct ItemRequests {
     let fields = item.fields(with: headers)
     if !fields.isEmpty { request.headers = fields }
     request.rateLimit = item.rateLimit
-    try authorization.apply(to: &request)
-    try cookies.apply(to: &request)
+    // A store gets its key, and no login of another server.
+    if let (object, credentials) = item.object {
+      request.take(object, credentials)
+    } else {
+      try authorization.apply(to: &request)
+      try cookies.apply(to: &request)
+    }
     return request
   }
 

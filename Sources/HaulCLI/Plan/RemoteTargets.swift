@@ -14,7 +14,9 @@ struct RemoteTargets {
   ) throws(UsageError) {
     let output = command.destination.output
     let isS3 = ([output] + items.map(\.out)).contains { $0.map(PutPlan.isS3) ?? false }
-    guard isS3 || command.s3.isEmpty else { throw S3Options.misused }
+    guard isS3 || command.s3.isEmpty || items.contains(where: { $0.object != nil }) else {
+      throw S3Options.misused
+    }
     settings = isS3 ? try S3Settings(command.s3, sources) : nil
     guard let output else {
       template = nil

@@ -78,7 +78,7 @@ extension DownloadMachine {
     guard let segment = plan.segments[id] else { return .drop(id) }
     var request = FetchRequest(
       url: rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
-    request.trustedHosts = rules.trustedHosts
+    (request.signing, request.trustedHosts) = (rules.signing, rules.trustedHosts)
     // A fetch that this one replaces does not count.
     request.isAdditional = fetches.contains { $0.key != id }
     request.needsConfirmation = needsConfirmation

@@ -3,6 +3,8 @@ extension DownloadMachine {
   package struct Rules: Sendable {
     package var url: ResourceURL
     package var headers = HeaderFields()
+    /// The key of an S3 store; nil for any other resource.
+    package var signing: S3Login?
     package var allowInsecure = false
     package var trustedHosts: Set<String> = []
     package var connections = 8

@@ -185,6 +185,16 @@ extension ResponseJudge {
         status: head.status, isRetryable: retryable, retryAfter: retryAfter)
     }
     switch head.status {
+    // S3 says it with each refusal of a request to the wrong region.
+    case 301, 307, 400, 403:
+      if let region = head.headers["x-amz-bucket-region"], let signing = request.signing,
+        S3Object.isRegion(region), region != signing.region
+      {
+        return error(.httpStatus, "the bucket is in the region \(region): name it")
+      }
+    default: break
+    }
+    switch head.status {
     case 401:
       let (text, remedy) = UnauthorizedAdvice.advice(
         on: head, to: request.url, request.headers)

@@ -92,10 +92,41 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   package var isOfClient: Bool { roots != nil }
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
+  /// The region of the S3 store whose object it is: then the user information of the address is an
+  /// access key, which signs the requests. Nil for any other resource.
+  package var region: String?
 
   /// A download with the defaults of the command line.
   public init(url: ResourceURL, to destination: Destination) {
     self.url = url
     self.destination = destination
   }
+
+  /// A download of an object of an S3 store.
+  /// - Parameters:
+  ///   - object: what to download.
+  ///   - credentials: sign the requests; nil for an object that anyone may read.
+  ///   - destination: where to write it.
+  public init(_ object: S3Object, credentials: S3Credentials?, to destination: Destination) {
+    self.init(url: object.url, to: destination)
+    take(object, credentials)
+  }
+
+  /// Makes it a download of this object, with the other options that it has.
+  package mutating func take(_ object: S3Object, _ credentials: S3Credentials?) {
+    url = object.url.taking(key: credentials)
+    region = credentials == nil ? nil : object.region
+    if let token = credentials?.sessionToken { fields.append(S3Login.tokenField, token) }
+  }
+
+  /// The key that signs its requests; nil for a resource that is no object of an S3 store.
+  package var signing: S3Login? {
+    guard let region, let key = url.credentials else { return nil }
+    return S3Login(
+      credentials: S3Credentials(accessKeyID: key.user, secretAccessKey: key.password),
+      region: region)
+  }
+
+  /// The address to ask: an access key is never sent.
+  package var askedURL: ResourceURL { region == nil ? url : url.taking(nil) }
 }

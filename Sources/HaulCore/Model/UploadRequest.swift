@@ -97,11 +97,9 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   ///   - object: what the bytes become.
   ///   - credentials: sign the requests; nil for a bucket that anyone may write to.
   public init(to object: S3Object, credentials: S3Credentials?) {
-    self.init(
-      to: object.url.taking(
-        credentials.map { .init(user: $0.accessKeyID, password: $0.secretAccessKey) }))
+    self.init(to: object.url.taking(key: credentials))
     (method, region) = (.s3, object.region)
-    if let token = credentials?.sessionToken { fields.append("X-Amz-Security-Token", token) }
+    if let token = credentials?.sessionToken { fields.append(S3Login.tokenField, token) }
   }
 
   /// An upload with PUT of a remote resource, which is not written to a file.

@@ -31,6 +31,9 @@ public struct FetchRequest: Sendable, Hashable {
   /// The transfer that sends it. Its requests share cookies, unless all transfers do; nil for a
   /// request of no transfer, which shares them with its redirects.
   package var session: TransferID?
+  /// The key that signs it, as a request to an S3 store; nil at another origin, and for any other
+  /// resource.
+  package var signing: S3Login?
   /// Hosts that may get secrets after a redirect over https.
   package var trustedHosts: Set<String> = []
   /// Whether a redirect led to another origin, which must get no secrets.
@@ -85,7 +88,7 @@ public struct FetchRequest: Sendable, Hashable {
     firstOrigin = firstOrigin ?? url.origin
     url = url.taking(nil)
     headers.keepOnly(Self.harmlessHeaders)
-    (hasLeftOrigin, allowInsecure) = (true, false)
+    (hasLeftOrigin, allowInsecure, signing) = (true, false, nil)
   }
 
   /// The address, the fields and the trust of a request that is sent.
@@ -118,7 +121,7 @@ public struct FetchRequest: Sendable, Hashable {
     next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
     next.redirectingOrigin = url.origin
     guard target.origin != url.origin else { return next }
-    next.allowInsecure = false
+    (next.allowInsecure, next.signing) = (false, nil)
     next.firstOrigin = firstOrigin ?? url.origin
     if !isTrusted {
       next.headers.keepOnly(Self.harmlessHeaders)

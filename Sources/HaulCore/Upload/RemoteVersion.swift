@@ -76,8 +76,9 @@ package struct RemoteVersion: Sendable, Hashable {
     _ source: DownloadRequest, firstByte: Int64? = nil, lastByte: Int64? = nil
   ) -> FetchRequest {
     var request = FetchRequest(
-      url: source.url, headers: source.fields, firstByte: firstByte, lastByte: lastByte,
+      url: source.askedURL, headers: source.fields, firstByte: firstByte, lastByte: lastByte,
       allowInsecure: source.allowInsecure)
+    request.signing = source.signing
     request.trustedHosts = source.trustedRedirectHosts
     request.isOfClient = source.isOfClient
     return request

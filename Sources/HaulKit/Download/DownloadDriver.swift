@@ -49,8 +49,8 @@ final class DownloadDriver: TransferDriver {
 
   /// The machine's rules for this request.
   func rules(of engine: Engine) -> DownloadMachine.Rules {
-    var rules = DownloadMachine.Rules(url: request.url)
-    rules.headers = request.fields
+    var rules = DownloadMachine.Rules(url: request.askedURL)
+    (rules.headers, rules.signing) = (request.fields, request.signing)
     rules.allowInsecure = request.allowInsecure
     if !request.trustedRedirectHosts.isEmpty {
       rules.trustedHosts = Set(request.trustedRedirectHosts.map { $0.lowercased() })

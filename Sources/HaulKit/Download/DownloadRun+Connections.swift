@@ -31,7 +31,7 @@ extension DownloadRun {
 
   /// False for the only transfer of a host: a task receives a large body at a slightly lower cost.
   private func mayBeginAtOnce(_ fetch: FetchRequest) -> Bool {
-    guard !fetch.isAdditional, engine.prepare == nil else { return false }
+    guard !fetch.isAdditional, fetch.signing == nil, engine.prepare == nil else { return false }
     let host = host
     return engine.scheduler.update { $0.transfers(of: host) > 1 && $0.pauseEnd(of: host) == nil }
   }

@@ -27,10 +27,22 @@ extension Engine {
   /// Sends a request with the fields of the hook, and once more if the server refuses it. The
   /// fields are not logged, and not sent to another origin after a redirect.
   func send(_ request: FetchRequest, _ idleTimer: IdleTimer?) async throws -> FetchResponse {
+    let request = signed(request)
     guard let prepare, !request.hasLeftOrigin else { return try await transport.fetch(request) }
     let response = try await send(request, attempt: 1, prepare, idleTimer)
     let isRefused = [401, 403].contains(response.head.status) && !response.head.wasRedirected
     return isRefused ? try await send(request, attempt: 2, prepare, idleTimer) : response
+  }
+
+  /// The request with the signature of the S3 store, if it has a key: at each attempt a new one.
+  private func signed(_ request: FetchRequest) -> FetchRequest {
+    guard let signing = request.signing else { return request }
+    let signer = RequestSigner(
+      signing.credentials, region: signing.region, wallSeconds: clock.wallSeconds)
+    var signed = request
+    signed.headers = signer.sign(
+      "GET", request.url, request.headers, payload: RequestSigner.hash([]))
+    return signed
   }
 
   private func send(

@@ -29,9 +29,9 @@ struct Prober {
 
   private func ask(_ hasAnswered: inout Bool) async throws(TransferError) -> ProbeResult {
     var fetch = FetchRequest(
-      url: request.url, headers: request.fields, firstByte: 0, lastByte: 0,
+      url: request.askedURL, headers: request.fields, firstByte: 0, lastByte: 0,
       allowInsecure: request.allowInsecure)
-    fetch.isOfClient = request.isOfClient
+    (fetch.isOfClient, fetch.signing) = (request.isOfClient, request.signing)
     engine.log(asks: fetch)
     do {
       // Dropping the response closes its body.

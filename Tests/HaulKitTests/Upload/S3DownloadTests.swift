@@ -1,0 +1,98 @@
+import HaulCore
+import HaulKit
+import HaulTesting
+import Testing
+
+/// Downloads of objects of an S3 store, and uploads whose source is one.
+@Suite(.timeLimit(.minutes(1))) struct S3DownloadTests {
+  private static let key = S3Credentials(
+    accessKeyID: "AKID", secretAccessKey: "canary/secret", sessionToken: "token")
+
+  private static func request(
+    _ destination: DownloadRequest.Destination
+  ) throws -> DownloadRequest {
+    let object = try S3Object(
+      bucket: "b", key: "dir/f 1+2", region: "eu-central-1",
+      endpoint: try ResourceURL("http://h.example"))
+    return DownloadRequest(object, credentials: key, to: destination)
+  }
+
+  /// Each request has a signature of the key, and not the key.
+  private static func check(_ requests: [FetchRequest]) throws {
+    #expect(!requests.isEmpty)
+    for request in requests {
+      let fields = request.headersToSend
+      let signature = try #require(fields["Authorization"])
+      #expect(signature.hasPrefix("AWS4-HMAC-SHA256 Credential=AKID/"))
+      #expect(
+        signature.contains(
+          "/eu-central-1/s3/aws4_request, "
+            + "SignedHeaders=host;x-amz-content-sha256;x-amz-date;x-amz-security-token, Signature=")
+      )
+      #expect(fields["X-Amz-Security-Token"] == "token")
+      #expect(request.url.absoluteString == "http://h.example/b/dir/f%201%2B2")
+      #expect(!fields.fields.contains { $0.value.contains("canary") })
+    }
+  }
+
+  @Test func `Each request for an object is signed, and the key is not sent`() async throws {
+    let (source, disk) = (FakeSource(3 << 20, to: FakeS3()), SimulatedDisk())
+    disk.makeDirectory("/d")
+    let manager = try TransferManager(testing: .init(), transport: source, disk: disk)
+    let request = try Self.request(.directory("/d"))
+    let result = try await manager.add(TransferRequest(.download(request))).result
+    #expect(result.state == .completed && result.path == "/d/f 1+2")
+    #expect(disk.contents(of: "/d/f 1+2") == source.content)
+    try Self.check(source.snapshot.requests)
+    await manager.shutdown()
+  }
+
+  @Test func `An object goes to another store, and each gets the signature of its key`()
+    async throws
+  {
+    let (store, disk) = (FakeS3(), SimulatedDisk())
+    disk.makeDirectory("/u")
+    let source = FakeSource(9 << 20, to: store)
+    var configuration = TransferManager.Configuration()
+    configuration.uploadDirectory = "/u"
+    let manager = try TransferManager(testing: configuration, transport: source, disk: disk)
+    let target = try S3Object(
+      bucket: "c", key: "k", endpoint: try ResourceURL("http://other.example"))
+    let upload = UploadRequest(
+      from: try Self.request(.stream), to: target,
+      credentials: S3Credentials(accessKeyID: "OTHER", secretAccessKey: "other-canary"))
+    let result = try await manager.add(TransferRequest(.upload(upload))).result
+    #expect(result.state == .completed)
+    #expect(store.snapshot.objects["/c/k"]?.bytes == source.content)
+    try Self.check(source.snapshot.requests)
+    await manager.shutdown()
+  }
+
+  @Test func `A bucket in another region is named`() async throws {
+    let fields = [("x-amz-bucket-region", "ap-south-1")]
+    let source = FakeSource(1, to: FakeS3()) { _, _ in .status(301, fields) }
+    let disk = SimulatedDisk()
+    disk.makeDirectory("/d")
+    let manager = try TransferManager(testing: .init(), transport: source, disk: disk)
+    let request = try Self.request(.directory("/d"))
+    let transfer = try await manager.add(TransferRequest(.download(request)))
+    let error = await #expect(throws: TransferError.self) { try await transfer.result }
+    #expect(error?.message.contains("the bucket is in the region ap-south-1") == true)
+    await manager.shutdown()
+  }
+
+  @Test func `A redirect to another server gets no signature, one to the same server does`()
+    throws
+  {
+    var request = FetchRequest(url: try ResourceURL("https://h.example/b/k"))
+    request.signing = S3Login(credentials: Self.key, region: "us-east-1")
+    request.trustedHosts = ["t.example"]
+    let same = request.redirected(to: try ResourceURL("https://h.example/b/l"))
+    #expect(same.signing != nil)
+    for target in ["https://other.example/b/k", "https://t.example/b/k", "http://h.example/b/k"] {
+      #expect(request.redirected(to: try ResourceURL(target)).signing == nil, "\(target)")
+    }
+    let away = request.redirected(to: try ResourceURL("https://other.example/"))
+    #expect(away.redirected(to: request.url).signing == nil)
+  }
+}
