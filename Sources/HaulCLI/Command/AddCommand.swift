@@ -59,12 +59,6 @@ struct AddCommand: Command {
   @Flag(name: .shortAndLong, help: "Print only ids and errors.")
   var quiet = false
 
-  /// The rate limit of the configuration is that of all transfers together.
-  func overriddenSettings() -> Set<String>? {
-    Settings.overridden(by: credentials, requests)
-      .union(Settings.overridden(by: destination)).union(["limit-rate"])
-  }
-
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     try AddPlan(self, sources)
   }
@@ -96,12 +90,7 @@ extension AddPlan {
       }
     } else if command.run {
       guard !command.arguments.isEmpty else { throw UsageError("--run: give the program after --") }
-      guard command.destination.output == nil else {
-        throw UsageError("-o names the file of a download; --run has none")
-      }
-      guard command.queue.rateLimit == nil else {
-        throw UsageError("--limit-rate is for a download; --run has none")
-      }
+      try command.checkProgram()
       requests = [TransferRequest.step(program: command.arguments)]
     } else {
       let get = try GetCommand(command)
@@ -144,19 +133,11 @@ extension AddPlan {
   }
 }
 
-extension AddCommand {
-  fileprivate var isUpload: Bool { put || !form.isEmpty }
-
-  fileprivate var hasUploadOptions: Bool { method != nil || ifMatch != nil }
-}
-
 extension PutCommand {
   /// The same uploads, with the defaults of the options that belong to the daemon.
   fileprivate init(_ command: AddCommand) throws(UsageError) {
     guard !command.run else { throw UsageError("an upload and --run contradict each other") }
-    guard command.destination.output == nil, command.content.inputFiles.isEmpty,
-      command.content.checksums.isEmpty
-    else { throw UsageError("-o, -i and --checksum are for downloads; --put has none of them") }
+    try command.checkUpload()
     let given = command.arguments.dropLast().first { PutPlan.descriptor($0) != nil }
     if let given {
       throw UsageError(

@@ -316,7 +316,7 @@ extension DaemonQueueRuns {
       let unknown = try await fixture.haul("add", "--after", "nobody", "--run", "--", "true")
       #expect(unknown.status == 1, "\(unknown.errors)")
       let program = try await fixture.haul("add", "-o", "x", "--run", "--", "true")
-      #expect(program.status == 2 && program.errors.contains("-o"), "\(program.errors)")
+      #expect(program.status == 2 && program.errors.contains("--output"), "\(program.errors)")
     }
   }
 

@@ -76,7 +76,8 @@ import Testing
     func add(_ arguments: [String]) throws -> AddPlan {
       guard
         let plan = try Invocation.plan(
-          ["add", "--put"] + arguments, from: SettingsTests.files("directory = d")) as? AddPlan
+          ["add", "--put"] + arguments,
+          from: SettingsTests.files("directory = d\nif-exists = skip\nconnections = 3")) as? AddPlan
       else { throw UsageError("that is not an add") }
       return plan
     }
@@ -118,6 +119,38 @@ import Testing
     ] {
       #expect(throws: UsageError.self) { try uploads("add", arguments) }
     }
+  }
+
+  private static let ofDownloads = [
+    "--output=x", "--directory=d", "--durability=relaxed", "--remote-name", "--start-over",
+    "--max-filesize=1M", "--input-file=l", "--columns=url=a", "--input-format=csv",
+    "--checksum=md5=00112233445566778899aabbccddeeff", "--allow-unverified", "--same-resource",
+    "--decode", "--connections=2", "--min-split=1M",
+  ]
+  private static let ofRequests = [
+    "--if-exists=fail", "--limit-rate=1K", "--user=u", "--password-file=p", "--bearer-file=b",
+    "--netrc", "--cookie=a=b", "--cookie-file=c", "--header=A: b", "--insecure",
+    "--trust-redirects=h", "--retries=1", "--retry-max-time=1m",
+  ]
+
+  @Test(arguments: ofDownloads)
+  func `An option that an upload cannot obey is named, and nothing is added`(option: String) {
+    let message = refusal(["add", option, "--put", "a", "https://h/x"])
+    let name = option.prefix { $0 != "=" }
+    #expect(message == "\(name) is for downloads; --put has none")
+  }
+
+  @Test(arguments: ofDownloads + ofRequests)
+  func `An option that a program cannot obey is named, and nothing is added`(option: String) {
+    let message = refusal(["add", option, "--run", "--", "true"])
+    let name = option.prefix { $0 != "=" }
+    #expect(message == "\(name) is for downloads and uploads; --run is neither")
+  }
+
+  @Test func `A program ignores the configuration file`() throws {
+    let sources = SettingsTests.files("directory = d\nheader = A: b\nconnections = 3")
+    let plan = try Invocation.plan(["add", "--run", "--", "true", "-x"], from: sources) as? AddPlan
+    #expect(plan?.requests == [TransferRequest.step(program: ["true", "-x"])])
   }
 
   @Test("verify uses quiet, but not the digest")

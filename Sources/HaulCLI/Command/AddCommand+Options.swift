@@ -1,0 +1,60 @@
+import HaulCore
+
+/// Which options are for which kind of transfer.
+extension AddCommand {
+  var isUpload: Bool { put || !form.isEmpty }
+
+  var hasUploadOptions: Bool { method != nil || ifMatch != nil }
+
+  /// The rate limit of the configuration is that of all transfers together. A program has no use
+  /// for any line of it.
+  func overriddenSettings() -> Set<String>? {
+    guard !run else { return nil }
+    let common = Settings.overridden(by: credentials, requests)
+      .union(Settings.overridden(by: destination)).union(["limit-rate"])
+    return isUpload ? common.union(ofDownloads.map(\.name)).union(["if-exists"]) : common
+  }
+
+  /// - Throws: if an option is given that has no effect on an upload.
+  func checkUpload() throws(UsageError) {
+    if let name = ofDownloads.first(where: \.isGiven)?.name {
+      throw UsageError("--\(name) is for downloads; --put has none")
+    }
+  }
+
+  /// - Throws: if an option is given that has no effect on a program.
+  func checkProgram() throws(UsageError) {
+    if let name = (ofDownloads + ofRequests).first(where: \.isGiven)?.name {
+      throw UsageError("--\(name) is for downloads and uploads; --run is neither")
+    }
+  }
+
+  private typealias Option = (name: String, isGiven: Bool)
+
+  private var ofDownloads: [Option] {
+    [
+      ("output", destination.output != nil), ("directory", destination.directory != nil),
+      ("durability", destination.durability != .strict),
+      ("remote-name", destination.remoteName == true),
+      ("start-over", destination.startOver == true),
+      ("max-filesize", destination.maxFilesize != nil),
+      ("input-file", !content.inputFiles.isEmpty), ("columns", !content.columns.isEmpty),
+      ("input-format", content.inputFormat != nil), ("checksum", !content.checksums.isEmpty),
+      ("allow-unverified", content.allowUnverified == true),
+      ("same-resource", content.sameResource == true), ("decode", content.decode == true),
+      ("connections", ranges.connections != nil), ("min-split", ranges.minimumSplit != nil),
+    ]
+  }
+
+  private var ofRequests: [Option] {
+    [
+      ("if-exists", destination.ifExists != .update), ("limit-rate", queue.rateLimit != nil),
+      ("user", credentials.user != nil), ("password-file", credentials.passwordFile != nil),
+      ("bearer-file", credentials.bearerFile != nil), ("netrc", credentials.netrc == true),
+      ("cookie", !credentials.cookies.isEmpty), ("cookie-file", !credentials.cookieFiles.isEmpty),
+      ("header", !requests.headers.isEmpty), ("insecure", requests.insecure == true),
+      ("trust-redirects", !requests.trustedHosts.isEmpty), ("retries", requests.retries != nil),
+      ("retry-max-time", requests.retryMaximumTime != nil),
+    ]
+  }
+}
