@@ -19,7 +19,9 @@ extension EventDocument {
     case .finished(var result):
       result.error?.hideProgramOutput()
       content = .finished(result)
-    default: break
+    case .added, .target, .phase, .waiting, .paused, .resumed, .progress, .limited, .connections,
+      .moved, .removed, .changed:
+      break
     }
   }
 }

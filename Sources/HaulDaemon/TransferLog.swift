@@ -29,7 +29,9 @@ package struct TransferLog: Sendable {
     case .waiting, .paused, .removed:
       running.remove(event.id)
       return nil
-    default: return nil
+    case .added, .target, .phase, .resumed, .progress, .attempt, .limited, .connections, .moved,
+      .snapshot:
+      return nil
     }
   }
 

@@ -104,7 +104,8 @@ package struct WatchReport: Sendable {
       told.insert(event.id)
       retries[event.id] = nil
     case .changed: changed.insert(event.id)
-    default: retries[event.id] = nil
+    case .added, .target, .phase, .waiting, .paused, .resumed, .limited, .connections, .moved:
+      retries[event.id] = nil
     }
   }
 
@@ -123,7 +124,8 @@ package struct WatchReport: Sendable {
       case .failed: return "\(name): failed: \(result.error?.message ?? "for an unknown reason")"
       case .cancelled: return "\(name): cancelled"
       }
-    default: return nil
+    case .added, .target, .phase, .waiting, .progress, .limited, .connections, .moved, .changed:
+      return nil
     }
   }
 }
