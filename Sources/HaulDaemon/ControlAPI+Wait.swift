@@ -57,7 +57,7 @@ extension ControlAPI {
   private static let mostWarnings = 1000
 
   private func warnings(of ids: [TransferID]) async throws(TransferError) -> [String] {
-    try await manager.coordinator.rows(of: ids).compactMap { view in
+    try await manager.coordinator.views(of: ids).compactMap { view in
       (view.snapshot.result?.warning).map { "\(view.row.name): warning: \($0.text)" }
     }
   }

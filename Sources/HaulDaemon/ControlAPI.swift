@@ -180,7 +180,7 @@ struct ControlAPI: Sendable {
 
   private func details(of id: TransferID) async throws(TransferError) -> DetailsDocument {
     var details = DetailsDocument(id: id)
-    if let view = try await manager.coordinator.rows(of: [id]).first {
+    if let view = try await manager.coordinator.views(of: [id]).first {
       (details.added, details.ended) = (view.added, view.ended)
       details.sources = view.request.upload?.sources
       if isLocal { details.request = DetailsDocument.Request(view) }
@@ -200,7 +200,7 @@ struct ControlAPI: Sendable {
 
   func documents(of ids: [TransferID]) async throws(TransferError) -> [TransferDocument] {
     let now = SystemClock().wallSeconds
-    return try await manager.coordinator.rows(of: ids).map { view in
+    return try await manager.coordinator.views(of: ids).map { view in
       var document = TransferDocument(view, at: now)
       if !isLocal { document.hideProgramOutput() }
       return document
@@ -255,7 +255,7 @@ extension ControlAPI {
     if let roots, RootDirectories.checks(body.command) {
       for start in stride(from: 0, to: ids.count, by: Self.maximumPage) {
         let some = Array(ids[start..<min(start + Self.maximumPage, ids.count)])
-        for transfer in try await manager.coordinator.rows(of: some) {
+        for transfer in try await manager.coordinator.views(of: some) {
           try roots.check(body, of: transfer)
         }
       }
@@ -348,7 +348,7 @@ extension ControlAPI {
   private func checkName(_ text: String, of id: TransferID) async throws(Problem) {
     let others = await manager.coordinator.ids(beginningWith: text).filter { $0 != id }
     guard let other = others.first, TransferID(text) != id,
-      let view = try? await manager.coordinator.rows(of: [id]).first, view.request.roots != nil
+      let view = try? await manager.coordinator.views(of: [id]).first, view.request.roots != nil
     else { return }
     throw Problem(
       409, "Conflict",

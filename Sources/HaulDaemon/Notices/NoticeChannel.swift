@@ -112,7 +112,7 @@ extension TransferManager {
     }
     guard !ids.isEmpty else { return [:] }
     // Without the row, the notice has the id as its name.
-    let rows = (try? await coordinator.rows(of: Set(ids).sorted())) ?? []
+    let rows = (try? await coordinator.views(of: Set(ids).sorted())) ?? []
     return Dictionary(rows.map { ($0.row.id, $0.row.name) }, uniquingKeysWith: { $1 })
   }
 }

@@ -115,7 +115,7 @@ extension QueueCoordinator {
 
   /// What is shown of these transfers, with what is running now; without those that are not in the
   /// list.
-  package func rows(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
+  package func views(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
     try await store.records(ids).compactMap { record in
       summary(of: record.id).map { summary in
         let storedState = queue.members[record.id]?.storedState

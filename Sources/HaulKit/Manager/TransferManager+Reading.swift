@@ -62,7 +62,7 @@ extension TransferManager {
   public func rows(
     of selection: TransferSelection = .all
   ) async throws(TransferError) -> [TransferList.Row] {
-    try await coordinator.rows(of: coordinator.ids(of: selection)).map(\.row)
+    try await coordinator.views(of: coordinator.ids(of: selection)).map(\.row)
   }
 
   /// The bytes of a transfer to `.stream`, for one reader. A slow one slows the network; one that

@@ -93,7 +93,7 @@ import Testing
       let own = try download()
       let refused = await refusal { _ = try await manager.add(own, ifKnown: ifKnown) }
       #expect(refused?.code == .inUse)
-      #expect(try await manager.coordinator.rows(of: [first.id]).first?.request == request)
+      #expect(try await manager.coordinator.views(of: [first.id]).first?.request == request)
       // The control: the client finds its own.
       guard ifKnown != .refuse else { return }
       #expect(try await manager.add(request, ifKnown: ifKnown) == first)

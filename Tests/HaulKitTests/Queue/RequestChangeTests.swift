@@ -136,7 +136,7 @@ import Testing
     try await QueueFixture.with([broken]) { queue in
       let a = try await queue.manager.add(queue.request("a") { $0.retry.retries = 0 })
       #expect(await refusal { _ = try await a.result } != nil)
-      let row = try #require(try await queue.manager.coordinator.rows(of: [a.id]).first?.row)
+      let row = try #require(try await queue.manager.coordinator.views(of: [a.id]).first?.row)
       #expect(row.state == .failed)
       #expect(row.bytes > 0 && row.total == Int64(QueueFixture.length))
       #expect(row.fraction.map { $0 > 0 && $0 < 1 } == true)

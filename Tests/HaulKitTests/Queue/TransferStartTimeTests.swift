@@ -124,7 +124,7 @@ import Testing
     }
     let transfer = try add(simulation, "f", in: 60)
     let ids = [transfer.id]
-    let view = try simulation.call { try await $0.coordinator.rows(of: ids).first }
+    let view = try simulation.call { try await $0.coordinator.views(of: ids).first }
     #expect(view?.nextWaitReason == .suspended, "a start alone would not start it")
     simulation.pass(.seconds(120))
     #expect(!hasStarted(simulation, "f"))
