@@ -121,7 +121,8 @@ public struct FetchRequest: Sendable, Hashable {
     next.url = isTrusted ? target.taking(url.credentials) : target.adoptingCredentials(of: url)
     next.redirectingOrigin = url.origin
     guard target.origin != url.origin else { return next }
-    (next.allowInsecure, next.signing) = (false, nil)
+    next.allowInsecure = false
+    next.signing = nil
     next.firstOrigin = firstOrigin ?? url.origin
     if !isTrusted {
       next.headers.keepOnly(Self.harmlessHeaders)
