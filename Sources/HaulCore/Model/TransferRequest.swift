@@ -129,23 +129,11 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   package var startTime: Double? { startsAt.flatMap { $0.isNaN ? nil : min(max($0, 0), 1e11) } }
 
   /// The address of its download or upload; nil for a step.
-  package var url: ResourceURL? {
-    switch work {
-    case .download(let download): download.url
-    case .upload(let upload): upload.url
-    case .step: nil
-    }
-  }
+  package var url: ResourceURL? { download?.url ?? upload?.url }
 
   /// The limit of its own, in bytes per second; nil, and not settable, for a step.
   package var rateLimit: Int64? {
-    get {
-      switch work {
-      case .download(let download): download.rateLimit
-      case .upload(let upload): upload.rateLimit
-      case .step: nil
-      }
-    }
+    get { download?.rateLimit ?? upload?.rateLimit }
     set {
       download?.rateLimit = newValue
       upload?.rateLimit = newValue
@@ -154,13 +142,7 @@ public struct TransferRequest: Sendable, Hashable, Codable {
 
   /// The header fields that it sends; not settable for a step.
   package var fields: HeaderFields {
-    get {
-      switch work {
-      case .download(let download): download.fields
-      case .upload(let upload): upload.fields
-      case .step: HeaderFields()
-      }
-    }
+    get { download?.fields ?? upload?.fields ?? HeaderFields() }
     set {
       download?.fields = newValue
       upload?.fields = newValue
@@ -170,13 +152,7 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   /// The directories that its files must lie below; nil for anywhere, and for a step, which has
   /// none to set. A transfer that was added over TCP has some.
   package var roots: [String]? {
-    get {
-      switch work {
-      case .download(let download): download.roots
-      case .upload(let upload): upload.roots
-      case .step: nil
-      }
-    }
+    get { download?.roots ?? upload?.roots }
     set {
       download?.roots = newValue
       upload?.roots = newValue
