@@ -17,6 +17,9 @@ package struct NewTransfer: Codable, Sendable {
       throw TransferError(
         .notYetSupported, "the daemon cannot write to a stream", advice: "use a file")
     }
+    if case .stream? = request.upload?.source {
+      throw TransferError(.notYetSupported, "the daemon cannot read a stream", advice: "use a file")
+    }
     if case .step(let step) = request.work, case .named = step.action {
       throw TransferError(
         .notYetSupported, "a closure cannot run in the daemon", advice: "use a program")
@@ -52,7 +55,15 @@ package struct NewTransfer: Codable, Sendable {
     case .upload(let upload):
       try object.encode(upload.url, and: upload.fields)
       try UploadRequest.fields.json.write(upload, to: &object)
-      try object.encodeSource(of: upload)
+      switch upload.source {
+      case .file(let path): try object.encode(path, forKey: "put")
+      case .form(let parts): try object.encode(parts.map(TransferBody.Part.init), forKey: "form")
+      case .remote(let download):
+        var source = object.nestedContainer(keyedBy: AnyKey.self, forKey: "get")
+        try source.encode(download.url, and: download.fields)
+        try DownloadRequest.fields.source.write(download, to: &source)
+      case .stream: break  // `init` refuses it.
+      }
       switch upload.precondition {
       case .none: break
       case .absent: try object.encode(DownloadRequest.IfExists.fail, forKey: "if_exists")
@@ -76,17 +87,5 @@ extension KeyedEncodingContainer<AnyKey> {
   fileprivate mutating func encode(_ url: ResourceURL, and fields: HeaderFields) throws {
     try encode(url.text, forKey: "url")
     try encode(fields.fields, forKey: "headers")
-  }
-
-  fileprivate mutating func encodeSource(of upload: UploadRequest) throws {
-    if let download = upload.download {
-      var source = nestedContainer(keyedBy: AnyKey.self, forKey: "get")
-      try source.encode(download.url, and: download.fields)
-      try DownloadRequest.fields.source.write(download, to: &source)
-    } else if let parts = upload.parts {
-      try encode(parts.map(TransferBody.Part.init), forKey: "form")
-    } else {
-      try encode(upload.source, forKey: "put")
-    }
   }
 }

@@ -87,6 +87,15 @@ extension TransferBody {
       (url, headers) = (try object.value("url"), try object.optional("headers") ?? [])
       options = try fields.changes(in: object)
     }
+
+    var download: DownloadRequest {
+      get throws {
+        var download = DownloadRequest(url: try ResourceURL(ofBody: url), to: .stream)
+        try options.apply(to: &download)
+        download.fields = try HeaderFields(ofBody: headers)
+        return download
+      }
+    }
   }
 }
 

@@ -61,18 +61,18 @@ struct TransferBody: Decodable {
   }
 
   private func work() throws -> TransferRequest.Work {
-    if let url, let get, put == nil, form == nil, run == nil {
-      return .upload(try upload(get, to: url))
-    }
-    guard get == nil else { throw WrongValue("'get' needs a 'url', and no other work") }
-    switch (url, put, form, run) {
-    case (let url?, nil, nil, nil): return .download(try download(url))
-    case (let url?, let path?, nil, nil):
-      let file = UploadRequest(try path.absolute, to: try ResourceURL(ofBody: url))
-      return .upload(try upload(file))
-    case (let url?, nil, let parts?, nil): return .upload(try upload(parts, to: url))
-    case (_?, _?, _?, nil): throw WrongValue("an upload has either a 'put' or a 'form'")
-    case (nil, nil, nil, let arguments?): return .step(try step(arguments))
+    let url = try url.map { try ResourceURL(ofBody: $0) }
+    switch (url, put, form, get, run) {
+    case (let url?, nil, nil, nil, nil): return .download(try download(url))
+    case (let url?, let path?, nil, nil, nil):
+      return .upload(try upload(UploadRequest(path.absolute, to: url)))
+    case (let url?, nil, let form?, nil, nil):
+      return .upload(try upload(UploadRequest(form: form.map { try $0.part }, to: url)))
+    case (let url?, nil, nil, let get?, nil):
+      return .upload(try upload(UploadRequest(from: get.download, to: url)))
+    case (nil, nil, nil, nil, let arguments?): return .step(try step(arguments))
+    case (_, _, _, _?, _): throw WrongValue("'get' needs a 'url', and no other work")
+    case (_?, _?, _?, nil, nil): throw WrongValue("an upload has either a 'put' or a 'form'")
     default: throw WrongValue("a transfer has either a 'url' or a 'run'")
     }
   }
@@ -88,37 +88,16 @@ struct TransferBody: Decodable {
     return step
   }
 
-  private func download(_ url: String) throws -> DownloadRequest {
+  private func download(_ url: ResourceURL) throws -> DownloadRequest {
     let destination: DownloadRequest.Destination =
       switch (file, directory) {
       case (let path?, nil): .file(try path.absolute)
       case (nil, let path?): .directory(try path.absolute)
       default: throw WrongValue("a download has either a 'file' or a 'directory'")
       }
-    var request = DownloadRequest(url: try ResourceURL(ofBody: url), to: destination)
+    var request = DownloadRequest(url: url, to: destination)
     try ofDownload.apply(to: &request)
     request.fields = try HeaderFields(ofBody: headers)
-    return request
-  }
-
-  private func upload(_ source: Source, to url: String) throws -> UploadRequest {
-    var download = DownloadRequest(url: try ResourceURL(ofBody: source.url), to: .stream)
-    try source.options.apply(to: &download)
-    download.fields = try HeaderFields(ofBody: source.headers)
-    let request = try upload(UploadRequest(from: download, to: try ResourceURL(ofBody: url)))
-    guard request.method.uploadProtocol.isIdempotent else {
-      throw WrongValue("'get' is not for the method post")
-    }
-    return request
-  }
-
-  private func upload(_ form: [Part], to url: String) throws -> UploadRequest {
-    let parts = try form.map { try $0.part }
-    guard form.contains(where: { $0.file != nil }) else { throw WrongValue("'form' has no 'file'") }
-    let request = try upload(UploadRequest(form: parts, to: try ResourceURL(ofBody: url)))
-    guard request.method.uploadProtocol.takesForms else {
-      throw WrongValue("'form' is for the methods put and post")
-    }
     return request
   }
 
@@ -133,7 +112,12 @@ struct TransferBody: Decodable {
     request.precondition = try precondition(
       isForVersions: kind.canRequireVersion, isForAbsence: kind.canRequireAbsence)
     request.fields = try HeaderFields(ofBody: headers)
-    return request
+    switch request.source {
+    case .form where request.source.files.isEmpty: throw WrongValue("'form' has no 'file'")
+    case .form where !kind.takesForms: throw WrongValue("'form' is for the methods put and post")
+    case .remote where !kind.isIdempotent: throw WrongValue("'get' is not for the method post")
+    default: return request
+    }
   }
 
   private func precondition(

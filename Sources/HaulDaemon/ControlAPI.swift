@@ -182,7 +182,7 @@ struct ControlAPI: Sendable {
     var details = DetailsDocument(id: id)
     if let view = try await manager.coordinator.views(of: [id]).first {
       (details.added, details.ended) = (view.added, view.ended)
-      details.sources = view.request.upload?.sources
+      details.sources = view.request.upload?.source.files
       if isLocal { details.request = DetailsDocument.Request(view) }
       if view.row.state == .completed, view.request.download != nil, let path = view.row.path {
         details.isMissing = FinishedFiles.isMissing(path)

@@ -175,11 +175,7 @@ extension TransferRequest {
   /// The file or directory that it writes to, or the files that it sends; none for a stream or a
   /// step.
   fileprivate var paths: [String] {
-    switch work {
-    case .download(let download): [download.destination.path].compactMap(\.self)
-    case .upload(let upload): upload.sources
-    case .step: []
-    }
+    upload?.source.files ?? download?.destination.path.map { [$0] } ?? []
   }
 
   /// Whether it carries what may be for its own address only.

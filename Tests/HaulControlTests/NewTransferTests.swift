@@ -164,7 +164,7 @@ struct NewTransferTests {
     request.upload?.precondition = .absent
     let json = try StrictJSON.encode(try NewTransfer(request))
     #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
-    #expect(request.upload?.sources.isEmpty == true)
+    #expect(request.upload?.source.files == [])
     for wrong in [
       #"{"url":"http://h/k","get":{"url":"f"}}"#, #"{"get":{"url":"http://h/f"}}"#,
       #"{"url":"http://h/k","get":{"url":"http://h/f"},"put":"/f"}"#,
@@ -172,6 +172,15 @@ struct NewTransferTests {
       #"{"url":"http://h/k","get":{"url":"http://h/f","checksums":["x"]}}"#,
     ] {
       #expect(throws: Problem.self, "\(wrong)") { try parsed(wrong) }
+    }
+  }
+
+  @Test("refuses a stream, which does not leave its process")
+  func refusesStreams() throws {
+    let url = try ResourceURL("http://h/x")
+    for request in [.download(url, to: .stream), TransferRequest(.upload(UploadRequest(to: url)))] {
+      let error = #expect(throws: TransferError.self) { try NewTransfer(request) }
+      #expect(error?.code == .notYetSupported)
     }
   }
 

@@ -108,7 +108,9 @@ struct StoreSecretTests {
     store = try await scratch.open()
     var old = records
     let first = try #require(records[0].request.upload?.form[0].content)
-    for index in [0, 2, 3] { old[0].request.upload?.parts?[index].content = first }
+    var parts = records[0].request.upload?.form ?? []
+    for index in [0, 2, 3] { parts[index].content = first }
+    old[0].request.upload?.source = .form(parts)
     #expect(try await store.records(records.map(\.id)) == old)
     await store.close()
     #expect(try scratch.sql(findings).allSatisfy { $0.table == "secrets" })

@@ -96,6 +96,37 @@ struct StoredFormTests {
     await store.close()
   }
 
+  @Test("Each source of an upload is stored as earlier versions stored it")
+  func sources() async throws {
+    var ids = Ids()
+    let address = try ResourceURL("https://example.com/f")
+    var numbered = UploadRequest(to: address)
+    numbered.source = .stream(7)
+    let download = DownloadRequest(url: address, to: .stream)
+    let all = [
+      UploadRequest("/d/f", to: address),
+      UploadRequest(form: [FormPart("n", .text("v")), FormPart("f", .file("/f"))], to: address),
+      UploadRequest(to: address), numbered, UploadRequest(from: download, to: address),
+    ].map { TransferRecord(id: ids.id(), request: TransferRequest(.upload($0))) }
+    let scratch = Scratch()
+    let store = try await scratch.open()
+    try await store.commit(adding(all))
+    #expect(try await store.records(all.map(\.id)) == all)
+    await store.close()
+    let forms = try scratch.sql {
+      try String.fetchAll($0, sql: "SELECT form FROM requests ORDER BY member")
+    }
+    let parts =
+      #"{"content":{"text":{"_0":""}},"name":"n"},{"content":{"file":{"_0":"/f"}},"name":"f"}"#
+    #expect(
+      forms == [
+        #"{"upload":{"source":"/d/f"}}"#,
+        #"{"upload":{"form":[\#(parts)],"method":"POST","source":"/f"}}"#,
+        #"{"upload":{"source":"","stream":0}}"#, #"{"upload":{"source":"","stream":7}}"#,
+        #"{"upload":{"download":{"destination":"stream"},"source":""}}"#,
+      ])
+  }
+
   @Test("Every state is read back")
   func standings() async throws {
     var ids = Ids()

@@ -24,18 +24,11 @@ extension PutPlan {
     let (bucket, key) = s3Parts(address)
     let files = command.arguments.dropLast()
     let isCollection = key.isEmpty || key.hasByteSuffix("/")
-    guard files.count == 1 || isCollection else {
-      throw UsageError(
-        "several files need an address that ends with '/': there each keeps its name")
-    }
-    try checkS3Use(of: command)
+    try checkS3Use(of: command, isCollection: isCollection)
     let input = try input(files, needsName: isCollection, sources)
     let settings = try S3Settings(command.s3, sources)
     var requests: [UploadRequest] = []
-    let all =
-      input != nil
-      ? [UploadSources.Source(path: inputName, names: [])]
-      : try UploadSources(files, sources).all(by: .s3, isCollection: isCollection)
+    let all = try UploadSources(files, sources).all(by: .s3, isCollection: isCollection, input)
     for source in all {
       let whole = isCollection ? key + (try source.key()) : key
       let object: S3Object
@@ -46,10 +39,8 @@ extension PutPlan {
       } catch {
         throw UsageError("\(address): \(error.message)")
       }
-      var upload =
-        input != nil
-        ? UploadRequest(to: object, credentials: settings.credentials)
-        : source.upload(UploadRequest("", to: object, credentials: settings.credentials))
+      var upload = UploadRequest(to: object, credentials: settings.credentials)
+      source.apply(to: &upload)
       let common = try common(command, object.url, sources)
       guard common.fields["Authorization"] == nil else {
         throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
@@ -71,11 +62,11 @@ extension PutPlan {
       output: output)
   }
 
-  private static func checkS3Use(of command: PutCommand) throws(UsageError) {
+  private static func checkS3Use(of command: PutCommand, isCollection: Bool) throws(UsageError) {
     if command.method != nil {
       throw UsageError("--method is for plain HTTP: with s3:// the protocol says how to send")
     }
-    try checkUse(of: command, .put, hasScheme: false)
+    try checkUse(of: command, .put, hasScheme: false, isCollection: isCollection)
     let credentials = command.credentials
     guard credentials.user == nil, credentials.passwordFile == nil, credentials.bearerFile == nil,
       credentials.netrc == nil, credentials.cookies.isEmpty, credentials.cookieFiles.isEmpty

@@ -38,26 +38,19 @@ extension PutPlan {
     let kind = method.uploadProtocol
     let files = command.arguments.dropLast()
     let isCollection = url.pathAndQuery.prefix(beforeAnyOf: "?").hasByteSuffix("/")
-    guard files.count == 1 || isCollection || !kind.namesFile else {
-      throw UsageError(
-        "several files need an address that ends with '/': there each keeps its name")
-    }
-    try Self.checkUse(of: command, method, hasScheme: scheme != nil)
+    try Self.checkUse(
+      of: command, method, hasScheme: scheme != nil, isCollection: isCollection)
     let common = try Self.common(command, url, sources)
     let input = try Self.input(files, needsName: isCollection && kind.namesFile, sources)
-    requests = input != nil ? [UploadRequest(to: common.url)] : []
-    let all =
-      input != nil
-      ? [] : try UploadSources(files, sources).all(by: method, isCollection: isCollection)
+    var upload = UploadRequest(to: common.url)
+    (upload.method, upload.precondition) = (method, precondition)
+    Self.apply(common, to: &upload)
+    requests = []
+    let all = try UploadSources(files, sources).all(by: method, isCollection: isCollection, input)
     for source in all {
-      var upload = source.upload(UploadRequest("", to: common.url))
+      source.apply(to: &upload)
       if isCollection, kind.namesFile { upload.url = try source.address(in: url) }
       requests.append(upload)
-    }
-    for index in requests.indices {
-      requests[index].method = method
-      requests[index].precondition = precondition
-      Self.apply(common, to: &requests[index])
     }
     if kind.namesFile { try Self.checkAddresses(of: requests) }
     managerOptions = try ManagerOptions(
@@ -105,13 +98,18 @@ extension PutPlan {
   }
 
   static func checkUse(
-    of command: PutCommand, _ method: UploadRequest.Method, hasScheme: Bool
+    of command: PutCommand, _ method: UploadRequest.Method, hasScheme: Bool, isCollection: Bool
   ) throws(UsageError) {
     let kind = method.uploadProtocol
+    let files = command.arguments.dropLast()
+    guard files.count == 1 || isCollection || !kind.namesFile else {
+      throw UsageError(
+        "several files need an address that ends with '/': there each keeps its name")
+    }
     if hasScheme, command.method != nil {
       throw UsageError("--method is for plain HTTP: the scheme of the address says how to send")
     }
-    for file in command.arguments.dropLast() {
+    for file in files {
       guard !file.isEmpty, !file.utf8.contains(0) else {
         throw UsageError("the name of a file is empty or has a NUL")
       }
@@ -138,11 +136,11 @@ extension PutPlan {
 
   /// - Throws: if one of the files would replace another.
   static func checkAddresses(of requests: [UploadRequest]) throws(UsageError) {
-    var sources: [ResourceURL: String] = [:]
-    for request in requests {
-      guard let other = sources.updateValue(request.source, forKey: request.url) else { continue }
+    var files: [ResourceURL: String] = [:]
+    for case (.file(let path), let url) in requests.map({ ($0.source, $0.url) }) {
+      guard let other = files.updateValue(path, forKey: url) else { continue }
       throw UsageError(
-        "\(other) and \(request.source) have the same name; upload them to different addresses")
+        "\(other) and \(path) have the same name; upload them to different addresses")
     }
   }
 

@@ -56,7 +56,7 @@ struct RemoteTargets {
     guard !names.contains(where: { ["", ".", ".."].contains($0) }) else {
       throw UsageError("out=\(name ?? ""): a part of the name is empty, '.' or '..'")
     }
-    let below = UploadSources.Source(path: name ?? "", names: names)
+    let below = UploadSources.Source(sent: .remote(source), names: names)
     if PutPlan.isS3(place) { return try object(source, place, below, isNamed: name != nil) }
     let scheme = UploadScheme(of: place)
     var url = try AddressArgument.url(scheme?.address ?? place)

@@ -2,22 +2,19 @@ import HaulCore
 
 /// The files that `haul put` sends: those of its arguments, and those in its directories.
 struct UploadSources {
-  /// A file, or a directory to make.
+  /// What one upload sends.
   struct Source {
-    var path: String
+    let sent: UploadRequest.Source
     /// Below the address, its own name last.
-    var names: [String]
-    var isDirectory = false
+    let names: [String]
     /// The directory of the arguments that it was found in, and which file it was; nil for an
     /// argument itself.
     var listed: (directory: String, identity: FileIdentity?)?
 
-    /// The upload of it.
-    func upload(_ request: UploadRequest) -> UploadRequest {
-      var upload = request
-      upload.source = path
-      if let listed { (upload.listedIn, upload.listed) = (listed.directory, listed.identity) }
-      return upload
+    /// Makes the upload send it, and no other file.
+    func apply(to upload: inout UploadRequest) {
+      upload.source = sent
+      (upload.listedIn, upload.listed) = (listed?.directory, listed?.identity)
     }
   }
 
@@ -29,16 +26,19 @@ struct UploadSources {
     self.sources = sources
   }
 
-  /// - Parameter isCollection: whether each file keeps its name below the address.
+  /// - Parameters:
+  ///   - isCollection: whether each file keeps its name below the address.
+  ///   - input: the open descriptor that is sent instead; nil for files.
   /// - Throws: for a directory that cannot be sent that way, or not as a whole.
   func all(
-    by method: UploadRequest.Method, isCollection: Bool
+    by method: UploadRequest.Method, isCollection: Bool, _ input: Int32?
   ) throws(UsageError) -> [Source] {
+    guard input == nil else { return [Source(sent: .stream(nil), names: [])] }
     let kind = method.uploadProtocol
     var all: [Source] = []
     for argument in arguments {
       guard let tree = try sources.tree(argument) else {
-        all.append(Source(path: argument, names: [argument.lastPathName ?? ""]))
+        all.append(Source(sent: .file(argument), names: [argument.lastPathName ?? ""]))
         continue
       }
       guard kind.namesFile, isCollection else {
@@ -46,9 +46,8 @@ struct UploadSources {
           "\(argument) is a directory: it needs an address that ends with '/', and PUT, WebDAV or S3"
         )
       }
-      let files = files(of: tree, below: argument).filter {
-        !$0.isDirectory || kind.makesDirectories
-      }
+      let entries = tree.entries.filter { !$0.isDirectory || kind.makesDirectories }
+      let files = files(entries, below: argument)
       guard !files.isEmpty else { throw UsageError("\(argument): there is no file in it") }
       all += files
     }
@@ -56,16 +55,15 @@ struct UploadSources {
   }
 
   /// Without a slash at its end, the directory keeps its name; with one, only its content is sent.
-  private func files(of tree: UploadTree, below directory: String) -> [Source] {
+  private func files(_ entries: [UploadTree.Entry], below directory: String) -> [Source] {
     let name = directory.endsWithSlash ? "" : directory.lastPathName ?? ""
     let above = ["", ".", ".."].contains(name) ? [] : [name]
-    return tree.entries.map { entry in
+    return entries.map { entry in
       // A directory ends with a slash, as `UploadRequest` wants it.
       let end = entry.isDirectory ? [""] : []
       return Source(
-        path: directory.appendingPath((entry.names + end).joined(separator: "/")),
-        names: above + entry.names + end,
-        isDirectory: entry.isDirectory, listed: (directory, entry.identity))
+        sent: .file(directory.appendingPath((entry.names + end).joined(separator: "/"))),
+        names: above + entry.names + end, listed: (directory, entry.identity))
     }
   }
 }
@@ -77,9 +75,11 @@ extension UploadSources.Source {
     return names.joined(separator: "/")
   }
 
+  private var shown: String { sent.files.first ?? names.joined(separator: "/") }
+
   private func checkName() throws(UsageError) {
     guard let first = names.first, !["", ".", ".."].contains(first) else {
-      throw UsageError("\(path): that names no file")
+      throw UsageError("\(shown): that names no file")
     }
   }
 
@@ -92,7 +92,7 @@ extension UploadSources.Source {
       return try url.resolving("./" + encoded.joined(separator: "/") + query)
         .adoptingCredentials(of: url)
     } catch {
-      throw UsageError("\(path): \(error.message)")
+      throw UsageError("\(shown): \(error.message)")
     }
   }
 }

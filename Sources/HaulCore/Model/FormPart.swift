@@ -19,13 +19,8 @@ public struct FormPart: Sendable, Hashable, Codable {
     self.content = content
   }
 
-  /// The path of its file; nil, and not settable, for a text.
-  var path: String? {
-    get { if case .file(let path) = content { path } else { nil } }
-    set {
-      if path != nil, let newValue { content = .file(newValue) }
-    }
-  }
+  /// The path of its file; nil for a text.
+  var path: String? { if case .file(let path) = content { path } else { nil } }
 
   /// Its text; nil for a file.
   package var text: String? { if case .text(let text) = content { text } else { nil } }

@@ -9,7 +9,7 @@ extension TransferRequest {
         ? "another user name or password" : "another address, \(url.redacted)"
     }
     if download?.destination != other.download?.destination
-      || upload?.sources != other.upload?.sources
+      || upload?.source.files != other.upload?.source.files
     {
       return "another file"
     }

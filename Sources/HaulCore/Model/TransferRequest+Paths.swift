@@ -4,7 +4,7 @@ extension TransferRequest {
   package var hasRelativePath: Bool {
     switch work {
     case .download(let download): download.destination.path.map { !$0.isAbsolutePath } ?? false
-    case .upload(let upload): !upload.sources.allSatisfy(\.isAbsolutePath)
+    case .upload(let upload): !upload.source.files.allSatisfy(\.isAbsolutePath)
     case .step(let step):
       if case .program(_, let directory) = step.action {
         directory?.isAbsolutePath != true
@@ -44,7 +44,7 @@ extension TransferRequest {
     switch work {
     case .download(let download): try download.checkPaths()
     case .upload(let upload):
-      for path in upload.sources { try path.checkPath() }
+      for path in upload.source.files { try path.checkPath() }
       try upload.checkDownload()
     case .step(let step):
       if case .program(_, let directory?) = step.action { try directory.checkPath() }
@@ -56,7 +56,7 @@ extension UploadRequest {
   /// - Throws: `not-yet-supported` for a remote source that it cannot send as it is asked to.
   fileprivate func checkDownload() throws(TransferError) {
     guard let download else { return }
-    guard form.isEmpty, method.uploadProtocol.isIdempotent else {
+    guard method.uploadProtocol.isIdempotent else {
       throw TransferError(.notYetSupported, "a remote source is not sent with POST")
     }
     try download.checkAsSource()

@@ -1,5 +1,5 @@
 /// What to upload, where to, and how. It is a plain value: nothing runs until it is added.
-public struct UploadRequest: Sendable, Hashable, Codable {
+public struct UploadRequest: Sendable, Hashable {
   /// How the file is sent.
   public enum Method: String, CaseIterable, Sendable, Codable {
     /// The resource becomes the file (RFC 9110, section 9.3.4). A failed attempt is retried.
@@ -34,8 +34,31 @@ public struct UploadRequest: Sendable, Hashable, Codable {
     case entityTag(String)
   }
 
-  /// The path of the file; empty for an upload without a file.
-  public var source: String
+  /// What an upload sends.
+  public enum Source: Sendable, Hashable {
+    /// The file at this path.
+    case file(String)
+    /// The parts of a form, in order, with at least one file. With PUT and POST only.
+    case form([FormPart])
+    /// Bytes that are not in a file. They have a number once `add(_:bytes:)` of the manager has
+    /// added them.
+    case stream(UInt64?)
+    /// A remote resource. Its header fields and its user information are sent to its own server
+    /// only; rate limit and retries are those of the upload.
+    indirect case remote(DownloadRequest)
+
+    /// The files of this machine.
+    package var files: [String] {
+      switch self {
+      case .file(let path): [path]
+      case .form(let parts): parts.compactMap(\.path)
+      case .stream, .remote: []
+      }
+    }
+  }
+
+  /// What it sends.
+  public var source: Source
   /// Where to send it.
   public var url: ResourceURL
   /// How it is sent.
@@ -64,16 +87,10 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   /// The directory that was listed then: once links are resolved, its file must lie below it. Nil
   /// for a file that was named.
   package var listedIn: String?
-  /// Which stream an upload without a file sends; 0 before it has one.
-  package var stream: UInt64?
-  /// The remote resource that it sends; nil for a file or a stream. Its header fields and its user
-  /// information are sent to its own server only; rate limit and retries are those of the upload.
-  public var download: DownloadRequest?
 
   /// An upload with PUT, whatever the server has at the address.
   public init(_ source: String, to url: ResourceURL) {
-    self.source = source
-    self.url = url
+    (self.source, self.url) = (.file(source), url)
   }
 
   /// An upload to an S3 store.
@@ -83,14 +100,11 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   ///   - credentials: sign the requests; nil for a bucket that anyone may write to.
   public init(_ source: String, to object: S3Object, credentials: S3Credentials?) {
     self.init(to: object, credentials: credentials)
-    (self.source, stream) = (source, nil)
+    self.source = .file(source)
   }
 
   /// An upload with PUT of bytes that are not in a file: `add(_:bytes:)` of the manager adds it.
-  public init(to url: ResourceURL) {
-    self.init("", to: url)
-    stream = 0
-  }
+  public init(to url: ResourceURL) { (source, self.url) = (.stream(nil), url) }
 
   /// An upload to an S3 store of bytes that are not in a file, as `init(to:)`.
   /// - Parameters:
@@ -107,8 +121,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   /// It is sent as a stream, which does not continue after a failure.
   /// - Parameter download: what to send, with the destination `.stream`.
   public init(from download: DownloadRequest, to url: ResourceURL) {
-    self.init("", to: url)
-    self.download = download
+    (source, self.url) = (.remote(download), url)
   }
 
   /// An upload to an S3 store of a remote resource, which is not written to a file.
@@ -125,43 +138,37 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   public init(
     from download: DownloadRequest, to object: S3Object, credentials: S3Credentials?
   ) {
-    self.init("", to: object, credentials: credentials)
-    self.download = download
+    self.init(to: object, credentials: credentials)
+    source = .remote(download)
   }
 
   /// An upload of a form with POST (RFC 7578).
   /// - Parameter form: its parts, in order, with at least one file.
   public init(form: [FormPart], to url: ResourceURL) {
-    self.init(form.lazy.compactMap(\.path).first ?? "", to: url)
-    (method, parts) = (.post, form)
+    (source, self.url, method) = (.form(form), url, .post)
   }
 
-  /// The parts of a form, which is then sent instead of the file; `source` is its first file. With
-  /// PUT and POST only.
-  public var form: [FormPart] { parts ?? [] }
-  /// Nil for none.
-  package var parts: [FormPart]?
+  /// The parts of a form; none for another source.
+  public var form: [FormPart] { if case .form(let parts) = source { parts } else { [] } }
 
-  /// The files that are sent.
-  package var sources: [String] {
-    guard hasFile else { return [] }
-    let files = form.compactMap(\.path)
-    return files.isEmpty ? [source] : files
+  /// The download of a remote resource; nil, and not settable, for another source.
+  public var download: DownloadRequest? {
+    get { if case .remote(let download) = source { download } else { nil } }
+    set {
+      if download != nil, let newValue { source = .remote(newValue) }
+    }
   }
-
-  /// Whether it sends files of this machine.
-  package var hasFile: Bool { stream == nil && download == nil }
 
   /// The same upload, with each path changed.
   package func mappingPaths(_ change: (String) -> String) -> UploadRequest {
     var upload = self
-    if hasFile { upload.source = change(source) }
-    upload.roots = roots?.map(change)
-    upload.listedIn = listedIn.map(change)
-    upload.parts = parts?.map { part in
-      var part = part
-      part.path = part.path.map(change)
-      return part
+    (upload.roots, upload.listedIn) = (roots?.map(change), listedIn.map(change))
+    switch source {
+    case .file(let path): upload.source = .file(change(path))
+    case .form(let parts):
+      upload.source = .form(
+        parts.map { FormPart($0.name, $0.path.map { .file(change($0)) } ?? $0.content) })
+    case .stream, .remote: break
     }
     return upload
   }
@@ -176,7 +183,7 @@ public struct UploadRequest: Sendable, Hashable, Codable {
   /// stream never continues; what it leaves on a tus server, that server deletes some day.
   package var keepsRecord: Bool {
     let kind = method.uploadProtocol
-    return hasFile ? kind.leastRecorded != nil && !isDirectory : kind.recordsStreams
+    return source.files.isEmpty ? kind.recordsStreams : kind.leastRecorded != nil && !isDirectory
   }
 
   /// As `keepsRecord`, for a file of this length in bytes.
@@ -186,6 +193,6 @@ public struct UploadRequest: Sendable, Hashable, Codable {
 
   /// Whether it makes a directory, and sends nothing.
   package var isDirectory: Bool {
-    method.uploadProtocol.makesDirectories && source.endsWithSlash
+    method.uploadProtocol.makesDirectories && source.files.first?.endsWithSlash == true
   }
 }

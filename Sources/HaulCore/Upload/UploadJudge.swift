@@ -89,7 +89,7 @@ package struct UploadJudge: Sendable {
     case 407: return error(.proxy, head, "the proxy requires credentials")
     case 409: return error(.httpStatus, head, "does the directory exist there?")
     // A file is sent with its length (RFC 9110, section 15.5.12).
-    case 411 where !request.hasFile:
+    case 411 where request.source.files.isEmpty:
       return error(
         .httpStatus, head,
         "it needs the length beforehand; save the source to a file and upload that")

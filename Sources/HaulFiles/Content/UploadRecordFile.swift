@@ -86,11 +86,12 @@ package final class UploadRecordFile: Sendable {
   /// The address may have secrets, so the name is a digest.
   private static func name(of request: UploadRequest) -> String {
     // An address that is signed anew has another query.
-    let source = request.download.map { $0.url.absoluteString.prefix(beforeAnyOf: "?") }
+    let address = request.download.map { $0.url.absoluteString.prefix(beforeAnyOf: "?") }
+    let source = address ?? request.source.files.first?[...] ?? ""
     // The address of an unfinished upload is a secret, and its cancellation deletes it on the
     // server: a client over TCP does not find its owner's, and the reverse.
     let side = request.roots == nil ? "" : "\0client"
-    let text = "\(source ?? request.source[...])\0\(request.url.absoluteString)\(side)"
+    let text = "\(source)\0\(request.url.absoluteString)\(side)"
     return SHA256.hash(data: Data(text.utf8)).prefix(16).hexDigits + ".upload"
   }
 

@@ -377,9 +377,7 @@ extension TransferRequest {
     return download.ifExists == .update || download.ifExists == .rename
   }
 
-  fileprivate var isStream: Bool {
-    if case .download(let download) = work { download.destination == .stream } else { false }
-  }
+  fileprivate var isStream: Bool { download?.destination == .stream }
 
   /// The path of the file: of a download, where a number may be added if the name is taken, or of
   /// an upload's source, if that is a file.
@@ -391,7 +389,7 @@ extension TransferRequest {
       case .file(let path): path
       case .directory(let path): path.filePath(FileName(download.url).text)
       }
-    case .upload(let upload): upload.hasFile ? upload.source : nil
+    case .upload(let upload): upload.source.files.first
     case .step: nil
     }
   }

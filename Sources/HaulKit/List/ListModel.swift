@@ -101,11 +101,8 @@ extension TransferList.Row {
       if case .file(let path) = download.destination { apply(path: path) }
     case .upload(let upload):
       address = upload.url.redacted
-      if upload.hasFile {
-        apply(path: upload.source)
-      } else {
-        name = FileName(upload.url).text
-      }
+      name = FileName(upload.url).text
+      if let path = upload.source.files.first { apply(path: path) }
     case .step(let step):
       switch step.action {
       case .named(let text, _): name = text

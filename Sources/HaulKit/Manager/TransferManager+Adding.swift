@@ -56,12 +56,12 @@ extension TransferManager {
   public func add<Bytes: AsyncSequence & Sendable>(
     _ request: TransferRequest, bytes: Bytes
   ) async throws(TransferError) -> Transfer where Bytes.Element: ByteChunk {
-    guard case .upload(var upload) = request.work, upload.stream != nil else {
+    guard case .upload(var upload) = request.work, case .stream = upload.source else {
       throw TransferError(.sourceUnreadable, "bytes are for an upload that was made without a file")
     }
     let streams = coordinator.engine.uploadStreams
     let number = UInt64.random(in: 1...UInt64.max)
-    upload.stream = number
+    upload.source = .stream(number)
     var request = request
     request.work = .upload(upload)
     streams.withLockedValue { $0[number] = UploadStream(bytes) }

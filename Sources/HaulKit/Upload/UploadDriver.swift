@@ -12,6 +12,7 @@ struct UploadDriver: TransferDriver {
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
+    defer { request.forgetStream(engine) }
     let opened: (input: UploadInput, recordFile: UploadRecordFile?)
     do throws(TransferError) {
       opened = try await engine.io.run { [request] () throws(TransferError) in
@@ -24,13 +25,11 @@ struct UploadDriver: TransferDriver {
         }
       }
     } catch {
-      request.forgetStream(engine)
       return .finished(TransferResult(state: .failed, error: error))
     }
     let (input, recordFile) = opened
     if startsOver, let error = await deleteOld(recordFile, context) {
       input.close()
-      request.forgetStream(engine)
       recordFile?.close()
       return .finished(TransferResult(state: .failed, error: error))
     }
@@ -38,7 +37,6 @@ struct UploadDriver: TransferDriver {
     let end = await run.perform()
     // Nothing uses it any more.
     run.input.close()
-    request.forgetStream(engine)
     // What a stream has left cannot be continued.
     let isOver = end.isFinal && !end.hasFailed || run.input.stream != nil
     if isOver, !run.leavesUpload {
@@ -117,35 +115,35 @@ struct UploadCleanupDriver: TransferDriver {
 extension UploadRequest {
   /// Opens its files, or none of them; or finds its stream.
   fileprivate func openInput(_ engine: Engine) throws(TransferError) -> UploadInput {
-    if var download {
+    switch source {
+    case .file, .form: return .files(try openSources(engine))
+    case .remote(var download):
       download.roots = roots  // who asks for the upload asks for its source
       return .unknown(download)
+    case .stream(nil):
+      throw TransferError(
+        .sourceUnreadable, "it has no file", advice: "add it together with its bytes")
+    case .stream(let number?):
+      if let bytes = engine.uploadStreams.withLockedValue({ $0[number] }) { return .stream(bytes) }
+      throw TransferError(
+        .interrupted, "its bytes can be read only once", advice: "add it again with them")
     }
-    guard let stream else { return .files(try openSources(engine)) }
-    guard let bytes = engine.uploadStreams.withLockedValue({ $0[stream] }) else {
-      throw stream == 0
-        ? TransferError(
-          .sourceUnreadable, "it has no file", advice: "add it together with its bytes")
-        : TransferError(
-          .interrupted, "its bytes can be read only once", advice: "add it again with them")
-    }
-    return .stream(bytes)
   }
 
   /// The bytes of its stream are no longer needed.
   fileprivate func forgetStream(_ engine: Engine) {
-    guard let stream else { return }
-    engine.uploadStreams.withLockedValue { $0[stream] = nil }
+    guard case .stream(let number?) = source else { return }
+    engine.uploadStreams.withLockedValue { $0[number] = nil }
   }
 
   private func openSources(_ engine: Engine) throws(TransferError) -> [UploadSource] {
-    guard form.isEmpty || method.uploadProtocol.takesForms else {
-      throw TransferError(.notYetSupported, "a form is sent with PUT or POST")
+    guard form.isEmpty || method.uploadProtocol.takesForms, !source.files.isEmpty else {
+      throw TransferError(.notYetSupported, "a form has a file, and is sent with PUT or POST")
     }
     var opened: [UploadSource] = []
     let disk = engine.disk(below: roots ?? listedIn.map { [$0] })
     do throws(TransferError) {
-      for path in sources {
+      for path in source.files {
         opened.append(try UploadSource(path, isDirectory: isDirectory, expected: listed, on: disk))
       }
     } catch {

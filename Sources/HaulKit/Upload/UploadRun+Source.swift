@@ -6,7 +6,8 @@ extension UploadRun {
   mutating func received(_ extent: UploadExtent) async {
     noteLength(extent)
     guard machine == nil else { return await handle(.read(extent)) }
-    let number = request.stream ?? UInt64.random(in: 1...UInt64.max)
+    var number = UInt64.random(in: 1...UInt64.max)
+    if case .stream(let own?) = request.source { number = own }
     let source = SourceIdentity(stream: number, length: extent.length)
     machine = driver.machine(of: source, extent, nil, engine)
     await handle(.start(record, connections: 1))

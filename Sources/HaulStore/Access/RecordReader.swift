@@ -51,9 +51,10 @@ struct RecordReader {
     var request = try form.request(
       try secrets.address(shown: shown), target: try StoredText.text(row, 17))
     request.fields = try secrets.headerFields()
-    if let parts = request.upload?.parts { request.upload?.parts = try secrets.form(parts) }
-    if let source = request.upload?.download {
-      request.upload?.download = try secrets.source(source)
+    switch request.upload?.source {
+    case .form(let parts)?: request.upload?.source = .form(try secrets.form(parts))
+    case .remote(let source)?: request.upload?.source = .remote(try secrets.source(source))
+    default: break
     }
     request.group = try StoredText.text(row, 12)
     request.identifier = try StoredText.text(row, 13)

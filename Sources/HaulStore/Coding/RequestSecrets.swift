@@ -17,18 +17,9 @@ struct RequestSecrets: Hashable {
     var address: ResourceURL
     var fields: [[String]]?
   }
+}
 
-  init(
-    address: String?, credentials: ResourceURL.Credentials?, fields: [[String]]?, texts: [String]?,
-    source: Source?
-  ) {
-    self.address = address
-    self.credentials = credentials
-    self.fields = fields
-    self.texts = texts
-    self.source = source
-  }
-
+extension RequestSecrets {
   /// - Parameter shown: the redacted address, which is stored elsewhere.
   init(_ request: TransferRequest, shown: String?) {
     guard let url = request.url else { return }

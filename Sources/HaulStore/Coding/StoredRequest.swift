@@ -13,7 +13,9 @@ struct StoredRequest: Codable, Hashable {
     case .download(let download): self.request.work = .download(download.withoutColumns)
     case .upload(var upload):
       (upload.url, upload.fields) = (.unknown, HeaderFields())
-      upload.parts = upload.parts?.map { $0.text == nil ? $0 : FormPart($0.name, .text("")) }
+      if case .form(let parts) = upload.source {
+        upload.source = .form(parts.map { $0.text == nil ? $0 : FormPart($0.name, .text("")) })
+      }
       upload.download = upload.download?.withoutColumns
       self.request.work = .upload(upload)
     case .step: break
@@ -116,18 +118,15 @@ extension DownloadRequest {
 
 extension UploadRequest {
   fileprivate init(stored object: KeyedDecodingContainer<AnyKey>) throws {
-    self.init(try object.decode(String.self, forKey: "source"), to: .unknown)
-    parts = try object.decodeIfPresent([FormPart].self, forKey: "form")
-    stream = try object.decodeIfPresent(UInt64.self, forKey: "stream")
-    download = try object.object("download").map { try DownloadRequest(stored: $0) }
+    var download = try object.object("download").map { try DownloadRequest(stored: $0) }
     try download?.place(at: nil)
+    self.init(to: .unknown)
+    source = try Source(in: object, form: "form", remote: download)
     try Self.fields.stored.changes(in: object).apply(to: &self)
   }
 
   fileprivate func store(in object: consuming KeyedEncodingContainer<AnyKey>) throws {
-    try object.encode(source, forKey: "source")
-    try object.encodeIfPresent(parts, forKey: "form")
-    try object.encodeIfPresent(stream, forKey: "stream")
+    try source.write(to: &object, form: "form")
     try download?.store(in: object.object("download"))
     try Self.fields.stored.write(self, to: &object)
   }

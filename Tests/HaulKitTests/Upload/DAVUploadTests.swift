@@ -137,7 +137,7 @@ import Testing
     try await with { fixture in
       let outcome = try #require(
         try await upload(fixture) {
-          $0.source = "\(fixture.directory)/"
+          $0.source = .file("\(fixture.directory)/")
           $0.url = (try? ResourceURL(fixture.server.url("/dav/e/"))) ?? $0.url
         })
       #expect(outcome.result.state == .completed)

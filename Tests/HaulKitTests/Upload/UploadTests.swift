@@ -174,7 +174,7 @@ import Testing
   @Test func `A file whose length is not what the system says is not sent`() async throws {
     try await DownloadFixture.with([Self.resource()]) { fixture in
       // The kernel says 0 bytes, and has some.
-      let outcome = try #require(try await upload(fixture) { $0.source = "/proc/version" })
+      let outcome = try #require(try await upload(fixture) { $0.source = .file("/proc/version") })
       #expect(outcome.result.error?.code == .sourceUnreadable)
       #expect(outcome.result.error?.message.contains("more bytes than its length, 0") == true)
       #expect(fixture.server.snapshot.requests.isEmpty)
@@ -251,7 +251,7 @@ import Testing
         (fixture.directory, .notARegularFile), ("/dev/null", .notARegularFile),
       ]
       for (source, code) in sources {
-        let outcome = try #require(try await upload(fixture) { $0.source = source })
+        let outcome = try #require(try await upload(fixture) { $0.source = .file(source) })
         #expect(outcome.result.error?.code == code)
       }
       #expect(fixture.server.snapshot.requests.isEmpty)

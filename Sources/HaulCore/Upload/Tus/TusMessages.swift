@@ -78,9 +78,8 @@ struct TusMessages: Sendable {
 
   /// Some servers refuse a file without a type.
   private var metadata: String {
-    let name = request.source.pathParts.name
-    return [
-      ("filename", name.isEmpty ? "stream" : name),
+    [
+      ("filename", request.source.files.first?.pathParts.name ?? "stream"),
       ("filetype", request.fields["Content-Type"] ?? "application/octet-stream"),
     ].map { "\($0) \(Data($1.utf8).base64EncodedString())" }.joined(separator: ",")
   }

@@ -147,12 +147,12 @@ import Testing
 
   @Test func `A directory is made and nothing is sent`() throws {
     var machine = try machine {
-      $0.source = "/d/b/"
+      $0.source = .file("/d/b/")
       $0.url = (try? ResourceURL("http://h.example/a/b/")) ?? $0.url
     }
     #expect(try message(machine.handle(.start(nil))).url.path == "/a/b/")
     #expect(machine.handle(try answer(405)) == [.deleteRecord, .finish(.completed)])
-    var refused = try self.machine { $0.source = "/d/b/" }
+    var refused = try self.machine { $0.source = .file("/d/b/") }
     _ = refused.handle(.start(nil))
     #expect(try message(refused.handle(try answer(403))).method == "PROPFIND")
     #expect(failure(of: refused.handle(try answer(404)))?.code == .forbidden)
