@@ -11,9 +11,10 @@ import Testing
 
     init(
       _ expected: Int = 1, json: Bool = false, quiet: Bool = false,
-      view: ForegroundReport.ProgressView = .plain
+      view: ForegroundReport.ProgressView = .plain, drain: Duration? = nil
     ) {
       var options = OutputOptions()
+      options.drain = drain
       options.json = json
       options.quiet = quiet
       report = ForegroundReport(
@@ -74,9 +75,9 @@ import Testing
   @Test("the statuses are the numbers of the contract")
   func numbers() {
     let all: [HaulCLI.ExitStatus] = [
-      .completed, .failed, .usage, .interrupted, .outputGone, .terminated,
+      .completed, .failed, .usage, .tryAgain, .interrupted, .outputGone, .terminated,
     ]
-    #expect(all.map(\.rawValue) == [0, 1, 2, 130, 141, 143])
+    #expect(all.map(\.rawValue) == [0, 1, 2, 75, 130, 141, 143])
   }
 
   @Test("without a terminal: a line at the start, every 10 s, and at the end")

@@ -138,6 +138,17 @@ import Testing
     }
   }
 
+  @Test func `A worker drains for 25 s, or as long as is said`() throws {
+    #expect(try getPlan("https://h/x").output.drain == nil)
+    #expect(try getPlan("https://h/x", "--worker").output.drain == .seconds(25))
+    #expect(try getPlan("https://h/x", "--worker", "--drain", "0").output.drain == .zero)
+    #expect(try getPlan("https://h/x", "--worker", "--drain", "2m").output.drain == .seconds(120))
+    let put = try invocation(["put", "--worker", "f", "https://h/x"]) as? PutPlan
+    #expect(put?.output.drain == .seconds(25))
+    #expect(refusal(["get", "https://h/x", "--drain", "5"]) == "--drain is for --worker")
+    #expect(refusal(["get", "https://h/x", "--worker", "--drain", "x"])?.contains("time") == true)
+  }
+
   @Test("header fields can come from a file, one per line")
   func headerFile() throws {
     let arguments = ["get", "-H", "@secrets", "-H", "C: d", "https://h/x"]

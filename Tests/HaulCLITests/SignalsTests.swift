@@ -65,6 +65,17 @@ import Testing
     #expect(first.timeLeft(at: start + .milliseconds(950)) == nil)
   }
 
+  @Test func `SIGTERM leaves the time to drain, and another signal ends that too`() {
+    let start = Instant(.seconds(5))
+    let first = FirstSignal(SIGTERM, at: start, draining: .seconds(25))
+    #expect(first.timeLeft(at: start) == 25_950)
+    #expect(first.timeLeft(at: start + .milliseconds(25_950)) == nil)
+    #expect(first.endsNow(with: SIGTERM, at: start + .seconds(1)))
+    #expect(FirstSignal(SIGINT, at: start, draining: .seconds(25)).timeLeft(at: start) == 950)
+    let long = FirstSignal(SIGTERM, at: start, draining: .seconds(86_400 * 365))
+    #expect(long.timeLeft(at: start) == .max)
+  }
+
   @Test("a lost reader does not end the process")
   func pipe() async {
     await #expect(processExitsWith: .exitCode(7)) {

@@ -21,6 +21,7 @@ struct GetCommand: Command {
         haul get -o - https://example.org/x.tar.gz | tar xz
         haul get --bearer-file token.txt https://example.org/x.bin
         haul get -i list.txt -d Downloads --manifest done.jsonl
+        haul get --worker -i list.txt -d Downloads --manifest done.jsonl
         haul get -o s3://bucket/big.iso https://example.org/big.iso
         haul get -i list.txt -o 's3://bucket/{index}-{name}'
         haul get --cache -o copy.bin https://example.org/x.bin
@@ -31,7 +32,7 @@ struct GetCommand: Command {
       ~/.config/haul/haul.conf switches on.
 
       Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \
-      started; 129, 130, 131 and 143 ended by a signal, the bytes are kept; 141 the reader of \
+      started; 75 with --worker, another run may help; 129, 130, 131 and 143 ended by a signal, the bytes are kept; 141 the reader of \
       standard output closed it.
       """,
     helpNames: .long)
@@ -51,6 +52,7 @@ struct GetCommand: Command {
   @OptionGroup(title: "Network") var requests: RequestOptions
   @OptionGroup(title: "Network") var connections: ConnectionOptions
   @OptionGroup(title: "Output") var output: OutputArguments
+  @OptionGroup(title: "Worker") var worker: WorkerOptions
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
@@ -90,8 +92,14 @@ struct GetCommand: Command {
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     if shortHelp { return PrintedText(text: ShortHelp.get) }
     let items = try GetItem.all(self, sources)
-    return areRemote(items)
-      ? try PutPlan(self, items, sources) : try GetPlan(self, items, sources)
+    if areRemote(items) {
+      var plan = try PutPlan(self, items, sources)
+      try worker.apply(to: &plan.output)
+      return plan
+    }
+    var plan = try GetPlan(self, items, sources)
+    try worker.apply(to: &plan.output)
+    return plan
   }
 
   /// The file of its manifest; nil without one.

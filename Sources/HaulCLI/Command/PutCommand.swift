@@ -72,6 +72,7 @@ struct PutCommand: Command {
   @OptionGroup(title: "Network") var requests: RequestOptions
   @OptionGroup(title: "Network") var connections: ConnectionOptions
   @OptionGroup(title: "Output") var output: OutputArguments
+  @OptionGroup(title: "Worker") var worker: WorkerOptions
 
   /// What `if-exists` says in the configuration is about files of this machine.
   func overriddenSettings() -> Set<String>? {
@@ -79,7 +80,9 @@ struct PutCommand: Command {
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    try PutPlan(self, sources)
+    var plan = try PutPlan(self, sources)
+    try worker.apply(to: &plan.output)
+    return plan
   }
 }
 

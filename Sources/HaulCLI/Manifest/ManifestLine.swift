@@ -66,7 +66,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     path = state == .completed ? result.path.map(WorkingDirectory.absolute) : nil
     code = warning?.code ?? result.error?.code.rawValue
     message = warning?.text ?? result.error.map(\.commandLineText)
-    retryable = warning == nil ? result.error?.isRetryable : false
+    retryable = warning == nil ? result.error?.isTemporary : false
     bytes = result.bytes
     checksum = result.checksums.first?.description
     attempts = (result.metrics?.retries ?? 0) + 1

@@ -75,6 +75,22 @@ enum Messages {
     return line.isEmpty ? nil : shown("\(file.name): \(line)")
   }
 
+  /// A line about all files.
+  static func total(_ model: ProgressModel, failed: Int) -> String {
+    let (total, left) = (model.total, model.secondsLeft)
+    let parts = [
+      "\(Units.count(model.ended)) of \(Units.count(model.expected)) files",
+      failed > 0 ? "\(Units.count(failed)) failed" : "", Units.bytes(total.bytes),
+      Units.rate(total.rate), left.map { "\(Units.clock(seconds: $0)) left" } ?? "",
+    ]
+    return "haul: " + parts.filter { !$0.isEmpty }.joined(separator: ", ")
+  }
+
+  /// What SIGTERM does first with `--worker`.
+  static func draining(for time: Duration) -> String {
+    "haul: terminated; no other transfer begins, and what runs has \(Units.span(time)) to end"
+  }
+
   /// What the server said about an upload, for standard output: its words, or the address that it
   /// gave the file. Nil if it said nothing that is not known.
   static func reply(to url: ResourceURL?, _ result: TransferResult) -> String? {

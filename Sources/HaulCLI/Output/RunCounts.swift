@@ -8,6 +8,8 @@ package struct RunCounts: Hashable, Sendable {
   /// Completed files that already existed.
   package var skipped = 0
   package var failed = 0
+  /// Failed ones that another run may complete.
+  package var temporary = 0
   package var cancelled = 0
   package var paused = 0
   /// The lengths of the completed files, in bytes.
@@ -27,7 +29,9 @@ package struct RunCounts: Hashable, Sendable {
       completed += 1
       bytes += result.bytes
       if result.fetched == 0, result.reused > 0 { skipped += 1 }
-    case .failed: failed += 1
+    case .failed:
+      failed += 1
+      if result.error?.isTemporary == true { temporary += 1 }
     case .cancelled: cancelled += 1
     }
   }

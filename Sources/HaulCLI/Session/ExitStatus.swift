@@ -7,6 +7,8 @@ package enum ExitStatus: Int32, Sendable {
   case usage = 2
   /// Nothing failed, and something is paused or was cancelled.
   case stopped = 3
+  /// `EX_TEMPFAIL`: another run of the same command may complete what is left.
+  case tryAgain = 75
   case hungUp = 129
   case interrupted = 130
   case quit = 131

@@ -11,7 +11,8 @@ package actor ForegroundConsole {
   private let standardOutput: OutputStream
   private let standardError: OutputStream
   private var outputError: Int32?
-  private var hasProblem = false
+  /// The status of what keeps the run from success beside its transfers.
+  private var problem: ExitStatus?
 
   package init(
     indices: [Int], options: OutputOptions, context: ProcessContext,
@@ -58,8 +59,8 @@ package actor ForegroundConsole {
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
 
   /// Reports why the run ends with a failure.
-  package func refuse(_ line: String) async {
-    hasProblem = true
+  package func refuse(_ line: String, with status: ExitStatus = .failed) async {
+    problem = status
     await write([.message(line)])
   }
 
@@ -75,8 +76,8 @@ package actor ForegroundConsole {
       await reportInternal(error)
     }
     await show(screen.close())
-    let hasFailed = hasProblem || outputError != nil
-    return report.status == .completed && hasFailed ? .failed : report.status
+    guard report.status == .completed else { return report.status }
+    return problem ?? (outputError == nil ? .completed : .failed)
   }
 
   /// Computes all texts before the first suspension, so that they have the order of the events.
@@ -108,7 +109,7 @@ package actor ForegroundConsole {
   }
 
   private func reportInternal(_ error: any Error) async {
-    hasProblem = true
+    problem = .failed
     let text = Messages.shown("haul: an event could not be written as JSON: \(error)")
     await show(screen.add([text]))
   }

@@ -48,6 +48,11 @@ package struct ForegroundReport: Sendable {
   package var expected: Int { model.expected }
   package var files: [FileProgress] { model.files }
   private var ended: Int { summary.ended }
+  private var isWorker: Bool { options.drain != nil }
+  /// Whether the log of an engine has the lines: many files have no line each, if they do not fail.
+  private var isForLog: Bool {
+    isWorker && view == .plain && options.progress == .auto && !options.verbose
+  }
 
   /// Whether every transfer has ended.
   package var isDone: Bool { ended >= expected }
@@ -78,11 +83,13 @@ package struct ForegroundReport: Sendable {
     return outputs
   }
 
-  /// The plain progress lines that are due: one for each running file every 10 s.
+  /// The plain progress lines that are due: one for each running file every 10 s, or one for all
+  /// every 30 s.
   package mutating func tick(at now: Instant) -> [Output] {
     model.elapsed = now - start
-    guard view == .plain, now - lastPlain >= .seconds(10) else { return [] }
+    guard view == .plain, now - lastPlain >= .seconds(isForLog ? 30 : 10) else { return [] }
     lastPlain = now
+    if isForLog { return [.message(Messages.total(model, failed: summary.failed))] }
     return model.active.compactMap { fileIndex in
       Messages.progress(model.files[fileIndex], at: model.elapsed).map { .message($0) }
     }
@@ -101,7 +108,7 @@ package struct ForegroundReport: Sendable {
     for file in model.files where !file.hasEnded {
       summary.fetched += max(0, (file.progress?.bytes ?? 0) - (file.firstBytes ?? 0))
     }
-    let hasSummary = expected > Self.fewFiles && !options.quiet
+    let hasSummary = (expected > Self.fewFiles || isForLog) && !options.quiet
     var outputs = failures.lines(ofAll: hasSummary).map(Output.message)
     if hasSummary { outputs.append(.message(Messages.summary(summary))) }
     if !isDone {
@@ -146,8 +153,11 @@ package struct ForegroundReport: Sendable {
   /// The status to exit with, once everything has stopped.
   package var status: ExitStatus {
     if interruption == .outputGone { return .outputGone }
-    if isDone { return summary.completed == expected ? .completed : .failed }
-    return interruption?.status ?? .failed
+    let isDrained = isWorker && [nil, .terminate].contains(interruption)
+    guard isDone || isDrained else { return interruption?.status ?? .failed }
+    // Also if others failed for good: another run fetches nothing twice.
+    if isWorker, !isDone || summary.temporary > 0 { return .tryAgain }
+    return summary.completed == expected ? .completed : .failed
   }
 }
 
@@ -190,6 +200,7 @@ extension ForegroundReport {
     guard !options.quiet, let fileIndex = fileIndices[event.id].map(Int.init) else { return nil }
     let file = model.files[fileIndex]
     switch event.kind {
+    case .attempt where isForLog, .finished where isForLog: return nil
     case .attempt(let number, let error, let delay):
       return Messages.retry(number: number, error, delay: delay, of: url)
     case .target(let path, let reason?):
@@ -237,7 +248,7 @@ extension ForegroundReport {
   private mutating func started(
     _ file: FileProgress, _ event: TransferEvent, _ url: ResourceURL, total: Int64?
   ) -> String? {
-    guard view == .plain, hasStarted.insert(event.id).inserted else { return nil }
+    guard view == .plain, !isForLog, hasStarted.insert(event.id).inserted else { return nil }
     let isUpload = event.identity?.kind == .upload
     // As the line of its end: a file that is sent has no path there.
     return Messages.started(

@@ -20,7 +20,7 @@ struct ForegroundSession {
   /// Runs until all transfers have ended or were stopped, within the limits of the process.
   func run() async -> ExitStatus {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
-    let signals = Signals.takeOver()
+    let signals = Signals.takeOver(draining: output.drain)
     var session = self
     if let lowered = context.limits.apply(to: &session.managerOptions), !output.quiet {
       await OutputStream.warn(lowered)
@@ -33,8 +33,13 @@ struct ForegroundSession {
       }
       return await session.run(until: signals.interruptions, recorder)
     } catch {
-      return await OutputStream.fail(error)
+      return await OutputStream.fail(error.message, with: status(of: error))
     }
+  }
+
+  /// The status of a run that this error ends.
+  private func status(of error: TransferError) -> ExitStatus {
+    output.drain != nil && error.isTemporary ? .tryAgain : .failed
   }
 
   /// Leaves out what the manifest has.
@@ -82,7 +87,7 @@ struct ForegroundSession {
     do {
       transfers = try await add(to: manager)
     } catch {
-      return await OutputStream.fail(error)
+      return await OutputStream.fail(error.message, with: status(of: error))
     }
     await recorder?.begin(transfers)
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
@@ -105,7 +110,7 @@ struct ForegroundSession {
     do {
       try await recorder?.finish()
     } catch {
-      await console.refuse(Messages.usage(error.message))
+      await console.refuse(Messages.usage(error.message), with: status(of: error))
     }
     return await console.end()
   }
@@ -220,8 +225,8 @@ struct ForegroundSession {
     }
   }
 
-  /// Pauses everything and shuts down on a request to end; ends the run after `stopTimeout` at the
-  /// latest.
+  /// Pauses everything and shuts down on a request to end, after SIGTERM to a worker once what runs
+  /// had its time; ends the run after `stopTimeout` at the latest.
   private func stop(
     _ manager: TransferManager, _ console: ForegroundConsole,
     _ ends: AsyncStream<Void>.Continuation, on interruptions: AsyncStream<Interruption>
@@ -229,6 +234,11 @@ struct ForegroundSession {
     for await cause in interruptions {
       await console.interrupt(cause)
       let clock = context.clock
+      if cause == .terminate, let time = output.drain, time > .zero {
+        if !output.quiet { await console.log(Messages.draining(for: time)) }
+        await drain(manager, for: time)
+        if Task.isCancelled { return }
+      }
       Task {
         try? await clock.sleep(until: clock.now + Self.stopTimeout)  // never cancelled
         ends.finish()
@@ -236,6 +246,25 @@ struct ForegroundSession {
       await manager.pauseAll(by: .signal)
       await manager.shutdown()
       return
+    }
+  }
+
+  /// Lets what runs end, and nothing else begin, for some time.
+  private func drain(_ manager: TransferManager, for time: Duration) async {
+    let (clock, active) = (context.clock, managerOptions.maximumActive)
+    await withTaskGroup(of: Void.self) { group in
+      // Ends early when cancelled.
+      group.addTask { try? await clock.sleep(until: clock.now + time) }
+      group.addTask {
+        await manager.setLimits(maximumActive: 0)
+        // A list in memory takes every change.
+        _ = try? await manager.perform(.pause, .filter { $0.state == .queued }, by: .signal)
+        // What runs needs its slot again after a failed attempt.
+        await manager.setLimits(maximumActive: active)
+        await manager.waitUntilEmpty()
+      }
+      await group.next()
+      group.cancelAll()
     }
   }
 }

@@ -9,8 +9,9 @@ import HaulKit
 #endif
 
 /// SIGINT, SIGTERM and SIGHUP as a stream; those ignored at the start (`nohup`) stay ignored. The
-/// process ends at the second signal or one second after the first, and at once for SIGQUIT. The
-/// same signal again at once is the first one: see `FirstSignal`.
+/// process ends at the second signal or one second after the first (later after a SIGTERM that
+/// drains), and at once for SIGQUIT. The same signal again at once is the first one: see
+/// `FirstSignal`.
 ///
 /// It uses a handler and a pipe, not `sigwait`. The runtime's main thread waits in `sigsuspend`
 /// with no signal blocked, where a signal without a handler would end the process.
@@ -18,36 +19,41 @@ package struct Signals: Sendable {
   package let interruptions: AsyncStream<Interruption>
 
   /// Installs the handlers, and ignores SIGPIPE: `EPIPE` reports a lost reader.
-  package static func takeOver() -> Signals {
+  /// - Parameter drain: how much longer the end may take after SIGTERM; nil if nothing is drained.
+  package static func takeOver(draining drain: Duration? = nil) -> Signals {
     let (stream, continuation) = AsyncStream.makeStream(of: Interruption.self)
     signal(SIGPIPE, SIG_IGN)
     let reader = signalPipe.reader
     if reader >= 0 {
-      DispatchQueue(label: "haul.signals").async { forward(from: reader, to: continuation) }
+      DispatchQueue(label: "haul.signals").async { forward(from: reader, to: continuation, drain) }
       for number in [SIGINT, SIGTERM, SIGHUP] { handle(number, note) }
     }
     return Signals(interruptions: stream)
   }
 
   private static func forward(
-    from reader: Int32, to continuation: AsyncStream<Interruption>.Continuation
+    from reader: Int32, to continuation: AsyncStream<Interruption>.Continuation,
+    _ drain: Duration?
   ) {
     guard let number = nextSignal(from: reader), let cause = Interruption(signal: number) else {
       return
     }
     // One clock: the instants of each begin at its own zero.
     let clock = SystemClock()
-    let first = FirstSignal(number, at: clock.now)
+    let first = FirstSignal(number, at: clock.now, draining: drain)
     continuation.yield(cause)
-    var last = number
     while let left = first.timeLeft(at: clock.now) {
       var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
       guard poll(&poller, 1, left) > 0, let next = nextSignal(from: reader) else { continue }
-      last = next
-      if first.endsNow(with: next, at: clock.now) { break }
+      if first.endsNow(with: next, at: clock.now) { die(of: next) }
     }
-    if last == SIGINT { dieOfInterrupt() }
-    _exit(128 + last)
+    if number == SIGTERM, drain != nil { _exit(ExitStatus.tryAgain.rawValue) }
+    die(of: number)
+  }
+
+  private static func die(of signal: Int32) -> Never {
+    if signal == SIGINT { dieOfInterrupt() }
+    _exit(128 + signal)
   }
 
   /// Ends the process with this status; after SIGINT it dies of that signal. bash ends a script or
@@ -109,9 +115,12 @@ package struct FirstSignal: Sendable {
 
   private let number: Int32
   private let instant: Instant
+  private let maximumEnd: Duration
 
-  package init(_ number: Int32, at instant: Instant) {
+  /// - Parameter drain: how much longer the end may take after SIGTERM.
+  package init(_ number: Int32, at instant: Instant, draining drain: Duration? = nil) {
     (self.number, self.instant) = (number, instant)
+    maximumEnd = Self.maximumEnd + (number == SIGTERM ? drain ?? .zero : .zero)
   }
 
   /// Whether another signal ends the process at once.
@@ -121,8 +130,8 @@ package struct FirstSignal: Sendable {
 
   /// The milliseconds until it ends in any case; nil when they are over.
   package func timeLeft(at now: Instant) -> Int32? {
-    let left = Self.maximumEnd - (now - instant)
-    return left > .zero ? Int32((left / .milliseconds(1)).rounded(.up)) : nil
+    let left = maximumEnd - (now - instant)
+    return left > .zero ? Int32(clamping: Int64((left / .milliseconds(1)).rounded(.up))) : nil
   }
 }
 

@@ -110,8 +110,7 @@ extension SettingsFile.Entry {
 
   /// Options for one run only, and options that print something and end.
   private static let commandLineOnly: Set = [
-    "output", "input-file", "columns", "input-format", "help", "help-hidden", "version",
-    "generate-completion-script",
-    "experimental-dump-help",
+    "output", "input-file", "columns", "input-format", "worker", "drain", "help", "help-hidden",
+    "version", "generate-completion-script", "experimental-dump-help",
   ]
 }

@@ -159,6 +159,15 @@ public struct TransferError: Error, Hashable, Sendable {
 }
 
 extension TransferError {
+  /// Whether what was in the way may pass by itself, so that another run of the same command may
+  /// succeed. An error that spent its attempts stays one that is retried.
+  package var isTemporary: Bool {
+    switch code {
+    case .diskFull, .inUse, .interrupted, .sourceChanged: true
+    default: isRetryable
+    }
+  }
+
   /// The same error, with the number of attempts in its fact.
   func after(attempts: Int) -> TransferError {
     guard attempts > 1 else { return self }

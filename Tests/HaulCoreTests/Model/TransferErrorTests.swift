@@ -30,6 +30,25 @@ import Testing
     }
   }
 
+  @Test(arguments: TransferError.Code.allCases)
+  func `Another run may help if the error is retried, or if its cause passes by itself`(
+    code: TransferError.Code
+  ) {
+    let passes: [TransferError.Code] = [.diskFull, .inUse, .interrupted, .sourceChanged]
+    #expect(TransferError(code, "it failed").isTemporary == passes.contains(code))
+    #expect(TransferError(code, "it failed", isRetryable: true).isTemporary)
+  }
+
+  @Test func `An error whose attempts are spent is still one that another run may not have`() {
+    var (state, generator) = (RetryState(RetryPolicy(), startedAt: Instant()), SplitMix64(seed: 1))
+    let error = TransferError(.httpStatus, "503", isRetryable: true, retryAfter: .seconds(86_400))
+    var failure = RetryState.Failure()
+    failure.retryAfter = error.retryAfter
+    #expect(state.failed(failure, at: Instant(), using: &generator) == .giveUp)
+    #expect(state.last(error).isTemporary)
+    #expect(!state.last(TransferError(.notFound, "404")).isTemporary)
+  }
+
   @Test func `A refused command says what to do instead`() {
     let error = TransferError(.isRunning)
     #expect((error.fact, error.advice) == ("it is running", "pause it first"))

@@ -1,0 +1,103 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@Suite("get --worker", .serialized, .timeLimit(.minutes(3))) struct WorkerRuns {
+  @Test func `0 if all completed, 1 if some failed for good, 75 if another run may help`()
+    async throws
+  {
+    try await CommandFixture.with(
+      CommandFixture.file("/a.bin"), CommandFixture.file("/gone.bin", .always(.status(404))),
+      CommandFixture.file("/busy.bin", .always(.status(503)))
+    ) { fixture in
+      func get(_ paths: String...) async throws -> CommandResult {
+        try await fixture.haul(
+          ["get", "--worker", "--retries", "0"] + paths.map { fixture.server.url($0) })
+      }
+      #expect(try await get("/a.bin").status == 0)
+      let failed = try await get("/a.bin", "/gone.bin")
+      #expect(failed.status == 1)
+      #expect(failed.errors.contains("1 already there, 1 failed"), "\(failed.errors)")
+      #expect(!failed.errors.contains("a.bin: "), "\(failed.errors)")
+      #expect(try await get("/busy.bin").status == 75)
+      #expect(try await get("/a.bin", "/gone.bin", "/busy.bin").status == 75)
+      fixture.server.setFaults("/busy.bin", [])
+      #expect(try await get("/a.bin", "/busy.bin").status == 0)
+      let alone = ["get", "--retries", "0", fixture.server.url("/gone.bin")]
+      #expect(try await fixture.haul(alone).status == 1)
+    }
+  }
+
+  /// Runs `body` when the first of two files is held midway, and the other one waits for its slot.
+  private func held(
+    _ options: [String], _ body: (CommandRun, CommandFixture) async throws -> Void
+  ) async throws {
+    try await CommandFixture.with(
+      CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))),
+      CommandFixture.file("/next.bin")
+    ) { fixture in
+      let urls = ["/file.bin", "/next.bin"].map { fixture.server.url($0) }
+      let run = try await CommandRun(
+        ["get", "--json", "--worker", "-x", "1", "-j", "1"] + options + urls,
+        in: fixture.directory)
+      try await run.reach(bytes: 1 << 20)
+      try await body(run, fixture)
+    }
+  }
+
+  @Test func `SIGTERM lets what runs end, begins nothing else, and leaves the rest to another run`()
+    async throws
+  {
+    try await held([]) { run, fixture in
+      run.send(SIGTERM)
+      try await run.reach("it drains") { _, errors in errors.contains("no other transfer begins") }
+      try await run.reach("the other one is paused") { output, _ in
+        output.contains(#""paused""#)
+      }
+      fixture.server.setFaults("/file.bin", [])
+      fixture.server.release()
+      let result = await run.end()
+      #expect(result.status == 75, "\(result.errors)")
+      #expect(result.errors.contains("1 file is not complete"))
+      try fixture.expectWhole()
+      #expect(try fixture.names() == ["file.bin"])
+      #expect(!fixture.server.snapshot.requests.contains { $0.path == "/next.bin" })
+    }
+  }
+
+  @Test func `What does not end in time keeps its bytes, as without --worker`() async throws {
+    try await held(["--drain", "0"]) { run, fixture in
+      run.send(SIGTERM)
+      let result = await run.end()
+      #expect(result.status == 75)
+      #expect(try result.events().last?["paused"] == .integer(2))
+      #expect(!result.errors.contains("no other transfer begins"))
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+    }
+    try await held(["--drain", "0.1"]) { run, fixture in
+      run.send(SIGTERM)
+      let result = await run.end()
+      #expect(result.status == 75)
+      #expect(try result.events().last?["paused"] == .integer(2))
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+      fixture.server.setFaults("/file.bin", [])
+      try await fixture.expectGoesOn()
+    }
+  }
+
+  @Test func `A second signal ends it at once; SIGINT does not drain`() async throws {
+    try await held([]) { run, fixture in
+      run.send(SIGTERM)
+      try await run.reach("it drains") { _, errors in errors.contains("no other transfer begins") }
+      run.send(SIGINT)
+      #expect(await run.end().status == 130)
+      #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
+    }
+    try await held([]) { run, _ in
+      run.send(SIGINT)
+      let result = await run.end()
+      #expect(result.status == 130)
+      #expect(try result.events().types.last == "summary")
+    }
+  }
+}

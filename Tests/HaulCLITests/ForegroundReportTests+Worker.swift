@@ -1,0 +1,76 @@
+import HaulCLI
+import HaulCore
+import HaulTesting
+import Testing
+
+/// With `--worker`: what an engine that runs the command again is told.
+extension ForegroundReportTests {
+  enum Outcome: Sendable { case completed, failed, temporary, left }
+
+  private static let statuses: [([Outcome], Interruption?, HaulCLI.ExitStatus)] = [
+    ([.completed], nil, .completed),
+    ([.completed, .failed], nil, .failed),
+    ([.completed, .temporary], nil, .tryAgain),
+    ([.failed, .temporary], nil, .tryAgain),
+    ([.completed, .left], nil, .tryAgain),
+    ([.completed], .terminate, .completed),
+    ([.failed], .terminate, .failed),
+    ([.temporary], .terminate, .tryAgain),
+    ([.failed, .left], .terminate, .tryAgain),
+    ([.completed, .left], .interrupt, .interrupted),
+    ([.temporary, .left], .hangUp, .hungUp),
+    ([.temporary], .outputGone, .outputGone),
+  ]
+
+  private static func event(_ outcome: Outcome, _ event: EventMaker) -> TransferEvent? {
+    switch outcome {
+    case .completed: event.completed()
+    case .failed: event.failed()
+    case .temporary:
+      event(
+        .finished(
+          TransferResult(
+            state: .failed, error: TransferError(.connect, "no route", isRetryable: true))))
+    case .left: nil
+    }
+  }
+
+  @Test(arguments: statuses)
+  func `The status of a worker says whether another run may help`(
+    outcomes: [Outcome], interruption: Interruption?, status: HaulCLI.ExitStatus
+  ) throws {
+    var run = Run(outcomes.count, drain: .seconds(25))
+    for (number, outcome) in outcomes.enumerated() {
+      let maker = try EventMaker("https://h/\(number)", id: "0000000\(number)")
+      try run.handle(maker(.added(target: nil)))
+      if let end = Self.event(outcome, maker) { try run.handle(end) }
+    }
+    if let interruption { run.report.interrupt(interruption) }
+    try run.end()
+    #expect(run.report.status == status)
+  }
+
+  @Test func `The log of a worker has a line for all files every 30 s, and one for each failure`()
+    throws
+  {
+    var run = Run(2, drain: .zero)
+    let (good, bad) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
+    let error = TransferError(.timeout, "no answer", isRetryable: true)
+    try run.handle(
+      good(.added(target: "/d/x.iso")), good(.phase(.transferring, reason: nil)),
+      good.progress(5 << 20, of: 10 << 20, rate: 1_048_576),
+      bad(.attempt(number: 1, error: error, delay: .seconds(1))), bad.failed())
+    run.tick(10)
+    run.tick(30)
+    try run.handle(good.completed(10 << 20))
+    run.tick(59)
+    try run.end()
+    #expect(
+      run.messages == [
+        "haul: https://h/x.iso?token=***: the server has no such file",
+        "haul: 1 of 2 files, 1 failed, 5.0 MiB, 1.0 MiB/s, 0:05 left",
+        "haul: failed: https://h/x.iso?token=***: the server has no such file",
+        "haul: 1 downloaded, 1 failed; 10.0 MiB in 1:00, 170.7 KiB/s",
+      ])
+  }
+}
