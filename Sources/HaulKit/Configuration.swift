@@ -34,6 +34,8 @@ extension TransferManager {
     /// are secrets, and each is in a file for its owner only. Nil: an upload continues after a
     /// pause, but not in the next process.
     public var uploadDirectory: String?
+    /// The same for hosts that have a limit of their own, by name and port.
+    package var maximumActiveOfHosts: [String: Int] = [:]
     /// Whether a person watches every transfer. If so, an unreachable host is reported within
     /// seconds.
     package var isAttended = false

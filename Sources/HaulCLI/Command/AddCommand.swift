@@ -95,6 +95,9 @@ extension AddPlan {
     } else {
       let get = try GetCommand(command)
       let items = try GetItem.all(get, sources)
+      if let entry = items.first(where: { $0.maximumPerHost != nil })?.listEntry {
+        throw UsageError("\(entry): max-per-host is for 'haul get'; 'haul serve' has the option")
+      }
       if get.areRemote(items) {
         let plan = try PutPlan(get, items, sources)
         requests = plan.requests.map { TransferRequest(.upload($0)) }

@@ -17,8 +17,8 @@ struct ContentOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      The columns of a .csv, .tsv or .jsonl list: url, out, dir, checksum, limit-rate, each with \
-      its name in the list (default: the same names).
+      The columns of a .csv, .tsv or .jsonl list: url, out, dir, checksum, limit-rate, \
+      max-per-host, each with its name in the list (default: the same names).
       """, valueName: "url=NAME,..."),
     transform: InputTable.columns)
   var columns: [InputTable.Meaning: String] = [:]

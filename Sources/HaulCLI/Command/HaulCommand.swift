@@ -29,6 +29,7 @@ struct HaulCommand: ParsableCommand {
       ProbeCommand.self,
       VerifyCommand.self,
       ManifestCommand.self,
+      SplitCommand.self,
       CacheCommand.self,
       HelpCommand.self,
     ],

@@ -5,14 +5,13 @@ import HaulCore
 struct LimitOptions: ParsableArguments {
   @Option(
     name: [.customShort("j", allowingJoined: true), .customLong("max-active")],
-    help: ArgumentHelp("Files at once (default: 8).", valueName: "N"),
-    transform: { try ArgumentValue.count($0, in: 1...1000) })
+    help: ArgumentHelp("Files at once (default: 8).", valueName: "N"), transform: Self.count)
   var maximumActive: Int?
 
   @Option(
     name: .customLong("max-per-host"),
     help: ArgumentHelp("Files at once from one host (default: 4).", valueName: "N"),
-    transform: { try ArgumentValue.count($0, in: 1...1000) })
+    transform: Self.count)
   var maximumPerHost: Int?
 
   @Option(
@@ -21,4 +20,8 @@ struct LimitOptions: ParsableArguments {
       "Bytes per second, all files together (default: no limit).", valueName: "RATE"),
     transform: ArgumentValue.bytes)
   var rateLimit: Int64?
+
+  static func count(_ text: String) throws(UsageError) -> Int {
+    try ArgumentValue.count(text, in: 1...1000)
+  }
 }

@@ -28,6 +28,13 @@ struct ManifestCommand: Command {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard !failed || !json else { throw UsageError("--failed and --json contradict each other") }
+    return ManifestPlan(paths: try Self.files(paths, sources), failed: failed, json: json)
+  }
+
+  /// The manifests, and those in directories of them.
+  static func files(
+    _ paths: [String], _ sources: CommandSources
+  ) throws(UsageError) -> [String] {
     var files: [String] = []
     for path in paths {
       guard !path.isEmpty, !path.hasByte(0) else {
@@ -40,8 +47,10 @@ struct ManifestCommand: Command {
       files += tree.entries.filter { $0.names.last?.hasByteSuffix(".jsonl") == true }
         .map { path.appendingPath($0.names.joined(separator: "/")) }
     }
-    guard !files.isEmpty else { throw UsageError("\(paths[0]): there is no manifest in it") }
-    return ManifestPlan(paths: files, failed: failed, json: json)
+    if files.isEmpty, let path = paths.first {
+      throw UsageError("\(path): there is no manifest in it")
+    }
+    return files
   }
 }
 

@@ -27,7 +27,7 @@ enum UnknownCommand {
     "continue": "resume", "unpause": "resume", "hold": "pause", "rerun": "retry",
     "clear": "remove", "download": "get", "fetch": "get", "upload": "put", "send": "put",
     "push": "put", "enqueue": "add", "mv": "move", "check": "verify", "head": "probe",
-    "web": "ui", "daemonize": "serve",
+    "shard": "split", "partition": "split", "web": "ui", "daemonize": "serve",
   ]
 
   private static let completions =

@@ -13,6 +13,8 @@ struct GetItem {
   var checksums: [Checksum] = []
   var headers: [HeaderArgument.Field] = []
   var rateLimit: Int64?
+  /// Files at once of its host.
+  var maximumPerHost: Int?
   /// All values of its row, by the names of the columns.
   var columns: [String: String] = [:]
 
@@ -30,21 +32,22 @@ struct GetItem {
     }
     guard !files.isEmpty || command.content.columns.isEmpty && command.content.inputFormat == nil
     else { throw UsageError("--columns and --input-format are for a list: give it with -i") }
-    for file in files {
-      try items.append(contentsOf: list(file, command.content, &store, sources))
-    }
+    for file in files { try items.append(contentsOf: list(file, command, &store, sources)) }
     return items
   }
 
   private static func list(
-    _ file: String, _ options: ContentOptions, _ store: inout SourceStore,
-    _ sources: CommandSources
+    _ file: String, _ command: GetCommand, _ store: inout SourceStore, _ sources: CommandSources
   ) throws(UsageError) -> [GetItem] {
+    let options = command.content
     let text = try sources.text(of: file, for: .list, named: "-i \(file)")
     let name = file == "-" ? "standard input" : file
     let format = options.inputFormat ?? InputTable.Format(of: file)
     guard format != .list || options.columns.isEmpty else {
       throw UsageError("\(name): a list of lines has no columns; say what it is: --input-format")
+    }
+    guard options.columns[.size] == nil else {
+      throw UsageError("--columns: size is a column for 'haul split'")
     }
     let list: InputTable
     do {
@@ -52,7 +55,10 @@ struct GetItem {
     } catch {
       throw UsageError("\(name): line \(error.line): \(error.message)")
     }
-    guard !list.entries.isEmpty else { throw UsageError("\(name): it contains no URL") }
+    // A job may have more tasks than its lists have hosts.
+    guard !list.entries.isEmpty || command.worker.worker else {
+      throw UsageError("\(name): it contains no URL")
+    }
     var items: [GetItem] = []
     for entry in list.entries { items.append(try GetItem(entry, of: name, in: &store)) }
     return items
@@ -83,7 +89,11 @@ struct GetItem {
       }
       if let option = entry.rateLimit {
         line = option.line
-        rateLimit = try Self.rate(option.text)
+        rateLimit = try Self.value(option.text, "limit-rate", ArgumentValue.bytes)
+      }
+      if let option = entry.maximumPerHost {
+        line = option.line
+        maximumPerHost = try Self.value(option.text, "max-per-host", LimitOptions.count)
       }
     } catch {
       throw UsageError("\(name): line \(line): \(error.message)")
@@ -101,11 +111,13 @@ struct GetItem {
     columns = entry.columns
   }
 
-  private static func rate(_ text: String) throws(UsageError) -> Int64 {
+  private static func value<Value>(
+    _ text: String, _ key: String, _ parse: (String) throws(UsageError) -> Value
+  ) throws(UsageError) -> Value {
     do {
-      return try ArgumentValue.bytes(text)
+      return try parse(text)
     } catch {
-      throw UsageError("limit-rate: \(error.message)")
+      throw UsageError("\(key): \(error.message)")
     }
   }
 }

@@ -9,6 +9,9 @@ package struct InputList: Hashable, Sendable {
     package var out: String?
     package var dir: String?
     package var rateLimit: Option?
+    package var maximumPerHost: Option?
+    /// Of the file, in bytes; only in a table.
+    package var size: String?
     package var checksums: [Option] = []
     package var headers: [Option] = []
     /// All values of its row, by the names of the columns; empty in a list of lines.
@@ -48,11 +51,8 @@ package struct InputList: Hashable, Sendable {
     switch key {
     case "out": try set(\.out, of: last, to: value, key, line)
     case "dir": try set(\.dir, of: last, to: value, key, line)
-    case "limit-rate":
-      guard entries[last].rateLimit == nil else {
-        throw line.parseError("limit-rate is given twice for one address")
-      }
-      entries[last].rateLimit = Option(line: line.number, text: value)
+    case "limit-rate": try set(\.rateLimit, of: last, to: value, key, line)
+    case "max-per-host": try set(\.maximumPerHost, of: last, to: value, key, line)
     case "checksum": entries[last].checksums.append(Option(line: line.number, text: value))
     case "header": entries[last].headers.append(Option(line: line.number, text: value))
     case "priority", "group", "id":
@@ -66,11 +66,23 @@ package struct InputList: Hashable, Sendable {
       throw line.parseError("unknown key \(key); a digest is written checksum=\(key)=HEX")
     case _ where key.hasBytes(":") || key.hasBytes(" "):
       throw line.parseError(
-        "that is no key; the keys are out, dir, checksum, header and limit-rate")
+        "that is no key; the keys are \(Self.keys)")
     default:
       throw line.parseError(
-        "unknown key \(key); the keys are out, dir, checksum, header and limit-rate")
+        "unknown key \(key); the keys are \(Self.keys)")
     }
+  }
+
+  private static let keys = "out, dir, checksum, header, limit-rate and max-per-host"
+
+  private mutating func set(
+    _ field: WritableKeyPath<Entry, Option?>, of entry: Int, to value: String, _ key: String,
+    _ line: TextLine
+  ) throws(TextLine.ParseError) {
+    guard entries[entry][keyPath: field] == nil else {
+      throw line.parseError("\(key) is given twice for one address")
+    }
+    entries[entry][keyPath: field] = Option(line: line.number, text: value)
   }
 
   private mutating func set(

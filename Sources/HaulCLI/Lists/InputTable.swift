@@ -2,15 +2,18 @@ import FoundationEssentials
 import HaulCore
 
 /// A list with a row for each address: CSV, TSV, or a JSON object on each line.
-struct InputTable {
+package struct InputTable {
   /// What a column may hold.
-  enum Meaning: String, CaseIterable {
+  package enum Meaning: String, CaseIterable {
     case url, out, dir, checksum
     case rateLimit = "limit-rate"
+    case maximumPerHost = "max-per-host"
+    /// Only for `haul split`.
+    case size
   }
 
   /// How a list is written.
-  enum Format: String, CaseIterable, Sendable {
+  package enum Format: String, CaseIterable, Sendable {
     case list, csv, tsv, jsonl
 
     /// By the end of a file's name.
@@ -85,7 +88,7 @@ struct InputTable {
       throw TextLine.ParseError(
         line: line, message: "there is no address in the column '\(columns[.url] ?? "")'")
     }
-    for text in Meaning.allCases.compactMap(value)
+    for text in Meaning.allCases.filter({ $0 != .size }).compactMap(value)
     where text.hasByte(0) || text.hasByte(0x0A) || text.hasByte(0x0D) {
       throw TextLine.ParseError(line: line, message: "a value has a NUL or a line break")
     }
@@ -95,6 +98,8 @@ struct InputTable {
       entry.checksums = [InputList.Option(line: line, text: Self.checksum(digest))]
     }
     entry.rateLimit = value(.rateLimit).map { InputList.Option(line: line, text: $0) }
+    entry.maximumPerHost = value(.maximumPerHost).map { InputList.Option(line: line, text: $0) }
+    entry.size = value(.size)
     entry.columns = values
     entries.append(entry)
   }

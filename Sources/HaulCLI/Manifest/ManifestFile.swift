@@ -27,21 +27,36 @@ final class ManifestFile {
           .permissionDenied, "the manifest \(path) belongs to another user",
           advice: "it would say what is left out; name another file")
       }
-      needsLineBreak = try !Self.readLines(descriptor, path, take)
+      let rest = try FileLines.forEach(
+        of: descriptor, failure: { Self.error(path, "cannot be read", $0) }
+      ) { (line) throws(TransferError) in take(line) }
+      needsLineBreak = !rest.isEmpty
     } catch {
       _ = close(descriptor)  // nothing was written
       throw error
     }
   }
 
-  /// Passes each line of a manifest to `take`.
-  /// - Throws: `io`.
-  static func forEachLine(
-    of path: String, _ take: (ArraySlice<UInt8>) -> Void
+  /// Passes what each line of a manifest says to `take`.
+  /// - Throws: `io`, also for a file that is no manifest.
+  static func forEachEntry(
+    of path: String, _ take: (ManifestLine.Entry) -> Void
   ) throws(TransferError) {
     let descriptor = try opened(path, O_RDONLY)
     defer { _ = close(descriptor) }  // nothing was written
-    _ = try readLines(descriptor, path, take)
+    var (lines, entries) = (0, 0)
+    let rest = try FileLines.forEach(
+      of: descriptor, failure: { error(path, "cannot be read", $0) }
+    ) { (line) throws(TransferError) in
+      lines += 1
+      guard let entry = ManifestLine.Entry(line) else { return }
+      entries += 1
+      take(entry)
+    }
+    // One that was not written to its end, or not begun, has lost nothing.
+    guard entries > 0 || lines == 0 && rest.isEmpty else {
+      throw TransferError(.io, "\(path) is no manifest", advice: "give what get --manifest wrote")
+    }
   }
 
   private static func opened(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {
@@ -56,30 +71,6 @@ final class ManifestFile {
   }
 
   deinit { _ = close(descriptor) }  // `finish` has synced it
-
-  /// - Returns: whether the last line has its line break.
-  private static func readLines(
-    _ descriptor: Int32, _ path: String, _ take: (ArraySlice<UInt8>) -> Void
-  ) throws(TransferError) -> Bool {
-    var (buffer, rest) = ([UInt8](repeating: 0, count: 1 << 20), [UInt8]())
-    while true {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw error(path, "cannot be read", errno) }
-      guard count > 0 else { return rest.isEmpty }
-      var lines = buffer[..<count]
-      while let end = lines.firstIndex(of: 0x0A) {
-        if rest.isEmpty {
-          take(lines[..<end])
-        } else {
-          take((rest + lines[..<end])[...])
-          rest = []
-        }
-        lines = lines[(end + 1)...]
-      }
-      rest += lines
-    }
-  }
 
   /// Appends whole lines with one write.
   func append(_ lines: String) async throws(TransferError) {

@@ -14,6 +14,11 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     package init(of request: TransferRequest) {
       let user = request.upload?.url.credentials?.user ?? ""
       let text = "\(request.source?.exactResourceText ?? "")\n\(user)\n\(request.targetText)"
+      self.init(hashing: text)
+    }
+
+    /// Names a text; for an address, also before its target is known.
+    init(hashing text: String) {
       self.init(bytes: Array(SHA256.hash(data: Array(text.utf8)).prefix(16)))
     }
 
@@ -117,11 +122,6 @@ extension ManifestLine {
     return ID(String(decoding: rest.prefix(32), as: UTF8.self))
   }
 
-  /// The length in bytes of the file of a complete line; 0 if it is not there.
-  package static func length(_ line: some Collection<UInt8>) -> Int64 {
-    Self(line)?.bytes ?? 0
-  }
-
   /// The line with which a run begins: how many files its input has.
   package static func beginning(files: Int) -> String { "{\"files\":\(files)}\n" }
 
@@ -131,6 +131,25 @@ extension ManifestLine {
     guard line.starts(with: start) else { return nil }
     let rest = String(decoding: line.dropFirst(start.count), as: UTF8.self)
     return rest.hasByteSuffix("}") ? Int(rest.dropLast()) : nil
+  }
+
+  /// What a line says.
+  package enum Entry: Sendable {
+    /// A run began, whose input has so many files.
+    case files(Int)
+    case complete(ID, ManifestLine)
+    case failed(ID, ManifestLine)
+
+    /// Nil for a line that was not written to its end, and for one of another kind.
+    package init?(_ line: some Collection<UInt8>) {
+      if let files = ManifestLine.files(line) {
+        self = .files(files)
+      } else if let line = ManifestLine(line), let id = ID(line.id) {
+        self = line.state == .completed ? .complete(id, line) : .failed(id, line)
+      } else {
+        return nil
+      }
+    }
   }
 
   /// Nil for a line that was not written to its end, and for one of another kind.

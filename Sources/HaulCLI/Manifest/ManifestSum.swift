@@ -10,19 +10,27 @@ struct ManifestSum {
   private(set) var bytes: Int64 = 0
   /// How many files the inputs have.
   private var files = 0
+  /// How many complete files each address has; only counted for a split.
+  private var addresses: [ManifestLine.ID: Int] = [:]
+  private let countsAddresses: Bool
+
+  init(countingAddresses: Bool = false) { countsAddresses = countingAddresses }
+
+  /// How many files of an address are complete.
+  func complete(at address: ManifestLine.ID) -> Int { addresses[address] ?? 0 }
 
   /// - Throws: for a manifest that cannot be read.
   mutating func add(_ path: String) throws(TransferError) {
     var most = 0
-    try ManifestFile.forEachLine(of: path) { line in
-      if let files = ManifestLine.files(line) { most = max(most, files) }
-      if let id = ManifestLine.completed(line) {
+    try ManifestFile.forEachEntry(of: path) { entry in
+      switch entry {
+      case .files(let files): most = max(most, files)
+      case .failed(let id, let line): if !complete.contains(id) { failed[id] = line }
+      case .complete(let id, let line):
         failed[id] = nil
-        if complete.insert(id).inserted { bytes += ManifestLine.length(line) }
-      } else if let line = ManifestLine(line), let id = ManifestLine.ID(line.id),
-        !complete.contains(id)
-      {
-        failed[id] = line
+        guard complete.insert(id).inserted else { return }
+        bytes += line.bytes
+        if countsAddresses { addresses[ManifestLine.ID(hashing: line.url), default: 0] += 1 }
       }
     }
     files += most

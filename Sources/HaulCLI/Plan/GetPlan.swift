@@ -56,6 +56,7 @@ extension GetPlan {
     managerOptions = try ManagerOptions(
       command.limits, connections: command.ranges.connections,
       command.connections)
+    managerOptions.limitHosts(by: items, command.limits)
     // A later run without these options would get the same file from the cache.
     if !usesCache { downloads.addCredentials(to: &managerOptions) }
     if let hint = Self.hint(onHostsOf: requests, command.limits, managerOptions) {
@@ -75,7 +76,7 @@ extension GetPlan {
   ) -> String? {
     let most = managerOptions.maximumActivePerHost
     guard let wanted = limits.maximumActive, wanted > most,
-      limits.maximumPerHost == nil
+      limits.maximumPerHost == nil, managerOptions.maximumActiveOfHosts.isEmpty
     else {
       return nil
     }

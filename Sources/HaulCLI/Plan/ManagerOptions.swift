@@ -9,6 +9,8 @@ package struct ManagerOptions: Hashable, Sendable {
 
   package var maximumActive = defaults.maximumActive
   package var maximumActivePerHost = defaults.maximumActivePerHost ?? defaults.maximumActive
+  /// Files at once of hosts for which lists have a limit, in place of `maximumActivePerHost`.
+  package var maximumActiveOfHosts: [String: Int] = [:]
   package var connectionsPerHost = defaults.connectionsPerHost
   package var maximumConnections = defaults.maximumConnections
   /// Bytes per second.
@@ -46,6 +48,17 @@ package struct ManagerOptions: Hashable, Sendable {
     try network.apply(to: &self)
   }
 
+  /// Takes the limits that lists have for hosts. `--max-per-host` lowers them.
+  mutating func limitHosts(by items: [GetItem], _ options: LimitOptions) {
+    for item in items {
+      guard let limit = item.maximumPerHost else { continue }
+      let (host, given) = (item.url.origin.authority, options.maximumPerHost ?? limit)
+      maximumActiveOfHosts[host] = min(limit, given, maximumActiveOfHosts[host] ?? limit)
+    }
+    connectionsPerHost = max(connectionsPerHost, maximumActiveOfHosts.values.max() ?? 0)
+    maximumConnections = max(maximumConnections, connectionsPerHost)
+  }
+
   /// What the credential options have for further hosts.
   mutating func take(_ authorization: Authorization, _ cookies: CookieField) {
     var session = RunSession()
@@ -63,6 +76,7 @@ package struct ManagerOptions: Hashable, Sendable {
     var configuration = TransferManager.Configuration()
     configuration.maximumActive = maximumActive
     configuration.maximumActivePerHost = maximumActivePerHost
+    configuration.maximumActiveOfHosts = maximumActiveOfHosts
     configuration.connectionsPerHost = connectionsPerHost
     configuration.maximumConnections = maximumConnections
     configuration.rateLimit = rateLimit

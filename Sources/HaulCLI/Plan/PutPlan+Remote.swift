@@ -38,6 +38,10 @@ extension PutPlan {
     let haveParts = requests.allSatisfy { $0.method.uploadProtocol.parts != nil }
     managerOptions = try ManagerOptions(
       command.limits, connections: haveParts ? 4 : 1, command.connections)
+    // The slots are those of the store, which does not tell the hosts of the sources apart.
+    if let least = items.compactMap(\.maximumPerHost).min() {
+      managerOptions.maximumActive = min(managerOptions.maximumActive, least)
+    }
     downloads.addCredentials(to: &managerOptions)
     output = command.output.values
     output.resumes = haveParts

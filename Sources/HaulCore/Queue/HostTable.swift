@@ -1,6 +1,9 @@
 /// The scheduler's state of a host: its waiting transfers, and what is in use.
 struct HostState: Sendable {
   let name: String
+  /// Active transfers that it may have, in place of `Limits.activePerHost`; nil without a limit of
+  /// its own.
+  let ownLimit: Int?
   /// Members of the scheduler, in any state.
   var members = 0
   /// Members that are queued.
@@ -26,7 +29,7 @@ struct HostState: Sendable {
   /// The levels that have ever had a waiting member, one bit each: only those are searched.
   private var levels: UInt8 = 0
 
-  init(name: String) { self.name = name }
+  init(name: String, ownLimit: Int? = nil) { (self.name, self.ownLimit) = (name, ownLimit) }
 
   func hasUsed(_ level: PriorityLevel) -> Bool { levels & 1 << level.rawValue != 0 }
 
@@ -43,6 +46,11 @@ struct HostState: Sendable {
       && pausedUntil == nil
   }
 
+  /// Whether one more active transfer is within its limit.
+  func allowsMore(_ limits: Scheduler.Limits) -> Bool {
+    active < ownLimit ?? limits.activePerHost
+  }
+
   func connectionLimit(_ limits: Scheduler.Limits) -> Int {
     min(limits.connectionsPerHost, learnedLimit?.connections ?? .max)
   }
@@ -54,7 +62,7 @@ struct HostState: Sendable {
 
   /// Whether one more transfer, with one connection, fits.
   func hasRoom(_ limits: Scheduler.Limits) -> Bool {
-    active < limits.activePerHost && hasConnection(limits)
+    allowsMore(limits) && hasConnection(limits)
   }
 
   /// The time at which the host opens without another event.
@@ -88,6 +96,8 @@ struct HostTable: Sendable {
 
   /// By number; changed in place, because a copy would copy the queues.
   var states = [HostState(name: "")]
+  /// The limits of hosts that have one of their own; set before they are known.
+  var ownLimits: [String: Int] = [:]
   private var numbers: [String: Int] = [:]
   private var free: [Int] = []
   /// The most recently used host, which is usually looked up next.
@@ -107,11 +117,8 @@ struct HostTable: Sendable {
       return known
     }
     let number = free.popLast() ?? states.count
-    if number == states.count {
-      states.append(HostState(name: name))
-    } else {
-      states[number] = HostState(name: name)
-    }
+    let state = HostState(name: name, ownLimit: ownLimits[name])
+    if number == states.count { states.append(state) } else { states[number] = state }
     numbers[name] = number
     last = number
     return number

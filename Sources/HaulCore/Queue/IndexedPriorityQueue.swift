@@ -1,5 +1,5 @@
 /// A set of small numbers, each with a key, with fast access to the least key.
-struct IndexedPriorityQueue<Key: Comparable & Sendable>: Sendable {
+package struct IndexedPriorityQueue<Key: Comparable & Sendable>: Sendable {
   private struct Keys: HeapOrder, Sendable {
     var keys: [Key?] = []
     var positions: [Int32] = []
@@ -17,14 +17,16 @@ struct IndexedPriorityQueue<Key: Comparable & Sendable>: Sendable {
   private var keys = Keys()
   private var heap = IndexedHeap()
 
+  package init() {}
+
   /// The number with the least key, and that key.
-  var first: (number: Int, key: Key)? {
+  package var first: (number: Int, key: Key)? {
     guard let number = heap.first.map(Int.init), let key = keys.keys[number] else { return nil }
     return (number, key)
   }
 
   /// Inserts a number, changes its key or, with nil, removes it. An unchanged key costs nothing.
-  mutating func set(_ number: Int, to key: Key?) {
+  package mutating func set(_ number: Int, to key: Key?) {
     if number >= keys.keys.count {
       guard key != nil else { return }
       while keys.keys.count <= number {

@@ -114,7 +114,7 @@ extension Scheduler {
   private func isStartBlocked(on host: HostState) -> Bool {
     if host.queues[PriorityLevel.forced.rawValue].count > 0 || isReady(.forced) { return true }
     guard !startsForcedOnly, active < limits.active else { return false }
-    if host.waiting > 0, host.active < limits.activePerHost { return true }
+    if host.waiting > 0, host.allowsMore(limits) { return true }
     return PriorityLevel.allCases.contains { isReady($0) }
   }
 

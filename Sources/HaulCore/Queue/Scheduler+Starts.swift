@@ -46,7 +46,7 @@ extension Scheduler {
       if outage.trialTransfer != nil { return .hostOutage(until: nil) }
     }
     guard isForced ? host.hasConnection(limits) : host.hasRoom(limits) else {
-      guard let learned = host.learnedLimit, isForced || host.active < limits.activePerHost,
+      guard let learned = host.learnedLimit, isForced || host.allowsMore(limits),
         learned.connections < limits.connectionsPerHost
       else { return .hostLimit }
       return .hostRefusal(until: wall(learned.until))

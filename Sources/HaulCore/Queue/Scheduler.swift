@@ -43,6 +43,9 @@ package struct Scheduler: Sendable {
     for host in Array(hosts.all) { refresh(host) }
   }
 
+  /// Active transfers that hosts may have, in place of `Limits.activePerHost`. Called first.
+  package mutating func limitHosts(_ ownLimits: [String: Int]) { hosts.ownLimits = ownLimits }
+
   /// Makes room for this many more.
   package mutating func reserve(_ more: Int) { members.reserve(more) }
 

@@ -16,6 +16,7 @@ final class LockedScheduler: SharedScheduler {
     limits.connectionsPerTransfer = .max
     var scheduler = Scheduler(limits)
     scheduler.isSuspended = configuration.isSuspended
+    scheduler.limitHosts(configuration.maximumActiveOfHosts)
     self.scheduler = NIOLockedValueBox(scheduler)
   }
 

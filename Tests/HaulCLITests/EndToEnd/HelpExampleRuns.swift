@@ -40,7 +40,9 @@ struct HelpExampleRuns {
       let jq = #"exec sed 's/.*"length":\([0-9]*\).*/\1/'"#
       try fixture.write("#!/bin/sh\n\(jq)\n", to: "bin/jq", permissions: 0o700)
       let examples = try await examples(fixture)
-      let commands = ["haul", "get", "manifest", "put", "probe", "verify", "cache", "add"]
+      let commands = [
+        "haul", "get", "manifest", "split", "put", "probe", "verify", "cache", "add",
+      ]
       #expect(Set(examples.keys) == Set(commands), "this test runs those of no other command")
       var id = ""
       for line in commands.flatMap({ examples[$0] ?? [] }) {

@@ -33,6 +33,17 @@ import Testing
     #expect(queue.reason(for: ids[4], at: at(0)) == nil)
   }
 
+  @Test func `A host with a limit of its own has that one, also after it was forgotten`() {
+    var queue = scheduler { $0.activePerHost = 2 }
+    queue.limitHosts(["a": 1, "b": 3])
+    for index in 0..<12 { queue.add(ids[index], host: ["a", "b", "c"][index % 3]) }
+    check(queue.next(at: at(0)), is: [ids[0], ids[1], ids[2], ids[4], ids[5], ids[7]])
+    #expect(queue.reason(for: ids[3], at: at(0)) == .hostLimit)
+    for id in ids[0..<12] { queue.finished(id) }
+    for index in 12..<15 { queue.add(ids[index], host: "a") }
+    check(queue.next(at: at(0)), is: [ids[12]])
+  }
+
   @Test func `A slot is freed once`() {
     var queue = scheduler { $0.active = 1 }
     for id in ids[0..<3] { queue.add(id, host: "a") }

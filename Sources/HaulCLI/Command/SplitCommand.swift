@@ -1,0 +1,131 @@
+import ArgumentParser
+import HaulCore
+
+struct SplitCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "split",
+    abstract: "Splits lists into shards, one for each task of a job.",
+    discussion: """
+      DIR gets 0.jsonl, 1.jsonl and so on (.csv, .tsv or .txt, as the lists are). Each file of a \
+      host is in as few shards as balance permits, so that a job without a server in its midst is \
+      polite: --max-per-host K is shared out among the shards of each host, and 'haul get -i' \
+      obeys it.
+
+      With --failed, only what the manifests do not have as complete is split: rows of the lists \
+      or, without lists, the addresses of the files that failed.
+
+      Examples:
+        haul split list.txt --shards 2 --max-per-host 4 -o shards
+        haul split list.txt --failed done.jsonl --shards 1 -o again
+
+      Exit status: 0 the shards are there, or nothing is left to do; 1 an error; 2 wrong usage, or \
+      a list that cannot be read.
+      """)
+
+  @Argument(
+    help: ArgumentHelp("The lists, as 'haul get -i' takes them.", valueName: "FILE"),
+    completion: .file())
+  var inputs: [String] = []
+
+  @Option(
+    help: ArgumentHelp("How many there are.", valueName: "N"),
+    transform: { try ArgumentValue.count($0, in: 1...100_000) })
+  var shards: Int
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      What is shared out: host = hosts, by the column 'size' if each row has it, else by rows; \
+      bytes = rows by that column; lines = rows in turn (default: host).
+      """, valueName: "what"),
+    completion: .list(ShardPlan.Unit.allCases.map(\.rawValue)), transform: ArgumentValue.choice)
+  var by = ShardPlan.Unit.host
+
+  @Option(
+    help: ArgumentHelp(
+      "Files at once from one host, in all shards together; a host is in at most N shards.",
+      valueName: "N"),
+    transform: LimitOptions.count)
+  var maxPerHost: Int?
+
+  @Option(
+    name: [.customShort("o", allowingJoined: true), .long],
+    help: ArgumentHelp(
+      "The directory of the shards: a new one, an empty one, or one with the same shards.",
+      valueName: "DIR"),
+    completion: .directory)
+  var output: String
+
+  @Option(
+    help: ArgumentHelp(
+      "A manifest, or a directory of them; may be repeated.", valueName: "FILE"),
+    completion: .file())
+  var failed: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "The columns of the lists, as of 'haul get', and size.", valueName: "url=NAME,..."),
+    transform: InputTable.columns)
+  var columns: [InputTable.Meaning: String] = [:]
+
+  @Option(
+    help: ArgumentHelp(
+      "How the lists are written (default: by the end of the name, else list).",
+      valueName: "how"),
+    completion: .list(InputTable.Format.allCases.map(\.rawValue)), transform: ArgumentValue.choice)
+  var inputFormat: InputTable.Format?
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    guard !inputs.isEmpty || !failed.isEmpty else { throw UsageError("give at least one list") }
+    for name in inputs + [output] where name.isEmpty || name.hasByte(0) {
+      throw UsageError("the name of a file is empty or has a NUL")
+    }
+    guard !inputs.contains("-") else {
+      throw UsageError("standard input can be read only once; save the list to a file")
+    }
+    let formats = Set(inputs.map { inputFormat ?? InputTable.Format(of: $0) })
+    guard formats.count < 2 else {
+      throw UsageError("the lists are written in different ways; split each by itself")
+    }
+    let format = formats.first ?? .jsonl
+    guard format != .list || columns.isEmpty else {
+      throw UsageError("a list of lines has no columns; say what it is: --input-format")
+    }
+    guard format != .list || by != .bytes else {
+      throw UsageError("--by bytes needs a column 'size': a list of lines has none")
+    }
+    return SplitPlan(
+      inputs: inputs, format: format, columns: columns, count: shards, unit: by,
+      maximumPerHost: maxPerHost, directory: output,
+      manifests: try ManifestCommand.files(failed, sources))
+  }
+}
+
+/// What `haul split` does.
+package struct SplitPlan: CommandPlan, Hashable {
+  package var inputs: [String]
+  package var format: InputTable.Format
+  package var columns: [InputTable.Meaning: String]
+  package var count: Int
+  package var unit: ShardPlan.Unit
+  package var maximumPerHost: Int?
+  package var directory: String
+  package var manifests: [String]
+
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    do {
+      var rows = ShardRows(self)
+      for note in try rows.read() { await OutputStream.warn(note) }
+      guard !rows.isEmpty else {
+        await OutputStream.warn("all files are complete; no shard was written")
+        return .completed
+      }
+      try ShardWriter(self, rows).run()
+      return .completed
+    } catch let error as UsageError {
+      return await OutputStream.fail(error.message, with: .usage)
+    } catch {
+      return await OutputStream.fail(error)
+    }
+  }
+}

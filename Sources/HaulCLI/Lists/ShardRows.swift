@@ -1,0 +1,224 @@
+import HaulCore
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// The rows that `haul split` shares out. Of each only the place is held: lists may be longer than
+/// the memory.
+struct ShardRows {
+  /// Where a row is: in a list or, without lists, among the addresses of a manifest.
+  struct Place {
+    let list: Int32
+    let length: Int32
+    let offset: Int64
+  }
+
+  private let plan: SplitPlan
+  private(set) var places: [Place] = []
+  private(set) var rows: [ShardPlan.Row] = []
+  /// The names of the columns, as they are written.
+  private(set) var header: [UInt8] = []
+  private(set) var lists: [SplitList] = []
+  /// The rows of the failed addresses, without lists.
+  private(set) var failures: [[UInt8]] = []
+  private var hosts: [String: Int] = [:]
+  /// The address of each row, and how many different rows an address has; for manifests.
+  private var addresses: [ManifestLine.ID] = []
+  private var seen: Set<ManifestLine.ID> = []
+  private var counts: [ManifestLine.ID: Int] = [:]
+
+  init(_ plan: SplitPlan) { self.plan = plan }
+
+  var isEmpty: Bool { rows.isEmpty }
+  var hostCount: Int { hosts.count }
+
+  /// - Returns: notes for the user.
+  /// - Throws: `UsageError` for a list that cannot be read, `TransferError` for a manifest.
+  mutating func read() throws -> [String] {
+    var sum = ManifestSum(countingAddresses: !plan.inputs.isEmpty)
+    for path in plan.manifests { try sum.add(path) }
+    guard !plan.inputs.isEmpty else { return try take(failuresOf: sum) }
+    for path in plan.inputs { try read(path) }
+    guard !rows.isEmpty else { throw UsageError("\(plan.inputs[0]): it contains no URL") }
+    if !plan.manifests.isEmpty { leaveOut(completeIn: sum) }
+    return []
+  }
+
+  private mutating func take(failuresOf sum: ManifestSum) throws -> [String] {
+    for failure in sum.failures {
+      guard !failure.url.hasBytes("***"), let url = try? ResourceURL(failure.url) else {
+        throw UsageError(
+          "the manifests leave out secrets, such as those of \(failure.url); give the lists too")
+      }
+      let row = try JSONLines.line(of: ["url": url.absoluteString]).utf8.dropLast()
+      add(url, size: nil, at: Place(list: -1, length: 0, offset: Int64(failures.count)))
+      failures.append(Array(row))
+    }
+    guard sum.missing > 0 else { return [] }
+    return ["files missing in the manifests: \(sum.missing); give the lists too to have them"]
+  }
+
+  private mutating func read(_ path: String) throws(UsageError) {
+    let list = try SplitList(path)
+    let number = Int32(lists.count)
+    lists.append(list)
+    var scanner = RowScanner(plan.format)
+    var needsHeader = [.csv, .tsv].contains(plan.format)
+    try list.forEachLine { (line) throws(UsageError) in
+      try take(scanner.take(line), of: path, number, &needsHeader)
+    }
+    try take(scanner.end(), of: path, number, &needsHeader)
+  }
+
+  private mutating func take(
+    _ row: RowScanner.Row?, of path: String, _ list: Int32, _ needsHeader: inout Bool
+  ) throws(UsageError) {
+    guard let row else { return }
+    guard needsHeader else { return try take(row, of: path, list) }
+    needsHeader = false
+    guard header.isEmpty || header == row.bytes else {
+      throw UsageError("\(path): its columns are not those of \(plan.inputs[0])")
+    }
+    header = row.bytes
+  }
+
+  private mutating func take(
+    _ row: RowScanner.Row, of path: String, _ list: Int32
+  ) throws(UsageError) {
+    var line = row.line
+    do throws(UsageError) {
+      guard let text = String(validating: row.bytes, as: UTF8.self),
+        let names = String(validating: header, as: UTF8.self)
+      else { throw UsageError("it is not UTF-8 text") }
+      let entries: [InputList.Entry]
+      do {
+        let table = names.isEmpty ? text : "\(names)\n\(text)"
+        entries = try InputTable(table, as: plan.format, columns: plan.columns).entries
+      } catch {
+        // The table has this row alone, below the names of the columns.
+        let above = names.isEmpty ? 0 : names.utf8.count { $0 == 0x0A } + 1
+        line = error.line > above ? line + error.line - above - 1 : error.line
+        throw UsageError(error.message)
+      }
+      guard let entry = entries.first else { return }
+      guard entries.count == 1 else { throw UsageError("a line ends with a carriage return alone") }
+      guard entry.maximumPerHost == nil else {
+        throw UsageError("it has max-per-host, as a shard has: split the lists that it is made of")
+      }
+      let url = try AddressArgument.url(entry.address)
+      let place = Place(list: list, length: Int32(row.bytes.count), offset: row.offset)
+      add(url, size: try size(of: entry), at: place)
+      if !plan.manifests.isEmpty { note(url, entry) }
+    } catch {
+      throw UsageError("\(path): line \(line): \(error.message)")
+    }
+  }
+
+  private func size(of entry: InputList.Entry) throws(UsageError) -> Int64? {
+    guard let text = entry.size, let size = Int64(text), size >= 0 else {
+      guard plan.unit == .bytes else { return nil }
+      throw UsageError("--by bytes: there is no number of bytes in the column 'size'")
+    }
+    return size
+  }
+
+  private mutating func add(_ url: ResourceURL, size: Int64?, at place: Place) {
+    let authority = url.origin.authority
+    let host = hosts[authority] ?? hosts.count
+    if host == hosts.count { hosts[authority] = host }
+    places.append(place)
+    rows.append(ShardPlan.Row(host: host, size: size))
+  }
+
+  /// A manifest has addresses as they are shown: several rows may have the same.
+  private mutating func note(_ url: ResourceURL, _ entry: InputList.Entry) {
+    let address = ManifestLine.ID(hashing: url.redacted)
+    addresses.append(address)
+    let row = "\(url.absoluteString)\n\(entry.out ?? "")\n\(entry.dir ?? "")"
+    if seen.insert(ManifestLine.ID(hashing: row)).inserted { counts[address, default: 0] += 1 }
+  }
+
+  /// Leaves out an address if all its files are complete: which row made which file is not known.
+  private mutating func leaveOut(completeIn sum: ManifestSum) {
+    let failed = Set(sum.failures.map { ManifestLine.ID(hashing: $0.url) })
+    let left = addresses.indices.filter { index in
+      let address = addresses[index]
+      return failed.contains(address) || sum.complete(at: address) < counts[address] ?? 0
+    }
+    (places, rows) = (left.map { places[$0] }, left.map { rows[$0] })
+  }
+}
+
+/// A list that is read twice: first for its rows, then for their bytes.
+final class SplitList {
+  private let path: String
+  private let descriptor: Int32
+  private let status: stat
+
+  init(_ path: String) throws(UsageError) {
+    self.path = path
+    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw UsageError("\(path): \(SystemError.text(errno))") }
+    var status = stat()
+    let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+    self.status = status
+    guard isRegular else {
+      throw UsageError("\(path): it is no regular file; save the list to one, to be read twice")
+    }
+  }
+
+  deinit { _ = close(descriptor) }  // nothing was written
+
+  /// Passes each line to `take`, also the last one if it has no line break.
+  func forEachLine(
+    _ take: (ArraySlice<UInt8>) throws(UsageError) -> Void
+  ) throws(UsageError) {
+    let rest = try FileLines.forEach(
+      of: descriptor,
+      failure: { UsageError("\(path): it cannot be read: \(SystemError.text($0))") }, take)
+    if !rest.isEmpty { try take(rest[...]) }
+  }
+
+  /// - Throws: `io`.
+  func bytes(at place: ShardRows.Place) throws(TransferError) -> [UInt8] {
+    var bytes = [UInt8](repeating: 0, count: Int(place.length))
+    var filled = 0
+    while filled < bytes.count {
+      let (start, left) = (filled, bytes.count - filled)
+      let count = bytes.withUnsafeMutableBytes {
+        pread(descriptor, $0.baseAddress?.advanced(by: start), left, off_t(place.offset) + start)
+      }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw changed }
+      filled += count
+    }
+    return bytes
+  }
+
+  /// - Throws: `io` if it is not the same as when it was opened.
+  func checkIsUnchanged() throws(TransferError) {
+    var now = stat()
+    guard fstat(descriptor, &now) == 0, now.st_size == status.st_size,
+      now.modification == status.modification
+    else { throw changed }
+  }
+
+  private var changed: TransferError {
+    TransferError(.io, "\(path) changed while it was split", advice: "split it again")
+  }
+}
+
+extension stat {
+  /// When its bytes changed, in nanoseconds.
+  fileprivate var modification: Int64 {
+    #if canImport(Glibc)
+      let time = st_mtim
+    #else
+      let time = st_mtimespec
+    #endif
+    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+import HaulTesting
+import Testing
+
+@Suite("split", .serialized, .timeLimit(.minutes(3))) struct SplitRuns {
+  private func write(_ text: String, to name: String, _ fixture: CommandFixture) throws {
+    try Data(text.utf8).write(to: URL(filePath: fixture.path(name)))
+  }
+
+  private func text(_ name: String, _ fixture: CommandFixture) throws -> String {
+    String(decoding: try fixture.contents(name), as: UTF8.self)
+  }
+
+  @Test func `Shards are lists of the same form, with the limits of their hosts`() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let rows = ["http://a/1", "http://b/1", "http://a/2", "http://a/3"]
+      try write("url,n\r\n" + rows.map { "\($0),\"x\ny\"\r\n" }.joined(), to: "l.csv", fixture)
+      try write(rows.map { #"{"url":"\#($0)"}"# }.joined(separator: "\n"), to: "l.jsonl", fixture)
+      try write(rows.joined(separator: "\n  out=x\n"), to: "l", fixture)
+      for list in ["l.csv", "l.jsonl", "l"] {
+        let result = try await fixture.haul(
+          ["split", list, "--shards", "2", "--max-per-host", "3", "-o", "deep/\(list)"])
+        #expect(result.status == 0, "\(result.errors)")
+      }
+      let names = try fixture.names("deep/l.csv") + fixture.names("deep/l")
+      #expect(names == ["0.csv", "1.csv", "0.txt", "1.txt"])
+      #expect(
+        try text("deep/l.csv/0.csv", fixture)
+          == "url,n,max-per-host\r\nhttp://a/1,\"x\ny\",2\r\nhttp://a/2,\"x\ny\",2\r\n")
+      #expect(
+        try text("deep/l.jsonl/1.jsonl", fixture) == #"""
+          {"url":"http://b/1","max-per-host":3}
+          {"url":"http://a/3","max-per-host":1}
+
+          """#)
+      #expect(
+        try text("deep/l/1.txt", fixture)
+          == "http://b/1\n  out=x\n  max-per-host=3\nhttp://a/3\n  max-per-host=1\n")
+      #expect(try fixture.names("deep") == ["l", "l.csv", "l.jsonl"])
+    }
+  }
+
+  @Test func `A directory with the same shards stays, and one with others is refused`()
+    async throws
+  {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try write("http://a/1\nhttp://b/2\n", to: "l", fixture)
+      func split(_ more: String...) async throws -> CommandResult {
+        try await fixture.haul(["split", "l", "-o", "d/"] + more)
+      }
+      try FileManager.default.createDirectory(
+        atPath: fixture.path("d"), withIntermediateDirectories: true)
+      #expect(try await split("--shards", "2").status == 0)
+      #expect(try await split("--shards", "2").status == 0)
+      let other = try await split("--shards", "3")
+      #expect(other.status == 1 && other.errors.contains("d is not empty"), "\(other.errors)")
+      try write("x", to: "d/note", fixture)
+      #expect(try await split("--shards", "2").status == 1)
+      #expect(try fixture.names() == ["d", "l"])
+      #expect(try text("d/0.txt", fixture) == "http://a/1\n")
+    }
+  }
+
+  @Test(arguments: [
+    ("url\nhttp://a/1\nnone\n", "l.csv: line 3: "),
+    ("url\nhttp://a/1,2\n", "l.csv: line 2: it has 2 values"),
+    ("link\nhttp://a/1\n", "l.csv: line 1: the first line has the names"),
+    ("url,max-per-host\nhttp://a/1,2\n", "l.csv: line 2: it has max-per-host"),
+    ("url\n", "it contains no URL"),
+  ])
+  func `A list that cannot be read names the line, and no shard is written`(
+    list: String, message: String
+  ) async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try write(list, to: "l.csv", fixture)
+      let result = try await fixture.haul(["split", "l.csv", "--shards", "2", "-o", "d"])
+      #expect(result.status == 2 && result.errors.contains(message), "\(result.errors)")
+      let sized = try await fixture.haul(
+        ["split", "l.csv", "--shards", "2", "--by", "bytes", "-o", "d"])
+      #expect(sized.status == 2)
+      #expect(try fixture.names() == ["l.csv"])
+    }
+  }
+
+  @Test func `The tasks of a job fetch all files once, and the second job only what failed`()
+    async throws
+  {
+    let files = (0..<6).map { CommandFixture.file("/\($0).bin", length: 10_000) }
+    try await CommandFixture.with(files) { fixture in
+      let rows = files.map { #"{"url":"\#(fixture.server.url($0.path))?token=canary"}"# }
+      try write(rows.joined(separator: "\n") + "\n", to: "l.jsonl", fixture)
+      fixture.server.setFaults("/3.bin", [.always(.status(404))])
+      func job(_ directory: String, _ count: Int) async throws -> [Int32] {
+        var statuses: [Int32] = []
+        for task in 0..<count {
+          let result = try await fixture.haul([
+            "get", "--worker", "-i", "\(directory)/\(task).jsonl", "-d", "out", "--manifest",
+            "done/",
+          ])
+          statuses.append(result.status)
+        }
+        return statuses
+      }
+      let split = ["split", "l.jsonl", "--shards", "4", "--max-per-host", "3", "-o", "s"]
+      #expect(try await fixture.haul(split).status == 0)
+      // One host in at most three shards: a task has nothing to do.
+      #expect(try await job("s", 4).sorted() == [0, 0, 0, 1])
+      let again = ["split", "l.jsonl", "--failed", "done", "--shards", "1", "-o", "again"]
+      #expect(try await fixture.haul(again).status == 0)
+      #expect(try text("again/0.jsonl", fixture) == rows[3] + "\n")
+      // The manifest alone does not have the token.
+      let alone = try await fixture.haul(["split", "--failed", "done", "--shards", "1", "-o", "x"])
+      #expect(alone.status == 2 && alone.errors.contains("give the lists too"))
+      #expect(!alone.errors.contains("canary"))
+      fixture.server.setFaults("/3.bin", [])
+      let before = fixture.server.snapshot.requests.count
+      #expect(try await job("again", 1) == [0])
+      #expect(
+        Set(fixture.server.snapshot.requests.dropFirst(before).map(\.path)) == ["/3.bin"])
+      let last = try await fixture.haul(
+        ["split", "l.jsonl", "--failed", "done", "--shards", "1", "-o", "none"])
+      #expect(last.status == 0 && last.errors.contains("all files are complete"))
+      #expect(try fixture.names() == ["again", "done", "l.jsonl", "out", "s"])
+    }
+  }
+
+  @Test func `Without lists the failed addresses are split, and a line counts the missing ones`()
+    async throws
+  {
+    try await CommandFixture.with(CommandFixture.file("/a.bin", .always(.status(404)))) { fixture in
+      let url = fixture.server.url("/a.bin")
+      let get = ["get", url, fixture.server.url("/none.bin"), "--manifest", "m.jsonl"]
+      #expect(try await fixture.haul(get).status == 1)
+      let lines = try text("m.jsonl", fixture).split(separator: "\n")
+      let one = lines.filter { !$0.contains("none.bin") }
+      try write(one.joined(separator: "\n") + "\n", to: "m.jsonl", fixture)
+      let result = try await fixture.haul(
+        ["split", "--failed", "m.jsonl", "--shards", "2", "--max-per-host", "9", "-o", "d"])
+      #expect(result.status == 0 && result.errors.contains("missing in the manifests: 1"))
+      let row = try JSONValue(parsing: try text("d/0.jsonl", fixture))
+      #expect(row["url"]?.string == url && row["max-per-host"] == .integer(9))
+      #expect(try text("d/1.jsonl", fixture) == "")
+    }
+  }
+
+  @Test func `The limit of a shard is that of its host`() async throws {
+    let files = (0..<3).map { CommandFixture.file("/\($0).bin", .always(.stall(after: 1 << 15))) }
+    try await CommandFixture.with(files) { fixture in
+      let rows = files.map { "\(fixture.server.url($0.path))\n  max-per-host=1\n" }
+      try write(rows.joined(), to: "l", fixture)
+      let run = try await CommandRun(["get", "-i", "l", "-x", "1"], in: fixture.directory)
+      try await fixture.server.waitForHeld("/0.bin")
+      for file in files { fixture.server.setFaults(file.path, []) }
+      #expect(Set(fixture.server.snapshot.requests.map(\.path)) == ["/0.bin"])
+      fixture.server.release()
+      #expect(await run.end().status == 0)
+      for file in files { try fixture.expectWhole(String(file.path.dropFirst())) }
+    }
+  }
+}
