@@ -60,7 +60,10 @@ final class ManifestFile {
   }
 
   private static func opened(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {
-    let descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
+    var descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
+    if descriptor < 0, errno == ENOENT, flags & O_CREAT != 0, makeDirectory(of: path) {
+      descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
+    }
     guard descriptor >= 0 else { throw error(path, "cannot be opened", errno) }
     var status = stat()
     guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -71,6 +74,14 @@ final class ManifestFile {
   }
 
   deinit { _ = close(descriptor) }  // `finish` has synced it
+
+  /// Makes the directories that are missing, as `-d` does.
+  private static func makeDirectory(of path: String) -> Bool {
+    let directory = path.pathParts.directory
+    if mkdir(directory, 0o777) == 0 || errno == EEXIST { return true }
+    guard errno == ENOENT, makeDirectory(of: directory) else { return false }
+    return mkdir(directory, 0o777) == 0 || errno == EEXIST
+  }
 
   /// Appends whole lines with one write.
   func append(_ lines: String) async throws(TransferError) {
@@ -88,11 +99,13 @@ final class ManifestFile {
     guard fsync(descriptor) == 0 else { throw Self.error(path, "cannot be written", errno) }
   }
 
-  /// Whether a regular file has this path and length.
+  /// Whether a regular file has this path and length, and no other run has begun to replace it: what
+  /// that left is for the next one to take up.
   static func isThere(_ path: String, bytes: Int64) -> Bool {
-    var status = stat()
+    var (status, other) = (stat(), stat())
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
       && status.st_size == bytes
+      && [FileName.partSuffix, FileName.journalSuffix].allSatisfy { lstat(path + $0, &other) != 0 }
   }
 
   private static func error(_ path: String, _ what: String, _ number: Int32) -> TransferError {

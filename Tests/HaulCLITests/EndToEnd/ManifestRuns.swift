@@ -118,11 +118,17 @@ import Testing
       #expect(FileManager.default.fileExists(atPath: fixture.path("m/list.jsonl")))
       let sum = try await fixture.haul(["manifest", "m"])
       #expect(sum.status == 0 && sum.output.hasPrefix("3 files: 3 complete"))
-      for manifest in ["m", "no/such", "/dev/null"] {
+      for manifest in ["m", "list.txt/such", "/dev/null"] {
         let result = try await fixture.haul(["get", "-i", "list.txt", "--manifest", manifest])
         #expect(result.status == 1 && result.errors.contains("the manifest \(manifest)"))
       }
-      #expect(try await fixture.haul(["manifest", "no/such"]).status == 1)
+      for manifest in ["no/such", "list.txt", "a.bin"] {
+        #expect(try await fixture.haul(["manifest", manifest]).status == 1)
+      }
+      let other = try await fixture.haul(["manifest", "list.txt"])
+      #expect(other.output == "" && other.errors.contains("list.txt is no manifest"))
+      try Data().write(to: URL(filePath: fixture.path("empty")))
+      #expect(try await fixture.haul(["manifest", "empty"]).status == 0)
       let url = fixture.server.url("/a.bin")
       #expect(try await fixture.haul(["get", url, "--manifest", "m/"]).status == 2)
       #expect(try await fixture.haul(["get", url, "-o", "-", "--manifest", "x"]).status == 2)
@@ -159,6 +165,41 @@ import Testing
       let run = try await CommandRun(there, in: fixture.path("sub"))
       #expect(await run.end().status == 0)
       #expect(FileManager.default.fileExists(atPath: fixture.path("sub/a.bin")))
+    }
+  }
+
+  @Test func `Missing directories of a manifest are made`() async throws {
+    try await with { (fixture) async throws in
+      let get = ["get", "-i", "list.txt", "--manifest"]
+      #expect(try await fixture.haul(get + ["deep/er/m.jsonl"]).status == 0)
+      #expect(try await fixture.haul(get + ["per/list/"]).status == 0)
+      #expect(try fixture.names("deep/er") == ["m.jsonl"])
+      #expect(try fixture.names("per/list") == ["list.jsonl"])
+    }
+  }
+
+  @Test func `A line has no secret of an address, and still counts for it`() async throws {
+    try await with { (fixture) async throws in
+      let url = fixture.server.url("/a.bin").replacing("://", with: "://user:canary@")
+      let get = ["get", url + "?token=canary", "--manifest", "m.jsonl"]
+      #expect(try await fixture.haul(get).status == 0)
+      let text = String(decoding: try fixture.contents("m.jsonl"), as: UTF8.self)
+      #expect(!text.contains("canary") && text.contains("/a.bin?token=***"), "\(text)")
+      let count = fixture.server.snapshot.requests.count
+      let second = try await fixture.haul(get)
+      #expect(second.status == 0 && second.errors.contains("all files are complete"))
+      #expect(fixture.server.snapshot.requests.count == count)
+    }
+  }
+
+  @Test func `A part file that another run left beside a complete file is taken up`() async throws {
+    try await with { (fixture) async throws in
+      #expect(try await get(fixture).status == 0)
+      // As a run that began at the same time leaves it, killed while it replaces the file.
+      try Data([1]).write(to: URL(filePath: fixture.path("a.bin.haul.part")))
+      let second = try await get(fixture)
+      #expect(second.errors.contains("2 of 3 files are complete"), "\(second.errors)")
+      try fixture.expectWhole("a.bin", length: 40_000)
     }
   }
 }
