@@ -148,8 +148,8 @@ let package = Package(
     .target(
       name: "HaulControl",
       dependencies: [
-        "HaulKit", "HaulCore", "HaulFiles", .asyncHTTPClient, .crypto, .nioConcurrency, .nioCore,
-        .nioHTTP1,
+        "HaulKit", "HaulCore", "HaulFiles", .asyncHTTPClient, .coreMetrics, .crypto,
+        .nioConcurrency, .nioCore, .nioHTTP1,
       ],
       swiftSettings: settings),
     .target(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-/// For an engine that runs a command again: Slurm, Kubernetes, AWS Batch.
+/// For an engine that runs a command, perhaps again: Slurm, Kubernetes, AWS Batch.
 struct WorkerOptions: ParsableArguments {
   @Flag(
     help: """
@@ -12,13 +12,26 @@ struct WorkerOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
-      "With --worker: how long it may, then its bytes are kept (default: 25).",
+      "With --worker: how long that may take; then its bytes are kept (default: 25).",
       valueName: "DURATION"),
     transform: { $0 == "0" ? .zero : try ArgumentValue.duration($0) })
   var drain: Duration?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Write what the run does to this file every 5 s and at the end, as the text that Prometheus \
+      reads.
+      """, valueName: "FILE"),
+    completion: .file())
+  var metricsFile: String?
+
   func apply(to output: inout OutputOptions) throws(UsageError) {
     guard worker || drain == nil else { throw UsageError("--drain is for --worker") }
     if worker { output.drain = drain ?? .seconds(25) }
+    guard metricsFile?.isEmpty != true, metricsFile?.hasByte(0) != true else {
+      throw UsageError("--metrics-file: the file's name is empty or has a NUL")
+    }
+    output.metricsFile = metricsFile
   }
 }

@@ -89,6 +89,12 @@ struct ForegroundSession {
     } catch {
       return await OutputStream.fail(error.message, with: status(of: error))
     }
+    let metrics = output.metricsFile.map { MetricsFile($0, context.clock) }
+    do {
+      try await metrics?.write(manager)
+    } catch {
+      return await OutputStream.fail(error.message, with: status(of: error))
+    }
     await recorder?.begin(transfers)
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
     let copying = output.streams ? transfers.first : nil
@@ -99,7 +105,8 @@ struct ForegroundSession {
         group.addTask { await tick(console) }
         group.addTask { for await line in log { await console.log(line) } }
         group.addTask { await stop(manager, console, ends, on: interruptions) }
-        await follow(events, manager, console, recorder)
+        group.addTask { await metrics?.follow(manager) }
+        await follow(events, manager, console, recorder, metrics)
         logLines.finish()
         group.cancelAll()
       }
@@ -109,6 +116,7 @@ struct ForegroundSession {
     for await _ in end {}
     do {
       try await recorder?.finish()
+      try await metrics?.write(manager)
     } catch {
       await console.refuse(Messages.usage(error.message), with: status(of: error))
     }
@@ -169,13 +177,14 @@ struct ForegroundSession {
   /// Passes on every event, until the manager has shut down.
   private func follow(
     _ events: TransferEvents, _ manager: TransferManager, _ console: ForegroundConsole,
-    _ recorder: ManifestRecorder?
+    _ recorder: ManifestRecorder?, _ metrics: MetricsFile?
   ) async {
     var isStopping = false
     while true {
       let some = await events.next(atMost: Self.eventsAtOnce)
       guard !some.isEmpty else { return }
       await recorder?.note(some)
+      await metrics?.note(some)
       let verdict = await console.handle(some)
       guard !isStopping, verdict != .ongoing else {
         // Gathers more events: waking up for each costs more than handling it.

@@ -35,12 +35,7 @@ struct RequestMetrics: RouterMiddleware {
 extension ControlAPI {
   /// `GET /metrics`.
   func metrics() async -> Response {
-    let counts = await manager.counts
-    for state in TransferState.allCases {
-      Gauge(
-        label: "haul_transfers", dimensions: [("state", state.rawValue)], factory: registry
-      ).record(counts[state] ?? 0)
-    }
+    TransferMetricsCollector.record(await manager.counts, in: registry)
     return Response(
       status: .ok, headers: [.contentType: MetricsRegistry.contentType],
       body: ResponseBody(byteBuffer: ByteBuffer(string: registry.text)))

@@ -48,7 +48,7 @@ import Testing
   @Test func `SIGTERM lets what runs end, begins nothing else, and leaves the rest to another run`()
     async throws
   {
-    try await held([]) { run, fixture in
+    try await held([]) { (run, fixture) async throws in
       run.send(SIGTERM)
       try await run.reach("it drains") { _, errors in errors.contains("no other transfer begins") }
       try await run.reach("the other one is paused") { output, _ in
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func `What does not end in time keeps its bytes, as without --worker`() async throws {
-    try await held(["--drain", "0"]) { run, fixture in
+    try await held(["--drain", "0"]) { (run, fixture) async throws in
       run.send(SIGTERM)
       let result = await run.end()
       #expect(result.status == 75)
@@ -74,7 +74,7 @@ import Testing
       #expect(!result.errors.contains("no other transfer begins"))
       #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
     }
-    try await held(["--drain", "0.1"]) { run, fixture in
+    try await held(["--drain", "0.1"]) { (run, fixture) async throws in
       run.send(SIGTERM)
       let result = await run.end()
       #expect(result.status == 75)
@@ -86,18 +86,42 @@ import Testing
   }
 
   @Test func `A second signal ends it at once; SIGINT does not drain`() async throws {
-    try await held([]) { run, fixture in
+    try await held([]) { (run, fixture) async throws in
       run.send(SIGTERM)
       try await run.reach("it drains") { _, errors in errors.contains("no other transfer begins") }
       run.send(SIGINT)
       #expect(await run.end().status == 130)
       #expect(try fixture.names() == ["file.bin.haul.journal", "file.bin.haul.part"])
     }
-    try await held([]) { run, _ in
+    try await held([]) { (run, _) async throws in
       run.send(SIGINT)
       let result = await run.end()
       #expect(result.status == 130)
       #expect(try result.events().types.last == "summary")
+    }
+  }
+
+  @Test func `A metrics file has the numbers of the daemon, whole at any time`() async throws {
+    try await CommandFixture.with(
+      CommandFixture.file("/file.bin", length: 1000),
+      CommandFixture.file("/gone.bin", .always(.status(404)))
+    ) { fixture in
+      let urls = ["/file.bin", "/gone.bin"].map { fixture.server.url($0) }
+      let result = try await fixture.haul(["get", "--metrics-file", "m.prom"] + urls)
+      #expect(result.status == 1)
+      let text = String(decoding: try fixture.contents("m.prom"), as: UTF8.self)
+      for line in [
+        "# TYPE haul_transfers gauge", #"haul_transfers{state="completed"} 1.0"#,
+        #"haul_transfers{state="failed"} 1.0"#, #"haul_transfers{state="running"} 0.0"#,
+        "# TYPE haul_received_bytes_total counter", "haul_received_bytes_total 1000",
+        #"haul_ended_total{state="failed"} 1"#, #"haul_failed_total{code="not-found"} 1"#,
+        "haul_rate_bytes_per_second 0.0", "# TYPE haul_run_seconds gauge",
+      ] { #expect(text.contains(line + "\n"), "\(line) is not in \(text)") }
+      #expect(try fixture.names() == ["file.bin", "m.prom"])
+      let before = fixture.server.snapshot.requests.count
+      let refused = try await fixture.haul(["get", "--metrics-file", "no/m.prom", urls[0]])
+      #expect(refused.status == 1 && refused.errors.contains("the metrics file no/m.prom"))
+      #expect(fixture.server.snapshot.requests.count == before)
     }
   }
 }

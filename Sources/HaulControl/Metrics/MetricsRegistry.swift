@@ -1,10 +1,10 @@
-import CoreMetrics
+package import CoreMetrics
 import HaulCore
 import NIOConcurrencyHelpers
 
 /// Collects metrics of swift-metrics, and writes them in the text format of Prometheus (0.0.4).
-final class MetricsRegistry: Sendable {
-  static let contentType = "text/plain; version=0.0.4; charset=utf-8"
+package final class MetricsRegistry: Sendable {
+  package static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
   fileprivate struct Series: Hashable {
     var name: String
@@ -20,6 +20,8 @@ final class MetricsRegistry: Sendable {
   }
 
   private let state = NIOLockedValueBox(State())
+
+  package init() {}
 
   fileprivate func add(_ amount: Int64, to series: Series) {
     state.withLockedValue { $0.counters[series, default: 0] += amount }
@@ -37,7 +39,7 @@ final class MetricsRegistry: Sendable {
   }
 
   /// All metrics, sorted by name.
-  var text: String {
+  package var text: String {
     let state = state.withLockedValue { $0 }
     return Self.lines(state.counters, "counter") { ["\($0.name)\($0.labels) \($1)"] }
       + Self.lines(state.gauges, "gauge") { ["\($0.name)\($0.labels) \($1)"] }
@@ -94,21 +96,21 @@ extension MetricsRegistry: MetricsFactory {
     func reset() {}
   }
 
-  func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+  package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
     Handler(self, label, dimensions)
   }
 
-  func makeRecorder(
+  package func makeRecorder(
     label: String, dimensions: [(String, String)], aggregate: Bool
   ) -> any RecorderHandler {
     Handler(self, label, dimensions)
   }
 
-  func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
+  package func makeTimer(label: String, dimensions: [(String, String)]) -> any TimerHandler {
     Handler(self, label, dimensions)
   }
 
-  func destroyCounter(_ handler: any CounterHandler) {}
-  func destroyRecorder(_ handler: any RecorderHandler) {}
-  func destroyTimer(_ handler: any TimerHandler) {}
+  package func destroyCounter(_ handler: any CounterHandler) {}
+  package func destroyRecorder(_ handler: any RecorderHandler) {}
+  package func destroyTimer(_ handler: any TimerHandler) {}
 }
