@@ -44,6 +44,31 @@ let fileTargets = [
       for value in [entry.out, entry.dir] { expect(value != "", "an empty value") }
     }
   },
+  Target(name: "list-rows") { input in
+    let text = Array(input.text.utf8)
+    guard !text.starts(with: [0xEF, 0xBB, 0xBF]) else { return }
+    for format in InputTable.Format.allCases {
+      let whole = try? InputTable(input.text, as: format, columns: [:])
+      var (scanner, rows) = (RowScanner(format), [RowScanner.Row]())
+      for line in text.split(separator: 0x0A, omittingEmptySubsequences: false) {
+        if let row = scanner.take(line) { rows.append(row) }
+      }
+      if let row = scanner.end() { rows.append(row) }
+      for row in rows {
+        expect(text[Int(row.offset)...].starts(with: row.bytes), "it is at another place")
+      }
+      let header = [.csv, .tsv].contains(format) ? rows.first : nil
+      let above = header.map { String(decoding: $0.bytes, as: UTF8.self) + "\n" } ?? ""
+      let alone = rows.dropFirst(header == nil ? 0 : 1).map { row in
+        let text = above + String(decoding: row.bytes, as: UTF8.self)
+        return (try? InputTable(text, as: format, columns: [:]))?.entries
+      }
+      // A carriage return alone ends a row of a table, and is refused in a split.
+      guard let whole, alone.allSatisfy({ $0?.count ?? 2 < 2 }) else { continue }
+      let addresses = alone.flatMap { $0 ?? [] }.map(\.address)
+      expect(addresses == whole.entries.map(\.address), "other rows")
+    }
+  },
   Target(name: "configuration") { input in
     let text = input.text
     let sources = CommandSources(

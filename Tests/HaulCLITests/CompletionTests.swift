@@ -28,10 +28,11 @@ import Testing
     "help completes the names of commands",
     arguments: [
       (
-        "bash", "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nmanifest\\ncache\\nadd\\n"
+        "bash",
+        "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nmanifest\\nsplit\\ncache\\nadd\\n"
       ),
-      ("zsh", "(get put probe verify manifest cache add "),
-      ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify manifest cache add "),
+      ("zsh", "(get put probe verify manifest split cache add "),
+      ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify manifest split cache add "),
     ])
   func help(shell: String, part: String) throws {
     #expect(try printed("--generate-completion-script", shell).contains(part))

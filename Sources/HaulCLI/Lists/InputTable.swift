@@ -26,12 +26,12 @@ package struct InputTable {
     }
   }
 
-  private(set) var entries: [InputList.Entry] = []
+  package private(set) var entries: [InputList.Entry] = []
   /// The column of each meaning.
   private let columns: [Meaning: String]
 
   /// - Parameter columns: those that are named otherwise than what they mean.
-  init(
+  package init(
     _ text: String, as format: Format, columns: [Meaning: String]
   ) throws(TextLine.ParseError) {
     self.columns = Dictionary(uniqueKeysWithValues: Meaning.allCases.map { ($0, $0.rawValue) })

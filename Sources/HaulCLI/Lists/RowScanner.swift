@@ -35,7 +35,7 @@ package struct RowScanner: Sendable {
       next.offset += 3
     }
     switch format {
-    case .jsonl, .tsv: return Self.isBlank(next.bytes) ? nil : next
+    case .jsonl, .tsv: return isBlank(next.bytes) ? nil : next
     case .csv:
       add(next)
       follow(next.bytes)
@@ -68,7 +68,7 @@ package struct RowScanner: Sendable {
 
   private mutating func takeOpen() -> Row? {
     defer { open = nil }
-    return open.flatMap { Self.isBlank($0.bytes) ? nil : $0 }
+    return open.flatMap { isBlank($0.bytes) ? nil : $0 }
   }
 
   /// RFC 4180: a value in quotes may have line breaks, and a quote in it is written twice.
@@ -84,7 +84,13 @@ package struct RowScanner: Sendable {
     }
   }
 
-  private static func isBlank(_ bytes: [UInt8]) -> Bool { bytes.allSatisfy(isSpace) }
+  private func isBlank(_ bytes: [UInt8]) -> Bool {
+    switch format {
+    // White space is a value there.
+    case .csv, .tsv: bytes.isEmpty || bytes == [0x0D]
+    case .list, .jsonl: bytes.allSatisfy(Self.isSpace)
+    }
+  }
 
   /// Not a comment, and not an indented option.
   private static func isAddress(_ bytes: [UInt8]) -> Bool {
