@@ -89,6 +89,8 @@ struct ShardRows {
     _ row: RowScanner.Row, of path: String, _ list: Int32
   ) throws(UsageError) {
     var line = row.line
+    // The table that is read has this row alone, below the names of the columns.
+    let above = header.isEmpty ? 0 : header.count { $0 == 0x0A } + 1
     do throws(UsageError) {
       guard let text = String(validating: row.bytes, as: UTF8.self),
         let names = String(validating: header, as: UTF8.self)
@@ -98,12 +100,11 @@ struct ShardRows {
         let table = names.isEmpty ? text : "\(names)\n\(text)"
         entries = try InputTable(table, as: plan.format, columns: plan.columns).entries
       } catch {
-        // The table has this row alone, below the names of the columns.
-        let above = names.isEmpty ? 0 : names.utf8.count { $0 == 0x0A } + 1
-        line = error.line > above ? line + error.line - above - 1 : error.line
+        line = error.line > above ? row.line + error.line - above - 1 : error.line
         throw UsageError(error.message)
       }
       guard let entry = entries.first else { return }
+      line = row.line + entry.line - above - 1
       guard entries.count == 1 else { throw UsageError("a line ends with a carriage return alone") }
       guard entry.maximumPerHost == nil else {
         throw UsageError("it has max-per-host, as a shard has: split the lists that it is made of")

@@ -33,7 +33,10 @@ struct ShardWriter {
     try files.createDirectory(
       atPath: parent.isEmpty ? "." : parent, withIntermediateDirectories: true)
     guard mkdir(temporary, 0o777) == 0 else {
-      throw Self.error(temporary, "cannot be made", errno)
+      guard errno == EEXIST else { throw Self.error(temporary, "cannot be made", errno) }
+      throw TransferError(
+        .inUse, "\(temporary) exists: another split writes it, or was stopped",
+        advice: "remove it if none runs")
     }
     do {
       try writeShards(in: temporary)

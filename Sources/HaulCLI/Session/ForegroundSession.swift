@@ -83,15 +83,12 @@ struct ForegroundSession {
       indices: indices, options: output, context: context,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
+    let metrics = output.metricsFile.map { MetricsFile($0, context.clock) }
     let transfers: [Transfer]
     do {
-      transfers = try await add(to: manager)
-    } catch {
-      return await OutputStream.fail(error.message, with: status(of: error))
-    }
-    let metrics = output.metricsFile.map { MetricsFile($0, context.clock) }
-    do {
+      // A file that cannot be written is reported before anything begins.
       try await metrics?.write(manager)
+      transfers = try await add(to: manager)
     } catch {
       return await OutputStream.fail(error.message, with: status(of: error))
     }

@@ -1,6 +1,5 @@
 import CoreMetrics
 package import HaulCore
-import HaulKit
 
 /// What the transfers do, as metrics: counted from their events. The daemon and `--metrics-file`
 /// have the same.

@@ -1,6 +1,5 @@
 import CoreMetrics
 import HaulControl
-import HaulCore
 import HaulKit
 import HTTPTypes
 import Hummingbird
