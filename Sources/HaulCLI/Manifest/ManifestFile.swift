@@ -99,8 +99,8 @@ final class ManifestFile {
     guard fsync(descriptor) == 0 else { throw Self.error(path, "cannot be written", errno) }
   }
 
-  /// Whether a regular file has this path and length, and no other run has begun to replace it: what
-  /// that left is for the next one to take up.
+  /// Whether a regular file has this path and length, and no other run has begun to replace it:
+  /// what that left is for the next one to take up.
   static func isThere(_ path: String, bytes: Int64) -> Bool {
     var (status, other) = (stat(), stat())
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
