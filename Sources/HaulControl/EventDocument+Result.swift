@@ -24,6 +24,7 @@ extension EventDocument.Result {
   private enum Key: String, CodingKey {
     case state, background, path, bytes, fetched, reused, cache, duration, checksum, verified
     case coding, warning, reply, metrics, error
+    case isAdopted = "is_adopted"
   }
 
   private enum ReplyKey: String, CodingKey { case location, text }
@@ -43,6 +44,7 @@ extension EventDocument.Result {
     try object.encode(result.coding, forKey: .coding)
     try object.encode(result.warning?.code, forKey: .warning)
     try encodeReply(to: &object)
+    try object.encode(result.isAdopted, forKey: .isAdopted)
     try object.encode(result.metrics.map(Metrics.init), forKey: .metrics)
     try object.encode(error, forKey: .error)
   }
@@ -80,6 +82,7 @@ extension EventDocument.Result {
       error: error?.error, metrics: metrics?.metrics
     ).noting(try object.optional(.reply) as UploadReply?)
     if let use: CacheUse = try object.optional(.cache) { read = read.noting(use) }
+    if try object.optional(.isAdopted) == true { read = read.notingAdoption() }
     let warning: String? = try object.optional(.warning)
     let page = read.notingUnexpectedPage()
     result = warning == page.warning?.code ? page : read

@@ -172,6 +172,16 @@ import Testing
     #expect(run.json.contains("\"warning\":\"web-page\""))
   }
 
+  @Test("an upload that another run has published is complete, and says so")
+  func adopted() throws {
+    var run = Run(json: true, view: .none)
+    let event = try EventMaker()
+    let result = TransferResult(state: .completed, bytes: 2048, fetched: 10)
+    try run.handle(event(.finished(result.notingAdoption())))
+    #expect(run.messages.last?.contains("complete, 2.0 KiB, published by another run") == true)
+    #expect(run.json.contains("\"is_adopted\":true"))
+  }
+
   @Test("messages have one line, without secrets, and say what happens next")
   func messages() throws {
     var run = Run(view: .none)

@@ -80,7 +80,7 @@ struct SplitCommand: Command {
     for name in inputs + [output] where name.isEmpty || name.hasByte(0) {
       throw UsageError("the name of a file is empty or has a NUL")
     }
-    guard !inputs.contains("-") else {
+    guard !inputs.contains(where: { $0 == "-" }) else {
       throw UsageError("standard input can be read only once; save the list to a file")
     }
     let formats = Set(inputs.map { inputFormat ?? InputTable.Format(of: $0) })

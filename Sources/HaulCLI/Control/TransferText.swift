@@ -26,7 +26,9 @@ package enum TransferText {
       ("rate limit", transfer.rateLimit.map { Units.rate(Double($0)) }),
       ("starts", transfer.startsAt.map(LocalTime.text)),
       ("started", start(transfer).map { "\($0), by haul start" }),
-      ("path", transfer.path), ("warning", transfer.result?.result.warning?.text),
+      ("path", transfer.path),
+      ("published", transfer.result?.result.isAdopted == true ? "by another run" : nil),
+      ("warning", transfer.result?.result.warning?.text),
       ("error", transfer.error?.message),
       // Nothing else shows how to give a transfer of the list other credentials.
       ("advice", transfer.error?.code == .unauthorized ? retry(transfer) : nil),

@@ -120,7 +120,8 @@ package struct WatchReport: Sendable {
       switch result.state {
       case .completed:
         let warning = result.result.warning.map { "; warning: \($0.text)" } ?? ""
-        return "\(result.path ?? name): complete, \(Units.bytes(result.bytes))\(warning)"
+        let adopted = result.result.isAdopted ? ", published by another run" : ""
+        return "\(result.path ?? name): complete, \(Units.bytes(result.bytes))\(adopted)\(warning)"
       case .failed: return "\(name): failed: \(result.error?.message ?? "for an unknown reason")"
       case .cancelled: return "\(name): cancelled"
       }

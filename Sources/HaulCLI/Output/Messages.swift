@@ -101,6 +101,9 @@ enum Messages {
 
   static func completed(_ name: String, _ result: TransferResult, isUpload: Bool) -> String {
     let path = result.path ?? name
+    guard !result.isAdopted else {
+      return shown("\(path): complete, \(Units.bytes(result.bytes)), published by another run")
+    }
     guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {
       let size = Units.bytes(result.bytes)
       let there =

@@ -174,6 +174,7 @@ public struct TransferResult: Sendable, Hashable {
     var cacheUse: CacheUse?
     var isUnexpectedPage: Bool?
     var reply: UploadReply?
+    var isAdopted: Bool?
   }
 
   private let box: Box
@@ -208,6 +209,9 @@ public struct TransferResult: Sendable, Hashable {
   /// What the server said about an upload that it has taken with PUT or POST; nil for nothing. It
   /// is not stored: a list that is opened again does not have it.
   public var reply: UploadReply? { box.parts.reply }
+  /// Whether another run of the same upload has published the file, perhaps on another machine, and
+  /// this one has replaced nothing.
+  public var isAdopted: Bool { box.parts.isAdopted ?? false }
   /// Where its bytes came from; nil if no cache was asked.
   package var cacheUse: CacheUse? { box.parts.cacheUse }
   /// Whether it is a web page although the name, or the address, is of another kind of file, and no
@@ -232,6 +236,13 @@ public struct TransferResult: Sendable, Hashable {
   package func noting(_ reply: UploadReply?) -> TransferResult {
     var parts = parts
     parts.reply = reply
+    return TransferResult(parts)
+  }
+
+  /// The same result of an upload that another run has published.
+  package func notingAdoption() -> TransferResult {
+    var parts = parts
+    parts.isAdopted = true
     return TransferResult(parts)
   }
 

@@ -55,6 +55,9 @@ package enum UploadCommand: Sendable, Hashable {
   case reportVerified(Checksum)
   /// The server refuses something that the upload goes on without, at once.
   case reportRefusal(TransferError)
+  /// Another run of the transfer has published its file, which has this length; nil if that is not
+  /// known.
+  case reportAdoption(length: Int64?)
   /// What the server said when it took the file.
   case reportReply(UploadReply)
   case checkSource
@@ -154,11 +157,16 @@ package struct UploadRecord: Sendable, Hashable, Codable {
     package var mark: String
     /// Which checksums the store expects; nil for none.
     package var checksums: S3Checksums?
+    /// What the store must have for the object to be made; nil for anything.
+    package var condition: S3Condition?
 
-    package init(partSize: Int64, mark: String, checksums: S3Checksums? = nil) {
+    package init(
+      partSize: Int64, mark: String, checksums: S3Checksums? = nil, condition: S3Condition? = nil
+    ) {
       self.partSize = partSize
       self.mark = mark
       self.checksums = checksums
+      self.condition = condition
     }
   }
 

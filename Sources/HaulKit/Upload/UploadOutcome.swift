@@ -16,6 +16,8 @@ struct UploadOutcome {
   /// The checksum that the server has computed of the file.
   var verified: Checksum?
   var reply: UploadReply?
+  /// Whether another run has published the file.
+  var isAdopted = false
 
   /// - Parameter sent: the bytes of all attempts.
   func result(
@@ -26,9 +28,11 @@ struct UploadOutcome {
       state: state, bytes: isWhole ? length ?? acknowledged : acknowledged, fetched: sent,
       reused: reused, duration: now - started,
       checksums: isWhole ? [verified].compactMap(\.self) : [],
-      verified: isWhole ? (verified == nil ? .length : .checksum) : nil,
+      verified: isWhole && !isAdopted ? (verified == nil ? .length : .checksum) : nil,
       coding: isWhole ? coding : nil, error: error)
     guard isWhole else { return result }
+    // What another run has published is not what this one read.
+    if isAdopted { return result.notingAdoption() }
     return isUnexpectedPage
       ? result.noting(reply).notingUnexpectedPage() : result.noting(reply)
   }

@@ -113,6 +113,7 @@ struct UploadRun: ~Copyable {
   /// Whether no later run continues what the server has.
   private var isOfNoUse: Bool {
     if case .cancel? = stopOrder { return true }
+    if outcome.isAdopted { return true }
     return input.stream != nil && end?.hasFile != true
   }
 
@@ -216,6 +217,9 @@ struct UploadRun: ~Copyable {
     case .reportVerified(let checksum): outcome.verified = checksum
     case .reportRefusal(let error):
       engine.hub.emit(.attempt(number: 1, error: error, delay: .zero), of: id, context.identity)
+    case .reportAdoption(let length):
+      (outcome.isAdopted, outcome.verified) = (true, nil)
+      if let length { noteLength(length) }
     case .reportReply(let reply): outcome.reply = reply
     case .read(let count): read(count)
     case .connect(let count): return await connect(count)

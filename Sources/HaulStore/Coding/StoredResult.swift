@@ -17,6 +17,7 @@ struct StoredResult: Codable, Hashable {
   var requests: Int?
   var retries: Int?
   var isUnexpectedPage: Bool?
+  var isAdopted: Bool?
   /// In the event of the end that completes a group.
   var group: GroupEnd?
 
@@ -35,6 +36,7 @@ struct StoredResult: Codable, Hashable {
     requests = result.metrics?.requests
     retries = result.metrics.flatMap { nilIfEqual($0.retries, to: 0) }
     isUnexpectedPage = nilIfEqual(result.isUnexpectedPage, to: false)
+    isAdopted = nilIfEqual(result.isAdopted, to: false)
   }
 
   /// - Throws: `io` for a value that this version does not know.
@@ -43,7 +45,7 @@ struct StoredResult: Codable, Hashable {
     let verified = verified.flatMap(TransferResult.Verification.init)
     guard (verified == nil) == (self.verified == nil) else { throw .unreadable("a verification") }
     guard let checksums = (checksum ?? "").checksums else { throw .unreadable("a checksum") }
-    let result = TransferResult(
+    var result = TransferResult(
       state: state, path: path, bytes: bytes ?? 0, fetched: fetched ?? 0, reused: reused ?? 0,
       duration: duration?.duration ?? .zero, checksums: checksums,
       verified: verified, coding: coding,
@@ -52,6 +54,7 @@ struct StoredResult: Codable, Hashable {
         TransferMetrics(
           timeToFirstResponse: firstAnswer?.duration, requests: requests, retries: retries ?? 0)
       })
+    if isAdopted == true { result = result.notingAdoption() }
     return isUnexpectedPage == true ? result.notingUnexpectedPage() : result
   }
 }

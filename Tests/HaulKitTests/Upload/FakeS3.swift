@@ -38,7 +38,11 @@ final class FakeS3: Transport {
 
   struct State: Sendable {
     var knowsChecksums = true
+    /// The conditions that it ignores, by the name of their field.
+    var ignoredConditions: Set<String> = []
     var objects: [String: (bytes: [UInt8], metadata: HeaderFields)] = [:]
+    /// The entity tags of the objects.
+    var tags: [String: String] = [:]
     var uploads: [String: Upload] = [:]
     var requests: [Request] = []
     var uploadCount = 0
@@ -154,12 +158,12 @@ extension FakeS3.State {
       return answer(
         200, "",
         [("Content-Length", "\(object.bytes.count)")]
+          + (tags[request.path].map { [("ETag", $0)] } ?? [])
           + object.metadata.fields.map { ($0.name, $0.value) })
     case ("PUT", []):
-      if request.headers["If-None-Match"] == "*", objects[request.path] != nil {
-        return answer(412, FakeS3.error("PreconditionFailed"), [])
-      }
+      if let (status, code) = unmet(request) { return answer(status, FakeS3.error(code), []) }
       objects[request.path] = (request.body, Self.metadata(request))
+      tags[request.path] = "\"\(tag)\""
       let checksum = request.headers["x-amz-checksum-crc32c"].map { ("x-amz-checksum-crc32c", $0) }
       return answer(200, "", [("ETag", "\"\(tag)\""), checksum].compactMap(\.self))
     case ("POST", ["uploads"]):
@@ -190,6 +194,7 @@ extension FakeS3.State {
       }
       return answer(200, "<ListPartsResult>\(parts.joined())</ListPartsResult>", [])
     case "POST":
+      if let (status, code) = unmet(request) { return answer(status, FakeS3.error(code), []) }
       let bytes = upload.parts.sorted { $0.key < $1.key }.flatMap(\.value.bytes)
       var checksum = ""
       if upload.hasChecksum {
@@ -201,6 +206,7 @@ extension FakeS3.State {
           "<ChecksumCRC32C>\(found)</ChecksumCRC32C><ChecksumType>FULL_OBJECT</ChecksumType>"
       }
       objects[upload.path] = (bytes, upload.metadata)
+      tags[upload.path] = "\"\(FakeS3.digest(.md5, bytes).hex)-\(upload.parts.count)\""
       uploads[id] = nil
       return answer(
         200, "<CompleteMultipartUploadResult>\(checksum)</CompleteMultipartUploadResult>", [])
@@ -208,6 +214,21 @@ extension FakeS3.State {
       uploads[id] = nil
       return answer(204, "", [])
     }
+  }
+
+  /// Why the object may not be made, as Amazon says it; nil if it may.
+  private func unmet(_ request: FakeS3.Request) -> (status: Int, code: String)? {
+    let isThere = objects[request.path] != nil
+    if request.headers["If-None-Match"] == "*", !ignoredConditions.contains("If-None-Match"),
+      isThere
+    {
+      return (412, "PreconditionFailed")
+    }
+    guard let tag = request.headers["If-Match"], !ignoredConditions.contains("If-Match") else {
+      return nil
+    }
+    guard isThere else { return (404, "NoSuchKey") }
+    return tags[request.path] == tag ? nil : (412, "PreconditionFailed")
   }
 
   private static func metadata(_ request: FakeS3.Request) -> HeaderFields {

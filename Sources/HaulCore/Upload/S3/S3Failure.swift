@@ -48,6 +48,10 @@ struct S3Failure {
   }
   /// Whether the store no longer has the upload: it was completed or aborted.
   var isUploadGone: Bool { code == "NoSuchUpload" }
+  /// Whether the condition of the request does not hold.
+  var isUnmet: Bool { head.status == 412 || code == "PreconditionFailed" }
+  /// Whether there is no object, and a condition names one.
+  var lacksObject: Bool { code == "NoSuchKey" }
   /// Whether another request for the object was under way.
   var isConflict: Bool { code == "ConditionalRequestConflict" }
   /// Whether the store's clock and this machine's differ too much.
@@ -91,12 +95,23 @@ struct S3Failure {
     return texts.contains { said.hasBytes($0) }
   }
 
+  /// Whether it may refuse fields with conditions, which it does not know.
+  var mayRefuseConditions: Bool {
+    guard !isDigestWrong else { return false }
+    guard let code else { return head.status == 400 || head.status == 501 }
+    return head.status == 501
+      || ["InvalidArgument", "InvalidRequest", "NotImplemented", "BadRequest"].contains(code)
+  }
+
   /// What is reported when the upload goes on without checksums.
-  var refusedChecksums: TransferError {
+  var refusedChecksums: TransferError { refused("CRC32C checksums") }
+  /// What is reported when the upload goes on without conditions.
+  var refusedConditions: TransferError { refused("If-Match or If-None-Match") }
+
+  private func refused(_ fields: String) -> TransferError {
     let reason = code.map { " (\($0))" } ?? ""
     return TransferError(
-      .httpStatus,
-      "the server answered \(head.status)\(reason), perhaps because of CRC32C checksums",
+      .httpStatus, "the server answered \(head.status)\(reason), perhaps because of \(fields)",
       advice: "the upload goes on without them", status: head.status)
   }
 

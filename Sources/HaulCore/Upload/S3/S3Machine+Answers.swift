@@ -4,25 +4,18 @@ extension S3Machine {
     let isSuccess = (200..<300).contains(answer.head.status)
     if !isSuccess, messages.follow(answer) { return again(answer) }
     switch state {
-    case .asking:
-      switch answer.head.status {
-      // 403: the key may not look. The store checks the condition itself.
-      case 404, 403, 405, 501: return open()
-      case _ where isSuccess:
-        return isOwn(answer.head) ? finish(.completed) : end(attempts.conflict(status: 412))
-      default: return refused(answer)
-      }
+    case .asking: return asked(answer)
     case .creating where isSuccess: return created(answer)
     case .creating: return creationRefused(answer)
     case .listing(let marker, let known) where isSuccess:
       return found(answer, after: marker, beside: known)
-    case .listing where S3Failure(answer).isUploadGone: return confirm(nil)
+    case .listing where S3Failure(answer).isUploadGone: return confirm(.gone(.lostParts))
     // Which parts the store has stays unknown, in every other run too.
     case .listing where S3Failure(answer).isForbidden: return abort(then: nil)
     case .sending: return sent(answer, isSuccess: isSuccess)
     case .completing: return completed(answer)
     case .measuring: return measured(answer.head)
-    case .confirming(let other): return confirmed(answer, other)
+    case .confirming(let doubt): return confirmed(answer, doubt)
     case .aborting(let end): return aborted(answer, end)
     default: return refused(answer)
     }
@@ -42,7 +35,7 @@ extension S3Machine {
     }
   }
 
-  private mutating func refused(_ answer: UploadAnswer) -> [UploadCommand] {
+  mutating func refused(_ answer: UploadAnswer) -> [UploadCommand] {
     failed(error(of: answer))
   }
 
@@ -51,7 +44,7 @@ extension S3Machine {
   }
 
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
-  private mutating func error(of answer: UploadAnswer) -> TransferError {
+  mutating func error(of answer: UploadAnswer) -> TransferError {
     let failure = S3Failure(answer)
     if failure.isClockWrong { messages.setClock(by: answer) }
     return failure.error(request)
@@ -71,7 +64,9 @@ extension S3Machine {
     if messages.checksums != nil { messages.checksums = S3Checksums(answer.head.headers) }
     let record = UploadRecord(
       address: messages.address(ofUpload: PercentCoding.component(upload)), source: source,
-      s3: UploadRecord.S3(partSize: parts.partSize, mark: mark, checksums: messages.checksums))
+      s3: UploadRecord.S3(
+        partSize: parts.partSize, mark: mark, checksums: messages.checksums,
+        condition: messages.condition))
     (self.record, state) = (record, .storing)
     return [.storeRecord(record)]
   }
@@ -185,12 +180,13 @@ extension S3Machine {
   }
 
   private mutating func partRefused(_ answer: UploadAnswer) -> [UploadCommand] {
-    if isSingle, answer.head.status == 412,
-      attempts.mayHaveArrived || request.precondition == .absent
-    {
-      return confirmUnmet(S3Failure(answer))
+    if isSingle, let doubt = doubt(after: S3Failure(answer)) {
+      parts.close(answer.part)
+      return confirm(doubt)
     }
-    if isSingle, let report = messages.dropChecksums(after: answer) {
+    if isSingle,
+      let report = messages.dropChecksums(after: answer) ?? messages.dropCondition(after: answer)
+    {
       parts.close(answer.part)
       return [report] + fill()
     }
@@ -210,7 +206,7 @@ extension S3Machine {
       return made(root)
     }
     let failure = S3Failure(answer)
-    if failure.isUploadGone { return confirm(nil) }
+    if failure.isUploadGone { return confirm(.gone(.lostParts)) }
     if failure.isDigestWrong {
       return abort(then: .failed(.otherChecksum("CRC32C", isRetryable: false)))
     }
@@ -218,9 +214,8 @@ extension S3Machine {
       messages.checksums = checksums == .ofWhole ? .ofParts : nil
       return [.reportRefusal(failure.refusedChecksums)] + complete()
     }
-    if answer.head.status == 412 || failure.code == "PreconditionFailed" {
-      return confirmUnmet(failure)
-    }
+    if let doubt = doubt(after: failure) { return confirm(doubt) }
+    if let report = messages.dropCondition(after: answer) { return [report] + publish() }
     if failure.arePartsGone {
       (parts.areKnown, state) = (false, .waiting)
       let lost = TransferError(
@@ -274,40 +269,6 @@ extension S3Machine {
     return [.deleteRecord]
       + fail(
         .checksumMismatch, "the server made an object of \(length) bytes, not \(parts.length)")
-  }
-
-  /// Asks whether the object is the one of this upload: the answer that said so may be lost.
-  private mutating func confirm(_ other: TransferError?) -> [UploadCommand] {
-    state = .confirming(other)
-    return [.send(messages.head)]
-  }
-
-  /// The condition does not hold: perhaps because of the object of this upload.
-  private mutating func confirmUnmet(_ failure: S3Failure) -> [UploadCommand] {
-    confirm(
-      request.precondition == .absent
-        ? attempts.conflict(status: 412) : failure.error(request))
-  }
-
-  /// Whether the object that HEAD found was made by this upload.
-  private func isOwn(_ head: ResponseHead) -> Bool {
-    head.headers[S3Messages.markField] == mark
-      && ContentLength(head.headers) == .bytes(parts.length)
-  }
-
-  private mutating func confirmed(
-    _ answer: UploadAnswer, _ other: TransferError?
-  ) -> [UploadCommand] {
-    switch answer.head.status {
-    case 200..<300 where isOwn(answer.head):
-      return [.deleteRecord, .reportAcknowledged(parts.length)] + finish(.completed)
-    case 200..<300, 404, 403:
-      if let other { return record == nil ? end(other) : abort(then: .failed(other)) }
-      let gone = TransferError(
-        .notFound, "the server no longer has the parts of the file", status: 404)
-      return startOver(gone)
-    default: return refused(answer)
-    }
   }
 
   private mutating func aborted(_ answer: UploadAnswer, _ end: UploadEnd?) -> [UploadCommand] {

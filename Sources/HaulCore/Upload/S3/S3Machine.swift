@@ -10,8 +10,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case comparing(ArraySlice<S3PartList.Part>)
     /// With what went wrong with a part, while others are still being sent.
     case sending(PartFailure?)
-    /// The upload is gone: whether the object is there. With the error if it is not ours.
-    case confirming(TransferError?)
+    /// Which object the store has decides how it goes on.
+    case confirming(S3Doubt)
     /// The object is made, without a checksum: whether it is as long as the file.
     case measuring
     /// An upload is being deleted. Then the run ends, or nil: a new upload begins.
@@ -31,6 +31,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var parts: S3Parts
   /// A random text in the object's metadata, by which this upload knows its object.
   var mark = ""
+  /// Whether the condition of the messages is that of the upload, or it has none.
+  var isConditionKnown = false
   /// Whether the answer to a file that is one object has proved that the store has its bytes.
   var isProvenObject = false
   package var attempts: UploadAttempts
@@ -86,7 +88,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case (.sending, .digested(let part, .failure(let error))):
       return partFailed(part, error)
     case (.checking, .sourceChecked(nil)):
-      return isSingle ? (isProvenObject ? finish(.completed) : measure()) : complete()
+      return isSingle ? (isProvenObject ? finish(.completed) : measure()) : publish()
     case (.checking, .sourceChecked(let error?)):
       return error.isRetryable ? failed(error) : sourceFailed(error)
     case (_, .answered(let answer)):
@@ -97,6 +99,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
       return partFailed(part, error)
     // It stays on the store, and its record here: a later run deletes it.
     case (.aborting(let end?), .failed): return finish(end)
+    case (.confirming(let doubt), .failed) where doubt.isOptional:
+      return conclude(doubt, holds: nil)
     // The store has said that it made the object.
     case (.measuring, .failed): return [.deleteRecord] + finish(.completed)
     case (.completing, .failed(let error, _, _)):
@@ -120,6 +124,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     else { return abort(then: nil) }
     mark = layout.mark
     messages.checksums = layout.checksums
+    (messages.condition, isConditionKnown) = (layout.condition, true)
     if parts.areKnown { return fill() }
     parts = S3Parts(length: source.size, partSize: layout.partSize)
     return list(after: 0, beside: [])
@@ -130,7 +135,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     guard S3Parts.size(for: source) != nil else { return end(tooLarge) }
     if mark.isEmpty { mark = newMark() }
     messages.beginChecksums()
-    guard request.precondition == .absent else { return open() }
+    guard asksFirst else { return open() }
     state = .asking
     return [.send(messages.head)]
   }
@@ -212,8 +217,9 @@ package struct S3Machine: UploadMachine, StatefulUpload {
 
   /// What was sent is of no use any more if the file has changed, or is the wrong one.
   private mutating func sourceFailed(_ error: TransferError) -> [UploadCommand] {
-    guard error.refusesSource, record != nil else { return end(error) }
-    return abort(then: .failed(error))
+    guard error.refusesSource else { return end(error) }
+    if error.code == .sourceChanged, messages.condition != nil { return confirm(.source(error)) }
+    return stop(error)
   }
 
   private var failure: PartFailure? {
@@ -234,7 +240,10 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// Handles what went wrong with a part, once the other parts have ended.
   private mutating func concludeParts() -> [UploadCommand] {
     guard parts.open.isEmpty, let failure else { return [] }
-    if failure.isGone { return startOver(failure.error) }
+    if failure.isGone {
+      return messages.condition == nil
+        ? startOver(failure.error) : confirm(.gone(failure.error))
+    }
     return failure.error.refusesSource ? sourceFailed(failure.error) : failed(failure.error)
   }
 

@@ -1,3 +1,5 @@
+import Crypto
+
 /// The requests of an upload to an S3 store, and what they need to know of it.
 struct S3Messages: Sendable {
   let request: UploadRequest
@@ -13,6 +15,12 @@ struct S3Messages: Sendable {
   var checksums: S3Checksums?
   /// Whether the store has refused a request with checksums.
   private var refusesChecksums = false
+  /// What the store must have for the object to be made; nil if only the request says so.
+  var condition: S3Condition?
+  /// Whether the store has refused a request with that condition.
+  private(set) var refusesConditions = false
+  /// Names the transfer of a remote source; nil for any other source.
+  let transfer: String?
   /// What proves that the store has the bytes of a part.
   var proof = S3Proof()
   /// Whether the signature covers the bytes of the file, because somebody on the way may change
@@ -25,10 +33,13 @@ struct S3Messages: Sendable {
     region = request.region ?? "us-east-1"
     signsBytes = request.url.origin.scheme != "https" && !staysLocal
     checksums = request.hasOwnChecksums ? nil : .ofWhole
+    transfer = request.download?.url.transferDigest
   }
 
   /// The field of an object that names the upload which made it.
   static let markField = "x-amz-meta-haul-upload"
+  /// The field of an object that names its transfer: the same in each run on any machine.
+  static let transferField = "x-amz-meta-haul-transfer"
   static let checksumField = "x-amz-checksum-crc32c"
   static let checksumAlgorithm = "x-amz-checksum-algorithm"
   static let checksumType = "x-amz-checksum-type"
@@ -45,14 +56,21 @@ struct S3Messages: Sendable {
     if fields["Content-Type"] == nil, let type = MediaType.ofFile(named: String(object.lastName)) {
       fields.append("Content-Type", type)
     }
+    if let transfer { fields.append(Self.transferField, transfer) }
     return fields
+  }
+
+  /// The fields of a request that makes the object.
+  private var conditions: [(String, String)] {
+    guard let condition, !refusesConditions else { return request.condition }
+    return [condition.field]
   }
 
   /// The whole file as one object (PutObject). It has a mark only where it is looked for.
   func put(_ range: ByteRange, _ digest: S3Digest, mark: String) -> UploadMessage {
     var fields = ofObject
-    if request.precondition != .none { fields.append(Self.markField, mark) }
-    for (name, value) in request.condition { fields.append(name, value) }
+    if request.precondition != .none || condition != nil { fields.append(Self.markField, mark) }
+    for (name, value) in conditions { fields.append(name, value) }
     return body(message("PUT", object, fields: fields), range, digest, part: 1)
   }
 
@@ -87,7 +105,7 @@ struct S3Messages: Sendable {
   /// Makes the object of these parts (CompleteMultipartUpload).
   func complete(_ upload: String, _ parts: S3Parts) -> UploadMessage {
     var fields = own
-    for (name, value) in request.condition { fields.append(name, value) }
+    for (name, value) in conditions { fields.append(name, value) }
     if checksums == .ofWhole, let checksum = parts.checksum {
       fields.append(Self.checksumField, checksum.base64)
       fields.append(Self.checksumType, Self.wholeObject)
@@ -134,6 +152,17 @@ struct S3Messages: Sendable {
     guard checksums != nil, failure.mayRefuseChecksums else { return nil }
     (checksums, refusesChecksums) = (nil, true)
     return .reportRefusal(failure.refusedChecksums)
+  }
+
+  /// Sends no more condition of its own, if the store may have refused that.
+  /// - Returns: what says so; nil if the same request would be refused again.
+  mutating func dropCondition(after answer: UploadAnswer) -> UploadCommand? {
+    let failure = S3Failure(answer)
+    guard condition != nil, !refusesConditions, request.precondition == .none,
+      failure.mayRefuseConditions
+    else { return nil }
+    refusesConditions = true
+    return .reportRefusal(failure.refusedConditions)
   }
 
   /// The address of the upload with this id, for its record.
@@ -191,6 +220,13 @@ struct S3Messages: Sendable {
     }
     message.signing?.payload = digest.sha256
     return message
+  }
+}
+
+extension ResourceURL {
+  /// The same for each link to the resource, whoever has signed it.
+  fileprivate var transferDigest: String {
+    SHA256.hash(data: Array(exactResourceText.utf8)).hexDigits
   }
 }
 

@@ -25,6 +25,8 @@ public struct FaultScript: Codable, Hashable, Sendable {
       /// draft-ietf-httpbis-resumable-upload, in its newest version for tests and in an older one.
       case resumable, resumable6
       case s3
+      /// The same, and ignores conditions.
+      case s3Unconditional
       case tus
     }
 

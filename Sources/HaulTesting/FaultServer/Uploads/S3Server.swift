@@ -3,7 +3,8 @@ import FoundationEssentials
 import HaulCore
 
 /// An S3 store, as far as uploads need one: objects, and uploads in parts of at most 16 MiB. It
-/// takes only signed requests, but does not check the signatures.
+/// takes only signed requests, but does not check the signatures. Conditions are obeyed as Amazon
+/// does, unless told otherwise.
 struct S3Server: UploadServer {
   private struct Upload {
     var path: String
@@ -12,10 +13,16 @@ struct S3Server: UploadServer {
     var parts: [Int: [UInt8]] = [:]
   }
 
+  /// Whether it ignores conditions, as some stores do.
+  private let ignoresConditions: Bool
   private(set) var files: [String: [UInt8]] = [:]
+  /// Of the objects, each `ETag: "…"`.
+  private var tags: [String: String] = [:]
   private var metadata: [String: [String]] = [:]
   private var uploads: [String: Upload] = [:]
   private var count = 0
+
+  init(ignoresConditions: Bool = false) { self.ignoresConditions = ignoresConditions }
 
   mutating func answer(to request: RequestRecord) -> ServiceAnswer {
     guard request.header("Authorization")?.hasPrefix("AWS4-HMAC-SHA256 ") == true else {
@@ -28,11 +35,15 @@ struct S3Server: UploadServer {
     let query = Self.query(of: request.target)
     switch (request.method, query["uploadId"]) {
     case ("PUT", nil):
+      if let refusal = unmet(request) { return refusal }
       (files[request.path], metadata[request.path]) = (request.body, Self.metadata(of: request))
+      tags[request.path] = Self.tag(of: request.body)
       return ServiceAnswer(status: 200, headers: [Self.tag(of: request.body)])
     case ("HEAD", nil):
-      guard let file = files[request.path] else { return ServiceAnswer(status: 404) }
-      return ServiceAnswer(status: 200, headers: metadata[request.path] ?? [], body: file)
+      guard let file = files[request.path], let tag = tags[request.path] else {
+        return ServiceAnswer(status: 404)
+      }
+      return ServiceAnswer(status: 200, headers: (metadata[request.path] ?? []) + [tag], body: file)
     case ("POST", nil): return create(request)
     case (_, let id?): return handle(request, query, of: id)
     default: return Self.refusal(405, "MethodNotAllowed")
@@ -62,8 +73,10 @@ struct S3Server: UploadServer {
       }
       return Self.document("ListPartsResult", parts.joined())
     case "POST":
+      if let refusal = unmet(request) { return refusal }
       files[upload.path] = upload.parts.sorted { $0.key < $1.key }.flatMap(\.value)
       metadata[upload.path] = upload.metadata
+      tags[upload.path] = "ETag: \"\(Self.tag(ofObject: upload))\""
       uploads[id] = nil
       return Self.document(
         "CompleteMultipartUploadResult", "<ETag>\(Self.tag(ofObject: upload))</ETag>")
@@ -71,6 +84,18 @@ struct S3Server: UploadServer {
       uploads[id] = nil
       return ServiceAnswer(status: 204)
     }
+  }
+
+  /// Why the object may not be made; nil if it may.
+  private func unmet(_ request: RequestRecord) -> ServiceAnswer? {
+    guard !ignoresConditions else { return nil }
+    let tag = tags[request.path]
+    if request.header("If-None-Match") == "*", tag != nil {
+      return Self.refusal(412, "PreconditionFailed")
+    }
+    guard let asked = request.header("If-Match") else { return nil }
+    guard let tag else { return Self.refusal(404, "NoSuchKey") }
+    return tag == "ETag: \(asked)" ? nil : Self.refusal(412, "PreconditionFailed")
   }
 
   private static func query(of target: String) -> [String: String] {

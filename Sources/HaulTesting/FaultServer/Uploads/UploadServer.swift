@@ -28,6 +28,7 @@ extension FaultScript.Resource.UploadService {
     case .resumable: ResumableServer(root: path, version: 8)
     case .resumable6: ResumableServer(root: path, version: 6)
     case .s3: S3Server()
+    case .s3Unconditional: S3Server(ignoresConditions: true)
     case .tus: TusServer(root: path)
     }
   }

@@ -43,6 +43,7 @@ import Testing
     }
     var machine = try Self.machine(Self.part + 1)
     _ = machine.handle(.start(nil, connections: 4))
+    _ = machine.handle(try answer(404))
     _ = machine.handle(try answer(200, body: S3MachineTests.created))
     #expect(
       Self.digests(machine.handle(.stored(nil))) == [
@@ -103,6 +104,7 @@ import Testing
   {
     var machine = try Self.machine(3 * Self.part)
     _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(404))
     _ = machine.handle(try answer(200, body: S3MachineTests.created))
     _ = machine.handle(.stored(nil))
     for part in 1...3 {

@@ -1,0 +1,124 @@
+/// Several runs of a transfer may publish at the same time, on any machine. The first whole object
+/// stays, and the other runs adopt it.
+extension S3Machine {
+  /// Whether the object may be made only if the store has what it had at the beginning. A file of
+  /// this machine is no transfer that another machine runs too.
+  private var publishesOnce: Bool { source.remote != nil }
+
+  /// Whether the store is asked what it has before the first byte.
+  var asksFirst: Bool {
+    switch request.precondition {
+    case .absent: true
+    case .entityTag: false
+    case .none: publishesOnce && !isConditionKnown
+    }
+  }
+
+  /// What the store has before the first byte. The condition stays the same in each attempt: bytes
+  /// that were read before it was taken may be of an older version than the object.
+  mutating func asked(_ answer: UploadAnswer) -> [UploadCommand] {
+    let head = answer.head
+    let isThere = (200..<300).contains(head.status)
+    if isThere, request.precondition == .absent {
+      if isOwn(head) { return finish(.completed) }
+      return isAdopted(head) ? adopt(head) : end(attempts.conflict(status: 412))
+    }
+    // 403: the key may not look. The store checks the condition itself.
+    if !isThere, ![404, 403, 405, 501].contains(head.status) {
+      let error = self.error(of: answer)
+      guard request.precondition == .none, !error.isRetryable else { return failed(error) }
+    }
+    if publishesOnce, !isConditionKnown {
+      (messages.condition, isConditionKnown) = (S3Condition(head), true)
+    }
+    return open()
+  }
+
+  /// Makes the object of the parts. Not every store obeys `If-Match` then, so what there is is
+  /// asked for just before.
+  mutating func publish() -> [UploadCommand] {
+    guard let condition = messages.condition, condition != .absent || messages.refusesConditions
+    else { return complete() }
+    return confirm(.publication)
+  }
+
+  /// Why the object was not made, if it may be there.
+  func doubt(after failure: S3Failure) -> S3Doubt? {
+    if messages.condition != nil {
+      if failure.isConflict { return .conflict(failure.error(request)) }
+      if failure.isUnmet || failure.lacksObject { return .unmet(conflict) }
+    }
+    guard failure.isUnmet else { return nil }
+    if request.precondition == .absent { return .unmet(conflict) }
+    return isSingle && !attempts.mayHaveArrived ? nil : .unmet(failure.error(request))
+  }
+
+  /// The object that has the name is not that of the condition.
+  private var conflict: TransferError {
+    guard request.precondition != .absent else { return attempts.conflict(status: 412) }
+    return TransferError(
+      .nameConflict, "the server has another file there than when the upload began",
+      advice: "upload it again to replace that", status: 412)
+  }
+
+  /// Asks which object the store has.
+  mutating func confirm(_ doubt: S3Doubt) -> [UploadCommand] {
+    var message = messages.head
+    (message.isOptional, state) = (doubt.isOptional, .confirming(doubt))
+    return [.send(message)]
+  }
+
+  mutating func confirmed(_ answer: UploadAnswer, _ doubt: S3Doubt) -> [UploadCommand] {
+    let head = answer.head
+    switch head.status {
+    case 200..<300 where isOwn(head):
+      return [.deleteRecord, .reportAcknowledged(parts.length)] + finish(.completed)
+    case 200..<300 where isAdopted(head): return adopt(head)
+    case 200..<300, 404, 403: return conclude(doubt, holds: messages.condition?.holds(for: head))
+    default: return doubt.isOptional ? conclude(doubt, holds: nil) : refused(answer)
+    }
+  }
+
+  /// Goes on without an object of this upload, or of another run since it began.
+  /// - Parameter holds: whether the condition does; nil if there is none, or it is not known.
+  mutating func conclude(_ doubt: S3Doubt, holds: Bool?) -> [UploadCommand] {
+    switch (doubt, holds) {
+    case (.unmet(let error), _), (.source(let error), _): stop(error)
+    case (_, false?): stop(conflict)
+    case (.gone(let error), _): startOver(error)
+    case (.conflict(let error), _): record == nil ? failed(error) : replaceUpload(error)
+    case (.publication, _): complete()
+    }
+  }
+
+  /// Fails for good, and leaves no parts on the store.
+  mutating func stop(_ error: TransferError) -> [UploadCommand] {
+    record == nil ? end(error) : abort(then: .failed(error))
+  }
+
+  /// Whether the object that HEAD found was made by this upload.
+  private func isOwn(_ head: ResponseHead) -> Bool {
+    head.headers[S3Messages.markField] == mark
+      && ContentLength(head.headers) == .bytes(parts.length)
+  }
+
+  /// Whether another run of the transfer has published that object since this one began.
+  private func isAdopted(_ head: ResponseHead) -> Bool {
+    guard let transfer = messages.transfer, let condition = messages.condition else { return false }
+    return condition.holds(for: head) == false
+      && head.headers[S3Messages.transferField] == transfer
+  }
+
+  /// Takes the object of another run as the result of this one.
+  private mutating func adopt(_ head: ResponseHead) -> [UploadCommand] {
+    var length: Int64?
+    if case .bytes(let bytes) = ContentLength(head.headers) { length = bytes }
+    return [.reportAdoption(length: length)]
+      + (record == nil ? finish(.completed) : abort(then: .completed))
+  }
+}
+
+extension TransferError {
+  static let lostParts = TransferError(
+    .notFound, "the server no longer has the parts of the file", status: 404)
+}
