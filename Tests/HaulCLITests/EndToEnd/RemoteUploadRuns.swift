@@ -83,6 +83,31 @@ import Testing
     }
   }
 
+  @Test(
+    "a run that was held adopts what another machine has published meanwhile",
+    arguments: [false, true])
+  func adopted(changes: Bool) async throws {
+    try await with { (fixture, environment) async throws in
+      let server = fixture.server
+      server.setFaults(
+        "/f.bin", [Fault(.stallBeforeHead, when: .init(times: 1, offsetAtLeast: 3 * Self.part))])
+      let held = try await CommandRun(
+        arguments(fixture), in: fixture.directory, environment: environment)
+      try await server.waitForHeld("/f.bin")
+      if changes { server.replaceContent("/f.bin", seed: 7) }
+      let other = environment.merging(["XDG_STATE_HOME": fixture.path("other")]) { $1 }
+      #expect(try await fixture.haul(arguments(fixture), environment: other).status == 0)
+      server.release("/f.bin")
+      let result = await held.end()
+      #expect(result.status == 0, "\(result.errors)")
+      let end = try #require(try result.events().finished.first)
+      #expect(end["is_adopted"] == .bool(true) && end["bytes"] == .integer(Self.length))
+      let content = SeededContent(seed: changes ? 7 : 6).bytes(at: 0, count: Int(Self.length))
+      #expect(server.files(below: "/bucket/") == ["/bucket/k": content])
+      #expect(server.snapshot.requests.last?.method == "DELETE")
+    }
+  }
+
   @Test("a source that ignores ranges arrives as a stream")
   func stream() async throws {
     try await with({ $0.acceptRanges = .none }) { (fixture, environment) async throws in

@@ -97,10 +97,9 @@ struct S3Failure {
 
   /// Whether it may refuse fields with conditions, which it does not know.
   var mayRefuseConditions: Bool {
-    guard !isDigestWrong else { return false }
-    guard let code else { return head.status == 400 || head.status == 501 }
-    return head.status == 501
-      || ["InvalidArgument", "InvalidRequest", "NotImplemented", "BadRequest"].contains(code)
+    let known = ["InvalidArgument", "InvalidRequest", "NotImplemented", "BadRequest"]
+    let isKnown = code.map(known.contains) ?? (head.status == 400)
+    return !isDigestWrong && (isKnown || head.status == 501)
   }
 
   /// What is reported when the upload goes on without checksums.

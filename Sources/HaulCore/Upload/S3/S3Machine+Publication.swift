@@ -23,6 +23,10 @@ extension S3Machine {
       if isOwn(head) { return finish(.completed) }
       return isAdopted(head) ? adopt(head) : end(attempts.conflict(status: 412))
     }
+    // The answer to HEAD has no code, so it does not say that the clock is wrong.
+    if publishesOnce, head.status == 403, messages.setClock(by: answer) {
+      return [.send(messages.head)]
+    }
     // 403: the key may not look. The store checks the condition itself.
     if !isThere, ![404, 403, 405, 501].contains(head.status) {
       let error = self.error(of: answer)
@@ -31,6 +35,17 @@ extension S3Machine {
     if publishesOnce, !isConditionKnown {
       (messages.condition, isConditionKnown) = (S3Condition(head), true)
     }
+    return open()
+  }
+
+  /// The store does not say in time what it has: some read the whole object to answer. Once more,
+  /// as this machine may have been stopped; then the upload goes on without a condition.
+  mutating func askedInVain(_ error: TransferError) -> [UploadCommand] {
+    guard error.code == .stalled, request.precondition == .none, hasAskedInVain else {
+      hasAskedInVain = error.code == .stalled
+      return failed(error)
+    }
+    isConditionKnown = true
     return open()
   }
 

@@ -33,6 +33,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var mark = ""
   /// Whether the condition of the messages is that of the upload, or it has none.
   var isConditionKnown = false
+  /// Whether the store did not answer in time what it has, last.
+  var hasAskedInVain = false
   /// Whether the answer to a file that is one object has proved that the store has its bytes.
   var isProvenObject = false
   package var attempts: UploadAttempts
@@ -99,6 +101,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
       return partFailed(part, error)
     // It stays on the store, and its record here: a later run deletes it.
     case (.aborting(let end?), .failed): return finish(end)
+    case (.asking, .failed(let error, _, _)): return askedInVain(error)
     case (.confirming(let doubt), .failed) where doubt.isOptional:
       return conclude(doubt, holds: nil)
     // The store has said that it made the object.

@@ -134,10 +134,14 @@ struct S3Messages: Sendable {
   }
 
   /// Sets the clock by the store's.
-  mutating func setClock(by answer: UploadAnswer) {
+  /// - Returns: whether it was wrong by more than five minutes.
+  @discardableResult
+  mutating func setClock(by answer: UploadAnswer) -> Bool {
     let date = answer.head.headers["Date"].flatMap { HTTPDate($0, now: answer.wallSeconds) }
-    guard let date else { return }
+    guard let date else { return false }
+    let old = clockOffset
     clockOffset = Double(date.secondsSince1970) - answer.wallSeconds
+    return abs(clockOffset - old) > 300
   }
 
   /// An upload begins, with the checksums that the store takes.

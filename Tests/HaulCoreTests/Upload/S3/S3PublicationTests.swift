@@ -107,6 +107,31 @@ import Testing
     #expect(try message(machine.handle(.start(nil))).method == "HEAD")
   }
 
+  @Test func `A store that is silent twice gets the object without a condition`() throws {
+    var machine = try Self.machine(1)
+    let silence = TransferError(.stalled, "silence", isRetryable: true)
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    for error in [silence, lost, silence] {
+      #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+      #expect(retried(machine.handle(.failed(error, sent: 0))) == error)
+    }
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(.failed(silence, sent: 0))
+    #expect(Self.conditions(try message(machine.handle(Script.digest(1)))) == [])
+  }
+
+  @Test func `A key that may not look because the clock is wrong asks again`() throws {
+    var machine = try Self.machine(1)
+    _ = machine.handle(.start(nil))
+    // An hour after the time of the answers.
+    let late = [("Date", "Tue, 14 Nov 2023 23:13:20 GMT")]
+    let again = try message(machine.handle(try answer(403, late)))
+    #expect((again.method, again.signing?.clockOffset) == ("HEAD", 3600))
+    _ = machine.handle(try answer(404, late))
+    let put = try message(machine.handle(Script.digest(1)))
+    #expect(Self.conditions(put) == ["If-None-Match: *"])
+  }
+
   @Test func `A file of this machine is sent as before`() throws {
     var machine = try Script.machine(1)
     _ = machine.handle(.start(nil))
