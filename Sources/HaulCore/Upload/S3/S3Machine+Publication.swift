@@ -98,6 +98,8 @@ extension S3Machine {
   /// - Parameter holds: whether the condition does; nil if there is none, or it is not known.
   mutating func conclude(_ doubt: S3Doubt, holds: Bool?) -> [UploadCommand] {
     switch (doubt, holds) {
+    // It may have answered HEAD by an older state.
+    case (.unmet, true?) where request.precondition == .none: failed(.refusedCondition)
     case (.unmet(let error), _), (.source(let error), _): stop(error)
     case (_, false?): stop(conflict)
     case (.gone(let error), _): startOver(error)
@@ -134,6 +136,8 @@ extension S3Machine {
 }
 
 extension TransferError {
+  fileprivate static let refusedCondition = TransferError(
+    .httpStatus, "the server refuses a condition that holds", status: 412, isRetryable: true)
   static let lostParts = TransferError(
     .notFound, "the server no longer has the parts of the file", status: 404)
 }
