@@ -151,6 +151,22 @@ import Testing
     }
   }
 
+  @Test func `Parts that the store does not delete then stay on record, and it is complete`()
+    async throws
+  {
+    let store = FakeS3 { request, _ in request.method == "DELETE" ? .answer(500, "") : nil }
+    let source = FakeSource(2 * Self.part + 1, to: store)
+    let (gate, disk) = (Gate(source, holding: 5), SimulatedDisk())
+    let manager = try Self.manager(gate, disk)
+    let transfer = try await manager.add(try Self.request())
+    try await until { gate.isClosed }
+    try await publish(source)
+    gate.open()
+    #expect(try await transfer.result.isAdopted)
+    await manager.shutdown()
+    #expect(store.snapshot.uploads.count == 1 && disk.names(in: "/u").count == 1)
+  }
+
   @Test func `The object of another transfer is neither adopted nor replaced`() async throws {
     let store = FakeS3()
     let source = FakeSource(2 * Self.part + 1, to: store)
