@@ -12,10 +12,11 @@ import Testing
 
   private func with(
     _ change: (inout FaultScript.Resource) -> Void = { _ in },
+    store service: FaultScript.Resource.UploadService = .s3,
     _ body: (CommandFixture, [String: String]) async throws -> Void
   ) async throws {
     let source = FaultScript.Resource("/f.bin", seed: 6, length: Self.length).with(change)
-    let store = FaultScript.Resource("/bucket/", length: 0).with { $0.service = .s3 }
+    let store = FaultScript.Resource("/bucket/", length: 0).with { $0.service = service }
     try await CommandFixture.with([source, store]) { fixture in
       let environment = [
         "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
@@ -105,6 +106,31 @@ import Testing
       let content = SeededContent(seed: changes ? 7 : 6).bytes(at: 0, count: Int(Self.length))
       #expect(server.files(below: "/bucket/") == ["/bucket/k": content])
       #expect(server.snapshot.requests.last?.method == "DELETE")
+    }
+  }
+
+  @Test(
+    "an object that another machine has replaced is not replaced, whatever the store thinks of it",
+    arguments: [FaultScript.Resource.UploadService.s3, .s3Unconditional])
+  func replaced(service: FaultScript.Resource.UploadService) async throws {
+    try await with(store: service) { (fixture, environment) async throws in
+      let server = fixture.server
+      #expect(try await fixture.haul(arguments(fixture), environment: environment).status == 0)
+      // The first run has read all of the source when the last of its parts is held.
+      server.setFaults(
+        "/bucket/", [Fault(.stallBeforeHead, when: .init(method: "PUT", skip: 3, times: 1))])
+      let held = try await CommandRun(
+        arguments(fixture), in: fixture.directory, environment: environment)
+      try await server.waitForHeld("/bucket/")
+      server.replaceContent("/f.bin", seed: 7)
+      let other = environment.merging(["XDG_STATE_HOME": fixture.path("other")]) { $1 }
+      #expect(try await fixture.haul(arguments(fixture), environment: other).status == 0)
+      server.release("/bucket/")
+      let result = await held.end()
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try result.events().finished.first?["is_adopted"] == .bool(true))
+      let content = SeededContent(seed: 7).bytes(at: 0, count: Int(Self.length))
+      #expect(server.files(below: "/bucket/") == ["/bucket/k": content])
     }
   }
 
