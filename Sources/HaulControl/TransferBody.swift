@@ -108,6 +108,9 @@ struct TransferBody: Decodable {
     guard kind.isSigned || request.region == nil else {
       throw WrongValue("'region' is for the method s3")
     }
+    guard kind.isSigned || request.keySource == nil else {
+      throw WrongValue("'key_source' is for the method s3")
+    }
     if kind.isSigned { try request.checkObject() }
     request.precondition = try precondition(
       isForVersions: kind.canRequireVersion, isForAbsence: kind.canRequireAbsence)

@@ -376,6 +376,7 @@ extension TransferRequest {
       download?.trustedRedirectHosts = []
       download?.allowInsecure = false
       upload?.allowInsecure = false
+      upload?.keySource = nil
     }
     if keepingName, case .directory(let path)? = download?.destination {
       download?.destination = .file(path.appendingPath(FileName(old).text))

@@ -55,6 +55,9 @@ struct RootDirectories: Sendable {
     guard !new.namesProgram else {
       throw Self.forbidden("programs can only be added over the socket, with 'haul add --run'")
     }
+    guard new.request.upload?.keySource == nil else {
+      throw Self.forbidden("keys of a role are only used for what is added over the socket")
+    }
     for path in new.request.paths { try check(path) }
     // A root itself is no file.
     if case .file(let path) = new.request.download?.destination {

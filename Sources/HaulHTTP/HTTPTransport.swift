@@ -181,7 +181,8 @@ package final class HTTPTransport: Transport {
 
   /// - Throws: `proxy`, for a variable of the environment that cannot be read.
   func route(for request: FetchRequest) throws(TransferError) -> Route {
-    let route = try Route(to: request.url.origin, by: settings.proxies)
+    let rules = request.isDirect ? ProxyRules() : settings.proxies
+    let route = try Route(to: request.url.origin, by: rules)
     // The client's tunnel knows no Digest, and compares the certificate of an IP address with the
     // address of the proxy.
     guard case .connect(let proxy, let origin) = route, IPAddress(origin.host) == nil,

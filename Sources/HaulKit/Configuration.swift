@@ -47,6 +47,8 @@ extension TransferManager {
     package var eventLogLimit = 10_000
     /// The environment of the programs that are run; nil for that of this process.
     package var programEnvironment: [String: String]?
+    /// Where the keys of roles are; nil if they are not asked for.
+    package var keyAccess: S3KeyAccess?
     /// Test hooks.
     package var hooks = Hooks()
     /// A PEM file of certificate authorities to trust instead of the system's.

@@ -58,6 +58,7 @@ struct RequestFieldTests {
     (upload.method, upload.region, upload.precondition) = (.s3, "r", .absent)
     (upload.headers, upload.rateLimit, upload.allowInsecure) = ([("A", "1")], 5000, true)
     (upload.retry, upload.roots) = (full.retry, ["/d"])
+    upload.keySource = S3KeySource(.container, region: "r", tokenService: url)
     (upload.listed, upload.listedIn) = (FileIdentity(device: 1, inode: 2), "/d")
     let other = UploadRequest("/", to: url)
     #expect(same(other, upload) == [])

@@ -71,6 +71,16 @@ struct StoredFormTests {
       })
     let object = try S3Object(bucket: "b", key: "k", region: "eu-central-1")
     requests.append(TransferRequest(.upload(UploadRequest("/f", to: object, credentials: nil))))
+    let places: [S3KeySource.Place] = [
+      .webIdentity(role: "r", session: nil, tokenFile: "/t"),
+      .profile(name: "p", configuration: "/c", credentials: nil), .container,
+      .instance(address: address),
+    ]
+    for place in places {
+      var upload = UploadRequest("/f", to: object, credentials: nil)
+      upload.keySource = S3KeySource(place, region: "r", tokenService: address)
+      requests.append(TransferRequest(.upload(upload)))
+    }
     let actions: [StepRequest.Action] = [
       .named("unpack"), .named("", input: "i"), .program([]), .program(["a", ""], directory: "/"),
     ]

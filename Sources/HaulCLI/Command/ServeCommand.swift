@@ -118,6 +118,7 @@ package struct ServePlan: CommandPlan, Hashable {
       var configuration = try options.configuration(
         logger: logger, environment: environment, isAttended: false)
       configuration.refusesPrivateRedirects = !allowsPrivateRedirects
+      configuration.keyAccess = S3KeyAccess(context.environment)
       try await context.serve(
         try ControlLocation(environment: environment), configuration, self, environment, logger)
       return .completed

@@ -90,7 +90,7 @@ extension ControlSession {
     shortenLog()
     var child: pid_t = 0
     let code = CStrings.with([context.executable, "serve"]) { arguments in
-      CStrings.with(ProgramEnvironment.allowed(of: context.environment)) { variables in
+      CStrings.with(ProgramEnvironment.ofDaemon(context.environment)) { variables in
         haul_spawn_daemon(context.executable, location.log, arguments, variables, &child)
       }
     }

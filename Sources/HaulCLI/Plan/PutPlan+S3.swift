@@ -48,6 +48,7 @@ extension PutPlan {
       if let name = common.fields.nonASCIIMetadata {
         throw UsageError("-H \(name): S3 takes only ASCII in metadata; encode the value")
       }
+      upload.keySource = settings.keySource
       upload.precondition = precondition(command)
       apply(common, to: &upload)
       requests.append(upload)
@@ -55,11 +56,10 @@ extension PutPlan {
     try checkAddresses(of: requests)
     var output = command.output.values
     output.input = input
-    return PutPlan(
-      requests: requests,
-      managerOptions: try ManagerOptions(
-        command.limits, connections: 4, command.connections),
-      output: output)
+    var options = try ManagerOptions(command.limits, connections: 4, command.connections)
+    options.certificateAuthorities =
+      options.certificateAuthorities ?? settings.certificateAuthorities
+    return PutPlan(requests: requests, managerOptions: options, output: output)
   }
 
   private static func checkS3Use(of command: PutCommand, isCollection: Bool) throws(UsageError) {
@@ -72,7 +72,7 @@ extension PutPlan {
       credentials.netrc == nil, credentials.cookies.isEmpty, credentials.cookieFiles.isEmpty
     else {
       throw UsageError(
-        "s3:// has an access key of its own, from AWS_ACCESS_KEY_ID or ~/.aws/credentials")
+        "s3:// has an access key of its own, from AWS_ACCESS_KEY_ID, ~/.aws/credentials or a role")
     }
   }
 }

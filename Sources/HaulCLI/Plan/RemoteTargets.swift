@@ -82,7 +82,9 @@ struct RemoteTargets {
       let object = try S3Object(
         bucket: bucket, key: isCollection ? key + below.names.joined(separator: "/") : key,
         region: settings.region, endpoint: settings.endpoint, addressing: settings.addressing)
-      return UploadRequest(from: source, to: object, credentials: settings.credentials)
+      var upload = UploadRequest(from: source, to: object, credentials: settings.credentials)
+      upload.keySource = settings.keySource
+      return upload
     } catch {
       throw UsageError("\(place): \(error.message)")
     }

@@ -1,6 +1,14 @@
+import HaulCore
+
 /// The environment of the daemon and of all programs that Haul starts: what a desktop and the
 /// network need. The rest may be secrets of the shell in which Haul was started.
 package enum ProgramEnvironment {
+  /// That of the daemon: also what it needs to ask for the keys of a container's role.
+  package static func ofDaemon(_ environment: [String: String]) -> [String: String] {
+    let keys = environment.filter { S3KeyAddress.ofContainer.contains($0.key) }
+    return allowed(of: environment).merging(keys) { $1 }
+  }
+
   package static func allowed(of environment: [String: String]) -> [String: String] {
     environment.filter { names.contains($0.key) || $0.key.utf8.starts(with: "LC_".utf8) }
   }

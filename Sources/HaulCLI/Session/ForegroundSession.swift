@@ -68,6 +68,7 @@ struct ForegroundSession {
         logger: output.verbose ? StandardErrorLog.logger(to: logLines) : nil,
         environment: context.environment)
       configuration.uploadDirectory = try uploadDirectory()
+      configuration.keyAccess = S3KeyAccess(context.environment)
       var problem: TransferError?
       (cache, problem) = try await cachingTransport(configuration)
       if let problem { notes.append("the cache is not used: \(problem.message)") }

@@ -74,7 +74,8 @@ extension UploadRequest: Codable {
     .init(\.rateLimit, "rateLimit", missing: nil), .init(\.roots, "roots", missing: nil),
     .init(\.allowInsecure, "allowInsecure", missing: false),
     .init(\.listed, "listed", missing: nil),
-    .init(\.listedIn, "listedIn", missing: nil), .init(\.retry, "retry", missing: RetryPolicy()),
+    .init(\.listedIn, "listedIn", missing: nil), .init(\.keySource, "keySource", missing: nil),
+    .init(\.retry, "retry", missing: RetryPolicy()),
   ]).json
 
   /// Reads a request.

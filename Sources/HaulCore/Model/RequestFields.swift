@@ -41,6 +41,7 @@ extension UploadRequest {
   package static let fields = RequestFields<UploadRequest>([
     .init(\.method, "method", .name, stored: "method", missing: .put),
     .init(\.region, "region", stored: "region", missing: nil),
+    .init(\.keySource, "key_source", stored: "keySource", missing: nil),
     .init(\.precondition, stored: "precondition", as: .tag, missing: .none),
     .init(\.rateLimit, "rate_limit", .rate, stored: "rateLimit", missing: nil),
     .init(\.allowInsecure, "allow_insecure", stored: "allowInsecure", missing: false),

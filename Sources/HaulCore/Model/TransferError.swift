@@ -137,7 +137,7 @@ public struct TransferError: Error, Hashable, Sendable {
   }
 
   /// The same error, with a text before its fact.
-  func prefixed(_ text: String) -> TransferError {
+  package func prefixed(_ text: String) -> TransferError {
     var error = self
     error.shared.value.fact = text + fact
     return error

@@ -4,7 +4,8 @@ extension TransferRequest {
   package var hasRelativePath: Bool {
     switch work {
     case .download(let download): download.destination.path.map { !$0.isAbsolutePath } ?? false
-    case .upload(let upload): !upload.source.files.allSatisfy(\.isAbsolutePath)
+    case .upload(let upload):
+      !(upload.source.files + (upload.keySource?.paths ?? [])).allSatisfy(\.isAbsolutePath)
     case .step(let step):
       if case .program(_, let directory) = step.action {
         directory?.isAbsolutePath != true

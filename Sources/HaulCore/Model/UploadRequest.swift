@@ -80,6 +80,8 @@ public struct UploadRequest: Sendable, Hashable {
   public var retry = RetryPolicy()
   /// The region that signatures of an S3 store name; nil for `us-east-1`.
   package var region: String?
+  /// Where the access key of an S3 store comes from, if the address has none.
+  package var keySource: S3KeySource?
   /// The directories that its files must lie below, once links are resolved; nil for anywhere.
   package var roots: [String]?
   /// Which file its path named when its directory was listed; another one there is not sent.
@@ -163,6 +165,7 @@ public struct UploadRequest: Sendable, Hashable {
   package func mappingPaths(_ change: (String) -> String) -> UploadRequest {
     var upload = self
     (upload.roots, upload.listedIn) = (roots?.map(change), listedIn.map(change))
+    upload.keySource = keySource?.mappingPaths(change)
     switch source {
     case .file(let path): upload.source = .file(change(path))
     case .form(let parts):

@@ -26,6 +26,8 @@ public struct FetchRequest: Sendable, Hashable {
   package var patience = 1
   /// Whether a client over TCP asks: it must not get what the user's client certificate opens.
   package var isOfClient = false
+  /// Whether it never uses a proxy: it is for a service of this machine.
+  package var isDirect = false
   /// Whether it may share a connection with other transfers, as a stream of HTTP/2.
   package var prefersHTTP2 = false
   /// The transfer that sends it. Its requests share cookies, unless all transfers do; nil for a
@@ -101,6 +103,7 @@ public struct FetchRequest: Sendable, Hashable {
     }
     session = request.session
     isOfClient = request.isOfClient
+    isDirect = request.isDirect
   }
 
   /// The user name and the password, if they are what it proves itself with.

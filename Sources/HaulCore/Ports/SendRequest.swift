@@ -24,6 +24,8 @@ public struct SendRequest: Sendable {
   package var session: TransferID?
   /// As in a `FetchRequest`.
   package var isOfClient = false
+  /// As in a `FetchRequest`.
+  package var isDirect = false
   /// Whether the answer means nothing without its body. The body of any other is waited for only
   /// for seconds: its status has decided.
   package var needsBody = true

@@ -94,6 +94,11 @@ extension TransferError {
     advising("what was read of the source is gone: upload it from its beginning")
   }
 
+  /// The same, which another attempt may not meet.
+  var retryable: TransferError {
+    TransferError(code, fact, advice: advice, status: status, isRetryable: true).with(cause)
+  }
+
   /// The same for good, with this advice.
   func advising(_ advice: String) -> TransferError {
     TransferError(code, fact, advice: advice, status: status)

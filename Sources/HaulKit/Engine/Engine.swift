@@ -27,6 +27,8 @@ package final class Engine: Sendable {
   let uploadDirectory: String?
   /// Unfinished uploads that are not stored.
   let uploadRecords = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
+  /// The keys of roles, for uploads to S3 stores.
+  let s3Keys: S3KeyCache
   /// The bytes of uploads without a file, until they are read.
   let uploadStreams = NIOLockedValueBox<[UInt64: UploadStream]>([:])
   /// The most bytes of a stream that are buffered for its reader.
@@ -87,6 +89,10 @@ package final class Engine: Sendable {
     scheduler = LockedScheduler(configuration)
     random = SharedRandom(seed: seed)
     logger = configuration.logger
+    let asker = S3KeyAsker(
+      transport: transport, programs: programs, io: io, clock: clock,
+      access: configuration.keyAccess)
+    s3Keys = S3KeyCache(clock: clock) { try await asker.keys(of: $0) }
   }
 
   /// Waits until some of `bytes` may pass, and returns how many; a shared limit is divided by

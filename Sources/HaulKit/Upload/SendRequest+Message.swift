@@ -6,10 +6,11 @@ extension SendRequest {
   ///   - body: the bytes of the source that it sends; nil for none.
   ///   - length: of that body, in bytes; nil if it is not known.
   ///   - upload: whose message it is. What it says of its own origin counts for no other.
+  ///   - keys: those of its source, if its address has none.
   ///   - wallSeconds: seconds since 1970, for the signature.
   init(
     _ message: UploadMessage, body: Body?, length: Int64?, of upload: UploadRequest,
-    at wallSeconds: Double
+    _ keys: S3Credentials?, at wallSeconds: Double
   ) {
     self.init(
       message.method, message.url, headers: message.fields,
@@ -23,10 +24,12 @@ extension SendRequest {
     guard let signing = message.signing else { return }
     // The user information of the address is the access key.
     url = message.url.taking(nil)
-    guard let key = message.url.credentials else { return }
+    let own = message.url.credentials.map {
+      S3Credentials(accessKeyID: $0.user, secretAccessKey: $0.password)
+    }
+    guard let key = own ?? keys else { return }
     let signer = RequestSigner(
-      S3Credentials(accessKeyID: key.user, secretAccessKey: key.password), region: signing.region,
-      wallSeconds: wallSeconds + signing.clockOffset)
+      key, region: signing.region, wallSeconds: wallSeconds + signing.clockOffset)
     let payload =
       signing.payload
       ?? (message.range == nil
@@ -36,7 +39,7 @@ extension SendRequest {
 }
 
 /// A body in memory, as one chunk.
-private struct Bytes: AsyncSequence, Sendable {
+struct Bytes: AsyncSequence, Sendable {
   typealias Element = any ByteChunk
   typealias Failure = any Error
 

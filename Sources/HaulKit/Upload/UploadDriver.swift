@@ -208,10 +208,13 @@ extension UploadRequest {
   private func isTerminated(by termination: UploadMessage, _ engine: Engine) async -> Bool {
     var isGone = false
     for _ in 0..<(method.uploadProtocol.keepsAbandoned ? 3 : 1) {
-      let message = SendRequest(
-        termination, body: nil, length: 0, of: self,
-        at: engine.clock.wallSeconds)
-      guard let answer = try? await engine.transport.send(message) else { return isGone }
+      let answer: SendResponse
+      do {
+        let keys = try await engine.keys(for: termination, of: self)
+        answer = try await engine.send(termination, of: self, keys)
+      } catch {
+        return isGone
+      }
       if answer.head.status == 404 { return true }
       guard (200..<300).contains(answer.head.status) else { return isGone }
       isGone = true

@@ -72,7 +72,8 @@ extension UploadRun {
     } else if error.retryAfter != nil {
       await context.pauseHost(host, until: due)
     }
-    if error.status == nil, error != sourceError {
+    // Without a key, it was not asked.
+    if error.status == nil, error != sourceError, error.code != .unauthorized {
       let now = clock.now
       engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: due) }
     }

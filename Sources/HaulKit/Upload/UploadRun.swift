@@ -256,13 +256,14 @@ struct UploadRun: ~Copyable {
     let (body, length) = input.body(of: message, number: bodies, context, progress)
     progress.begin(message, count: length, stop)
     asked = message.url
-    var outgoing = SendRequest(
-      message, body: body, length: length, of: request,
-      at: engine.clock.wallSeconds)
-    outgoing.session = id
-    helpers.append { [engine, inbox, progress, outgoing] in
+    // The time until there are keys is not that of the store.
+    if request.keySource != nil { progress.beginRead(part) }
+    helpers.append { [engine, inbox, progress, request, id] in
       let task = Task(executorPreference: engine.soleExecutor) {
-        try await engine.transport.send(outgoing)
+        let keys = try await engine.keys(for: message, of: request)
+        if request.keySource != nil { progress.begin(message, count: length, stop) }
+        return try await engine.send(
+          message, body: body, length: length, of: request, keys, in: id)
       }
       stop.whenStopped { task.cancel() }
       let result = await withTaskCancellationHandler {

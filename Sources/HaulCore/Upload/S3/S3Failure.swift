@@ -1,5 +1,5 @@
 /// What an answer of an S3 store says that it refuses, and why.
-struct S3Failure {
+package struct S3Failure {
   /// The store's word for the reason, such as `NoSuchUpload`; nil if there is none.
   let code: String?
   /// The region that the bucket is in, if the store says that it is not the one that was asked.
@@ -56,6 +56,20 @@ struct S3Failure {
   var isConflict: Bool { code == "ConditionalRequestConflict" }
   /// Whether the store's clock and this machine's differ too much.
   var isClockWrong: Bool { code == "RequestTimeTooSkewed" }
+  /// Whether the key was temporary, and its time is over.
+  private var isKeyExpired: Bool {
+    ["ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"]
+      .contains(code)
+  }
+  /// Whether an answer of a store says that.
+  package static func isKeyExpired(_ response: SendResponse) -> Bool {
+    guard !(200..<300).contains(response.head.status) else { return false }
+    return S3Failure(
+      UploadAnswer(
+        response.head, body: response.body, isWhole: response.isWhole, sent: 0, part: 0,
+        wallSeconds: 0)
+    ).isKeyExpired
+  }
   /// Whether the store lacks parts that it had.
   var arePartsGone: Bool { code == "InvalidPart" || code == "InvalidPartOrder" }
 
@@ -129,6 +143,10 @@ struct S3Failure {
     case "SignatureDoesNotMatch":
       let metadata = request.fields.nonASCIIMetadata.map { "; or encode \($0), which is not ASCII" }
       return error(.unauthorized, "the secret access key, or the region, is wrong\(metadata ?? "")")
+    case _ where isKeyExpired && request.keySource != nil:
+      return error(
+        .unauthorized, "the temporary access key has expired; a new one is asked for",
+        isRetryable: true)
     case "ExpiredToken", "TokenRefreshRequired":
       return error(.unauthorized, "the temporary access key has expired; get a new one")
     case "InvalidToken": return error(.unauthorized, "the session token is wrong")

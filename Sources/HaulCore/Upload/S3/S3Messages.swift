@@ -208,7 +208,10 @@ struct S3Messages: Sendable {
     _ method: String, _ url: ResourceURL, fields: HeaderFields? = nil
   ) -> UploadMessage {
     var message = UploadMessage(method, url, fields: fields ?? own)
-    message.signing = S3Signing(region: region, clockOffset: clockOffset)
+    // The address of a record need not be the store's.
+    if S3Place.isOwn(url, of: request.url) {
+      message.signing = S3Signing(region: region, clockOffset: clockOffset)
+    }
     return message
   }
 

@@ -2,21 +2,25 @@ import Crypto
 import FoundationEssentials
 import HaulCore
 
-/// Signs requests for S3 stores (AWS Signature Version 4). Paths are encoded once, and not
-/// normalised, as S3 wants it.
+/// Signs requests for S3 stores (AWS Signature Version 4), and for the token service. Paths are
+/// encoded once, and not normalised, as S3 wants it.
 package struct RequestSigner: Sendable {
   private let accessKeyID: String
   private let secret: String
   private let sessionToken: String?
   private let region: String
+  private let service: String
   /// The date and time of the signature, such as `20130524T000000Z`.
   private let time: String
 
-  package init(_ credentials: S3Credentials, region: String, wallSeconds: Double) {
+  /// - Parameter service: that the signatures name.
+  package init(
+    _ credentials: S3Credentials, region: String, service: String = "s3", wallSeconds: Double
+  ) {
     accessKeyID = credentials.accessKeyID
     secret = credentials.secretAccessKey
     sessionToken = credentials.sessionToken
-    self.region = region
+    (self.region, self.service) = (region, service)
     time = HTTPDate(secondsSince1970: Int64(wallSeconds)).iso8601Basic
   }
 
@@ -76,7 +80,7 @@ package struct RequestSigner: Sendable {
 
   private static let algorithm = "AWS4-HMAC-SHA256"
 
-  private var scope: String { "\(time.prefix(8))/\(region)/s3/aws4_request" }
+  private var scope: String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
 
   private static func path(of url: ResourceURL) -> String {
     String(url.pathAndQuery.prefix(beforeAnyOf: "?"))
@@ -87,7 +91,7 @@ package struct RequestSigner: Sendable {
     let request = Self.hash(Array(lines.joined(separator: "\n").utf8))
     let text = "\(Self.algorithm)\n\(time)\n\(scope)\n\(request)"
     var key = Array("AWS4\(secret)".utf8)
-    for part in [String(time.prefix(8)), region, "s3", "aws4_request", text] {
+    for part in [String(time.prefix(8)), region, service, "aws4_request", text] {
       key = Array(
         HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: SymmetricKey(data: key)))
     }

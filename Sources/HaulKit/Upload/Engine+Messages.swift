@@ -1,0 +1,52 @@
+import HaulCore
+
+/// Messages of uploads.
+extension Engine {
+  /// The keys that sign a message; nil if it is not signed, or its address has them.
+  /// - Throws: why there are none; `CancellationError`.
+  func keys(for message: UploadMessage, of upload: UploadRequest) async throws -> S3Credentials? {
+    guard let source = upload.keySource, message.signing != nil, message.url.credentials == nil
+    else { return nil }
+    // What a client over TCP asks for has no key of its owner.
+    guard upload.roots == nil else {
+      throw TransferError(.forbidden, "keys of a role are not for uploads that came over TCP")
+    }
+    return try await s3Keys.keys(of: source)
+  }
+
+  /// Sends a message.
+  /// - Parameters:
+  ///   - body: the bytes of the source that it sends; nil for none.
+  ///   - length: of that body, in bytes; nil if it is not known.
+  ///   - keys: those of the source of keys.
+  func send(
+    _ message: UploadMessage, body: SendRequest.Body? = nil, length: Int64? = 0,
+    of upload: UploadRequest, _ keys: S3Credentials?, in session: TransferID? = nil
+  ) async throws -> SendResponse {
+    var request = SendRequest(
+      message, body: body, length: length, of: upload, keys, at: clock.wallSeconds)
+    request.session = session
+    let answer = try await transport.send(request)
+    guard let source = upload.keySource, let keys else { return answer }
+    if S3Failure.isKeyExpired(answer) { s3Keys.refused(keys, of: source) }
+    return answer.without(keys)
+  }
+}
+
+extension SendResponse {
+  /// A store may repeat what it was sent, and its words are shown.
+  fileprivate func without(_ keys: S3Credentials) -> SendResponse {
+    let secrets = [keys.secretAccessKey, keys.sessionToken].compactMap(\.self)
+    let text = String(decoding: body, as: UTF8.self)
+    guard secrets.contains(where: { text.hasBytes($0) }) else { return self }
+    let hidden = secrets.reduce(text) { text, secret in
+      var (rest, shown) = (text[...], "")
+      while let found = rest.firstByteRange(of: secret) {
+        shown += rest[..<found.lowerBound]
+        rest = rest[found.upperBound...]
+      }
+      return shown + rest
+    }
+    return SendResponse(head: head, body: Array(hidden.utf8), isWhole: isWhole)
+  }
+}
