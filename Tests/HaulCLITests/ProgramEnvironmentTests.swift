@@ -17,4 +17,15 @@ import Testing
     let all = Dictionary((needed + others).map { ($0, "value") }, uniquingKeysWith: { $1 })
     #expect(ProgramEnvironment.allowed(of: all).keys.sorted() == needed.sorted())
   }
+
+  @Test func `The daemon has the address of a container's service too, but no key`() {
+    let variables = [
+      "AWS_CONTAINER_CREDENTIALS_FULL_URI", "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", "PATH",
+    ]
+    let all = Dictionary(
+      (variables + ["AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"]).map { ($0, "value") },
+      uniquingKeysWith: { $1 })
+    #expect(ProgramEnvironment.ofDaemon(all).keys.sorted() == variables.sorted())
+    #expect(ProgramEnvironment.allowed(of: all).keys.sorted() == ["PATH"])
+  }
 }

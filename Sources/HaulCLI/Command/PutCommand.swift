@@ -14,7 +14,8 @@ struct PutCommand: Command {
       it. 'tus+' before the scheme uploads by the tus protocol: after an interruption or a crash, \
       the same command continues with the bytes that the server has. \
       's3://bucket/key' is an object of an S3 store; a file of more than 16 MiB is sent in parts, \
-      and the same command continues with those that are missing. \
+      and the same command continues with those that are missing. Its access key comes from the \
+      environment, the files of the AWS tools, or the role of the container or machine, as there. \
       'dav+' uploads by WebDAV: missing directories are made, and a file gets its name once the \
       server has it whole. '-' is standard input, alone and with the whole address: it is read \
       only once, so an upload that ends in its middle does not continue in another run.

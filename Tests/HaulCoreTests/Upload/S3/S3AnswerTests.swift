@@ -47,6 +47,19 @@ import Testing
     #expect(try Self.described(17 << 20, mark: "another") == done)
   }
 
+  @Test(arguments: ["ExpiredToken", "RequestExpired", "TokenRefreshRequired"])
+  func `A key that has expired is asked for again, if it is a role's`(code: String) throws {
+    func error(_ source: S3KeySource?) throws -> TransferError? {
+      var machine = try Script.machine(5) { $0.keySource = source }
+      _ = machine.handle(.start(nil))
+      _ = machine.handle(Script.digest(1))
+      let commands = machine.handle(try answer(400, body: Script.refusal(code), part: 1))
+      return retried(commands) ?? failure(of: commands)
+    }
+    #expect(try error(S3KeySource(.container, region: "r"))?.isRetryable == true)
+    #expect(try error(nil)?.isRetryable == false)
+  }
+
   /// The MD5 of those of the parts.
   private static let joined = "ef2c5f0e74f5f9224fa8cec6c947d732"
 
