@@ -90,7 +90,7 @@ import Testing
     let sent = services.store.snapshot.requests
     #expect(!sent.isEmpty)
     #expect(sent.allSatisfy { $0.headers["X-Amz-Security-Token"] == "canary-session-1" })
-    #expect(services.snapshot.requests.allSatisfy(\.isAnonymous))
+    #expect(services.snapshot.requests.allSatisfy { $0.isAnonymous })
   }
 
   @Test func `Services of the machine are asked without a proxy, the token service is not`()

@@ -59,7 +59,7 @@ struct S3KeyAsker: Sendable {
     let access = try known()
     let text = try await io.run { () throws(TransferError) in try access.token(path) }
     guard let token = text.map({ String($0.trimmingBytes(" \t\r\n")) }), !token.isEmpty,
-      token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+      HeaderFields.isValue(token)
     else { throw TransferError(.unauthorized, "there is no token in \(path)") }
     return token
   }
