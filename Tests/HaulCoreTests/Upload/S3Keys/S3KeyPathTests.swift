@@ -10,16 +10,17 @@ import Testing
     return TransferRequest(.upload(upload))
   }
 
-  @Test(arguments: [
-    (
-      .webIdentity(role: "r", session: nil, tokenFile: "t"),
-      .webIdentity(role: "r", session: nil, tokenFile: "/w/t")
-    ),
-    (
-      .profile(name: "p", configuration: "c", credentials: "/h/x"),
-      .profile(name: "p", configuration: "/w/c", credentials: "/h/x")
-    ),
-  ] as [(S3KeySource.Place, S3KeySource.Place)])
+  @Test(
+    arguments: [
+      (
+        .webIdentity(role: "r", session: nil, tokenFile: "t"),
+        .webIdentity(role: "r", session: nil, tokenFile: "/w/t")
+      ),
+      (
+        .profile(name: "p", configuration: "c", credentials: "/h/x"),
+        .profile(name: "p", configuration: "/w/c", credentials: "/h/x")
+      ),
+    ] as [(S3KeySource.Place, S3KeySource.Place)])
   func `They become absolute`(place: S3KeySource.Place, absolute: S3KeySource.Place) throws {
     let request = try Self.request(place)
     #expect(request.hasRelativePath)
