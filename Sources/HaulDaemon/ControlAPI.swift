@@ -377,6 +377,8 @@ extension TransferRequest {
       download?.allowInsecure = false
       upload?.allowInsecure = false
       upload?.keySource = nil
+      download?.region = nil
+      download?.keySource = nil
     }
     if keepingName, case .directory(let path)? = download?.destination {
       download?.destination = .file(path.appendingPath(FileName(old).text))

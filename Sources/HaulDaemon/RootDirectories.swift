@@ -55,7 +55,7 @@ struct RootDirectories: Sendable {
     guard !new.namesProgram else {
       throw Self.forbidden("programs can only be added over the socket, with 'haul add --run'")
     }
-    guard new.request.upload?.keySource == nil else {
+    guard new.request.keySources.isEmpty else {
       throw Self.forbidden("keys of a role are only used for what is added over the socket")
     }
     for path in new.request.paths { try check(path) }

@@ -33,7 +33,8 @@ struct RequestFieldTests {
     (download.resumesFromOtherURL, download.allowInsecure) = (true, true)
     download.trustedRedirectHosts = ["a"]
     (download.retry.retries, download.retry.maximumTimeWithoutProgress) = (2, .seconds(90))
-    download.roots = ["/d"]
+    (download.roots, download.region) = (["/d"], "r")
+    download.keySource = S3KeySource(.container, region: "r", tokenService: url)
     return download
   }
 
@@ -111,7 +112,7 @@ struct RequestFieldTests {
     let options = (found["arguments"]?.array ?? [])
       .flatMap { $0["names"]?.array ?? [] }.compactMap { $0["name"]?.string }
     // The first follows from a path of -o below the directory of -d, the second from the caller.
-    let derived: Set = ["creates_directories", "umask"]
+    let derived: Set = ["creates_directories", "umask", "key_source"]
     for key in DownloadRequest.fields.json.keys() where !derived.contains(key) {
       let name = Self.names[key] ?? key.split(separator: "_").joined(separator: "-")
       #expect(options.contains(name), "\(key)")

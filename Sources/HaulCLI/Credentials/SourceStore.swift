@@ -11,8 +11,9 @@ struct SourceStore {
     (self.options, self.sources) = (options, sources)
   }
 
-  /// - Parameter address: the key is taken as it is, without decoding.
-  mutating func object(_ address: String) throws(UsageError) -> (S3Object, S3Credentials) {
+  /// The object, and the store's settings, which have its key.
+  /// - Parameter address: the object's key is taken as it is, without decoding.
+  mutating func object(_ address: String) throws(UsageError) -> (S3Object, S3Settings) {
     let (bucket, key) = PutPlan.s3Parts(address)
     guard !key.isEmpty, !key.hasByteSuffix("/") else {
       throw UsageError("\(address): that is no object; name each one: s3://bucket/key")
@@ -23,7 +24,7 @@ struct SourceStore {
       let object = try S3Object(
         bucket: bucket, key: key, region: settings.region, endpoint: settings.endpoint,
         addressing: settings.addressing)
-      return (object, settings.credentials)
+      return (object, settings)
     } catch {
       throw UsageError("\(address): \(error.message)")
     }

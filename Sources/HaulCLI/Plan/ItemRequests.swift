@@ -37,8 +37,8 @@ struct ItemRequests {
     if !fields.isEmpty { request.headers = fields }
     request.rateLimit = item.rateLimit
     // A store gets its key, and no login of another server.
-    if let (object, credentials) = item.object {
-      request.take(object, credentials)
+    if let (object, store) = item.object {
+      request.take(object, store.credentials, store.keySource)
     } else {
       try authorization.apply(to: &request)
       try cookies.apply(to: &request)

@@ -92,9 +92,11 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   package var isOfClient: Bool { roots != nil }
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
-  /// The region of the S3 store whose object it is: then the user information of the address is an
-  /// access key, which signs the requests. Nil for any other resource.
+  /// The region of the S3 store whose object it is: then an access key signs the requests, which is
+  /// the user information of the address, or comes from `keySource`. Nil for any other resource.
   package var region: String?
+  /// Where the key comes from, if it is a role's.
+  package var keySource: S3KeySource?
 
   /// A download with the defaults of the command line.
   public init(url: ResourceURL, to destination: Destination) {
@@ -109,22 +111,27 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   ///   - destination: where to write it.
   public init(_ object: S3Object, credentials: S3Credentials?, to destination: Destination) {
     self.init(url: object.url, to: destination)
-    take(object, credentials)
+    take(object, credentials, nil)
   }
 
   /// Makes it a download of this object, with the other options that it has.
-  package mutating func take(_ object: S3Object, _ credentials: S3Credentials?) {
+  package mutating func take(
+    _ object: S3Object, _ credentials: S3Credentials?, _ keySource: S3KeySource?
+  ) {
     url = object.url.taking(key: credentials)
-    region = credentials == nil ? nil : object.region
+    region = credentials == nil && keySource == nil ? nil : object.region
+    self.keySource = keySource
     if let token = credentials?.sessionToken { fields.append(S3Login.tokenField, token) }
   }
 
   /// The key that signs its requests; nil for a resource that is no object of an S3 store.
   package var signing: S3Login? {
-    guard let region, let key = url.credentials else { return nil }
-    return S3Login(
-      credentials: S3Credentials(accessKeyID: key.user, secretAccessKey: key.password),
-      region: region)
+    guard let region else { return nil }
+    if let keySource { return S3Login(.of(keySource), region: region) }
+    return url.credentials.map {
+      S3Login(
+        .known(S3Credentials(accessKeyID: $0.user, secretAccessKey: $0.password)), region: region)
+    }
   }
 
   /// The address to ask: an access key is never sent.

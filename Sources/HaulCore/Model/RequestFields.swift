@@ -25,6 +25,7 @@ extension DownloadRequest {
     .init(
       \.allowInsecure, "allow_insecure", stored: "allowInsecure", missing: false, isOfSource: true),
     .init(\.region, "region", stored: "region", missing: nil, isOfSource: true),
+    .init(\.keySource, "key_source", stored: "keySource", missing: nil, isOfSource: true),
     .init(\.creationMask, "umask", .octal, stored: "creationMask", missing: nil),
     .init(
       \.trustedRedirectHosts, "trusted_redirect_hosts", .sorted, stored: "trustedRedirectHosts",

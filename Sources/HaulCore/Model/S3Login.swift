@@ -1,12 +1,15 @@
-/// A key of an S3 store, and where it is used.
+/// A key of an S3 store, or where it comes from, and the region that signatures name.
 package struct S3Login: Sendable, Hashable {
-  package let credentials: S3Credentials
-  /// That the signature names.
+  package enum Key: Sendable, Hashable {
+    case known(S3Credentials)
+    /// A role's: whoever sends a request asks for it.
+    case of(S3KeySource)
+  }
+
+  package let key: Key
   package let region: String
 
-  package init(credentials: S3Credentials, region: String) {
-    (self.credentials, self.region) = (credentials, region)
-  }
+  package init(_ key: Key, region: String) { (self.key, self.region) = (key, region) }
 
   /// The field of the token of a temporary key.
   static let tokenField = "X-Amz-Security-Token"

@@ -3,9 +3,11 @@ extension TransferRequest {
   /// Whether its meaning depends on the working directory.
   package var hasRelativePath: Bool {
     switch work {
-    case .download(let download): download.destination.path.map { !$0.isAbsolutePath } ?? false
+    case .download(let download):
+      !([download.destination.path].compactMap(\.self) + (download.keySource?.paths ?? []))
+        .allSatisfy(\.isAbsolutePath)
     case .upload(let upload):
-      !(upload.source.files + (upload.keySource?.paths ?? [])).allSatisfy(\.isAbsolutePath)
+      !(upload.source.files + keySources.flatMap(\.paths)).allSatisfy(\.isAbsolutePath)
     case .step(let step):
       if case .program(_, let directory) = step.action {
         directory?.isAbsolutePath != true
@@ -13,6 +15,11 @@ extension TransferRequest {
         false
       }
     }
+  }
+
+  /// Where the keys of S3 stores come from that its requests are signed with.
+  package var keySources: [S3KeySource] {
+    [download?.keySource, upload?.keySource, upload?.download?.keySource].compactMap(\.self)
   }
 
   /// The same request, with relative paths resolved against this directory.
@@ -30,6 +37,7 @@ extension TransferRequest {
           path.isEmpty || path == "." ? directory : absolute(path))
       case .stream: break
       }
+      download.keySource = download.keySource?.mappingPaths(absolute)
       request.work = .download(download)
     case .upload(let upload): request.work = .upload(upload.mappingPaths(absolute))
     case .step(var step):

@@ -166,6 +166,7 @@ public struct UploadRequest: Sendable, Hashable {
     var upload = self
     (upload.roots, upload.listedIn) = (roots?.map(change), listedIn.map(change))
     upload.keySource = keySource?.mappingPaths(change)
+    upload.download?.keySource = download?.keySource?.mappingPaths(change)
     switch source {
     case .file(let path): upload.source = .file(change(path))
     case .form(let parts):

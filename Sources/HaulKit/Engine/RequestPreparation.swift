@@ -27,18 +27,38 @@ extension Engine {
   /// Sends a request with the fields of the hook, and once more if the server refuses it. The
   /// fields are not logged, and not sent to another origin after a redirect.
   func send(_ request: FetchRequest, _ idleTimer: IdleTimer?) async throws -> FetchResponse {
-    let request = signed(request)
+    if let login = request.signing { return try await send(request, signedBy: login) }
     guard let prepare, !request.hasLeftOrigin else { return try await transport.fetch(request) }
     let response = try await send(request, attempt: 1, prepare, idleTimer)
     let isRefused = [401, 403].contains(response.head.status) && !response.head.wasRedirected
     return isRefused ? try await send(request, attempt: 2, prepare, idleTimer) : response
   }
 
-  /// The request with the signature of the S3 store, if it has a key: at each attempt a new one.
-  private func signed(_ request: FetchRequest) -> FetchRequest {
-    guard let signing = request.signing else { return request }
-    let signer = RequestSigner(
-      signing.credentials, region: signing.region, wallSeconds: clock.wallSeconds)
+  /// Sends a request to an S3 store: each attempt has a new signature. What a client over TCP asks
+  /// for has no key of its owner's role.
+  private func send(
+    _ request: FetchRequest, signedBy login: S3Login
+  ) async throws -> FetchResponse {
+    let source: S3KeySource
+    switch login.key {
+    case .known(let key): return try await transport.fetch(signed(request, by: key, login))
+    case .of(let known): source = known
+    }
+    guard !request.isOfClient else { throw Self.noRoleForClients }
+    let key = try await s3Keys.keys(of: source)
+    let response = try await transport.fetch(signed(request, by: key, login))
+    // The status of a key that has expired.
+    guard response.head.status == 400, !response.head.wasRedirected else { return response }
+    s3Keys.refused(key, of: source)
+    let newer = try await s3Keys.keys(of: source)
+    return newer == key
+      ? response : try await transport.fetch(signed(request, by: newer, login))
+  }
+
+  private func signed(
+    _ request: FetchRequest, by key: S3Credentials, _ login: S3Login
+  ) -> FetchRequest {
+    let signer = RequestSigner(key, region: login.region, wallSeconds: clock.wallSeconds)
     var signed = request
     signed.headers = signer.sign(
       "GET", request.url, request.headers, payload: RequestSigner.hash([]))

@@ -8,11 +8,12 @@ extension Engine {
     guard let source = upload.keySource, message.signing != nil, message.url.credentials == nil
     else { return nil }
     // What a client over TCP asks for has no key of its owner.
-    guard upload.roots == nil else {
-      throw TransferError(.forbidden, "keys of a role are not for uploads that came over TCP")
-    }
+    guard upload.roots == nil else { throw Self.noRoleForClients }
     return try await s3Keys.keys(of: source)
   }
+
+  static let noRoleForClients = TransferError(
+    .forbidden, "keys of a role are not for what came over TCP")
 
   /// Sends a message.
   /// - Parameters:

@@ -85,7 +85,7 @@ import Testing
     throws
   {
     var request = FetchRequest(url: try ResourceURL("https://h.example/b/k"))
-    request.signing = S3Login(credentials: Self.key, region: "us-east-1")
+    request.signing = S3Login(.known(Self.key), region: "us-east-1")
     request.trustedHosts = ["t.example"]
     let same = request.redirected(to: try ResourceURL("https://h.example/b/l"))
     #expect(same.signing != nil)
