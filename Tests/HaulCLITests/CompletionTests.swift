@@ -2,7 +2,8 @@ import HaulCLI
 import HaulTesting
 import Testing
 
-@Suite("Data for shell completions and manuals") struct CompletionTests {
+/// Data for shell completions and manuals.
+@Suite struct CompletionTests {
   private func printed(_ arguments: String...) throws -> String {
     guard let text = (try invocation(arguments) as? PrintedText)?.text else {
       throw UsageError("nothing to print")
@@ -10,10 +11,11 @@ import Testing
     return text
   }
 
-  @Test(
-    "a completion script knows commands, options and values",
-    arguments: [("bash", "complete -"), ("zsh", "#compdef haul"), ("fish", "complete -c 'haul'")])
-  func script(shell: String, part: String) throws {
+  @Test(arguments: [
+    ("bash", "complete -"), ("zsh", "#compdef haul"), ("fish", "complete -c 'haul'"),
+  ])
+  func `a completion script knows commands, options and values`(shell: String, part: String) throws
+  {
     for text in [
       try printed("--generate-completion-script", shell),
       try printed("--generate-completion-script=\(shell)"),
@@ -24,22 +26,19 @@ import Testing
     }
   }
 
-  @Test(
-    "help completes the names of commands",
-    arguments: [
-      (
-        "bash",
-        "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nmanifest\\nsplit\\ncache\\nadd\\n"
-      ),
-      ("zsh", "(get put probe verify manifest split cache add "),
-      ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify manifest split cache add "),
-    ])
-  func help(shell: String, part: String) throws {
+  @Test(arguments: [
+    (
+      "bash",
+      "__haul_add_completions -W $'get\\nput\\nprobe\\nverify\\nmanifest\\nsplit\\ncache\\nadd\\n"
+    ),
+    ("zsh", "(get put probe verify manifest split cache add "),
+    ("fish", "\"haul help\" -eq 1' -fa 'get put probe verify manifest split cache add "),
+  ])
+  func `help completes the names of commands`(shell: String, part: String) throws {
     #expect(try printed("--generate-completion-script", shell).contains(part))
   }
 
-  @Test("a name is offered only if every shell takes it as it is")
-  func safeNames() {
+  @Test func `a name is offered only if every shell takes it as it is`() {
     for name in ["season-1", "Meine Serie", "Café", "Cafe\u{301}", "日本", "a.b_c", "_x", "a:b/c"] {
       #expect(NameCompletion.isSafe(name), "\(name)")
     }
@@ -53,21 +52,20 @@ import Testing
     }
   }
 
-  @Test("the names that are printed are whole lines, and the others are left out")
-  func lines() {
+  @Test func `the names that are printed are whole lines, and the others are left out`() {
     #expect(NameCompletion.lines([]) == "")
     let names = ["b", "$(x)", "a b", "b", "c\nd", "e;f", "-g", "\u{1B}[2J", "h\u{202E}"]
     #expect(NameCompletion.lines(names) == "a b\nb\n")
   }
 
-  @Test(
-    "a script expands and evaluates nothing from outside",
-    arguments: [
-      ("bash", "__haul_add_names groups", ["$(eval", "-W \"$(", "  __haul_add_completions -f"]),
-      ("zsh", "{__haul_add_names groups}", ["list=(${(f)", "banghist"]),
-      ("fish", "haul list --names groups", ["http1.1' '", "2> /dev/null\n        set unparsed"]),
-    ])
-  func nothingFromOutside(shell: String, part: String, unsafe: [String]) throws {
+  @Test(arguments: [
+    ("bash", "__haul_add_names groups", ["$(eval", "-W \"$(", "  __haul_add_completions -f"]),
+    ("zsh", "{__haul_add_names groups}", ["list=(${(f)", "banghist"]),
+    ("fish", "haul list --names groups", ["http1.1' '", "2> /dev/null\n        set unparsed"]),
+  ])
+  func `a script expands and evaluates nothing from outside`(
+    shell: String, part: String, unsafe: [String]
+  ) throws {
     let script = try printed("--generate-completion-script", shell)
     #expect(script.contains(part))
     for text in unsafe + [": haul groups", ": haul transfers"] {
@@ -75,8 +73,7 @@ import Testing
     }
   }
 
-  @Test("-h shows the most common options, --help all")
-  func shortHelp() throws {
+  @Test func `-h shows the most common options, --help all`() throws {
     let short = try printed("get", "-h")
     #expect(short.split(separator: "\n").count { $0.hasPrefix("  -") } == 12)
     #expect(short.contains("haul get --help"))
@@ -86,13 +83,11 @@ import Testing
     #expect(refusal(["help", "cache", "lits"]) != nil)
   }
 
-  @Test("an unknown shell is wrong usage")
-  func unknownShell() {
+  @Test func `an unknown shell is wrong usage`() {
     #expect(refusal(["--generate-completion-script", "cmd"]) != nil)
   }
 
-  @Test("the JSON form has every option of get with its help")
-  func dump() throws {
+  @Test func `the JSON form has every option of get with its help`() throws {
     let root = try JSONValue(parsing: try printed("--experimental-dump-help"))
     let commands = try #require(root["command"]?["subcommands"]?.array)
     let get = try #require(commands.first { $0["commandName"]?.string == "get" })

@@ -4,20 +4,19 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("The schema refuses events outside the contract") struct EventSchemaTests {
-  @Test(
-    "a line that breaks one rule is refused",
-    arguments: [
-      (#""by":"user""#, #""by":"nobody""#), (#""by":"user""#, #""by":null"#),
-      (#","by":"user""#, ""), (#""seq":1"#, #""seq":0"#), (#""seq":1"#, #""seq":1.5"#),
-      (#""seq":1"#, #""seq":"1""#), (#""type":"paused""#, #""type":"stopped""#),
-      (#""type":"paused""#, #""type":"summary""#), (#""type":"paused","#, ""),
-      (#""id":"0123ABCD""#, #""id":"0123ABCU""#), (#""id":"0123ABCD""#, #""id":"0123ABCDE""#),
-      (#""time":0,"#, ""), (#""time":0"#, #""time":"1970-01-01T00:00:00.000Z""#),
-      (#""index":1"#, #""index":0"#), ("https://h/x", "https://user@h/x"),
-      (#""by":"user""#, #""by":"user","more":1"#),
-    ])
-  func refused(part: String, replacement: String) throws {
+/// The schema refuses events outside the contract.
+@Suite struct EventSchemaTests {
+  @Test(arguments: [
+    (#""by":"user""#, #""by":"nobody""#), (#""by":"user""#, #""by":null"#),
+    (#","by":"user""#, ""), (#""seq":1"#, #""seq":0"#), (#""seq":1"#, #""seq":1.5"#),
+    (#""seq":1"#, #""seq":"1""#), (#""type":"paused""#, #""type":"stopped""#),
+    (#""type":"paused""#, #""type":"summary""#), (#""type":"paused","#, ""),
+    (#""id":"0123ABCD""#, #""id":"0123ABCU""#), (#""id":"0123ABCD""#, #""id":"0123ABCDE""#),
+    (#""time":0,"#, ""), (#""time":0"#, #""time":"1970-01-01T00:00:00.000Z""#),
+    (#""index":1"#, #""index":0"#), ("https://h/x", "https://user@h/x"),
+    (#""by":"user""#, #""by":"user","more":1"#),
+  ])
+  func `a line that breaks one rule is refused`(part: String, replacement: String) throws {
     let line = #"""
       {"type":"paused","seq":1,"time":0,"id":"0123ABCD",\#
       "index":1,"url":"https://h/x","by":"user"}
@@ -29,8 +28,7 @@ import Testing
     #expect(try schema.violations(line: broken) != [])
   }
 
-  @Test("an unknown keyword is an error, not a success")
-  func unknownKeyword() throws {
+  @Test func `an unknown keyword is an error, not a success`() throws {
     for text in [
       #"{"maxLength":3}"#, #"{"type":"text"}"#, ##"{"$ref":"#/$defs/none"}"##,
       #"{"additionalProperties":true}"#,
@@ -42,8 +40,9 @@ import Testing
     }
   }
 
-  @Test("a whole output needs rising numbers, known transfers, one end each and one summary")
-  func wholeOutput() throws {
+  @Test
+  func `a whole output needs rising numbers, known transfers, one end each and one summary`() throws
+  {
     let schema = try EventSchema()
     let event = try EventMaker()
     func content(_ event: TransferEvent, index: Int?) -> JSONLines.Content {

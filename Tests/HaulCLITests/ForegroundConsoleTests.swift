@@ -9,7 +9,8 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Standard output and standard error of a run") struct ForegroundConsoleTests {
+/// Standard output and standard error of a run.
+@Suite struct ForegroundConsoleTests {
   /// A pipe whose ends the test closes.
   private struct Pipe {
     let reader: Int32
@@ -49,8 +50,7 @@ import Testing
       standardError: OutputStream(descriptor: error.writer))
   }
 
-  @Test("lines go to standard output, messages to standard error")
-  func streams() async throws {
+  @Test func `lines go to standard output, messages to standard error`() async throws {
     let (output, error) = (try Pipe(), try Pipe())
     let console = Self.console(output, error)
     let event = try EventMaker()
@@ -61,8 +61,7 @@ import Testing
     #expect(error.text() == "haul: https://h/x.iso?token=***: the server has no such file\n")
   }
 
-  @Test("without --json, standard output stays empty")
-  func noJSON() async throws {
+  @Test func `without --json, standard output stays empty`() async throws {
     let (output, error) = (try Pipe(), try Pipe())
     let console = Self.console(output, error, json: false)
     #expect(await console.handle([try EventMaker().completed()]) == .allEnded)
@@ -71,8 +70,7 @@ import Testing
     #expect(error.text().contains("\n/d/x.iso: complete"))
   }
 
-  @Test("when the reader of standard output closes it, the run stops with 141")
-  func readerGone() async throws {
+  @Test func `when the reader of standard output closes it, the run stops with 141`() async throws {
     signal(SIGPIPE, SIG_IGN)
     let (output, error) = (try Pipe(), try Pipe())
     close(output.reader)
@@ -83,8 +81,7 @@ import Testing
     close(output.writer)
   }
 
-  @Test("an unwritable standard output is reported, and the run fails")
-  func cannotWrite() async throws {
+  @Test func `an unwritable standard output is reported, and the run fails`() async throws {
     let (output, error) = (try Pipe(), try Pipe())
     var options = OutputOptions()
     options.json = true

@@ -5,8 +5,10 @@ import Testing
 
 /// What is shown between two attempts.
 extension ForegroundReportTests {
-  @Test("a pause that the server requested is the reason of a wait, and the bars count it down")
-  func waits() throws {
+  @Test
+  func `a pause that the server requested is the reason of a wait, and the bars count it down`()
+    throws
+  {
     var run = Run(view: .none)
     let event = try EventMaker()
     let error = TransferError(
@@ -33,8 +35,7 @@ extension ForegroundReportTests {
     #expect(row()?.contains("retrying") != true)
   }
 
-  @Test("while an attempt is awaited, the plain line counts it down, as the bars do")
-  func waitsPlainly() throws {
+  @Test func `while an attempt is awaited, the plain line counts it down, as the bars do`() throws {
     var run = Run()
     let event = try EventMaker()
     let error = TransferError(.connectionLost, "the server closed the connection")

@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Reports of a run") struct ForegroundReportTests {
+/// Reports of a run.
+@Suite struct ForegroundReportTests {
   struct Run {
     var report: ForegroundReport
     var messages: [String] = []
@@ -56,8 +57,8 @@ import Testing
     ([true], .outputGone, .outputGone),
   ]
 
-  @Test("the exit status depends on the outcomes", arguments: statuses)
-  func status(
+  @Test(arguments: statuses)
+  func `the exit status depends on the outcomes`(
     outcomes: [Bool?], interruption: Interruption?, status: HaulCLI.ExitStatus
   ) throws {
     var run = Run(outcomes.count)
@@ -72,16 +73,14 @@ import Testing
     #expect(run.report.status == status)
   }
 
-  @Test("the statuses are the numbers of the contract")
-  func numbers() {
+  @Test func `the statuses are the numbers of the contract`() {
     let all: [HaulCLI.ExitStatus] = [
       .completed, .failed, .usage, .tryAgain, .interrupted, .outputGone, .terminated,
     ]
     #expect(all.map(\.rawValue) == [0, 1, 2, 75, 130, 141, 143])
   }
 
-  @Test("without a terminal: a line at the start, every 10 s, and at the end")
-  func plain() throws {
+  @Test func `without a terminal: a line at the start, every 10 s, and at the end`() throws {
     var run = Run()
     let event = try EventMaker()
     try run.handle(
@@ -105,8 +104,7 @@ import Testing
       ])
   }
 
-  @Test("if a file is whole before any progress, its length is in the first line")
-  func small() throws {
+  @Test func `if a file is whole before any progress, its length is in the first line`() throws {
     var run = Run(2)
     let (small, empty) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
     for event in [small, empty] {
@@ -125,8 +123,9 @@ import Testing
       ])
   }
 
-  @Test("a name with a number is announced when the file is saved under it, and not before")
-  func numbered() throws {
+  @Test
+  func `a name with a number is announced when the file is saved under it, and not before`() throws
+  {
     let target = TransferEvent.Kind.target("/d/x (1).iso", reason: "x.iso exists and is another")
     let line =
       "haul: https://h/x.iso?token=***: x.iso exists and is another; haul keeps it, and saves the "
@@ -146,8 +145,10 @@ import Testing
     #expect(empty.messages.first == line)
   }
 
-  @Test("equal failures of a host have a line each for the first, and one together at the end")
-  func grouped() throws {
+  @Test
+  func `equal failures of a host have a line each for the first, and one together at the end`()
+    throws
+  {
     var run = Run(5)
     for (number, host) in ["h", "h", "other", "h", "h"].enumerated() {
       let event = try EventMaker("https://\(host)/\(number)", id: "0000000\(number)")
@@ -160,10 +161,10 @@ import Testing
       run.messages.last == "haul: failed: h: 1 more file: the server has no such file: 4")
   }
 
-  @Test(
-    "a web page where the name is of another kind of file gets a warning, also with -q",
-    arguments: [false, true])
-  func unexpectedPage(isQuiet: Bool) throws {
+  @Test(arguments: [false, true])
+  func `a web page where the name is of another kind of file gets a warning, also with -q`(
+    isQuiet: Bool
+  ) throws {
     var run = Run(json: true, quiet: isQuiet, view: .none)
     let event = try EventMaker()
     let page = TransferResult(state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10)
@@ -172,8 +173,7 @@ import Testing
     #expect(run.json.contains("\"warning\":\"web-page\""))
   }
 
-  @Test("an upload that another run has published is complete, and says so")
-  func adopted() throws {
+  @Test func `an upload that another run has published is complete, and says so`() throws {
     var run = Run(json: true, view: .none)
     let event = try EventMaker()
     let result = TransferResult(state: .completed, bytes: 2048, fetched: 10)
@@ -182,8 +182,7 @@ import Testing
     #expect(run.json.contains("\"is_adopted\":true"))
   }
 
-  @Test("messages have one line, without secrets, and say what happens next")
-  func messages() throws {
+  @Test func `messages have one line, without secrets, and say what happens next`() throws {
     var run = Run(view: .none)
     let event = try EventMaker()
     let error = TransferError(
@@ -202,8 +201,7 @@ import Testing
       ])
   }
 
-  @Test("-q shows only errors")
-  func quiet() throws {
+  @Test func `-q shows only errors`() throws {
     var run = Run(2, quiet: true)
     let (good, bad) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
     try run.handle(
@@ -214,16 +212,14 @@ import Testing
     #expect(run.messages == ["haul: https://h/x.iso?token=***: the server has no such file"])
   }
 
-  @Test("a skipped file is not reported as complete")
-  func skipped() throws {
+  @Test func `a skipped file is not reported as complete`() throws {
     var run = Run()
     let result = TransferResult(state: .completed, path: "/d/x", bytes: 10, reused: 10)
     try run.handle(try EventMaker()(.finished(result)))
     #expect(run.messages == ["/d/x: skipped, a file of that name exists (10 B, not checked)"])
   }
 
-  @Test("a file that was already there is reported as such")
-  func alreadyThere() throws {
+  @Test func `a file that was already there is reported as such`() throws {
     var run = Run()
     let result = TransferResult(
       state: .completed, path: "/d/x", bytes: 10, reused: 10, verified: .length)
@@ -231,8 +227,7 @@ import Testing
     #expect(run.messages == ["/d/x: complete, 10 B already there"])
   }
 
-  @Test("an upload that an earlier run has sent is reported as such")
-  func sentBefore() throws {
+  @Test func `an upload that an earlier run has sent is reported as such`() throws {
     var run = Run()
     let result = TransferResult(state: .completed, bytes: 10, reused: 10, verified: .length)
     let identity = TransferIdentity(
@@ -241,8 +236,7 @@ import Testing
     #expect(run.messages == ["x: complete, 10 B sent in an earlier run"])
   }
 
-  @Test("what the server says about an upload is the output, also with -q")
-  func reply() throws {
+  @Test func `what the server says about an upload is the output, also with -q`() throws {
     let identity = TransferIdentity(
       url: try ResourceURL("https://h/x"), identifier: nil, group: nil, kind: .upload)
     for (reply, output) in [
@@ -261,8 +255,7 @@ import Testing
     }
   }
 
-  @Test("an existing file with the digest is reported as verified")
-  func alreadyThereVerified() throws {
+  @Test func `an existing file with the digest is reported as verified`() throws {
     var run = Run()
     let result = TransferResult(
       state: .completed, path: "/d/x", bytes: 10, reused: 10, verified: .checksum)
@@ -270,8 +263,10 @@ import Testing
     #expect(run.messages == ["/d/x: complete, 10 B already there, checksum verified"])
   }
 
-  @Test("after a signal a line says how to resume, and the JSON lines end with paused and summary")
-  func interrupted() throws {
+  @Test
+  func `after a signal a line says how to resume, and the JSON lines end with paused and summary`()
+    throws
+  {
     var run = Run(2, json: true, view: .none)
     let (done, rest) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
     try run.handle(done(.added(target: nil)), rest(.added(target: nil)), done.completed(10))
@@ -289,8 +284,8 @@ import Testing
     #expect(summary["bytes"] == .integer(10) && summary["duration"] == .integer(60))
   }
 
-  @Test("more than five files end with a summary, with the reasons of the failed ones")
-  func summary() throws {
+  @Test
+  func `more than five files end with a summary, with the reasons of the failed ones`() throws {
     var run = Run(9)
     func event(_ number: Int) throws -> EventMaker {
       try EventMaker("https://h/f\(number)", id: "0000000\(number)")
@@ -314,8 +309,8 @@ import Testing
       ])
   }
 
-  @Test("many equal failures are listed together, and named; few files need no summary")
-  func manyFailures() throws {
+  @Test
+  func `many equal failures are listed together, and named; few files need no summary`() throws {
     var run = Run(30)
     for number in 10..<40 {
       try run.handle(EventMaker("https://h/f\(number)", id: "000000\(number)").failed())
@@ -337,8 +332,7 @@ import Testing
     #expect(!few.messages.contains { $0.hasPrefix("haul: 1 downloaded") })
   }
 
-  @Test("the first line has the final name")
-  func finalName() throws {
+  @Test func `the first line has the final name`() throws {
     var run = Run()
     let event = try EventMaker()
     try run.handle(
@@ -352,8 +346,10 @@ import Testing
       ])
   }
 
-  @Test("JSON lines have the position of the address among those given, also after an omitted one")
-  func indices() throws {
+  @Test
+  func `JSON lines have the position of the address among those given, also after an omitted one`()
+    throws
+  {
     let options = {
       var options = OutputOptions()
       options.json = true

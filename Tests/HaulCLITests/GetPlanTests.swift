@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("The meaning of the options of get") struct GetPlanTests {
+/// The meaning of the options of get.
+@Suite struct GetPlanTests {
   struct RequestCase: Sendable, CustomTestStringConvertible {
     let arguments: [String]
     let change: @Sendable (inout DownloadRequest) -> Void
@@ -61,8 +62,8 @@ import Testing
     },
   ]
 
-  @Test("an option changes only what it names in the request", arguments: requestCases)
-  func request(_ example: RequestCase) throws {
+  @Test(arguments: requestCases)
+  func `an option changes only what it names in the request`(_ example: RequestCase) throws {
     guard let plan = try invocation(["get", "https://h/x"] + example.arguments) as? GetPlan else {
       Issue.record("not a get")
       return
@@ -72,8 +73,7 @@ import Testing
     #expect(plan.requests == [wanted])
   }
 
-  @Test("without options, the library's defaults hold, in the current directory")
-  func defaults() throws {
+  @Test func `without options, the library's defaults hold, in the current directory`() throws {
     let plan = try getPlan("https://h/a", "http://h/b")
     let urls = [try ResourceURL("https://h/a"), try ResourceURL("http://h/b")]
     #expect(plan.requests == urls.map { DownloadRequest(url: $0, to: .directory(".")) })
@@ -115,8 +115,9 @@ import Testing
     LimitCase("--cacert", "ca.pem") { $0.certificateAuthorities = "ca.pem" },
   ]
 
-  @Test("an option changes only what it names in the limits of the run", arguments: limitCases)
-  func limits(_ example: LimitCase) throws {
+  @Test(arguments: limitCases)
+  func `an option changes only what it names in the limits of the run`(_ example: LimitCase) throws
+  {
     guard let plan = try invocation(["get", "https://h/x"] + example.arguments) as? GetPlan else {
       Issue.record("not a get")
       return
@@ -126,8 +127,7 @@ import Testing
     #expect(plan.managerOptions == wanted)
   }
 
-  @Test("output options are used")
-  func output() throws {
+  @Test func `output options are used`() throws {
     #expect(try getPlan("https://h/x", "--json").output.json)
     #expect(try getPlan("https://h/x", "-q").output.quiet)
     #expect(try getPlan("https://h/x", "--quiet", "--progress", "none").output.quiet)
@@ -149,8 +149,7 @@ import Testing
     #expect(refusal(["get", "https://h/x", "--worker", "--drain", "x"])?.contains("time") == true)
   }
 
-  @Test("header fields can come from a file, one per line")
-  func headerFile() throws {
+  @Test func `header fields can come from a file, one per line`() throws {
     let arguments = ["get", "-H", "@secrets", "-H", "C: d", "https://h/x"]
     let invocation = try Invocation.plan(arguments) { (path) throws(UsageError) in
       guard path == "secrets" else { throw UsageError("no file") }
@@ -165,8 +164,7 @@ import Testing
     #expect(plan.requests == [wanted])
   }
 
-  @Test("verify takes a file and a digest")
-  func verify() throws {
+  @Test func `verify takes a file and a digest`() throws {
     let checksum = try #require(Checksum("md5=00112233445566778899aabbccddeeff"))
     let arguments = ["verify", "-q", "f", "--checksum", "MD5=00112233445566778899AABBCCDDEEFF"]
     guard let plan = try invocation(arguments) as? VerifyPlan else {
@@ -176,14 +174,12 @@ import Testing
     #expect((plan.path, plan.checksums) == ("f", [checksum]) && plan.quiet)
   }
 
-  @Test(
-    "help and version are text for standard output",
-    arguments: [
-      (["--help"], "haul get https://"), (["get", "--help"], "Examples:"),
-      (["verify", "-h"], "Examples:"), (["help", "get"], "--limit-rate"),
-      (["--version"], "haul 0"), (["get", "--version"], "haul 0"),
-    ])
-  func help(arguments: [String], part: String) throws {
+  @Test(arguments: [
+    (["--help"], "haul get https://"), (["get", "--help"], "Examples:"),
+    (["verify", "-h"], "Examples:"), (["help", "get"], "--limit-rate"),
+    (["--version"], "haul 0"), (["get", "--version"], "haul 0"),
+  ])
+  func `help and version are text for standard output`(arguments: [String], part: String) throws {
     guard let text = (try invocation(arguments) as? PrintedText)?.text else {
       Issue.record("nothing to print")
       return
@@ -191,8 +187,7 @@ import Testing
     #expect(text.contains(part))
   }
 
-  @Test("-j above the limit of one host warns once, unless that limit was set too")
-  func hostLimit() throws {
+  @Test func `-j above the limit of one host warns once, unless that limit was set too`() throws {
     let urls = (0..<6).map { "https://h/\($0)" }
     #expect(
       try plan(["-j", "16"] + urls, sources()).notes == [
@@ -205,8 +200,7 @@ import Testing
     #expect(try plan(["-j", "16"] + hosts, sources()).notes == [])
   }
 
-  @Test("standard output has several names, and /dev/null discards the bytes")
-  func devices() throws {
+  @Test func `standard output has several names, and /dev/null discards the bytes`() throws {
     for name in ["-", "/dev/stdout", "/dev/fd/1"] {
       let plan = try plan(["-o", name, "https://h/f"], sources())
       #expect(plan.requests.first?.destination == .stream && plan.output.streams)

@@ -3,9 +3,9 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("The lines of --json") struct JSONEventTests {
-  @Test("every kind of event with every variant is valid by the published schema")
-  func everyVariant() throws {
+/// The lines of --json.
+@Suite struct JSONEventTests {
+  @Test func `every kind of event with every variant is valid by the published schema`() throws {
     let schema = try EventSchema()
     var lines = JSONLines()
     for kind in try Self.kinds() {
@@ -77,8 +77,7 @@ import Testing
     ]
   }
 
-  @Test("a wait has its code, a text, and the values of that code")
-  func waits() throws {
+  @Test func `a wait has its code, a text, and the values of that code`() throws {
     var lines = JSONLines()
     let event = try EventMaker()
     let full = WaitReason.diskFull(
@@ -99,8 +98,9 @@ import Testing
     #expect(waiting?["until"] == .number(10.25))
   }
 
-  @Test("an error has the options of the command that help, and the run is not the daemon's")
-  func advice() throws {
+  @Test
+  func `an error has the options of the command that help, and the run is not the daemon's`() throws
+  {
     var lines = JSONLines()
     let error = TransferError(.unauthorized, "401", status: 401).remedied(by: .credentials)
     let result = TransferResult(state: .failed, error: error)
@@ -110,8 +110,7 @@ import Testing
     #expect(end["background"] == .bool(false))
   }
 
-  @Test("lines are numbered from 1, have the time, and null for unknown values")
-  func wording() throws {
+  @Test func `lines are numbered from 1, have the time, and null for unknown values`() throws {
     var lines = JSONLines()
     let event = try EventMaker()
     let first = try lines.line(event(.added(target: nil)), index: 1, wallSeconds: 86_399.5)
@@ -132,8 +131,7 @@ import Testing
         """)
   }
 
-  @Test("control and direction characters are written as equivalent escapes")
-  func harmless() throws {
+  @Test func `control and direction characters are written as equivalent escapes`() throws {
     var lines = JSONLines()
     let path = "/d/\u{1B}[2J\u{9B}\u{202E}\u{7F}\u{2028}é漢\u{E0041}"
     let line = try lines.line(

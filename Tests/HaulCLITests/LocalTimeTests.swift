@@ -7,20 +7,19 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Times of the command line") struct LocalTimeTests {
+/// Times of the command line.
+@Suite struct LocalTimeTests {
   /// 2026-11-24 12:00 UTC.
   private let noon: Double = 1_795_521_600
 
-  @Test("an instant with a zone is the same everywhere")
-  func zones() throws {
+  @Test func `an instant with a zone is the same everywhere`() throws {
     #expect(try LocalTime.seconds("2026-11-24T12:00Z", at: 0) == noon)
     #expect(try LocalTime.seconds("2026-11-24 12:00:30Z", at: 0) == noon + 30)
     #expect(try LocalTime.seconds("2026-11-24T14:30+02:30", at: 0) == noon)
     #expect(try LocalTime.seconds("2026-11-24T07:00-05:00", at: 0) == noon)
   }
 
-  @Test("a time of day is the next one, and is written back as it was given")
-  func next() throws {
+  @Test func `a time of day is the next one, and is written back as it was given`() throws {
     for minute in stride(from: 0, to: 1440, by: 97) {
       let text = [minute / 60, minute % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
         .joined(separator: ":")
@@ -34,14 +33,12 @@ import Testing
     #expect(try LocalTime.seconds("22:05", at: local) > local, "not the present minute again")
   }
 
-  @Test(
-    "is refused when there is no such time",
-    arguments: [
-      "", "now", "24:00", "12:60", "1:00", "2026-13-01T00:00", "2026-02-29T00:00Z",
-      "2026-11-24T24:00", "2026-11-24", "2026-11-24T12:00+99:00", "1950-01-01T00:00Z",
-      "2026-11-24T12:00:61Z", "12:00Z",
-    ])
-  func refused(text: String) {
+  @Test(arguments: [
+    "", "now", "24:00", "12:60", "1:00", "2026-13-01T00:00", "2026-02-29T00:00Z",
+    "2026-11-24T24:00", "2026-11-24", "2026-11-24T12:00+99:00", "1950-01-01T00:00Z",
+    "2026-11-24T12:00:61Z", "12:00Z",
+  ])
+  func `is refused when there is no such time`(text: String) {
     #expect(throws: UsageError.self) { try LocalTime.seconds(text, at: noon) }
   }
 }

@@ -1,13 +1,12 @@
 import Testing
 
-@Suite("Parts of the contract that this version does not have") struct NotYetSupportedTests {
-  @Test(
-    "an option reports that it is not yet supported, in each spelling",
-    arguments: [
-      "--mirror", "--priority", "--group", "--after", "--id",
-      "--no-progress-events",
-    ])
-  func longOption(name: String) {
+/// Parts of the contract that this version does not have.
+@Suite struct NotYetSupportedTests {
+  @Test(arguments: [
+    "--mirror", "--priority", "--group", "--after", "--id",
+    "--no-progress-events",
+  ])
+  func `an option reports that it is not yet supported, in each spelling`(name: String) {
     let wanted =
       name == "--mirror"
       ? "\(name) is not yet supported"
@@ -17,8 +16,7 @@ import Testing
     #expect(refusal(["get", "\(name)=value", "https://h/x"]) == wanted)
   }
 
-  @Test("an option that another command has is checked there")
-  func ofAnotherCommand() {
+  @Test func `an option that another command has is checked there`() {
     let wrong = "user-interactive, user-initiated, default, utility, background"
     for arguments in [["add", "https://h/x"], ["set", "4FZ0ABCD"]] {
       let message = refusal(arguments + ["--priority", "high"])
@@ -26,13 +24,11 @@ import Testing
     }
   }
 
-  @Test("mirrors on one line are reported as not yet supported")
-  func others() throws {
+  @Test func `mirrors on one line are reported as not yet supported`() throws {
     #expect(refusal(["get", "https://h/x\thttps://m/x"])?.contains("not yet supported") == true)
   }
 
-  @Test("a value that looks like such an option is a value")
-  func values() throws {
+  @Test func `a value that looks like such an option is a value`() throws {
     #expect(refusal(["get", "--output=--mirror", "https://h/x"]) == nil)
     #expect(refusal(["get", "-d", "put", "https://h/x"]) == nil)
     #expect(refusal(["get", "-H", "A: -4", "https://h/x"]) == nil)

@@ -4,7 +4,8 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite("How the environment decides about the output") struct ProcessContextTests {
+/// How the environment decides about the output.
+@Suite struct ProcessContextTests {
   static func context(
     _ environment: [String: String] = [:], output: Bool = false, error: Bool = false,
     size: (width: Int, height: Int)? = nil
@@ -15,8 +16,7 @@ import Testing
       terminalSize: { size }, clock: ManualClock())
   }
 
-  @Test("bars on a terminal, plain lines elsewhere, unless an option says otherwise")
-  func view() {
+  @Test func `bars on a terminal, plain lines elsewhere, unless an option says otherwise`() {
     var options = OutputOptions()
     #expect(Self.context(error: true).view(for: options) == .bar)
     #expect(Self.context().view(for: options) == .plain)
@@ -44,8 +44,7 @@ import Testing
     #expect(Self.context(error: true).view(for: options) == .none)
   }
 
-  @Test("NO_COLOR and the locale are respected")
-  func style() {
+  @Test func `NO_COLOR and the locale are respected`() {
     #expect(Self.context(error: true).style.colored)
     #expect(!Self.context(["NO_COLOR": "1"], error: true).style.colored)
     #expect(Self.context(["NO_COLOR": ""], error: true).style.colored)
@@ -55,8 +54,7 @@ import Testing
     #expect(!Self.context().style.unicode)
   }
 
-  @Test("the width comes from the terminal, then from COLUMNS, then it is 80")
-  func width() {
+  @Test func `the width comes from the terminal, then from COLUMNS, then it is 80`() {
     #expect(Self.context(["COLUMNS": "50"], size: (100, 30)).size.width == 100)
     #expect(Self.context(["COLUMNS": "50"], size: (100, 30)).size.height == 30)
     #expect(Self.context(["COLUMNS": "50"]).size.width == 50)
@@ -64,8 +62,7 @@ import Testing
     #expect(Self.context().size.width == 80)
   }
 
-  @Test("in the background, lines are written and the prompt is not overwritten")
-  func background() {
+  @Test func `in the background, lines are written and the prompt is not overwritten`() {
     let size = NIOLockedValueBox<(width: Int, height: Int)?>((80, 24))
     var screen = ProgressScreen(hasBars: true, style: FrameStyle()) { size.withLockedValue { $0 } }
     let model = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)

@@ -1,17 +1,17 @@
 import HaulCLI
 import Testing
 
-@Suite("Concurrency fits into the limits of the process")
+/// Concurrency fits into the limits of the process.
+@Suite
 struct ProcessLimitsTests {
-  @Test("The defaults fit into the usual limit, without a message")
-  func defaultsFit() {
+  @Test func `The defaults fit into the usual limit, without a message`() {
     var limits = ManagerOptions()
     #expect(ProcessLimits(openFiles: 1024).apply(to: &limits) == nil)
     #expect(limits == ManagerOptions())
   }
 
-  @Test("If too many transfers are requested, fewer run at the same time, with a message")
-  func manyAreFewer() throws {
+  @Test
+  func `If too many transfers are requested, fewer run at the same time, with a message`() throws {
     var limits = ManagerOptions()
     limits.maximumActive = 5_000
     limits.maximumConnections = 5_000
@@ -22,24 +22,21 @@ struct ProcessLimitsTests {
     #expect(3 * limits.maximumActive + 2 * limits.maximumConnections <= 1024)
   }
 
-  @Test("With a very low limit, one transfer runs")
-  func fewestIsOne() {
+  @Test func `With a very low limit, one transfer runs`() {
     var limits = ManagerOptions()
     #expect(ProcessLimits(openFiles: 20).apply(to: &limits) != nil)
     #expect(limits.maximumActive == 1)
     #expect(limits.maximumConnections == 1)
   }
 
-  @Test("If the system reports no limit, nothing changes")
-  func withoutLimit() {
+  @Test func `If the system reports no limit, nothing changes`() {
     var limits = ManagerOptions()
     limits.maximumActive = 100_000
     #expect(ProcessLimits(openFiles: nil).apply(to: &limits) == nil)
     #expect(limits.maximumActive == 100_000)
   }
 
-  @Test("If not even one transfer fits, a line says so, and what is needed")
-  func refused() {
+  @Test func `If not even one transfer fits, a line says so, and what is needed`() {
     #expect(ProcessLimits(openFiles: 10, cores: 2).refusal?.contains("needs 28") == true)
     #expect(ProcessLimits(openFiles: 28, cores: 2).refusal == nil)
     #expect(ProcessLimits(memory: 200 << 20, cores: 2).refusal?.contains("512.0 MiB") == true)

@@ -1,7 +1,8 @@
 import HaulCLI
 import Testing
 
-@Suite("Arguments and variables are UTF-8 text") struct ProcessTextTests {
+/// Arguments and variables are UTF-8 text.
+@Suite struct ProcessTextTests {
   private func refusal(_ arguments: [[UInt8]]) -> String? {
     do {
       _ = try ProcessText.arguments(arguments)
@@ -15,30 +16,25 @@ import Testing
     Array(text.utf8) + [byte] + Array(rest.utf8)
   }
 
-  @Test("text stays as it is, also a replacement character that was given")
-  func text() throws {
+  @Test func `text stays as it is, also a replacement character that was given`() throws {
     let texts = ["get", "", "na\u{EF}ve", "na\u{FFFD}ve"]
     #expect(try ProcessText.arguments(texts.map { Array($0.utf8) }) == texts)
   }
 
-  @Test("other bytes are refused, and shown in hexadecimal")
-  func otherBytes() throws {
+  @Test func `other bytes are refused, and shown in hexadecimal`() throws {
     let message = try #require(refusal([Array("-d".utf8), bytes("/old/na", 0xEF, "ve")]))
     #expect(message.contains("argument 2, '/old/na\\xEFve', is not UTF-8"))
     #expect(message.contains("rename"))
     #expect(refusal([bytes("--directory=/old/na", 0xEF)])?.contains("/old/na\\xEF") == true)
   }
 
-  @Test(
-    "what may be a secret is not shown",
-    arguments: ["http://u:secret@h/", "X: secret", "--cookie=sid=secret", "--header=X: secret"])
-  func secret(text: String) throws {
+  @Test(arguments: ["http://u:secret@h/", "X: secret", "--cookie=sid=secret", "--header=X: secret"])
+  func `what may be a secret is not shown`(text: String) throws {
     let message = try #require(refusal([bytes(text, 0xEF)]))
     #expect(!message.contains("secret") && message.contains("***"))
   }
 
-  @Test("a variable with a path is refused too, and its value is not shown")
-  func variables() throws {
+  @Test func `a variable with a path is refused too, and its value is not shown`() throws {
     let values = ["HOME": Array("/home/x".utf8), "HAUL_PASSWORD": bytes("secret", 0xEF)]
     do {
       try ProcessText.checkVariables { values[$0] }

@@ -1,9 +1,9 @@
 import HaulCLI
 import Testing
 
-@Suite("The environment of programs") struct ProgramEnvironmentTests {
-  @Test("it has what a desktop and the network need, and nothing else")
-  func allowed() {
+/// The environment of programs.
+@Suite struct ProgramEnvironmentTests {
+  @Test func `it has what a desktop and the network need, and nothing else`() {
     let needed = [
       "PATH", "HOME", "LANG", "LC_ALL", "TZ", "TMPDIR", "XDG_RUNTIME_DIR", "XDG_STATE_HOME",
       "DBUS_SESSION_BUS_ADDRESS", "DISPLAY", "WAYLAND_DISPLAY", "https_proxy", "NO_PROXY",

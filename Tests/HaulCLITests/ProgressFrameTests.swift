@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Progress bars") struct ProgressFrameTests {
+/// Progress bars.
+@Suite struct ProgressFrameTests {
   private static func file(
     _ name: String, _ bytes: Int64, of total: Int64?, rate: Double = 1_048_576,
     phase: TransferEvent.Phase? = .transferring, hasEnded: Bool = false
@@ -21,8 +22,7 @@ import Testing
     ).lines.map(\.text)
   }
 
-  @Test("a bar shows name, percent, bytes, speed, time left and connections")
-  func oneFile() {
+  @Test func `a bar shows name, percent, bytes, speed, time left and connections`() {
     let file = Self.file("x.iso", 5 << 20, of: 10 << 20)
     #expect(
       Self.lines([file], width: 111) == [
@@ -31,8 +31,7 @@ import Testing
       ])
   }
 
-  @Test("the bar uses the available width: 30 cells at 80 columns")
-  func barWidth() throws {
+  @Test func `the bar uses the available width: 30 cells at 80 columns`() throws {
     let file = Self.file("x.iso", 1 << 20, of: 2 << 20)
     func bar(_ width: Int) -> Int {
       Self.lines([file], width: width).joined().count { $0 == "#" || $0 == "-" }
@@ -47,14 +46,12 @@ import Testing
     }
   }
 
-  @Test("without a length, the bytes take the place of the bar")
-  func unknownLength() throws {
+  @Test func `without a length, the bytes take the place of the bar`() throws {
     let line = try #require(Self.lines([Self.file("x", 12 << 20, of: nil)], width: 80).first)
     #expect(line.contains("12.0 MiB") && !line.contains("#") && !line.contains("---"))
   }
 
-  @Test("a wait for the next attempt counts down and says why")
-  func retrying() throws {
+  @Test func `a wait for the next attempt counts down and says why`() throws {
     var file = FileProgress(name: "x.iso")
     file.retry = .init(end: .seconds(10), reason: ", as the server asked")
     var model = ProgressModel([file], expected: 1)
@@ -68,8 +65,7 @@ import Testing
     for width in 1...80 { #expect((text(.zero, width: width)?.count ?? 0) < max(width, 2)) }
   }
 
-  @Test("a total with unknown lengths counts files, and has a time left")
-  func totalOfFiles() throws {
+  @Test func `a total with unknown lengths counts files, and has a time left`() throws {
     var model = ProgressModel(
       [
         Self.file("a", 9, of: 9, hasEnded: true), Self.file("b", 1, of: nil),
@@ -82,8 +78,7 @@ import Testing
     #expect(line.contains("1 of 10 files") && line.contains(" 15%") && line.contains("0:17"))
   }
 
-  @Test("at every width each line fits, whatever the name is")
-  func everyWidth() {
+  @Test func `at every width each line fits, whatever the name is`() {
     let names = ["x", "a-rather-long-name-for-a-file-0123456789.tar.zst", "漢字のとても長い名前.iso"]
     let styles = [FrameStyle(), FrameStyle(colored: true, unicode: true)]
     for width in 1...200 {
@@ -101,8 +96,7 @@ import Testing
     }
   }
 
-  @Test("narrow terminals omit the bar first, then numbers, and the percentage last")
-  func narrow() throws {
+  @Test func `narrow terminals omit the bar first, then numbers, and the percentage last`() throws {
     let file = Self.file("some-file-name.iso", 1 << 20, of: 4 << 20)
     let usual = try #require(Self.lines([file], width: 80).first)
     #expect(usual.contains("#-----") && usual.hasSuffix("0:03"))
@@ -113,8 +107,7 @@ import Testing
     #expect(Self.lines([file], width: 8) == ["25%"])
   }
 
-  @Test("percent: none without a length, 100 only when whole, never negative")
-  func percent() {
+  @Test func `percent: none without a length, 100 only when whole, never negative`() {
     func percent(_ bytes: Int64, _ total: Int64?) -> Int? {
       TransferProgress(bytes: bytes, total: total, rate: 0, connections: 0).percent
     }
@@ -129,8 +122,7 @@ import Testing
     #expect(!text.contains("%"))
   }
 
-  @Test("impossible numbers are omitted and never negative")
-  func nonsense() {
+  @Test func `impossible numbers are omitted and never negative`() {
     for rate in [-1, Double.nan, .infinity, 1e300, 1e-300] {
       for bytes: Int64 in [-7, 0, 20] {
         let text = Self.lines([Self.file("x", bytes, of: 10, rate: rate)]).joined()
@@ -139,8 +131,7 @@ import Testing
     }
   }
 
-  @Test("several files have a total line; lengths are added only when all are known")
-  func total() throws {
+  @Test func `several files have a total line; lengths are added only when all are known`() throws {
     let files = [
       Self.file("a", 1 << 20, of: 2 << 20), Self.file("b", 2 << 20, of: 2 << 20, hasEnded: true),
     ]
@@ -153,8 +144,7 @@ import Testing
     #expect(partly.contains("1 of 3 files") && partly.contains("50%"))
   }
 
-  @Test("running files that do not fit the height are counted")
-  func height() {
+  @Test func `running files that do not fit the height are counted`() {
     let files = (0..<10).map { Self.file("f\($0)", 1, of: 2) }
     for height in 1...14 {
       let lines = Self.lines(files, expected: 10, height: height)
@@ -165,8 +155,7 @@ import Testing
     }
   }
 
-  @Test("waiting files are counted, with the longest text that fits")
-  func waiting() {
+  @Test func `waiting files are counted, with the longest text that fits`() {
     let files =
       (0..<50).map { Self.file("f\($0)", 1, of: 2) }
       + (0..<9_950).map { FileProgress(name: "w\($0)") }
@@ -186,8 +175,7 @@ import Testing
     #expect(rest(width: 1, height: 24) == "…")
   }
 
-  @Test("the board keeps the same totals as a new one, whatever happens")
-  func sums() {
+  @Test func `the board keeps the same totals as a new one, whatever happens`() {
     var generator = SimulationRandom(seed: 11)
     let phases: [TransferEvent.Phase?] = [nil, .connecting, .transferring, .publishing]
     var model = ProgressModel(expected: 40)
@@ -211,8 +199,7 @@ import Testing
     }
   }
 
-  @Test("names are escaped, and files that wait or have ended need no line")
-  func names() {
+  @Test func `names are escaped, and files that wait or have ended need no line`() {
     let hostile = Self.file("\u{1B}[2J\u{202E}gpj\n.exe", 1, of: 2)
     let text = Self.lines([hostile], width: 200).joined()
     #expect(text.contains("\\x1b[2J\\u{202e}gpj\\n.exe"))

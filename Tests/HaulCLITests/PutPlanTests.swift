@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("The meaning of the arguments of put") struct PutPlanTests {
+/// The meaning of the arguments of put.
+@Suite struct PutPlanTests {
   private func plan(_ arguments: String...) throws -> PutPlan {
     guard let plan = try invocation(["put"] + arguments) as? PutPlan else {
       throw UsageError("that is not a put")
@@ -10,8 +11,7 @@ import Testing
     return plan
   }
 
-  @Test("one file goes to exactly that address")
-  func one() throws {
+  @Test func `one file goes to exactly that address`() throws {
     let request = try #require(try plan("a b.txt", "https://h/x").requests.first)
     #expect(request.source == .file("a b.txt"))
     #expect(request.url == (try ResourceURL("https://h/x")))
@@ -19,8 +19,8 @@ import Testing
     #expect(request.precondition == .none)
   }
 
-  @Test("below an address with a slash at its end, each file keeps its name, encoded")
-  func collection() throws {
+  @Test
+  func `below an address with a slash at its end, each file keeps its name, encoded`() throws {
     let requests = try plan("d/a b?.txt", "/é", "https://u:p@h/x/?k=v").requests
     #expect(
       requests.map(\.url.absoluteString) == [
@@ -29,21 +29,18 @@ import Testing
     #expect(requests.allSatisfy { $0.url.credentials?.password == "p" })
   }
 
-  @Test("two files of one name are refused by their paths")
-  func sameNames() {
+  @Test func `two files of one name are refused by their paths`() {
     let message = refusal(["put", "a/x", "a/y", "b/x", "https://h/d/"])
     #expect(message?.hasPrefix("a/x and b/x have the same name") == true)
   }
 
-  @Test("a name that looks like an address or like a parent stays a name")
-  func hostileNames() throws {
+  @Test func `a name that looks like an address or like a parent stays a name`() throws {
     #expect(
       try plan("x:y", "https://h/d/").requests.first?.url.absoluteString == "https://h/d/x%3Ay")
     #expect(refusal(["put", "..", "https://h/d/"])?.contains("names no file") == true)
   }
 
-  @Test("method, conditions, header fields and retries")
-  func options() throws {
+  @Test func `method, conditions, header fields and retries`() throws {
     let post = try plan("f", "https://h/x", "--method", "post", "-H", "A: b", "--retries", "3")
     let request = try #require(post.requests.first)
     #expect(request.method == .post)
@@ -57,8 +54,7 @@ import Testing
         == .entityTag("\"a\""))
   }
 
-  @Test("a form has its fields first, then its files")
-  func form() throws {
+  @Test func `a form has its fields first, then its files`() throws {
     let plan = try plan(
       "--form", "a=@d/x=y", "--field", "n=v=w", "--form", "b=@f", "--field", "e=", "https://h/x")
     let request = try #require(plan.requests.first)
@@ -70,28 +66,26 @@ import Testing
       ])
   }
 
-  @Test(
-    "a form that cannot be sent is refused",
-    arguments: [
-      ["--field", "n=v", "https://h/x"], ["--form", "a=@f"],
-      ["--form", "a=@f", "g", "https://h/x"],
-      ["--form", "a=f", "https://h/x"], ["--form", "a", "https://h/x"],
-      ["--form", "=@f", "https://h/x"], ["--form", "a=@", "https://h/x"],
-      ["--form", "a=@f", "--field", "n", "https://h/x"], ["--form", "a=@f", "tus+https://h/x"],
-      ["--form", "a=@f", "--method", "put", "https://h/x"],
-      ["--form", "a=@f", "--if-exists", "fail", "https://h/x"],
-    ])
-  func formRefused(arguments: [String]) {
+  @Test(arguments: [
+    ["--field", "n=v", "https://h/x"], ["--form", "a=@f"],
+    ["--form", "a=@f", "g", "https://h/x"],
+    ["--form", "a=f", "https://h/x"], ["--form", "a", "https://h/x"],
+    ["--form", "=@f", "https://h/x"], ["--form", "a=@", "https://h/x"],
+    ["--form", "a=@f", "--field", "n", "https://h/x"], ["--form", "a=@f", "tus+https://h/x"],
+    ["--form", "a=@f", "--method", "put", "https://h/x"],
+    ["--form", "a=@f", "--if-exists", "fail", "https://h/x"],
+  ])
+  func `a form that cannot be sent is refused`(arguments: [String]) {
     #expect(refusal(["put"] + arguments) != nil)
   }
 
-  @Test(
-    "- is standard input, alone and with the whole address",
-    arguments: [
-      ("https://h/x", UploadRequest.Method.resumable, "https://h/x"),
-      ("tus+https://h/x/", .tus, "https://h/x/"), ("dav+https://h/x", .webDAV, "https://h/x"),
-    ])
-  func input(address: String, method: UploadRequest.Method, url: String) throws {
+  @Test(arguments: [
+    ("https://h/x", UploadRequest.Method.resumable, "https://h/x"),
+    ("tus+https://h/x/", .tus, "https://h/x/"), ("dav+https://h/x", .webDAV, "https://h/x"),
+  ])
+  func `- is standard input, alone and with the whole address`(
+    address: String, method: UploadRequest.Method, url: String
+  ) throws {
     let plan = try plan("-", address)
     let request = try #require(plan.requests.first)
     #expect((request.source, request.method) == (.stream(nil), method))
@@ -99,32 +93,29 @@ import Testing
     #expect(plan.output.input == 0)
   }
 
-  @Test(
-    "what a shell writes for an open descriptor is sent from it",
-    arguments: [
-      ("/dev/stdin", Int32?(0)), ("/dev/fd/63", 63), ("/proc/self/fd/0", 0), ("/dev/fd/x", nil),
-      ("/dev/fd/-1", nil), ("/dev/fd/+1", nil), ("./dev/fd/3", nil),
-    ])
-  func descriptor(path: String, number: Int32?) throws {
+  @Test(arguments: [
+    ("/dev/stdin", Int32?(0)), ("/dev/fd/63", 63), ("/proc/self/fd/0", 0), ("/dev/fd/x", nil),
+    ("/dev/fd/-1", nil), ("/dev/fd/+1", nil), ("./dev/fd/3", nil),
+  ])
+  func `what a shell writes for an open descriptor is sent from it`(path: String, number: Int32?)
+    throws
+  {
     #expect(try plan(path, "https://h/x").output.input == number)
   }
 
-  @Test("a file may have the name of standard input")
-  func fileNamedInput() throws {
+  @Test func `a file may have the name of standard input`() throws {
     let plan = try plan("./-", "https://h/x")
     #expect(plan.requests.first?.source == .file("./-"))
     #expect(plan.output.input == nil)
   }
 
-  @Test(
-    "standard input is refused where it cannot be sent",
-    arguments: [
-      ["put", "-", "https://h/x/"], ["put", "-", "s3://b/d/"], ["put", "-", "s3://b"],
-      ["put", "-", "f", "https://h/x/"], ["put", "f", "-", "https://h/x/"],
-      ["put", "-", "-", "tus+https://h/x/"], ["put", "--form", "a=@-", "https://h/x"],
-      ["add", "--put", "-", "https://h/x"], ["add", "--put", "f", "-", "https://h/x/"],
-    ])
-  func inputRefused(arguments: [String]) {
+  @Test(arguments: [
+    ["put", "-", "https://h/x/"], ["put", "-", "s3://b/d/"], ["put", "-", "s3://b"],
+    ["put", "-", "f", "https://h/x/"], ["put", "f", "-", "https://h/x/"],
+    ["put", "-", "-", "tus+https://h/x/"], ["put", "--form", "a=@-", "https://h/x"],
+    ["add", "--put", "-", "https://h/x"], ["add", "--put", "f", "-", "https://h/x/"],
+  ])
+  func `standard input is refused where it cannot be sent`(arguments: [String]) {
     #expect(refusal(arguments) != nil)
   }
 
@@ -140,8 +131,7 @@ import Testing
     return plan.requests
   }
 
-  @Test("a directory keeps its name, and each name in it is encoded by itself")
-  func directory() throws {
+  @Test func `a directory keeps its name, and each name in it is encoded by itself`() throws {
     let entries = [UploadTree.Entry(["a b"]), .init(["x", "é?"]), .init(["x", "y:z", "f"])]
     let requests = try tree("e/../d x", "f", "https://u:p@h/r/?k=v", entries: entries)
     #expect(requests.map(\.url.absoluteString) == ["https://h/r/d%20x?k=v", "https://h/r/f?k=v"])
@@ -159,8 +149,7 @@ import Testing
     #expect(content.first?.url.absoluteString == "https://h/r/a%20b")
   }
 
-  @Test("only WebDAV makes empty directories")
-  func emptyDirectory() throws {
+  @Test func `only WebDAV makes empty directories`() throws {
     let entries = [UploadTree.Entry(["e"], isDirectory: true), .init(["f"])]
     let plain = try tree("d", "https://h/r/", entries: entries)
     #expect(plain.map(\.source) == [.file("d/f")])
@@ -172,8 +161,7 @@ import Testing
     }
   }
 
-  @Test("a directory needs an address that ends with a slash, and a protocol with names")
-  func directoryRefused() {
+  @Test func `a directory needs an address that ends with a slash, and a protocol with names`() {
     for arguments in [["https://h/r"], ["tus+https://h/r/"], ["https://h/", "--method", "post"]] {
       #expect(throws: UsageError.self) {
         let sources = CommandSources(tree: { (_) throws(UsageError) in UploadTree([.init(["f"])]) })
@@ -182,31 +170,29 @@ import Testing
     }
   }
 
-  @Test(
-    "the scheme of the address may name the protocol",
-    arguments: [
-      ("tus+https://h/x/", UploadRequest.Method.tus, "https://h/x/"),
-      ("dav+https://h/x/", .webDAV, "https://h/x/f"), ("dav+http://h/x", .webDAV, "http://h/x"),
-      ("dav://h/x/", .webDAV, "http://h/x/f"), ("davs://u:p@h:81/x", .webDAV, "https://h:81/x"),
-    ])
-  func schemes(address: String, method: UploadRequest.Method, url: String) throws {
+  @Test(arguments: [
+    ("tus+https://h/x/", UploadRequest.Method.tus, "https://h/x/"),
+    ("dav+https://h/x/", .webDAV, "https://h/x/f"), ("dav+http://h/x", .webDAV, "http://h/x"),
+    ("dav://h/x/", .webDAV, "http://h/x/f"), ("davs://u:p@h:81/x", .webDAV, "https://h:81/x"),
+  ])
+  func `the scheme of the address may name the protocol`(
+    address: String, method: UploadRequest.Method, url: String
+  ) throws {
     let request = try #require(try plan("f", address).requests.first)
     #expect((request.method, request.url.absoluteString) == (method, url))
     #expect(refusal(["put", "f", address, "--method", "post"]) != nil)
     #expect(refusal(["put", "f", address, "--if-match", "\"a\""]) != nil)
   }
 
-  @Test(
-    "contradictions and missing parts are refused",
-    arguments: [
-      [], ["f"], ["https://h/x"], ["a", "b", "https://h/x"], ["d/f", "e/f", "https://h/x/"],
-      ["f", "h.example/x"], ["", "https://h/x"],
-      ["f", "https://h/x", "--method", "patch"], ["f", "https://h/x", "--if-exists", "skip"],
-      ["f", "https://h/x", "--if-match", "W/\"a\""], ["f", "https://h/x", "--if-match", "a"],
-      ["f", "https://h/x", "--method", "post", "--if-exists", "fail"],
-      ["f", "https://h/x", "--if-match", "\"a\"", "--if-exists", "fail"],
-    ])
-  func refused(arguments: [String]) {
+  @Test(arguments: [
+    [], ["f"], ["https://h/x"], ["a", "b", "https://h/x"], ["d/f", "e/f", "https://h/x/"],
+    ["f", "h.example/x"], ["", "https://h/x"],
+    ["f", "https://h/x", "--method", "patch"], ["f", "https://h/x", "--if-exists", "skip"],
+    ["f", "https://h/x", "--if-match", "W/\"a\""], ["f", "https://h/x", "--if-match", "a"],
+    ["f", "https://h/x", "--method", "post", "--if-exists", "fail"],
+    ["f", "https://h/x", "--if-match", "\"a\"", "--if-exists", "fail"],
+  ])
+  func `contradictions and missing parts are refused`(arguments: [String]) {
     #expect(refusal(["put"] + arguments) != nil)
   }
 }

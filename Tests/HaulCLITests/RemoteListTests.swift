@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("haul get of a list with -o on another server") struct RemoteListTests {
+/// Plans of `haul get` of a list with `-o` on another server.
+@Suite struct RemoteListTests {
   private func plan(_ list: String, _ arguments: String...) throws -> PutPlan {
     let sources = CommandSources(
       environment: ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "s3cret"],
@@ -31,22 +32,21 @@ import Testing
 
   private static let two = "https://a.example/d/x%20y.bin\nhttp://b.example:81/z\n"
 
-  @Test(
-    "each file has its name, or what the fields make",
-    arguments: [
-      ("s3://b/d/", ["http://s/b/d/x%20y.bin", "http://s/b/d/z"]),
-      ("s3://b/{host}/{name}", ["http://s/b/a.example/x%20y.bin", "http://s/b/b.example/z"]),
-      ("s3://b/{index}", ["http://s/b/1", "http://s/b/2"]),
-      ("s3://b/{index:3}-{name}", ["http://s/b/001-x%20y.bin", "http://s/b/002-z"]),
-      ("s3://b/{sha256:2}/", ["http://s/b/f1/x%20y.bin", "http://s/b/b5/z"]),
-      ("s3://b/{{{name}}}", ["http://s/b/%7Bx%20y.bin%7D", "http://s/b/%7Bz%7D"]),
-    ])
-  func names(output: String, expected: [String]) throws {
+  @Test(arguments: [
+    ("s3://b/d/", ["http://s/b/d/x%20y.bin", "http://s/b/d/z"]),
+    ("s3://b/{host}/{name}", ["http://s/b/a.example/x%20y.bin", "http://s/b/b.example/z"]),
+    ("s3://b/{index}", ["http://s/b/1", "http://s/b/2"]),
+    ("s3://b/{index:3}-{name}", ["http://s/b/001-x%20y.bin", "http://s/b/002-z"]),
+    ("s3://b/{sha256:2}/", ["http://s/b/f1/x%20y.bin", "http://s/b/b5/z"]),
+    ("s3://b/{{{name}}}", ["http://s/b/%7Bx%20y.bin%7D", "http://s/b/%7Bz%7D"]),
+  ])
+  func `each file has its name, or what the fields make`(output: String, expected: [String]) throws
+  {
     #expect(try targets(Self.two, output) == expected)
   }
 
-  @Test("a value does not lead out of the place", arguments: ["..", "."])
-  func outside(value: String) {
+  @Test(arguments: ["..", "."])
+  func `a value does not lead out of the place`(value: String) {
     let sources = CommandSources(
       read: { (_, _) throws(UsageError) in "url,cat\nhttps://h/f,\(value)\n" })
     for output in ["http://h/put/{cat}/{name}", "dav://h/box/{cat}/", "tus+http://h/put/{cat}/x"] {
@@ -56,8 +56,7 @@ import Testing
     }
   }
 
-  @Test("a name in an address is percent-encoded")
-  func address() throws {
+  @Test func `a name in an address is percent-encoded`() throws {
     let plan = try plan(Self.two, "-o", "dav+https://h/{host}/{index}-{name}")
     #expect(
       plan.requests.map(\.url.absoluteString)
@@ -65,8 +64,7 @@ import Testing
     #expect(plan.requests.allSatisfy { $0.method == .webDAV })
   }
 
-  @Test("out is a name below -o, or a whole place")
-  func out() throws {
+  @Test func `out is a name below -o, or a whole place`() throws {
     let list = "https://h/f\n out=sub/g\n checksum=md5=\(zeros)\n header=A: b\n limit-rate=1M\n"
     let request = try #require(
       try plan(list, "-o", "s3://b/d/", "--s3-endpoint", "http://s").requests.first)
@@ -81,8 +79,7 @@ import Testing
 
   private let zeros = String(repeating: "0", count: 32)
 
-  @Test("a repeated line is sent once, and the others keep their numbers")
-  func repeated() throws {
+  @Test func `a repeated line is sent once, and the others keep their numbers`() throws {
     let plan = try plan("https://h/f\nhttps://h/f\nhttps://h/g\n", "-o", "s3://bucket/d/")
     #expect(plan.requests.map(\.url.path) == ["/d/f", "/d/g"])
     #expect(plan.indices == [1, 3])
@@ -90,23 +87,21 @@ import Testing
       plan.notes == ["list: line 2: https://h/f is given twice (list: line 1) and is sent once"])
   }
 
-  @Test(
-    "what cannot be meant is refused",
-    arguments: [
-      (Self.two, "s3://b/k", "also belongs to"),
-      ("https://h/d/f\nhttps://h/e/f\n", "s3://b/", "also belongs to"),
-      (Self.two, "s3://b/{nam}/", "there is no column {nam}"),
-      (Self.two, "s3://b/{name:2}", "a number of digits"),
-      (Self.two, "s3://b/{index:0}", "a number of digits"),
-      (Self.two, "s3://b/{name", "written twice"),
-      (Self.two, "s3://b/}name", "written twice"),
-      ("https://h/f\n out=g\n", "s3://b/k", "out is a name below -o"),
-      ("https://h/f\n out=../g\n", "s3://b/d/", "a part of the name"),
-      ("https://h/f\n out=/g\n", "s3://b/d/", "a part of the name"),
-      ("https://h/f\n dir=s3://b/d/\n", "s3://b/d/", "use out"),
-      ("https://h/f\n dir=d\n", "s3://b/d/", "dir"),
-    ])
-  func refused(list: String, output: String, message: String) {
+  @Test(arguments: [
+    (Self.two, "s3://b/k", "also belongs to"),
+    ("https://h/d/f\nhttps://h/e/f\n", "s3://b/", "also belongs to"),
+    (Self.two, "s3://b/{nam}/", "there is no column {nam}"),
+    (Self.two, "s3://b/{name:2}", "a number of digits"),
+    (Self.two, "s3://b/{index:0}", "a number of digits"),
+    (Self.two, "s3://b/{name", "written twice"),
+    (Self.two, "s3://b/}name", "written twice"),
+    ("https://h/f\n out=g\n", "s3://b/k", "out is a name below -o"),
+    ("https://h/f\n out=../g\n", "s3://b/d/", "a part of the name"),
+    ("https://h/f\n out=/g\n", "s3://b/d/", "a part of the name"),
+    ("https://h/f\n dir=s3://b/d/\n", "s3://b/d/", "use out"),
+    ("https://h/f\n dir=d\n", "s3://b/d/", "dir"),
+  ])
+  func `what cannot be meant is refused`(list: String, output: String, message: String) {
     #expect(refusal(list, "-o", output)?.contains(message) == true)
   }
 }

@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("haul get with -o on another server") struct RemotePlanTests {
+/// Plans of `haul get` with `-o` on another server.
+@Suite struct RemotePlanTests {
   private static let keys = ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "s3cret"]
   private static let source = "https://u:p@s.example/d/f%20g.bin?sig=1"
 
@@ -21,8 +22,7 @@ import Testing
     return try #require(plan.requests.first)
   }
 
-  @Test("an object of a store; each server has its own secrets")
-  func object() throws {
+  @Test func `an object of a store; each server has its own secrets`() throws {
     let request = try request(
       "-o", "s3://bucket/k", Self.source, "-H", "A: b", "--checksum", "md5=" + zeros,
       "--retries", "3", "--json", "--max-filesize", "5M", "-x", "2", "--s3-region", "eu-west-1")
@@ -42,22 +42,21 @@ import Testing
 
   private let zeros = String(repeating: "0", count: 32)
 
-  @Test(
-    "below a slash it keeps its name",
-    arguments: [
-      ("s3://bucket/d/", UploadRequest.Method.s3, "/d/f%20g.bin"),
-      ("s3://bucket/", .s3, "/f%20g.bin"), ("https://h/d/", .resumable, "/d/f%20g.bin"),
-      ("dav+https://h/d/", .webDAV, "/d/f%20g.bin"), ("dav://h/x", .webDAV, "/x"),
-      ("tus+https://h/d/", .tus, "/d/"),
-    ])
-  func names(output: String, method: UploadRequest.Method, path: String) throws {
+  @Test(arguments: [
+    ("s3://bucket/d/", UploadRequest.Method.s3, "/d/f%20g.bin"),
+    ("s3://bucket/", .s3, "/f%20g.bin"), ("https://h/d/", .resumable, "/d/f%20g.bin"),
+    ("dav+https://h/d/", .webDAV, "/d/f%20g.bin"), ("dav://h/x", .webDAV, "/x"),
+    ("tus+https://h/d/", .tus, "/d/"),
+  ])
+  func `below a slash it keeps its name`(output: String, method: UploadRequest.Method, path: String)
+    throws
+  {
     let request = try request("-o", output, Self.source)
     #expect((request.method, request.url.path) == (method, path))
     #expect(request.download?.url == (try ResourceURL(Self.source)))
   }
 
-  @Test("--if-exists fail asks for the absence of the object")
-  func absent() throws {
+  @Test func `--if-exists fail asks for the absence of the object`() throws {
     #expect(
       try request("-o", "s3://bucket/k", Self.source, "--if-exists", "fail").precondition
         == .absent)
@@ -65,21 +64,18 @@ import Testing
     #expect((plain.precondition, plain.method) == (.absent, .put))
   }
 
-  @Test(
-    "options for files of this machine are refused",
-    arguments: [
-      ["-d", "x"], ["--if-exists", "skip"], ["--if-exists", "rename"], ["--durability", "relaxed"],
-      ["--remote-name"], ["--start-over"], ["--allow-unverified"], ["--decode"],
-      ["--min-split", "1M"], ["--cache"], ["https://other.example/g"],
-    ])
-  func refused(arguments: [String]) {
+  @Test(arguments: [
+    ["-d", "x"], ["--if-exists", "skip"], ["--if-exists", "rename"], ["--durability", "relaxed"],
+    ["--remote-name"], ["--start-over"], ["--allow-unverified"], ["--decode"],
+    ["--min-split", "1M"], ["--cache"], ["https://other.example/g"],
+  ])
+  func `options for files of this machine are refused`(arguments: [String]) {
     #expect(throws: UsageError.self) {
       try invocation(["get", "-o", "s3://bucket/k", Self.source] + arguments)
     }
   }
 
-  @Test("a place on another server is no directory")
-  func otherPlaces() throws {
+  @Test func `a place on another server is no directory`() throws {
     for arguments in [
       ["-d", "s3://bucket/d/", Self.source],
       ["-i", "list", "-o", "x"], ["-i", "list", "https://h/without-place"],
@@ -94,8 +90,7 @@ import Testing
     }
   }
 
-  @Test("what the configuration says about files of this machine does not count")
-  func configuration() throws {
+  @Test func `what the configuration says about files of this machine does not count`() throws {
     let sources = CommandSources(
       environment: Self.keys.merging(["HOME": "/h"]) { $1 },
       read: { (path, _) throws(UsageError) in
@@ -106,8 +101,7 @@ import Testing
     #expect(try Invocation.plan(arguments, from: sources) is PutPlan)
   }
 
-  @Test("add sends it in the background")
-  func background() throws {
+  @Test func `add sends it in the background`() throws {
     guard
       let plan = try invocation([
         "add", "-o", "s3://bucket/k", Self.source, "--s3-region", "r", "--group", "g",

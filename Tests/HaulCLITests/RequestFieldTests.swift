@@ -6,7 +6,7 @@ import HaulTesting
 import Testing
 
 /// The tables of options, against what they are written for. `StoredFormTests` compares the store.
-@Suite("The options of a request")
+@Suite
 struct RequestFieldTests {
   /// The names of stored properties that are equal in both.
   private func same<Value>(_ one: Value, _ other: Value) -> [String] {
@@ -38,8 +38,7 @@ struct RequestFieldTests {
     return download
   }
 
-  @Test("Each property reaches the daemon, except those that it sets itself")
-  func properties() throws {
+  @Test func `Each property reaches the daemon, except those that it sets itself`() throws {
     let url = try ResourceURL("http://h/")
     let plain = DownloadRequest(url: url, to: .directory("/"))
     let full = try fullDownload()
@@ -80,8 +79,7 @@ struct RequestFieldTests {
       })
   }
 
-  @Test("Those of the interface are documented, and no others")
-  func documents() throws {
+  @Test func `Those of the interface are documented, and no others`() throws {
     let work = [
       "url", "file", "directory", "put", "form", "get", "if_match", "headers", "run",
       "working_directory", "after",
@@ -103,8 +101,8 @@ struct RequestFieldTests {
     "maximum_retry_time": "retry-max-time", "rate_limit": "limit-rate", "region": "s3-region",
   ]
 
-  @Test("Those of a download are options of the commands", arguments: ["get", "add"])
-  func options(command: String) throws {
+  @Test(arguments: ["get", "add"])
+  func `Those of a download are options of the commands`(command: String) throws {
     let text = (try invocation(["--experimental-dump-help"]) as? PrintedText)?.text
     let root = try JSONValue(parsing: try #require(text))
     let commands = try #require(root["command"]?["subcommands"]?.array)

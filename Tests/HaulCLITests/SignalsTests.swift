@@ -8,9 +8,9 @@ import Testing
   import Darwin
 #endif
 
-@Suite("SIGINT and SIGTERM") struct SignalsTests {
-  @Test("the first signal requests an end, but does not end the process")
-  func first() async {
+/// SIGINT and SIGTERM.
+@Suite struct SignalsTests {
+  @Test func `the first signal requests an end, but does not end the process`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       let signals = Signals.takeOver()
       kill(getpid(), SIGTERM)
@@ -23,8 +23,8 @@ import Testing
     }
   }
 
-  @Test("a run that was interrupted dies of the signal, so that a loop of bash ends too")
-  func diesOfInterrupt() async {
+  @Test
+  func `a run that was interrupted dies of the signal, so that a loop of bash ends too`() async {
     await #expect(processExitsWith: .signal(SIGINT)) {
       _ = Signals.takeOver()
       Signals.exit(with: 130)
@@ -32,8 +32,7 @@ import Testing
     await #expect(processExitsWith: .exitCode(143)) { Signals.exit(with: 143) }
   }
 
-  @Test("a second signal ends the process at once with its status")
-  func second() async {
+  @Test func `a second signal ends the process at once with its status`() async {
     await #expect(processExitsWith: .signal(SIGINT)) {
       let signals = Signals.takeOver()
       kill(getpid(), SIGTERM)
@@ -52,8 +51,7 @@ import Testing
     }
   }
 
-  @Test("the same signal within 200 ms is the first one, as timeout(1) sends it twice")
-  func repeated() {
+  @Test func `the same signal within 200 ms is the first one, as timeout(1) sends it twice`() {
     let start = Instant(.seconds(5))
     let first = FirstSignal(SIGTERM, at: start)
     #expect(!first.endsNow(with: SIGTERM, at: start))
@@ -76,8 +74,7 @@ import Testing
     #expect(long.timeLeft(at: start) == .max)
   }
 
-  @Test("a lost reader does not end the process")
-  func pipe() async {
+  @Test func `a lost reader does not end the process`() async {
     await #expect(processExitsWith: .exitCode(7)) {
       _ = Signals.takeOver()
       kill(getpid(), SIGPIPE)

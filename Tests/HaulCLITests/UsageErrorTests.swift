@@ -3,7 +3,8 @@ import Testing
 
 private let zeros32 = String(repeating: "0", count: 32)
 
-@Suite("Wrong usage is refused before anything starts") struct UsageErrorTests {
+/// Wrong usage is refused before anything starts.
+@Suite struct UsageErrorTests {
   private static let cases: [([String], String)] = [
     ([], "haul get URL"),
     (["get"], "at least one URL"),
@@ -157,10 +158,8 @@ private let zeros32 = String(repeating: "0", count: 32)
     ),
   ]
 
-  @Test(
-    "a wrong command line is explained in one line",
-    arguments: cases)
-  func refused(arguments: [String], part: String) throws {
+  @Test(arguments: cases)
+  func `a wrong command line is explained in one line`(arguments: [String], part: String) throws {
     let message = try #require(refusal(arguments))
     #expect(message.contains(part), "\(message)")
     #expect(!message.contains("\n") && !message.contains("secret"))
@@ -170,31 +169,28 @@ private let zeros32 = String(repeating: "0", count: 32)
     #expect(!message.hasSuffix(".") && !isSentence)
   }
 
-  @Test(
-    "an address without a scheme is refused with the one that was probably meant",
-    arguments: [
-      ("example.org/x", "https://example.org/x"), ("//example.org/x", "https://example.org/x"),
-      ("example.org", "https://example.org/"), ("h:8080/x", "https://h:8080/x"),
-      ("localhost/x", "http://localhost/x"), ("127.0.0.1:80/x", "http://127.0.0.1:80/x"),
-      ("[::1]:80/x", "http://[::1]:80/x"), ("https:/h/x", "https://h/x"),
-      ("http:h/x", "http://h/x"), ("user:secret@h/x", "https://h/x"),
-    ])
-  func missingScheme(text: String, meant: String) throws {
+  @Test(arguments: [
+    ("example.org/x", "https://example.org/x"), ("//example.org/x", "https://example.org/x"),
+    ("example.org", "https://example.org/"), ("h:8080/x", "https://h:8080/x"),
+    ("localhost/x", "http://localhost/x"), ("127.0.0.1:80/x", "http://127.0.0.1:80/x"),
+    ("[::1]:80/x", "http://[::1]:80/x"), ("https:/h/x", "https://h/x"),
+    ("http:h/x", "http://h/x"), ("user:secret@h/x", "https://h/x"),
+  ])
+  func `an address without a scheme is refused with the one that was probably meant`(
+    text: String, meant: String
+  ) throws {
     let message = try #require(refusal(["get", text]))
     #expect(message.contains("did you mean \(meant) ?"))
     #expect(!message.contains("secret"))
   }
 
-  @Test(
-    "an address that cannot be downloaded is refused",
-    arguments: ["ftp://h/x", "file:///etc/passwd", "mailto:a", "https://", "https://h:0/x", ""])
-  func badAddress(text: String) throws {
+  @Test(arguments: ["ftp://h/x", "file:///etc/passwd", "mailto:a", "https://", "https://h:0/x", ""])
+  func `an address that cannot be downloaded is refused`(text: String) throws {
     let message = try #require(refusal(["get", text]))
     #expect(!message.contains("did you mean"))
   }
 
-  @Test("a message never repeats secrets of an address or a header")
-  func secrets() throws {
+  @Test func `a message never repeats secrets of an address or a header`() throws {
     for arguments in [
       ["get", "ftp://user:hunter2@h/x?token=hunter2"],
       ["get", "h/x?token=hunter2#hunter2"],

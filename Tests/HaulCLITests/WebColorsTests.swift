@@ -2,7 +2,7 @@ import Foundation
 import Testing
 
 /// Contrast of the page's colours, by the rules of WCAG 2.2 AA, from the roles in its style sheet.
-@Suite("The colours of the web page") struct WebColorsTests {
+@Suite struct WebColorsTests {
   private struct Color {
     let red, green, blue: Double
 
@@ -46,8 +46,7 @@ import Testing
     zip(try #require(roles[front]), try #require(roles[back])).map { $0.contrast(to: $1) }
   }
 
-  @Test("text has a contrast of 4.5 on every surface it is on, light and dark")
-  func text() throws {
+  @Test func `text has a contrast of 4.5 on every surface it is on, light and dark`() throws {
     for back in ["surface", "raised", "hover", "selected", "bad-surface"] {
       for contrast in try contrasts("text", back) { #expect(contrast >= 4.5, "text on \(back)") }
     }
@@ -62,8 +61,7 @@ import Testing
     for contrast in try contrasts("quiet", "hover") { #expect(contrast >= 4.5) }
   }
 
-  @Test("edges of controls, bars and the focus have a contrast of 3")
-  func edges() throws {
+  @Test func `edges of controls, bars and the focus have a contrast of 3`() throws {
     for front in ["edge", "accent", "good", "bad"] {
       for back in ["surface", "raised"] {
         for contrast in try contrasts(front, back) {

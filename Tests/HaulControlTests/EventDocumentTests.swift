@@ -4,7 +4,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Events as JSON") struct EventDocumentTests {
+/// Events as JSON.
+@Suite struct EventDocumentTests {
   private let id: TransferID
 
   init() throws { id = try #require(TransferID(bits: 7)) }
@@ -49,8 +50,7 @@ import Testing
     ]
   }
 
-  @Test("an event is the same after it was sent, and follows the schema")
-  func roundTrip() throws {
+  @Test func `an event is the same after it was sent, and follows the schema`() throws {
     let schema = try EventSchema()
     for kind in try kinds() {
       let event = try self.event(kind)
@@ -64,8 +64,7 @@ import Testing
     }
   }
 
-  @Test("an added event tells what kind of transfer it is")
-  func kind() throws {
+  @Test func `an added event tells what kind of transfer it is`() throws {
     for kind in [TransferRequest.Kind.download, .upload, .step] {
       let identity = TransferIdentity(url: nil, identifier: nil, group: nil, kind: kind)
       let event = TransferEvent(
@@ -76,8 +75,7 @@ import Testing
     }
   }
 
-  @Test("a finished event has the keys of the result of a transfer")
-  func result() throws {
+  @Test func `a finished event has the keys of the result of a transfer`() throws {
     let result = TransferResult(state: .completed, path: "/d/x", bytes: 9)
     let event = EventDocument(try self.event(.finished(result)), at: 0)
     var transfer = TransferDocument(id: id, name: "x", state: .completed)
@@ -92,8 +90,7 @@ import Testing
     for (key, value) in nested { #expect(flat[key] == value, "\(key)") }
   }
 
-  @Test("what a program wrote is not sent to others")
-  func programOutput() throws {
+  @Test func `what a program wrote is not sent to others`() throws {
     let error = TransferError(.io, "tar ended with exit code 2; it said: secret")
     for kind: TransferEvent.Kind in [
       .finished(TransferResult(state: .failed, error: error)),

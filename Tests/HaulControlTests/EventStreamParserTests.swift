@@ -1,7 +1,8 @@
 import HaulControl
 import Testing
 
-@Suite("Server-sent events")
+/// Server-sent events.
+@Suite
 struct EventStreamParserTests {
   private static let stream = """
     : a comment
@@ -25,8 +26,7 @@ struct EventStreamParserTests {
     frames.map { "\($0.name) \($0.id ?? "-") \(String(decoding: $0.data, as: UTF8.self))" }
   }
 
-  @Test("are read, however the bytes are cut; an unfinished one is not reported")
-  func cuts() throws {
+  @Test func `are read, however the bytes are cut; an unfinished one is not reported`() throws {
     let bytes = Array(Self.stream.utf8)
     for size in 1...bytes.count {
       var parser = EventStreamParser()
@@ -38,15 +38,13 @@ struct EventStreamParserTests {
     }
   }
 
-  @Test("may end their lines with carriage returns too")
-  func carriageReturns() throws {
+  @Test func `may end their lines with carriage returns too`() throws {
     var parser = EventStreamParser()
     let text = Self.stream.replacing("\n", with: "\r\n")
     #expect(self.text(try parser.take(text.utf8)) == Self.frames)
   }
 
-  @Test("a line without an end is refused")
-  func endless() {
+  @Test func `a line without an end is refused`() {
     var parser = EventStreamParser()
     let bytes = [UInt8](repeating: UInt8(ascii: "x"), count: (16 << 20) + 1)
     #expect(throws: StrictJSON.Malformed.self) { try parser.take(bytes) }

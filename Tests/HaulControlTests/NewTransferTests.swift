@@ -3,20 +3,19 @@ import HaulControl
 import HaulCore
 import Testing
 
-@Suite("A transfer as JSON")
+/// A transfer as JSON.
+@Suite
 struct NewTransferTests {
   private func parsed(_ json: String) throws -> TransferRequest {
     try StrictJSON.decode(NewTransfer.self, from: Data(json.utf8)).request
   }
 
-  @Test("has the defaults of the library for keys that are left out")
-  func hasDefaults() throws {
+  @Test func `has the defaults of the library for keys that are left out`() throws {
     let request = try parsed(#"{"url":"http://h/x","directory":"/d"}"#)
     #expect(request == .download(try ResourceURL("http://h/x"), to: .directory("/d")))
   }
 
-  @Test("keeps every property of a download")
-  func keepsDownloads() throws {
+  @Test func `keeps every property of a download`() throws {
     let url = try ResourceURL("https://user:secret@h:8443/x?token=1")
     var request = TransferRequest.download(url, to: .file("/d/x")) {
       $0.createsDirectories = true
@@ -40,8 +39,7 @@ struct NewTransferTests {
     #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
   }
 
-  @Test("has names of 1 to 1024 bytes, and an address of at most 65536")
-  func lengths() throws {
+  @Test func `has names of 1 to 1024 bytes, and an address of at most 65536`() throws {
     func download(_ key: String, _ value: String, _ path: String = "x") -> String {
       #"{"url":"http://h/\#(path)","directory":"/d","\#(key)":"\#(value)"}"#
     }
@@ -58,8 +56,7 @@ struct NewTransferTests {
     #expect(throws: Problem.self) { try parsed(download("group", "g", rest + "a")) }
   }
 
-  @Test("too many are refused before any of them is decoded")
-  func counted() throws {
+  @Test func `too many are refused before any of them is decoded`() throws {
     func message<Body: Decodable>(_ type: Body.Type, _ json: String) -> String? {
       do {
         _ = try StrictJSON.decode(type, from: Data(json.utf8))
@@ -81,8 +78,7 @@ struct NewTransferTests {
     #expect(message(Selection.self, #"{"all":true,"ids":null}"#) == nil)
   }
 
-  @Test("starts at once at the time 0, and at no time that cannot be")
-  func startsAtOnce() throws {
+  @Test func `starts at once at the time 0, and at no time that cannot be`() throws {
     let request = try parsed(#"{"run":["true"],"starts_at":0}"#)
     #expect(request == .step(program: ["true"]))
     for time in ["-1", "1e12"] {
@@ -93,8 +89,7 @@ struct NewTransferTests {
     }
   }
 
-  @Test("has no rate limit when that is 0")
-  func isUnlimited() throws {
+  @Test func `has no rate limit when that is 0`() throws {
     let request = try parsed(#"{"url":"http://h/x","directory":"/d","rate_limit":0}"#)
     #expect(request == .download(try ResourceURL("http://h/x"), to: .directory("/d")))
     #expect(throws: StrictJSON.Malformed.self) {
@@ -102,8 +97,7 @@ struct NewTransferTests {
     }
   }
 
-  @Test("keeps every property of an upload")
-  func keepsUploads() throws {
+  @Test func `keeps every property of an upload`() throws {
     let url = try ResourceURL("https://user:secret@h:8443/x?token=1")
     var request = TransferRequest.upload("/d/x", to: url) {
       $0.method = .tus
@@ -120,8 +114,7 @@ struct NewTransferTests {
     }
   }
 
-  @Test("keeps a form, and an object of an S3 store with its access key")
-  func keepsFormsAndObjects() throws {
+  @Test func `keeps a form, and an object of an S3 store with its access key`() throws {
     let parts = [
       FormPart("n", .text("")), FormPart("a", .file("/d/x")), FormPart("b", .text("é\u{0}\"")),
     ]
@@ -147,8 +140,7 @@ struct NewTransferTests {
     }
   }
 
-  @Test("keeps an upload of a remote resource, and its secrets")
-  func keepsRemoteSources() throws {
+  @Test func `keeps an upload of a remote resource, and its secrets`() throws {
     var download = DownloadRequest(
       url: try ResourceURL("https://u:p@s.example/f?sig=1"), to: .stream)
     download.headers = [("A", "1")]
@@ -175,8 +167,7 @@ struct NewTransferTests {
     }
   }
 
-  @Test("refuses a stream, which does not leave its process")
-  func refusesStreams() throws {
+  @Test func `refuses a stream, which does not leave its process`() throws {
     let url = try ResourceURL("http://h/x")
     for request in [.download(url, to: .stream), TransferRequest(.upload(UploadRequest(to: url)))] {
       let error = #expect(throws: TransferError.self) { try NewTransfer(request) }
@@ -184,110 +175,107 @@ struct NewTransferTests {
     }
   }
 
-  @Test("keeps a program")
-  func keepsPrograms() throws {
+  @Test func `keeps a program`() throws {
     let request = TransferRequest.step(program: ["/bin/cp", "a"], in: "/d", isIdempotent: true)
     let json = try StrictJSON.encode(try NewTransfer(request))
     #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
   }
 
-  @Test(
-    "is refused with the name of the wrong key, and without its value",
-    arguments: [
-      (#"{"url":"http://h/x","directory":"/d","secret-key":1}"#, "there is no key 'secret-key'"),
-      (#"{"url":7,"directory":"/d"}"#, "a value has the wrong type at url"),
-      (
-        #"{"url":"http://h/x","directory":"/d","if_exists":"hunter2"}"#,
-        "a value is wrong at if_exists"
-      ),
-      (#"{"headers":[{"name":"a"}]}"#, "the key 'value' is missing at headers.0"),
-      ("[", "the body is not JSON, or has a number that is too large"),
-      (
-        #"{"url":"http://h/x","file":"/x","rate_limit":99999999999999999999}"#,
-        "the body is not JSON, or has a number that is too large"
-      ),
-    ])
-  func isRefused(json: String, message: String) throws {
+  @Test(arguments: [
+    (#"{"url":"http://h/x","directory":"/d","secret-key":1}"#, "there is no key 'secret-key'"),
+    (#"{"url":7,"directory":"/d"}"#, "a value has the wrong type at url"),
+    (
+      #"{"url":"http://h/x","directory":"/d","if_exists":"hunter2"}"#,
+      "a value is wrong at if_exists"
+    ),
+    (#"{"headers":[{"name":"a"}]}"#, "the key 'value' is missing at headers.0"),
+    ("[", "the body is not JSON, or has a number that is too large"),
+    (
+      #"{"url":"http://h/x","file":"/x","rate_limit":99999999999999999999}"#,
+      "the body is not JSON, or has a number that is too large"
+    ),
+  ])
+  func `is refused with the name of the wrong key, and without its value`(
+    json: String, message: String
+  ) throws {
     #expect(throws: StrictJSON.Malformed(message)) { try parsed(json) }
   }
 
-  @Test(
-    "is refused when it makes no sense",
-    arguments: [
-      (#"{}"#, "a transfer has either a 'url' or a 'run'"),
-      (#"{"url":"http://h/x"}"#, "a download has either a 'file' or a 'directory'"),
-      (#"{"url":"http://h/x","file":"x"}"#, "the path 'x' is not absolute"),
-      (
-        #"{"url":"http://h/x","file":"/x","umask":"8"}"#,
-        "'umask' is an octal number, such as 022"
-      ),
-      (#"{"run":[]}"#, "'run' names no program"),
-      (#"{"put":"/x"}"#, "a transfer has either a 'url' or a 'run'"),
-      (#"{"url":"http://h/x","put":"x"}"#, "the path 'x' is not absolute"),
-      (
-        #"{"url":"http://h/x","put":"/x","method":"get"}"#,
-        "there is no method 'get'; use one of put, post, tus, s3, webdav, resumable"
-      ),
-      (
-        #"{"url":"http://h/x","put":"/x","method":"tus","if_exists":"fail"}"#,
-        "'if_match' is for the methods put and s3, 'if_exists' for put, s3 and webdav"
-      ),
-      (
-        #"{"url":"http://h/x","put":"/x","form":[]}"#,
-        "an upload has either a 'put' or a 'form'"
-      ),
-      (#"{"url":"http://h/x","form":[]}"#, "'form' has no 'file'"),
-      (#"{"url":"http://h/x","form":[{"name":"n","text":"hunter2"}]}"#, "'form' has no 'file'"),
-      (
-        #"{"url":"http://h/x","form":[{"name":"","file":"/x"}]}"#,
-        "a part of 'form' has an empty 'name'"
-      ),
-      (
-        #"{"url":"http://h/x","form":[{"name":"n","file":"/x","text":"hunter2"}]}"#,
-        "a part of 'form' has either a 'text' or a 'file'"
-      ),
-      (#"{"url":"http://h/x","form":[{"name":"n","file":"x"}]}"#, "the path 'x' is not absolute"),
-      (
-        #"{"url":"http://h/x","form":[{"name":"n","file":"/x"}],"method":"tus"}"#,
-        "'form' is for the methods put and post"
-      ),
-      (#"{"url":"http://h/x","put":"/x","region":"r"}"#, "'region' is for the method s3"),
-      (
-        #"{"url":"http://h/x","put":"/x","method":"s3","region":"a/b"}"#,
-        "'region' is not the name of a region"
-      ),
-      (
-        #"{"url":"http://h/x?a=b","put":"/x","method":"s3"}"#,
-        "the 'url' of an object has no query; a signed address is for the method put"
-      ),
-      (
-        #"{"url":"http://h/x","put":"/x","if_exists":"rename"}"#,
-        "'if_exists' of an upload is overwrite or fail"
-      ),
-      (
-        #"{"url":"http://h/x","put":"/x","if_match":"W/\"a\""}"#,
-        "'if_match' is a strong entity tag, with its quotes"
-      ),
-      (#"{"url":"http://h/x","file":"/x","connections":0}"#, "'connections' must be at least 1"),
-      (
-        #"{"url":"http://h/x","file":"/x","rate_limit":-1}"#, "'rate_limit' must not be negative"
-      ),
-      (
-        #"{"url":"http://h/x","file":"/x","after":[{}]}"#,
-        "a dependency has either an 'id' or an 'identifier'"
-      ),
-    ])
-  func isSenseless(json: String, detail: String) throws {
+  @Test(arguments: [
+    (#"{}"#, "a transfer has either a 'url' or a 'run'"),
+    (#"{"url":"http://h/x"}"#, "a download has either a 'file' or a 'directory'"),
+    (#"{"url":"http://h/x","file":"x"}"#, "the path 'x' is not absolute"),
+    (
+      #"{"url":"http://h/x","file":"/x","umask":"8"}"#,
+      "'umask' is an octal number, such as 022"
+    ),
+    (#"{"run":[]}"#, "'run' names no program"),
+    (#"{"put":"/x"}"#, "a transfer has either a 'url' or a 'run'"),
+    (#"{"url":"http://h/x","put":"x"}"#, "the path 'x' is not absolute"),
+    (
+      #"{"url":"http://h/x","put":"/x","method":"get"}"#,
+      "there is no method 'get'; use one of put, post, tus, s3, webdav, resumable"
+    ),
+    (
+      #"{"url":"http://h/x","put":"/x","method":"tus","if_exists":"fail"}"#,
+      "'if_match' is for the methods put and s3, 'if_exists' for put, s3 and webdav"
+    ),
+    (
+      #"{"url":"http://h/x","put":"/x","form":[]}"#,
+      "an upload has either a 'put' or a 'form'"
+    ),
+    (#"{"url":"http://h/x","form":[]}"#, "'form' has no 'file'"),
+    (#"{"url":"http://h/x","form":[{"name":"n","text":"hunter2"}]}"#, "'form' has no 'file'"),
+    (
+      #"{"url":"http://h/x","form":[{"name":"","file":"/x"}]}"#,
+      "a part of 'form' has an empty 'name'"
+    ),
+    (
+      #"{"url":"http://h/x","form":[{"name":"n","file":"/x","text":"hunter2"}]}"#,
+      "a part of 'form' has either a 'text' or a 'file'"
+    ),
+    (#"{"url":"http://h/x","form":[{"name":"n","file":"x"}]}"#, "the path 'x' is not absolute"),
+    (
+      #"{"url":"http://h/x","form":[{"name":"n","file":"/x"}],"method":"tus"}"#,
+      "'form' is for the methods put and post"
+    ),
+    (#"{"url":"http://h/x","put":"/x","region":"r"}"#, "'region' is for the method s3"),
+    (
+      #"{"url":"http://h/x","put":"/x","method":"s3","region":"a/b"}"#,
+      "'region' is not the name of a region"
+    ),
+    (
+      #"{"url":"http://h/x?a=b","put":"/x","method":"s3"}"#,
+      "the 'url' of an object has no query; a signed address is for the method put"
+    ),
+    (
+      #"{"url":"http://h/x","put":"/x","if_exists":"rename"}"#,
+      "'if_exists' of an upload is overwrite or fail"
+    ),
+    (
+      #"{"url":"http://h/x","put":"/x","if_match":"W/\"a\""}"#,
+      "'if_match' is a strong entity tag, with its quotes"
+    ),
+    (#"{"url":"http://h/x","file":"/x","connections":0}"#, "'connections' must be at least 1"),
+    (
+      #"{"url":"http://h/x","file":"/x","rate_limit":-1}"#, "'rate_limit' must not be negative"
+    ),
+    (
+      #"{"url":"http://h/x","file":"/x","after":[{}]}"#,
+      "a dependency has either an 'id' or an 'identifier'"
+    ),
+  ])
+  func `is refused when it makes no sense`(json: String, detail: String) throws {
     let problem = #expect(throws: Problem.self) { try parsed(json) }
     #expect(problem?.status == 422)
     #expect(problem?.detail == detail)
   }
 }
 
-@Suite("The place of the daemon")
+/// The place of the daemon.
+@Suite
 struct ControlLocationTests {
-  @Test("is below XDG_STATE_HOME, or ~/.local/state")
-  func isFound() throws {
+  @Test func `is below XDG_STATE_HOME, or ~/.local/state`() throws {
     #expect(
       try ControlLocation(environment: ["XDG_STATE_HOME": "/s", "HOME": "/h"]).socket
         == "/s/haul/control.sock")
@@ -297,8 +285,7 @@ struct ControlLocationTests {
     #expect(throws: TransferError.self) { try ControlLocation(environment: [:]) }
   }
 
-  @Test("whose socket has too long a path is refused, with what to do")
-  func isTooLong() throws {
+  @Test func `whose socket has too long a path is refused, with what to do`() throws {
     let name = String(repeating: "x", count: 107 - "/".count - "/control.sock".count)
     #expect(try ControlLocation(directory: "/" + name).socket.utf8.count == 107)
     let error = #expect(throws: TransferError.self) { try ControlLocation(directory: "/x" + name) }
@@ -306,10 +293,10 @@ struct ControlLocationTests {
   }
 }
 
-@Suite("The beginning of an id")
+/// The beginning of an id.
+@Suite
 struct PrefixTests {
-  @Test("matches every id that begins with it, in either case")
-  func matches() throws {
+  @Test func `matches every id that begins with it, in either case`() throws {
     let id = try #require(TransferID("4FZ0ABCD"))
     for text in ["4", "4f", "4FZO", "4fz0abcd"] {
       #expect(try #require(TransferID.Prefix(text)).matches(id), "\(text)")

@@ -4,7 +4,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Files that lead to the web page", .timeLimit(.minutes(1))) struct RedirectFilesTests {
+/// Files that lead to the web page.
+@Suite(.timeLimit(.minutes(1))) struct RedirectFilesTests {
   private let directory = FileManager.default.temporaryDirectory
     .appending(path: "haul-redirects-\(UUID().uuidString)").path
   private let clock = ManualClock()
@@ -16,8 +17,7 @@ import Testing
 
   private func files() -> RedirectFiles { RedirectFiles(in: directory, clock: clock) }
 
-  @Test("only the owner can read one, and it leads to the address")
-  func leads() throws {
+  @Test func `only the owner can read one, and it leads to the address`() throws {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let path = try files().make(for: url, code: "abc")
     for (path, mode) in [(path, 0o600), (directory, 0o700)] {
@@ -29,8 +29,7 @@ import Testing
     #expect(!path.contains("abc"))
   }
 
-  @Test("another user's link on the way to their directory is not followed")
-  func planted() throws {
+  @Test func `another user's link on the way to their directory is not followed`() throws {
     // Only the superuser can give a link away.
     guard geteuid() == 0 else { return }
     defer { try? FileManager.default.removeItem(atPath: directory) }
@@ -43,8 +42,7 @@ import Testing
     #expect(!FileManager.default.fileExists(atPath: "\(directory)/target/haul"))
   }
 
-  @Test("an address does not end the attribute that it is in")
-  func escapes() throws {
+  @Test func `an address does not end the attribute that it is in`() throws {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let path = try files().make(for: #"http://h/"><script>&x"#, code: "abc")
     let text = try String(contentsOfFile: path, encoding: .utf8)
@@ -52,8 +50,7 @@ import Testing
     #expect(!text.contains("<script"))
   }
 
-  @Test("one is deleted when its code was used, or is too old, and not before")
-  func deletes() async throws {
+  @Test func `one is deleted when its code was used, or is too old, and not before`() async throws {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     let files = files()
     _ = try files.make(for: url, code: "used")
@@ -69,8 +66,7 @@ import Testing
     while FileManager.default.fileExists(atPath: old) { await Task.yield() }
   }
 
-  @Test("those of an earlier daemon are deleted")
-  func leftovers() throws {
+  @Test func `those of an earlier daemon are deleted`() throws {
     defer { try? FileManager.default.removeItem(atPath: directory) }
     _ = try files().make(for: url, code: "abc")
     files().removeAll()

@@ -5,7 +5,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Sessions of the web page") struct WebSessionsTests {
+/// Sessions of the web page.
+@Suite struct WebSessionsTests {
   private let directory = FileManager.default.temporaryDirectory
     .appending(path: "haul-sessions-\(UUID().uuidString)")
   private let clock = ManualClock(wallStart: 1_000_000)
@@ -43,8 +44,7 @@ import Testing
     return "\(key.session).\(PageCode.hex("page\n\(start)", key.key))"
   }
 
-  @Test("a code is good once, and a wrong one never")
-  func once() throws {
+  @Test func `a code is good once, and a wrong one never`() throws {
     let sessions = try sessions()
     let code = sessions.makeCode()
     #expect(code.utf8.count == 32)
@@ -62,8 +62,7 @@ import Testing
     #expect(!sessions.isValid(other.session + token.dropFirst(other.session.count)))
   }
 
-  @Test("a code is good for a minute")
-  func late() throws {
+  @Test func `a code is good for a minute`() throws {
     let sessions = try sessions()
     let (early, late) = (sessions.makeCode(), sessions.makeCode())
     clock.advance(by: .seconds(59))
@@ -72,8 +71,10 @@ import Testing
     #expect(try sessions.begin(with: late, at: 1, browser: "") == nil)
   }
 
-  @Test("a session and its port survive a restart, its token does not, and the file has no secret")
-  func restart() throws {
+  @Test
+  func `a session and its port survive a restart, its token does not, and the file has no secret`()
+    throws
+  {
     let first = try sessions()
     #expect(first.ports == [])
     let key = try begin(first)
@@ -90,8 +91,7 @@ import Testing
     #expect(mode == 0o600)
   }
 
-  @Test("a proof is of this daemon, this session, this address and this challenge")
-  func proofs() throws {
+  @Test func `a proof is of this daemon, this session, this address and this challenge`() throws {
     let sessions = try sessions()
     let key = try begin(sessions)
     let given = try proof(sessions, for: key.session)
@@ -112,8 +112,7 @@ import Testing
     #expect(given.proof.utf8.count == 64 && given.start != foreign.start)
   }
 
-  @Test("a challenge has exactly 64 digits, and a session 16")
-  func challenges() throws {
+  @Test func `a challenge has exactly 64 digits, and a session 16`() throws {
     let good = String(repeating: "a", count: 64)
     for (session, challenge) in [
       ("", good), ("0123456789abcdef", ""), ("0123456789abcdef", good + "a"),
@@ -125,8 +124,7 @@ import Testing
     }
   }
 
-  @Test("a session ends when it was not used for 30 days, and at most 32 are kept")
-  func ends() throws {
+  @Test func `a session ends when it was not used for 30 days, and at most 32 are kept`() throws {
     let sessions = try sessions()
     let idle = try token(sessions, try begin(sessions))
     let used = try token(sessions, try begin(sessions))
@@ -139,8 +137,8 @@ import Testing
     #expect(!sessions.isValid(used))
   }
 
-  @Test("a session that is ended has no token, no key and no port, also after a restart")
-  func ended() throws {
+  @Test
+  func `a session that is ended has no token, no key and no port, also after a restart`() throws {
     let sessions = try sessions()
     let (one, two) = (try begin(sessions), try begin(sessions))
     let token = try token(sessions, one)
@@ -156,8 +154,8 @@ import Testing
     #expect(try self.sessions().ports == [])
   }
 
-  @Test("the list says when each was begun and used, and shows no control characters")
-  func listed() throws {
+  @Test
+  func `the list says when each was begun and used, and shows no control characters`() throws {
     let sessions = try sessions()
     let first = try begin(sessions, browser: "A\u{1B}[2J\u{202E}")
     clock.advance(by: .seconds(5))
@@ -172,8 +170,7 @@ import Testing
     #expect(list[1].browser.count == 160)
   }
 
-  @Test("a file that others can read is refused")
-  func readable() throws {
+  @Test func `a file that others can read is refused`() throws {
     _ = FileManager.default.createFile(
       atPath: file, contents: Data("{}".utf8), attributes: [.posixPermissions: 0o644])
     #expect(throws: TransferError.self) { try sessions() }

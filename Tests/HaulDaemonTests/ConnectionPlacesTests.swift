@@ -2,7 +2,8 @@ import HaulDaemon
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite("Places of connections") struct ConnectionPlacesTests {
+/// Places of connections.
+@Suite struct ConnectionPlacesTests {
   /// A connection, by its name.
   private final class Connection: Sendable {
     let name: Int
@@ -27,8 +28,7 @@ import Testing
 
   private var closedNumbers: [Int] { closed.withLockedValue { $0 } }
 
-  @Test("a stranger too many closes the oldest stranger")
-  func evicts() {
+  @Test func `a stranger too many closes the oldest stranger`() {
     enter(0..<3)
     #expect(closedNumbers == [])
     enter(3..<5)
@@ -38,16 +38,14 @@ import Testing
     #expect(closedNumbers == [0, 1], "a closed one has left its place")
   }
 
-  @Test("no number of strangers closes one that has shown a token")
-  func keepsClients() {
+  @Test func `no number of strangers closes one that has shown a token`() {
     enter(0..<1)
     #expect(admit(0))
     enter(1..<9)
     #expect(closedNumbers == [1, 2, 3, 4, 5])
   }
 
-  @Test("one that was closed, or is one too many, gets no place")
-  func bounded() {
+  @Test func `one that was closed, or is one too many, gets no place`() {
     enter(0..<4)
     #expect(!admit(0))
     #expect(admit(1) && admit(2))

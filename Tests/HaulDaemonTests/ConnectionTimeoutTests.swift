@@ -5,7 +5,8 @@ import NIOEmbedded
 import NIOHTTPTypes
 import Testing
 
-@Suite("Timeouts of connections") struct ConnectionTimeoutTests {
+/// Timeouts of connections.
+@Suite struct ConnectionTimeoutTests {
   private let loop = EmbeddedEventLoop()
 
   private func connection(_ limits: RequestTimeoutHandler.Limits) throws -> EmbeddedChannel {
@@ -25,8 +26,7 @@ import Testing
     channel.pipeline.fireChannelWritabilityChanged()
   }
 
-  @Test("a client that does not read its answer is closed soon when the daemon ends")
-  func unread() throws {
+  @Test func `a client that does not read its answer is closed soon when the daemon ends`() throws {
     for isFirst in [true, false] {
       let channel = try connection(.client)
       try request(channel)
@@ -39,8 +39,7 @@ import Testing
     }
   }
 
-  @Test("no connection outlives the end of the daemon for long")
-  func ends() throws {
+  @Test func `no connection outlives the end of the daemon for long`() throws {
     let channel = try connection(.client)
     try request(channel)
     channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
@@ -50,8 +49,7 @@ import Testing
     #expect(!channel.isActive)
   }
 
-  @Test("a stranger has less time than a client, for its request and for its answer")
-  func strangers() throws {
+  @Test func `a stranger has less time than a client, for its request and for its answer`() throws {
     for isRequested in [true, false] {
       let (stranger, client) = (try connection(.stranger), try connection(.stranger))
       client.pipeline.fireUserInboundEventTriggered(ClientAdmitted())

@@ -7,7 +7,8 @@ import HaulTesting
 import Logging
 import Testing
 
-@Suite("Notices that can be clicked", .timeLimit(.minutes(1))) struct DesktopClicksTests {
+/// Notices that can be clicked.
+@Suite(.timeLimit(.minutes(1))) struct DesktopClicksTests {
   private let notice = Notice(
     id: "n", number: 1, kind: .dropped, name: "", time: 0, title: "", text: "")
   private let clock = ManualClock()
@@ -26,8 +27,8 @@ import Testing
     }
   }
 
-  @Test("an id means that the notice is shown, whatever follows; 0 or a failure do not")
-  func shown() async {
+  @Test
+  func `an id means that the notice is shown, whatever follows; 0 or a failure do not`() async {
     let clicks = clicks()
     #expect(await failure("echo 7; exec sleep 1000", clicks) == nil)
     #expect(await failure("echo 7; echo no actions here >&2; exit 1", clicks) == nil)
@@ -39,8 +40,7 @@ import Testing
     await clicks.close()
   }
 
-  @Test("one that does not say in time whether it is shown is killed")
-  func deadline() async {
+  @Test func `one that does not say in time whether it is shown is killed`() async {
     let clicks = clicks()
     async let reason = failure("sleep 1000", clicks)
     while clock.sleeperCount < 2 { await Task.yield() }
@@ -49,8 +49,7 @@ import Testing
     await clicks.close()
   }
 
-  @Test("only the newest wait, and none remains after the end")
-  func bounded() async throws {
+  @Test func `only the newest wait, and none remains after the end`() async throws {
     let directory = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: directory) }
@@ -68,8 +67,7 @@ import Testing
     #expect(pids.allSatisfy { kill($0, 0) != 0 })
   }
 
-  @Test("the arguments of a clickable notice, and what the program prints")
-  func words() {
+  @Test func `the arguments of a clickable notice, and what the program prints`() {
     let plain = DesktopMessage(notice, hasSound: true).arguments
     let clickable = DesktopMessage(notice, hasSound: true, isClickable: true).arguments
     #expect(clickable.filter { !plain.contains($0) } == ["--print-id", "--action=default=Show"])

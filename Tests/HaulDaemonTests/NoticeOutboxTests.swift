@@ -4,9 +4,9 @@ import HaulDaemon
 import HaulKit
 import Testing
 
-@Suite("What a channel tells") struct NoticeOutboxTests {
-  @Test("an end is reported, and its number is stored after the delivery")
-  func tells() {
+/// What a channel tells.
+@Suite struct NoticeOutboxTests {
+  @Test func `an end is reported, and its number is stored after the delivery`() {
     var world = OutboxWorld()
     #expect(world.handle(.started) == [.read])
     let commands = world.read(Ends.other(11, .added(target: nil)), Ends.event(12))
@@ -15,8 +15,7 @@ import Testing
     #expect(world.handle(.delivered) == [.store(12), .read])
   }
 
-  @Test("state changes that are no ends are passed by, and move the stored number seldom")
-  func passes() {
+  @Test func `state changes that are no ends are passed by, and move the stored number seldom`() {
     var world = OutboxWorld()
     #expect(world.read(Ends.other(11, .paused(by: .user))) == [.read])
     #expect(world.read(Ends.other(1009, .moved)) == [.read])
@@ -25,8 +24,8 @@ import Testing
     #expect(world.handle(.ended) == [.store(1011), .stop])
   }
 
-  @Test("a long wait is reported with failures, and its number is that of the change before it")
-  func waitsForDisk() {
+  @Test
+  func `a long wait is reported with failures, and its number is that of the change before it`() {
     var world = OutboxWorld(.failures)
     let full = WaitReason.diskFull(.init(device: 1, directory: "/d", needed: 2, free: 1))
     let commands = world.read(Ends.event(11), Ends.wait(full), Ends.wait(full))
@@ -35,8 +34,7 @@ import Testing
     #expect(world.handle(.delivered) == [.store(11), .read])
   }
 
-  @Test("a failed delivery is repeated with the same id after a growing delay")
-  func retries() throws {
+  @Test func `a failed delivery is repeated with the same id after a growing delay`() throws {
     var world = OutboxWorld()
     let first = try #require(world.read(Ends.event(11), Ends.event(12)).delivered.first)
     var delays: [Duration] = []
@@ -55,8 +53,8 @@ import Testing
     #expect(last.delivered.map(\.number) == [12], "the next one is reported")
   }
 
-  @Test("a channel that does not work for days gives up nothing, and writes one line")
-  func waits() throws {
+  @Test
+  func `a channel that does not work for days gives up nothing, and writes one line`() throws {
     var world = OutboxWorld()
     let first = try #require(world.read(Ends.event(11)).delivered.first)
     var lines: [String] = []
@@ -72,16 +70,14 @@ import Testing
     #expect(end.stored == [11])
   }
 
-  @Test("a server's wait is obeyed")
-  func retryAfter() throws {
+  @Test func `a server's wait is obeyed`() throws {
     var world = OutboxWorld()
     _ = world.read(Ends.event(11))
     let failure = NoticeOutbox.Failure("busy", isTemporary: true, retryAfter: .seconds(90))
     #expect(world.handle(.failed(failure)).waits == [Instant(.seconds(90))])
   }
 
-  @Test("a group is reported after its last member, and a crash between them repeats both")
-  func group() {
+  @Test func `a group is reported after its last member, and a crash between them repeats both`() {
     var world = OutboxWorld()
     let end = GroupEnd(name: "g", completed: 2)
     let commands = world.read(Ends.event(11, group: "g", groupEnd: end))
@@ -92,8 +88,8 @@ import Testing
     #expect(world.handle(.delivered) == [.store(11), .read])
   }
 
-  @Test("which ends are reported", arguments: NoticeSettings.Level.allCases)
-  func levels(level: NoticeSettings.Level) {
+  @Test(arguments: NoticeSettings.Level.allCases)
+  func `which ends are reported`(level: NoticeSettings.Level) {
     var world = OutboxWorld(level)
     let failed = GroupEnd(name: "g", completed: 1, failed: 1)
     var commands = world.read(
@@ -112,8 +108,7 @@ import Testing
     #expect(reported == expected[level])
   }
 
-  @Test("what the log has dropped is reported once; a smaller number is of another list")
-  func dropped() {
+  @Test func `what the log has dropped is reported once; a smaller number is of another list`() {
     var world = OutboxWorld()
     let commands = world.read(.reset(QueueSnapshot(number: 500, transfers: [])))
     #expect(commands.logged == ["up to 490 notices were dropped"])
@@ -125,8 +120,7 @@ import Testing
     #expect(other.read(Ends.event(4)).delivered.map(\.number) == [4])
   }
 
-  @Test("many that are ready are reported as one, and stay one when that fails")
-  func several() throws {
+  @Test func `many that are ready are reported as one, and stay one when that fails`() throws {
     var world = OutboxWorld(mostAtOnce: 2, spacing: .seconds(1))
     #expect(world.read(Ends.event(11), Ends.event(12)).delivered.map(\.number) == [11])
     #expect(world.handle(.delivered).delivered.map(\.number) == [12])

@@ -5,7 +5,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Programs about notices", .timeLimit(.minutes(1))) struct NoticeProgramTests {
+/// Programs about notices.
+@Suite(.timeLimit(.minutes(1))) struct NoticeProgramTests {
   private let notice = Notice(
     id: "n", number: 1, kind: .dropped, name: "", time: 0, title: "", text: "")
 
@@ -22,16 +23,14 @@ import Testing
     }
   }
 
-  @Test("code 0 is a success; another code and a missing program are reported")
-  func ends() async {
+  @Test func `code 0 is a success; another code and a missing program are reported`() async {
     #expect(await failure(["true"]) == nil)
     #expect(await failure(["false"]) == "false ended with exit code 1")
     #expect(await failure(["no-such-program"])?.contains("No such file") == true)
     #expect(await failure(["sh", "-c", "echo why >&2; exit 3"])?.contains("why") == true)
   }
 
-  @Test("one that does not end is killed, with what it started")
-  func deadline() async throws {
+  @Test func `one that does not end is killed, with what it started`() async throws {
     let clock = ManualClock()
     async let reason = failure(["sh", "-c", "sleep 1000 & sleep 1000"], clock: clock)
     while clock.sleeperCount == 0 { await Task.yield() }

@@ -5,14 +5,14 @@ import HaulDaemon
 import HaulKit
 import Testing
 
-@Suite("The text of notices") struct NoticeTextTests {
+/// The text of notices.
+@Suite struct NoticeTextTests {
   private func notices(_ event: QueueEvent, name: String? = nil) -> [Notice] {
     guard case .transfer(let event) = event else { return [] }
     return Notice.notices(of: event, name: name, time: 1)
   }
 
-  @Test("the three ends differ, and say where or why")
-  func ends() {
+  @Test func `the three ends differ, and say where or why`() {
     let error = TransferError(.notFound, "the server does not have it (404)")
     let all =
       notices(Ends.event(1)) + notices(Ends.event(2, .failed, path: nil, error: error), name: "b")
@@ -23,8 +23,7 @@ import Testing
     #expect(Set(all.map(\.id)).count == 3)
   }
 
-  @Test("a file that is a web page instead is warned about, also for programs")
-  func page() throws {
+  @Test func `a file that is a web page instead is warned about, also for programs`() throws {
     let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
     let notice = try #require(notices(Ends.other(1, .finished(result))).first)
     #expect(notice.text.hasPrefix("warning: the server sent a web page"))
@@ -33,36 +32,32 @@ import Testing
     #expect(notices(Ends.event(2)).first?.variables["HAUL_WARNING"] == "")
   }
 
-  @Test(
-    "a group says how many",
-    arguments: [
-      (GroupEnd(name: "g", completed: 3), "group g: all 3 completed", "3 completed"),
-      (GroupEnd(name: "g", completed: 1), "group g: completed", "1 completed"),
-      (
-        GroupEnd(name: "g", completed: 1, failed: 2, cancelled: 1), "group g: 2 of 4 failed",
-        "1 completed, 2 failed, 1 cancelled"
-      ),
-      (
-        GroupEnd(name: "g", completed: 1, cancelled: 1), "group g: 1 of 2 cancelled",
-        "1 completed, 1 cancelled"
-      ),
-    ])
-  func groups(end: GroupEnd, title: String, text: String) {
+  @Test(arguments: [
+    (GroupEnd(name: "g", completed: 3), "group g: all 3 completed", "3 completed"),
+    (GroupEnd(name: "g", completed: 1), "group g: completed", "1 completed"),
+    (
+      GroupEnd(name: "g", completed: 1, failed: 2, cancelled: 1), "group g: 2 of 4 failed",
+      "1 completed, 2 failed, 1 cancelled"
+    ),
+    (
+      GroupEnd(name: "g", completed: 1, cancelled: 1), "group g: 1 of 2 cancelled",
+      "1 completed, 1 cancelled"
+    ),
+  ])
+  func `a group says how many`(end: GroupEnd, title: String, text: String) {
     let group = notices(Ends.event(1, group: "g", groupEnd: end)).last
     #expect(group?.title == title)
     #expect(group?.text == text)
     #expect(group?.group == "g")
   }
 
-  @Test("control characters and directions of text are shown as escapes")
-  func escapes() {
+  @Test func `control characters and directions of text are shown as escapes`() {
     let notice = notices(Ends.event(1, path: "/d/\u{1B}[2Ja\u{202E}\n.iso")).first
     #expect(notice?.title == #"\x1b[2Ja\u{202e}\n.iso: completed"#)
     #expect(notice?.name == "\u{1B}[2Ja\u{202E}\n.iso", "programs get the name itself")
   }
 
-  @Test("the desktop gets no markup, no option, and a sound that differs")
-  func desktop() throws {
+  @Test func `the desktop gets no markup, no option, and a sound that differs`() throws {
     let notice = try #require(notices(Ends.event(1, path: #"/d/--x<b>&"\101"#)).first)
     let arguments = DesktopMessage(notice, hasSound: true).arguments
     #expect(arguments.contains("--urgency=normal"))
@@ -78,8 +73,10 @@ import Testing
     #expect(!silent.contains { $0.contains("sound-name") })
   }
 
-  @Test("nothing that is shown or passed on is too long for a program, whatever has no width")
-  func long() throws {
+  @Test
+  func `nothing that is shown or passed on is too long for a program, whatever has no width`()
+    throws
+  {
     let marks = "e" + String(repeating: "\u{301}", count: 200_000)
     let end = GroupEnd(name: marks, completed: 1, failed: 1)
     let error = TransferError(.notFound, marks)
@@ -95,8 +92,7 @@ import Testing
     #expect(all[0].title.utf8.count < 1000 && all[0].title.hasSuffix("…: failed"))
   }
 
-  @Test("a command gets a name as it is, apart from NUL, as the value of a variable")
-  func variables() throws {
+  @Test func `a command gets a name as it is, apart from NUL, as the value of a variable`() throws {
     let name = "-rf\n%s\0\"'$(id)`id`\u{202E}=\u{1B}[2J"
     let notice = try #require(notices(Ends.event(1), name: name).first)
     #expect(notice.variables["HAUL_NAME"] == name.replacing("\0", with: ""))
@@ -108,13 +104,14 @@ import Testing
   }
 
   @Test(
-    "a click opens the directory of the file, by bytes, and never the file",
     arguments: [
       ("/d/x.desktop", "/d"), ("/x", "/"), ("/d/\u{301}x", "/d"), ("/\u{301}d/x", "/\u{301}d"),
       ("/d\n-e/x", "/d\n-e"), ("/d/-x", "/d"), ("/-d/x", "/-d"), ("/d\u{600}/x", "/d\u{600}"),
       ("-x/y", nil), ("d/x", nil), ("file:///d/x", nil),
     ] as [(String, String?)])
-  func folders(path: String, folder: String?) throws {
+  func `a click opens the directory of the file, by bytes, and never the file`(
+    path: String, folder: String?
+  ) throws {
     let notice = try #require(notices(Ends.event(1, path: path)).first)
     #expect(
       DesktopClicks.folder(of: notice).map { Array($0.utf8) } == folder.map { Array($0.utf8) })
@@ -122,8 +119,7 @@ import Testing
     #expect(DesktopClicks.folder(of: failed) == nil)
   }
 
-  @Test("the name of a file is what follows the last slash, by bytes")
-  func names() {
+  @Test func `the name of a file is what follows the last slash, by bytes`() {
     for name in ["\u{301}x", "a\u{301}", "\u{600}x"] {
       #expect(
         notices(Ends.event(1, path: "/d/\(name)")).first.map { Array($0.name.utf8) }
@@ -131,8 +127,7 @@ import Testing
     }
   }
 
-  @Test("JSON has every key, and null for what is unknown")
-  func json() throws {
+  @Test func `JSON has every key, and null for what is unknown`() throws {
     let notice = try #require(notices(Ends.event(7)).first)
     let text = String(decoding: try StrictJSON.encode(notice), as: UTF8.self)
     #expect(
@@ -142,8 +137,7 @@ import Testing
         + #""waiting":null,"warning":null}"#)
   }
 
-  @Test("a secret has no description")
-  func secret() throws {
+  @Test func `a secret has no description`() throws {
     let secret = NoticeSecret(Array("canary".utf8))
     let webhook = NoticeSettings.Webhook(url: try ResourceURL("https://h/x"), secret: secret)
     var dumped = ""
@@ -154,7 +148,8 @@ import Testing
   }
 }
 
-@Suite("The list of notices") struct NoticeListTests {
+/// The list of notices.
+@Suite struct NoticeListTests {
   private func notices(_ numbers: ClosedRange<Int>) -> [Notice] {
     numbers.flatMap { number -> [Notice] in
       guard case .transfer(let event) = Ends.event(number) else { return [] }
@@ -162,8 +157,7 @@ import Testing
     }
   }
 
-  @Test("counts what was not seen, and never counts up")
-  func seen() {
+  @Test func `counts what was not seen, and never counts up`() {
     var list = NoticeList(present: 10)
     list.add(notices(11...15), through: 20)
     #expect(list.page.unseen == 5)
@@ -178,8 +172,7 @@ import Testing
     #expect(list.page.unseen == 1, "what had not happened was not seen")
   }
 
-  @Test("keeps the newest, and counts the others too")
-  func bounded() {
+  @Test func `keeps the newest, and counts the others too`() {
     var list = NoticeList(present: 0)
     list.add(notices(1...250), through: 250)
     #expect(list.page.notices.count == NoticeList.limit)

@@ -2,7 +2,8 @@ import HaulCore
 import HaulFiles
 import Testing
 
-@Suite("Offsets where bytes of an earlier run are compared with the server's")
+/// Offsets where bytes of an earlier run are compared with the server's.
+@Suite
 struct ComparisonRangesTests {
   private let count = 3_000_000
 
@@ -20,8 +21,7 @@ struct ComparisonRangesTests {
     return try second.comparisonRanges()
   }
 
-  @Test("The end, the start of each segment, and in between")
-  func spread() throws {
+  @Test func `The end, the start of each segment, and in between`() throws {
     let ranges = try ranges(of: sampleBytes(count))
     #expect(ranges.count >= 16)
     for offset in [0, 1_000_000, 1_999_999] as [Int64] {
@@ -29,16 +29,14 @@ struct ComparisonRangesTests {
     }
   }
 
-  @Test("A range of zeros is moved to other bytes")
-  func moved() throws {
+  @Test func `A range of zeros is moved to other bytes`() throws {
     var content = [UInt8](repeating: 0, count: count)
     content[1_600_000] = 1
     let ranges = try ranges(of: content)
     #expect(ranges.contains { $0.contains(1_600_000) })
   }
 
-  @Test("If there are only zeros, nothing is compared")
-  func zeros() throws {
+  @Test func `If there are only zeros, nothing is compared`() throws {
     #expect(try ranges(of: [UInt8](repeating: 0, count: count)) == [])
   }
 }

@@ -9,7 +9,8 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A directory that must lie below a root") struct ConfinedDirectoryTests {
+/// A directory that must lie below a root.
+@Suite struct ConfinedDirectoryTests {
   private let scratch: Scratch
   private let root: String
   private let outside: String
@@ -33,8 +34,7 @@ import Testing
     }
   }
 
-  @Test("is made with its parents, and opened, also through a link that stays below")
-  func below() throws {
+  @Test func `is made with its parents, and opened, also through a link that stays below`() throws {
     let made = try open("\(root)/a/b", creating: true)
     #expect(try made.isAtPath())
     #expect(refusal(root) == nil)
@@ -43,8 +43,10 @@ import Testing
     #expect(refusal("\(root)/missing") == ENOENT)
   }
 
-  @Test("is refused elsewhere, and through a link that leads out; without a root, both are opened")
-  func outsideOfIt() throws {
+  @Test
+  func `is refused elsewhere, and through a link that leads out; without a root, both are opened`()
+    throws
+  {
     try #require(symlink(outside, "\(root)/out") == 0)
     try #require(mkdir("\(root)x", 0o755) == 0)
     let refused = [outside, "\(root)/out", "\(root)/../outside", "\(root)x", "/"]
@@ -56,18 +58,17 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: outside).isEmpty)
   }
 
-  @Test(
-    "is refused when a missing name leads up again, whatever joins the slash",
-    arguments: ["x", "\u{301}x\u{600}", "\u{600}", "\u{200D}"])
-  func missingThenUp(name: String) throws {
+  @Test(arguments: ["x", "\u{301}x\u{600}", "\u{600}", "\u{200D}"])
+  func `is refused when a missing name leads up again, whatever joins the slash`(name: String)
+    throws
+  {
     for path in ["\(root)/\(name)/../../outside", "\(root)/../\(name)/../outside/x"] {
       #expect(refusal(path, creating: true) == EXDEV, "\(path)")
     }
     #expect(try FileManager.default.contentsOfDirectory(atPath: root).isEmpty)
   }
 
-  @Test("is not the twin of a root with another normal form")
-  func normalForms() throws {
+  @Test func `is not the twin of a root with another normal form`() throws {
     let (composed, decomposed) = ("\(scratch.path)/T\u{E9}l", "\(scratch.path)/Te\u{301}l")
     for path in [composed, decomposed] { try #require(mkdir(path, 0o755) == 0) }
     #expect(throws: DiskError("open", EXDEV)) {
@@ -77,15 +78,13 @@ import Testing
     #expect(!ConfinedDirectory.contains(decomposed, below: [composed]))
   }
 
-  @Test("a link that leads nowhere is no directory to make")
-  func danglingLink() throws {
+  @Test func `a link that leads nowhere is no directory to make`() throws {
     try #require(symlink("\(outside)/later", "\(root)/dead") == 0)
     #expect(refusal("\(root)/dead/a", creating: true) == ENOENT)
     #expect(try FileManager.default.contentsOfDirectory(atPath: outside).isEmpty)
   }
 
-  @Test("a name that becomes a link after the check leads nowhere")
-  func race() async throws {
+  @Test func `a name that becomes a link after the check leads nowhere`() async throws {
     try #require(mkdir("\(root)/d", 0o755) == 0)
     try #require(mkdir("\(outside)/d", 0o755) == 0)
     let swapping = Task { [root, outside] in

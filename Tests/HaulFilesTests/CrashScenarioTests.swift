@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Random schedules of writes, syncs, crashes and recoveries over the simulated disk")
+/// Random schedules of writes, syncs, crashes and recoveries over the simulated disk.
+@Suite
 struct CrashScenarioTests {
   /// `HAUL_SCHEDULES` is their number, `HAUL_SEED` the first seed (then one by default).
   static let environment = ProcessInfo.processInfo.environment
@@ -11,8 +12,8 @@ struct CrashScenarioTests {
   static let count =
     environment["HAUL_SCHEDULES"].flatMap { UInt64($0) } ?? (firstSeed == nil ? 300 : 1)
 
-  @Test("Every claimed byte is right, and promised bytes stay", arguments: [true, false])
-  func invariantsHold(strict: Bool) async {
+  @Test(arguments: [true, false])
+  func `Every claimed byte is right, and promised bytes stay`(strict: Bool) async {
     let base = Self.firstSeed ?? 20_000
     print("schedules: \(Self.count) \(strict ? "strict" : "relaxed") from seed \(base)")
     var failures = 0
@@ -27,8 +28,7 @@ struct CrashScenarioTests {
     }
   }
 
-  @Test("The same seed gives the same run")
-  func isRepeatable() {
+  @Test func `The same seed gives the same run`() {
     for seed in UInt64(1)...20 {
       var first = CrashScenario(seed: seed, strict: true)
       var second = CrashScenario(seed: seed, strict: true)
@@ -42,8 +42,7 @@ struct CrashScenarioTests {
 
   // Three of a million schedules reported that another program's file was gone: the simulated disk
   // had applied an older removal of its name later.
-  @Test("Another program's file survives earlier changes of its name")
-  func plantedStays() throws {
+  @Test func `Another program's file survives earlier changes of its name`() throws {
     for seed in UInt64(1)...20 {
       let machine = SimulatedMachine(seed: seed)
       let directory = try machine.startProcess().openDirectory("/d", creating: true)
@@ -60,8 +59,8 @@ struct CrashScenarioTests {
     }
   }
 
-  @Test("Broken variants are detected", arguments: BrokenDisk.Defect.allCases)
-  func controlsAreCaught(defect: BrokenDisk.Defect) async {
+  @Test(arguments: BrokenDisk.Defect.allCases)
+  func `Broken variants are detected`(defect: BrokenDisk.Defect) async {
     for seed in UInt64(1)...3_000 {
       await Task.yield()
       let violations = CrashScenario.violations(seed: seed, strict: true) {

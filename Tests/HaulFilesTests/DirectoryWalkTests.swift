@@ -9,7 +9,8 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A link in the path of a directory") struct DirectoryWalkTests {
+/// A link in the path of a directory.
+@Suite struct DirectoryWalkTests {
   private let scratch: Scratch
   private let target: String
   private let shared: String
@@ -34,8 +35,9 @@ import Testing
     if owner != geteuid() { try #require(lchown(name, owner, owner) == 0) }
   }
 
-  @Test("of another user is not followed in a sticky directory that everybody may write to")
-  func ofOthers() throws {
+  @Test
+  func `of another user is not followed in a sticky directory that everybody may write to`() throws
+  {
     // Only the superuser can give a link away.
     guard geteuid() == 0 else { return }
     try #require(chmod(shared, 0o1777) == 0)
@@ -50,8 +52,10 @@ import Testing
     #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
   }
 
-  @Test("of another user is followed where others may not write, or where it is the directory's")
-  func ofTrusted() throws {
+  @Test
+  func `of another user is followed where others may not write, or where it is the directory's`()
+    throws
+  {
     guard geteuid() == 0 else { return }
     try link(to: target, as: "\(shared)/dl", of: 12_345)
     for mode: mode_t in [0o755, 0o777, 0o1755] {
@@ -62,8 +66,9 @@ import Testing
     #expect(failure("\(shared)/dl") == nil)
   }
 
-  @Test("is followed, relative, absolute or up, and missing directories are made behind it")
-  func followed() throws {
+  @Test
+  func `is followed, relative, absolute or up, and missing directories are made behind it`() throws
+  {
     try link(to: "target", as: "\(scratch.path)/relative")
     try link(to: target, as: "\(scratch.path)/absolute")
     try link(to: "../target/../target", as: "\(shared)/up")
@@ -77,8 +82,8 @@ import Testing
     #expect(failure("\(target)/a/b") == nil)
   }
 
-  @Test("and another user's directory are not passed on the way to a user's own files")
-  func ofOwnFiles() throws {
+  @Test
+  func `and another user's directory are not passed on the way to a user's own files`() throws {
     guard geteuid() == 0 else { return }
     try #require(chmod(shared, 0o1777) == 0)
     try POSIXDisk.makeOwnDirectory("\(shared)/mine/below")
@@ -99,8 +104,8 @@ import Testing
     try POSIXDisk.makeOwnDirectory("\(foreign)/new")
   }
 
-  @Test("that leads nowhere, in a circle or to a file is an error, and nothing is made")
-  func unusable() throws {
+  @Test
+  func `that leads nowhere, in a circle or to a file is an error, and nothing is made`() throws {
     try link(to: "missing", as: "\(scratch.path)/nowhere")
     try link(to: "circle", as: "\(scratch.path)/circle")
     try scratch.put([1], as: "file")

@@ -9,7 +9,8 @@ import Testing
   import Darwin
 #endif
 
-@Suite("File systems that differ from a local one")
+/// File systems that differ from a local one.
+@Suite
 struct FileSystemTests {
   private static let partName = "f.haul.part"
   private let content = sampleBytes(5_000)
@@ -59,8 +60,9 @@ struct FileSystemTests {
     expectWhole()
   }
 
-  @Test("A new file has the rights of the directory's default ACL, else those of the umask")
-  func defaultACL() throws {
+  @Test
+  func `A new file has the rights of the directory's default ACL, else those of the umask`() throws
+  {
     let modes: [(UInt32?, UInt32)] = [
       (nil, 0o664), (0o660, 0o660), (0o640, 0o640), (0o600, 0o600),
     ]
@@ -73,8 +75,7 @@ struct FileSystemTests {
     }
   }
 
-  @Test("A part file with the mode of a default ACL is taken over after a crash")
-  func defaultACLAfterCrash() throws {
+  @Test func `A part file with the mode of a default ACL is taken over after a crash`() throws {
     setFaults { $0.defaultMode = 0o660 }
     machine.plant([1, 2, 3], as: Self.partName, in: "/d", mode: 0o660, attribute: [1])
     let part = try acquire()
@@ -95,8 +96,8 @@ struct FileSystemTests {
     }
   }
 
-  @Test("The mask of a default ACL is the right of the group; what it does not say, nobody has")
-  func parsesACL() {
+  @Test
+  func `The mask of a default ACL is the right of the group; what it does not say, nobody has`() {
     let all = Self.entries
     #expect(DefaultACL.mode(attribute(all)) == 0o660)
     #expect(DefaultACL.mode(attribute(all.filter { $0.0 != 0x10 })) == 0o640)
@@ -107,10 +108,10 @@ struct FileSystemTests {
     #expect(DefaultACL.mode([3] + attribute(all).dropFirst()) == 0o600)
   }
 
-  @Test(
-    "An error of close fails the download before the name is given, and no byte counts",
-    arguments: [true, false])
-  func closeFails(isStrict: Bool) throws {
+  @Test(arguments: [true, false])
+  func `An error of close fails the download before the name is given, and no byte counts`(
+    isStrict: Bool
+  ) throws {
     let part = try whole(isStrict ? .strict : .relaxed)
     try part.checkpoint()
     setFaults { $0.errors["close"] = EIO }
@@ -120,8 +121,7 @@ struct FileSystemTests {
     try expectNothingKept()
   }
 
-  @Test("A part file that was cut is not filled with zeros by the next write")
-  func cut() throws {
+  @Test func `A part file that was cut is not filled with zeros by the next write`() throws {
     let part = try acquire()
     try part.begin(try sampleHead(5_000))
     try part.write(0..<4_000, of: content)
@@ -133,8 +133,7 @@ struct FileSystemTests {
     try expectNothingKept()
   }
 
-  @Test("A part file that was cut after the last write is not published")
-  func cutAtTheEnd() throws {
+  @Test func `A part file that was cut after the last write is not published`() throws {
     let part = try whole()
     machine.resize(Self.partName, in: "/d", to: 4_999)
     #expect(try code { try publish(part) } == .io)
@@ -142,16 +141,17 @@ struct FileSystemTests {
     try expectNothingKept()
   }
 
-  @Test("Bytes that another program appended are not published")
-  func extended() throws {
+  @Test func `Bytes that another program appended are not published`() throws {
     let part = try whole()
     machine.resize(Self.partName, in: "/d", to: 6_000)
     try publish(part)
     expectWhole()
   }
 
-  @Test("A file that replaces another has its whole mode, also after a publish that was cut off")
-  func keepsMode() throws {
+  @Test
+  func `A file that replaces another has its whole mode, also after a publish that was cut off`()
+    throws
+  {
     for mode: UInt32 in [0o600, 0o644, 0o660, 0o666, 0o755] {
       let test = FileSystemTests()
       test.machine.plant([9], as: "f", in: "/d", mode: mode)
@@ -172,8 +172,7 @@ struct FileSystemTests {
     }
   }
 
-  @Test("Where rights and dates cannot be set, the file is published without them")
-  func withoutRightsAndDates() throws {
+  @Test func `Where rights and dates cannot be set, the file is published without them`() throws {
     for number in [EPERM, EOPNOTSUPP, ENOSYS] {
       for call in ["fchmod", "futimens"] {
         let test = FileSystemTests()
@@ -188,8 +187,10 @@ struct FileSystemTests {
     #expect(try code { try publish(part) } == .io)
   }
 
-  @Test("Where directories cannot be synced, the file is published; any other error fails it")
-  func withoutDirectorySync() throws {
+  @Test
+  func `Where directories cannot be synced, the file is published; any other error fails it`()
+    throws
+  {
     for number in [EINVAL, EOPNOTSUPP, ENOSYS] {
       let test = FileSystemTests()
       test.setFaults { $0.errors["fsyncdir"] = number }
@@ -201,8 +202,8 @@ struct FileSystemTests {
     #expect(try code { try publish(part) } == .io)
   }
 
-  @Test("Where files cannot be synced, the error names relaxed durability, which works")
-  func withoutSync() throws {
+  @Test
+  func `Where files cannot be synced, the error names relaxed durability, which works`() throws {
     for number in [EINVAL, EOPNOTSUPP, ENOSYS] {
       let test = FileSystemTests()
       let part = try test.whole()
@@ -216,14 +217,13 @@ struct FileSystemTests {
     expectWhole()
   }
 
-  @Test("A lost sync is not taken for one that is not supported")
-  func lostSync() {
+  @Test func `A lost sync is not taken for one that is not supported`() {
     let error = TransferError(DiskError("fsync", EIO), while: "sync the part file")
     #expect(error.remedy == nil)
   }
 
-  @Test("Without an inode, the message speaks neither of space nor of received bytes")
-  func withoutInode() throws {
+  @Test
+  func `Without an inode, the message speaks neither of space nor of received bytes`() throws {
     setFaults { $0.errors["openat"] = ENOSPC }
     let error = #expect(throws: TransferError.self) { try acquire() }
     #expect(error?.code == .diskFull)
@@ -237,8 +237,7 @@ struct FileSystemTests {
     #expect(full?.message.contains("free some space") == true)
   }
 
-  @Test("A name that the file system does not take, and a mount point, are called so")
-  func messages() {
+  @Test func `A name that the file system does not take, and a mount point, are called so`() {
     let name = TransferError(DiskError("openat", EINVAL), while: "make the part file")
     #expect(name.code == .badName)
     #expect(name.message.contains("character"))

@@ -2,10 +2,10 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("Many small files published together, over the simulated disk")
+/// Many small files published together, over the simulated disk.
+@Suite
 struct GroupCrashTests {
-  @Test("A file that was reported complete is whole after a power cut, in any group")
-  func invariantsHold() async {
+  @Test func `A file that was reported complete is whole after a power cut, in any group`() async {
     let base = CrashScenarioTests.firstSeed ?? 70_000
     print("group schedules: \(CrashScenarioTests.count) from seed \(base)")
     for seed in base..<(base + CrashScenarioTests.count) {
@@ -17,8 +17,7 @@ struct GroupCrashTests {
     }
   }
 
-  @Test("A report before the syncs of the group is detected")
-  func earlyReportIsCaught() async {
+  @Test func `A report before the syncs of the group is detected`() async {
     for seed in UInt64(1)...3_000 {
       await Task.yield()
       if !GroupCrashScenario.violations(seed: seed, reportTime: .beforeTheSyncs).isEmpty { return }
@@ -26,10 +25,8 @@ struct GroupCrashTests {
     Issue.record("no schedule noticed")
   }
 
-  @Test(
-    "A missing or late sync is detected",
-    arguments: [BrokenDisk.Defect.syncAfterRename, .noSync, .noDirectorySync])
-  func brokenSyncsAreCaught(defect: BrokenDisk.Defect) async {
+  @Test(arguments: [BrokenDisk.Defect.syncAfterRename, .noSync, .noDirectorySync])
+  func `A missing or late sync is detected`(defect: BrokenDisk.Defect) async {
     for seed in UInt64(1)...3_000 {
       await Task.yield()
       let violations = GroupCrashScenario.violations(seed: seed) { BrokenDisk($0, defect: defect) }

@@ -4,7 +4,8 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("The independent reader, written from docs/journal-format.md alone")
+/// The independent reader, written from docs/journal-format.md alone.
+@Suite
 struct JournalReaderTests {
   static let script =
     URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -39,8 +40,8 @@ struct JournalReaderTests {
     return (status, try JSONDecoder().decode(Answer.self, from: text))
   }
 
-  @Test("It reads Haul's journals, and detects an invalid claim", .enabled(if: hasPython))
-  func agrees() async throws {
+  @Test(.enabled(if: hasPython))
+  func `It reads Haul's journals, and detects an invalid claim`() async throws {
     let scratch = try Scratch()
     let content = sampleBytes(50_000)
     try scratch.put(content, as: "truth")

@@ -3,7 +3,8 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("Journal and replay")
+/// Journal and replay.
+@Suite
 struct JournalTests {
   static let path = "/d"
   static let journal = "f.haul.journal"
@@ -49,8 +50,7 @@ struct JournalTests {
 
   private let all = ByteRangeSet([0..<4_000, 5_000..<6_000])
 
-  @Test("Every prefix of a journal counts a part of the claims, and no other byte")
-  func everyPrefix() throws {
+  @Test func `Every prefix of a journal counts a part of the claims, and no other byte`() throws {
     let machine = try machineWithBytes()
     let journal = try #require(machine.contents(of: Self.journal, in: Self.path))
     for length in 0...journal.count {
@@ -60,8 +60,7 @@ struct JournalTests {
     #expect(try received(journal: journal, on: machine) == all)
   }
 
-  @Test("Every changed byte of a journal is detected or harmless")
-  func everyFlip() throws {
+  @Test func `Every changed byte of a journal is detected or harmless`() throws {
     let machine = try machineWithBytes()
     let journal = try #require(machine.contents(of: Self.journal, in: Self.path))
     for index in journal.indices {
@@ -73,8 +72,7 @@ struct JournalTests {
     }
   }
 
-  @Test("A claim with changed bytes does not count after another boot")
-  func readsBack() throws {
+  @Test func `A claim with changed bytes does not count after another boot`() throws {
     let machine = try machineWithBytes()
     machine.losePower()
     var bytes = try #require(machine.contents(of: Self.part, in: Self.path))
@@ -89,8 +87,7 @@ struct JournalTests {
     again.release()
   }
 
-  @Test("A claim whose bytes a power cut lost does not count, even in the same file")
-  func otherBoot() throws {
+  @Test func `A claim whose bytes a power cut lost does not count, even in the same file`() throws {
     var lost = 0
     for seed in UInt64(1)...100 {
       let machine = try machineWithBytes(seed: seed)
@@ -115,8 +112,8 @@ struct JournalTests {
     #expect(lost > 0)
   }
 
-  @Test("After a failed sync and a crash, bytes are rewritten before they are durable")
-  func rewritesDoubtful() throws {
+  @Test
+  func `After a failed sync and a crash, bytes are rewritten before they are durable`() throws {
     for seed in UInt64(1)...40 {
       for change in 1...8 {
         let machine = SimulatedMachine(seed: seed)
@@ -144,8 +141,7 @@ struct JournalTests {
     }
   }
 
-  @Test("An interrupted publication does not accept another file of the same length")
-  func otherFileOfTheLength() throws {
+  @Test func `An interrupted publication does not accept another file of the same length`() throws {
     let other = sampleBytes(9_000, seed: 2)
     var count = 0
     for change in 1...60 {
@@ -171,8 +167,7 @@ struct JournalTests {
     #expect(count > 0)
   }
 
-  @Test("A newer journal and a file that is no journal are not touched")
-  func refusesForeign() throws {
+  @Test func `A newer journal and a file that is no journal are not touched`() throws {
     for bytes in [JournalFormat.header(version: 2), sampleBytes(64), Array("notes".utf8)] {
       let machine = SimulatedMachine(seed: 1)
       machine.plant(bytes, as: Self.journal, in: Self.path)
@@ -181,8 +176,10 @@ struct JournalTests {
     }
   }
 
-  @Test("After a failed sync, nothing since the last good one counts, in this run or the next")
-  func voidsAfterFailedSync() throws {
+  @Test
+  func `After a failed sync, nothing since the last good one counts, in this run or the next`()
+    throws
+  {
     let machine = SimulatedMachine(seed: 5)
     let part = try acquire(machine)
     try part.begin(try sampleHead(9_000))
@@ -202,8 +199,7 @@ struct JournalTests {
     next.release()
   }
 
-  @Test("Two segments cannot write the same bytes, nor beyond the announced length")
-  func refusesOverlap() throws {
+  @Test func `Two segments cannot write the same bytes, nor beyond the announced length`() throws {
     let part = try acquire(SimulatedMachine(seed: 1))
     try part.begin(try sampleHead(9_000))
     try part.write(0..<1_000, of: content, claiming: false)
@@ -216,8 +212,7 @@ struct JournalTests {
     part.release()
   }
 
-  @Test("A rejected digest is remembered until the content begins again")
-  func remembersRejected() throws {
+  @Test func `A rejected digest is remembered until the content begins again`() throws {
     let machine = try machineWithBytes()
     let checksum = try #require(Checksum("crc32c=01020304"))
     let part = try acquire(machine)
@@ -234,18 +229,17 @@ struct JournalTests {
   }
 }
 
-@Suite("CRC32C")
+/// CRC32C.
+@Suite
 struct CRC32CTests {
-  @Test("The published vectors (RFC 3720, appendix B.4)")
-  func vectors() {
+  @Test func `The published vectors (RFC 3720, appendix B.4)`() {
     #expect(CRC32C.of(Array("123456789".utf8)) == 0xE306_9283)
     #expect(CRC32C.of(Array(repeating: 0, count: 32)) == 0x8A91_36AA)
     #expect(CRC32C.of(Array(repeating: 0xFF, count: 32)) == 0x62A8_AB43)
     #expect(CRC32C.of(Array(0..<32)) == 0x46DD_794E)
   }
 
-  @Test("Instruction and table agree, in one call and in several")
-  func agree() {
+  @Test func `Instruction and table agree, in one call and in several`() {
     let bytes = sampleBytes(40_000)
     let lengths = [
       0, 1, 7, 8, 9, 1_023, 1_024, 1_025, 1_279, 1_280, 4_095, 12_287, 12_288, 12_289, 24_600,

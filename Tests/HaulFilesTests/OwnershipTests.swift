@@ -10,14 +10,16 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Files of others are not touched")
+/// Files of others are not touched.
+@Suite
 struct OwnershipTests {
   private static let part = "file.iso.haul.part"
   private static let journal = "file.iso.haul.journal"
 
-  @Test(
-    "A part file or journal that others can write, with two links, or a symlink, is refused")
-  func refuses() throws {
+  @Test
+  func `A part file or journal that others can write, with two links, or a symlink, is refused`()
+    throws
+  {
     for name in [Self.part, Self.journal] {
       for spoil in PermissionFault.allCases {
         let scratch = try Scratch()
@@ -69,8 +71,7 @@ struct OwnershipTests {
     }
   }
 
-  @Test("Another user's journal is reported with the user's name, and as unreadable")
-  func namesOwner() throws {
+  @Test func `Another user's journal is reported with the user's name, and as unreadable`() throws {
     let scratch = try Scratch()
     let name = Self.journal
     try scratch.put([1, 2, 3], as: name)
@@ -128,8 +129,8 @@ struct OwnershipTests {
     again.release()
   }
 
-  @Test("Another user's part file or journal is refused untouched", arguments: [part, journal])
-  func refusesOthers(name: String) throws {
+  @Test(arguments: [part, journal])
+  func `Another user's part file or journal is refused untouched`(name: String) throws {
     let machine = SimulatedMachine(seed: 1)
     machine.plant(JournalFormat.header(), as: name, in: "/d")
     let disk = OtherUser(base: machine.startProcess())
@@ -144,8 +145,8 @@ struct OwnershipTests {
   }
 
   // Found by the simulation: with a umask of 002, such a part file blocked its name for ever.
-  @Test("A small file that a crash left unpublished with its final mode is taken over")
-  func takesCutPublication() throws {
+  @Test
+  func `A small file that a crash left unpublished with its final mode is taken over`() throws {
     let machine = SimulatedMachine(seed: 1)
     let disk = machine.startProcess()
     let mode = 0o666 & ~disk.creationMask
@@ -158,8 +159,7 @@ struct OwnershipTests {
     part.release()
   }
 
-  @Test("Publication never replaces a file that appears at that moment")
-  func renamesWithoutReplacing() throws {
+  @Test func `Publication never replaces a file that appears at that moment`() throws {
     let scratch = try Scratch()
     try scratch.put([1], as: "new")
     try scratch.put([2], as: "old")
@@ -172,8 +172,10 @@ struct OwnershipTests {
     #expect(try scratch.contents("old") == [1])
   }
 
-  @Test("A target that is a directory or symlink is refused; absent and regular ones are reported")
-  func checksTargets() throws {
+  @Test
+  func `A target that is a directory or symlink is refused; absent and regular ones are reported`()
+    throws
+  {
     let scratch = try Scratch()
     #expect(try TargetCheck.state(of: "x", in: scratch.directory) == .absent)
     try scratch.put([1, 2, 3], as: "x")
@@ -195,8 +197,10 @@ struct OwnershipTests {
       } == .notARegularFile)
   }
 
-  @Test("A file that appears meanwhile is kept, and the download is published under another name")
-  func keepsForeignTarget() throws {
+  @Test
+  func `A file that appears meanwhile is kept, and the download is published under another name`()
+    throws
+  {
     let scratch = try Scratch()
     let content = sampleBytes(5_000)
     let part = try scratch.acquire()
@@ -214,8 +218,8 @@ struct OwnershipTests {
     #expect(try scratch.names() == ["file.iso", "file (1).iso"])
   }
 
-  @Test("With replacing, it replaces in one step; an incomplete file is never published")
-  func replaces() throws {
+  @Test
+  func `With replacing, it replaces in one step; an incomplete file is never published`() throws {
     let scratch = try Scratch()
     let content = sampleBytes(5_000)
     try scratch.put([9], as: "file.iso")
@@ -232,8 +236,8 @@ struct OwnershipTests {
     #expect(try scratch.contents("file.iso") == content)
   }
 
-  @Test("Another program's journal with the same name stops the run, and is not touched")
-  func noticesTakeover() throws {
+  @Test
+  func `Another program's journal with the same name stops the run, and is not touched`() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     try part.begin(try sampleHead(5_000))
@@ -246,8 +250,7 @@ struct OwnershipTests {
     #expect(try scratch.contents(Self.journal) == [1])
   }
 
-  @Test("Another run's nonce in the journal stops the run, where locks do not work")
-  func noticesNonce() throws {
+  @Test func `Another run's nonce in the journal stops the run, where locks do not work`() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire(nonce: 1)
     try part.begin(try sampleHead(5_000))
@@ -267,8 +270,8 @@ struct OwnershipTests {
     #expect(try scratch.contents(Self.journal) == taken)
   }
 
-  @Test("Discarding leaves nothing; a name of 255 bytes still has room for its part file")
-  func discards() throws {
+  @Test
+  func `Discarding leaves nothing; a name of 255 bytes still has room for its part file`() throws {
     let scratch = try Scratch()
     let name = String(repeating: "ü", count: 127) + "x"
     let part = try scratch.acquire(name)
@@ -279,8 +282,7 @@ struct OwnershipTests {
     #expect(try scratch.names().isEmpty)
   }
 
-  @Test("A length that cannot fit is refused")
-  func refusesTooLong() throws {
+  @Test func `A length that cannot fit is refused`() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     #expect(try code { try part.ensureRoom(for: 1 << 60) } == .diskFull)

@@ -3,12 +3,13 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("Digests of several messages at once")
+/// Digests of several messages at once.
+@Suite
 struct ParallelDigestTests {
   private let algorithms: [Checksum.Algorithm] = [.sha256, .md5, .crc32c]
 
-  @Test("Each is that of the message by itself", arguments: 1...ParallelDigest.maximumCount)
-  func asByItself(count: Int) {
+  @Test(arguments: 1...ParallelDigest.maximumCount)
+  func `Each is that of the message by itself`(count: Int) {
     let messages = (0..<count).map { number in
       let bytes = sampleBytes(64 * 37 + number)
       return Array(bytes.dropFirst(number))
@@ -21,8 +22,7 @@ struct ParallelDigestTests {
     #expect(together.checksums == messages.map { single($0) })
   }
 
-  @Test("A message of no bytes has its digest too")
-  func empty() {
+  @Test func `A message of no bytes has its digest too`() {
     #expect(ParallelDigest(algorithms, count: 2).checksums == [single([]), single([])])
   }
 

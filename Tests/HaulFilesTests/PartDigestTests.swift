@@ -3,7 +3,8 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("The digest of a part file while it is written")
+/// The digest of a part file while it is written.
+@Suite
 struct PartDigestTests {
   let content = sampleBytes(3_000_000)
 
@@ -19,10 +20,10 @@ struct PartDigestTests {
     return digest.checksums
   }
 
-  @Test(
-    "Bytes written in any order give the file's digest, and only early ones are read back",
-    arguments: [1, 2, 3, 4, 5] as [UInt64])
-  func anyOrder(seed: UInt64) throws {
+  @Test(arguments: [1, 2, 3, 4, 5] as [UInt64])
+  func `Bytes written in any order give the file's digest, and only early ones are read back`(
+    seed: UInt64
+  ) throws {
     for algorithms in Checksum.Algorithm.allCases.map({ [$0] }) + [[.md5, .sha256]] {
       let scratch = try Scratch()
       let disk = CountingDisk(scratch.disk)
@@ -46,8 +47,8 @@ struct PartDigestTests {
     }
   }
 
-  @Test("Bytes out of order are read back step by step, and hashing continues from there")
-  func advances() throws {
+  @Test
+  func `Bytes out of order are read back step by step, and hashing continues from there`() throws {
     let scratch = try Scratch()
     let disk = CountingDisk(scratch.disk)
     let part = try part(scratch, disk)
@@ -67,8 +68,7 @@ struct PartDigestTests {
     #expect(disk.counter.bytesRead == 1_000_000)
   }
 
-  @Test("A new version begins a new digest, and another algorithm reads the file")
-  func beginsAgain() throws {
+  @Test func `A new version begins a new digest, and another algorithm reads the file`() throws {
     let scratch = try Scratch()
     let disk = CountingDisk(scratch.disk)
     let part = try part(scratch, disk)
@@ -83,8 +83,7 @@ struct PartDigestTests {
     #expect(disk.counter.bytesRead == 3_000_000)
   }
 
-  @Test("The journal keeps the digest that the server announced")
-  func announced() throws {
+  @Test func `The journal keeps the digest that the server announced`() throws {
     let scratch = try Scratch()
     let sum = try #require(Checksum("crc32c=e3069283"))
     let part = try scratch.acquire()

@@ -7,12 +7,15 @@ import Testing
   import Glibc
 #endif
 
-@Suite("A part file on the real file system")
+/// A part file on the real file system.
+@Suite
 struct PartFileTests {
   let content = sampleBytes(3_000_000)
 
-  @Test("Written in two segments, checked, published: the file has the bytes, nothing else remains")
-  func publishes() throws {
+  @Test
+  func `Written in two segments, checked, published: the file has the bytes, nothing else remains`()
+    throws
+  {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     #expect(part.recovery.wasCreated)
@@ -37,8 +40,7 @@ struct PartFileTests {
     #expect(status.modified == 1_000_000_000)
   }
 
-  @Test("A checkpoint before the first byte, and one after the end, have no effect")
-  func checkpointsAtTheEnds() throws {
+  @Test func `A checkpoint before the first byte, and one after the end, have no effect`() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     try part.checkpoint()
@@ -50,8 +52,7 @@ struct PartFileTests {
     #expect(try scratch.names() == ["file.iso"])
   }
 
-  @Test("A write notices that the part file was removed, before the file is whole")
-  func noticesRemoval() throws {
+  @Test func `A write notices that the part file was removed, before the file is whole`() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     try part.begin(try sampleHead(3_000_000))
@@ -64,8 +65,8 @@ struct PartFileTests {
     part.release()
   }
 
-  @Test("The next run has the claimed bytes, and no more", arguments: [true, false])
-  func resumes(strict: Bool) throws {
+  @Test(arguments: [true, false])
+  func `The next run has the claimed bytes, and no more`(strict: Bool) throws {
     let scratch = try Scratch()
     let durability: DownloadRequest.Durability = strict ? .strict : .relaxed
     let first = try scratch.acquire(durability: durability)
@@ -83,8 +84,7 @@ struct PartFileTests {
     #expect(try scratch.names() == ["file.iso"])
   }
 
-  @Test("A run that claimed nothing leaves nothing")
-  func leavesNoLitter() throws {
+  @Test func `A run that claimed nothing leaves nothing`() throws {
     let scratch = try Scratch()
     let early = try scratch.acquire()
     early.release()
@@ -96,16 +96,14 @@ struct PartFileTests {
     #expect(try scratch.names().isEmpty)
   }
 
-  @Test("The next run removes an empty journal of a run that was killed at once")
-  func removesEmptyJournal() throws {
+  @Test func `The next run removes an empty journal of a run that was killed at once`() throws {
     let scratch = try Scratch()
     try scratch.put([], as: "file.iso.haul.journal")
     try scratch.acquire().release()
     #expect(try scratch.names().isEmpty)
   }
 
-  @Test("A second run at the same time is refused and touches nothing")
-  func isInUse() throws {
+  @Test func `A second run at the same time is refused and touches nothing`() throws {
     let scratch = try Scratch()
     let part = try scratch.acquire()
     try part.begin(try sampleHead(3_000_000))
@@ -117,8 +115,10 @@ struct PartFileTests {
   }
 
   #if canImport(Glibc)
-    @Test("The next run may begin while a program that is being started has copies of the files")
-    func forkedCopies() throws {
+    @Test
+    func `The next run may begin while a program that is being started has copies of the files`()
+      throws
+    {
       let scratch = try Scratch()
       let part = try scratch.acquire()
       try part.begin(try sampleHead(3_000_000))
@@ -142,8 +142,8 @@ extension String {
     String(repeating: "0", count: max(0, width - count)) + self
   }
 
-  @Test("A checkpoint before the first byte has no effect, and a release leaves nothing")
-  func checkpointBeforeTheFirstByte() throws {
+  @Test
+  func `A checkpoint before the first byte has no effect, and a release leaves nothing`() throws {
     for durability in [DownloadRequest.Durability.strict, .relaxed] {
       let scratch = try Scratch()
       let part = try scratch.acquire(durability: durability)

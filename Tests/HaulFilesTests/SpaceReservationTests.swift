@@ -3,7 +3,8 @@ import HaulFiles
 import HaulTesting
 import Testing
 
-@Suite("Space of bytes that have not arrived")
+/// Space of bytes that have not arrived.
+@Suite
 struct SpaceReservationTests {
   private static let path = "/downloads"
   private static let name = "file.iso"
@@ -28,23 +29,20 @@ struct SpaceReservationTests {
     return try #require(try directory.status(of: Self.name + ".haul.part")).allocated
   }
 
-  @Test("An announced length takes no space, and the first byte takes one step")
-  func oneByte() throws {
+  @Test func `An announced length takes no space, and the first byte takes one step`() throws {
     let part = try begin(length: 1 << 30, step: PartFile.reservationStep)
     #expect(try allocated() == 0)
     try part.write(0..<1, of: [7])
     #expect(try allocated() == 1 + PartFile.reservationStep)
   }
 
-  @Test("A file of one step is reserved at once")
-  func oneStep() throws {
+  @Test func `A file of one step is reserved at once`() throws {
     let part = try begin(length: 5_000, step: 5_000)
     try part.write(0..<1, of: sampleBytes(5_000))
     #expect(try allocated() == 5_000)
   }
 
-  @Test("No more is reserved than has arrived, from one segment or from several")
-  func growsWithArrivals() throws {
+  @Test func `No more is reserved than has arrived, from one segment or from several`() throws {
     let content = sampleBytes(100_000)
     for segments in [1, 3, 8] {
       let part = try begin(length: content.count, step: 1_000)
@@ -70,8 +68,8 @@ struct SpaceReservationTests {
     }
   }
 
-  @Test("What did not arrive is given back at the end of a run, and what arrived stays")
-  func givesBack() throws {
+  @Test
+  func `What did not arrive is given back at the end of a run, and what arrived stays`() throws {
     let content = sampleBytes(50_000)
     let part = try begin(length: content.count, step: 20_000)
     try part.write(0..<1_000, of: content)
@@ -92,8 +90,7 @@ struct SpaceReservationTests {
     #expect(machine.contents(of: Self.name, in: Self.path) == content)
   }
 
-  @Test("After a kill, the next run gives back what the killed one had reserved")
-  func givesBackAfterKill() throws {
+  @Test func `After a kill, the next run gives back what the killed one had reserved`() throws {
     let part = try begin(length: 4 << 20, step: 2 << 20)
     try part.write(0..<1_000, of: sampleBytes(1_000))
     machine.killProcesses()
@@ -102,8 +99,7 @@ struct SpaceReservationTests {
     #expect(try allocated() == 1_000)
   }
 
-  @Test("A step without room is an error, and its space is given back")
-  func stepWithoutRoom() throws {
+  @Test func `A step without room is an error, and its space is given back`() throws {
     let content = sampleBytes(20_000)
     let part = try begin(length: content.count, step: 4_000)
     try part.write(0..<2_000, of: content)
@@ -117,8 +113,7 @@ struct SpaceReservationTests {
     #expect(try allocated() == 2_000)
   }
 
-  @Test("Where no space can be reserved, the file is written without")
-  func withoutSupport() throws {
+  @Test func `Where no space can be reserved, the file is written without`() throws {
     machine.setFaults(SimulatedFaults().with { $0.supportsAllocation = false })
     let part = try begin(length: 50_000, step: 20_000)
     try part.write(0..<1_000, of: sampleBytes(1_000))
@@ -127,8 +122,7 @@ struct SpaceReservationTests {
     #expect(try acquire().recovery.received == ByteRangeSet(0..<1_000))
   }
 
-  @Test("Bytes of another process, which took over the file, are not given back")
-  func leavesTheBytesOfOthers() throws {
+  @Test func `Bytes of another process, which took over the file, are not given back`() throws {
     let scratch = try Scratch()
     let content = sampleBytes(100_000)
     let part = try scratch.acquire(nonce: 1)

@@ -2,9 +2,9 @@ import HaulCore
 import HaulKit
 import Testing
 
-@Suite("The parts of a download, for people") struct TransferSegmentsTests {
-  @Test("says what is on disk and what a connection has still to fetch")
-  func parts() {
+/// The parts of a download, for people.
+@Suite struct TransferSegmentsTests {
+  @Test func `says what is on disk and what a connection has still to fetch`() {
     var plan = SegmentPlan(length: 1000, received: ByteRangeSet([0..<100, 500..<600]))
     _ = plan.assign(minimumSplit: 10)
     let segments = TransferSegments(plan)
@@ -13,8 +13,7 @@ import Testing
     #expect(segments.active == [100..<500])
   }
 
-  @Test("joins the ranges with the smallest gaps when there are too many")
-  func bounded() {
+  @Test func `joins the ranges with the smallest gaps when there are too many`() {
     let count = TransferSegments.maximum + 100
     // Each has 5 bytes, and the gap after every second one is smaller.
     let ranges = (0..<count).map { number -> ByteRange in

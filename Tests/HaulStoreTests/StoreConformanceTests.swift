@@ -1,10 +1,11 @@
 import HaulCore
 import Testing
 
-@Suite("Every store")
+/// Every store.
+@Suite
 struct StoreConformanceTests {
-  @Test("is empty at first", arguments: StoreImplementation.allCases)
-  func empty(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `is empty at first`(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let queue = try await store.open()
       #expect(queue.members.isEmpty)
@@ -15,8 +16,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("keeps when a record was added and when it ended", arguments: StoreImplementation.allCases)
-  func dates(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `keeps when a record was added and when it ended`(_ subject: StoreImplementation)
+    async throws
+  {
     try await subject.use { store in
       let added = try records(2)
       var change = adding(added)
@@ -41,8 +44,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("returns added records in the order of the ranks", arguments: StoreImplementation.allCases)
-  func order(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `returns added records in the order of the ranks`(_ subject: StoreImplementation)
+    async throws
+  {
     try await subject.use { store in
       let added = try records(20)
       try await store.commit(adding(added.reversed()))
@@ -51,10 +56,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "finds records by id, in the order of the ids, without unknown ones",
-    arguments: StoreImplementation.allCases)
-  func byID(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `finds records by id, in the order of the ids, without unknown ones`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use(with: 5) { store, added in
       var others = Ids(seed: 99)
       let found = try await store.records([added[3].id, others.id(), added[0].id, added[3].id])
@@ -62,10 +67,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "removes satisfied ids from the dependencies of others", arguments: StoreImplementation.allCases
-  )
-  func satisfied(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `removes satisfied ids from the dependencies of others`(_ subject: StoreImplementation)
+    async throws
+  {
     try await subject.use { store in
       var ids = Ids()
       let (done, other) = (try record(ids.id()), try record(ids.id(), rank: 1))
@@ -83,10 +88,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "adds nothing of a change with an existing id, or an id twice",
-    arguments: StoreImplementation.allCases)
-  func repeatedID(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `adds nothing of a change with an existing id, or an id twice`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use { store in
       let first = try records(3)
       try await store.commit(adding(first))
@@ -106,10 +111,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "adds nothing of a change with an identifier that is taken",
-    arguments: StoreImplementation.allCases)
-  func repeatedIdentifier(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `adds nothing of a change with an identifier that is taken`(_ subject: StoreImplementation)
+    async throws
+  {
     try await subject.use { store in
       var ids = Ids()
       let first = try record(ids.id()) { $0.identifier = "disk" }
@@ -126,10 +131,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "frees an identifier with its member, and takes one that is given later",
-    arguments: StoreImplementation.allCases)
-  func freedIdentifier(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `frees an identifier with its member, and takes one that is given later`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use { store in
       var ids = Ids()
       let first = try record(ids.id()) { $0.identifier = "disk" }
@@ -147,10 +152,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "updates a state, a result and a request, each separately",
-    arguments: StoreImplementation.allCases)
-  func updates(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `updates a state, a result and a request, each separately`(_ subject: StoreImplementation)
+    async throws
+  {
     try await subject.use { store in
       var (one, two) = (try records(2)[0], try records(2)[1])
       try await store.commit(adding([one, two]))
@@ -176,8 +181,8 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("ignores unknown ids", arguments: StoreImplementation.allCases)
-  func unknown(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `ignores unknown ids`(_ subject: StoreImplementation) async throws {
     try await subject.use(with: 2) { store, added in
       let before = try await store.contents()
       var ids = Ids(seed: 5)
@@ -193,8 +198,8 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test("removes members completely", arguments: StoreImplementation.allCases)
-  func removal(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `removes members completely`(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var added = try records(4)
       added[1].request = try fullRequest(after: [added[0].id])
@@ -210,10 +215,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "keeps the last process of each member that is under way, and of no other",
-    arguments: StoreImplementation.allCases)
-  func programs(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `keeps the last process of each member that is under way, and of no other`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use { store in
       var added = try records(3)
       for index in added.indices { added[index].storedState.wasRunning = true }
@@ -249,10 +254,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "keeps the locations of bytes of members that will continue, and of no other",
-    arguments: StoreImplementation.allCases)
-  func locations(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `keeps the locations of bytes of members that will continue, and of no other`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use { store in
       let added = try records(3)
       let location = FileLocation(
@@ -281,10 +286,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "keeps uploads to abort, also of removed members, until they end",
-    arguments: StoreImplementation.allCases)
-  func aborts(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `keeps uploads to abort, also of removed members, until they end`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use { store in
       let added = try records(2)
       try await store.commit(adding(added))
@@ -308,9 +313,10 @@ struct StoreConformanceTests {
     }
   }
 
-  @Test(
-    "applies a change in order: adds, updates, removals", arguments: StoreImplementation.allCases)
-  func oneChange(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `applies a change in order: adds, updates, removals`(_ subject: StoreImplementation)
+    async throws
+  {
     try await subject.use { store in
       let added = try records(3)
       var change = adding(added)

@@ -2,7 +2,8 @@ import HaulCore
 import HaulStore
 import Testing
 
-@Suite("A store whose process is killed")
+/// A store whose process is killed.
+@Suite
 struct StoreCrashTests {
   /// Each member's rank and whether it has a result, which distinguishes all states.
   private func state(_ store: SQLiteStore) async throws -> Contents { try await store.contents() }
@@ -24,8 +25,8 @@ struct StoreCrashTests {
     return change
   }
 
-  @Test("has the committed records after each commit, whatever follows in its log")
-  func cuts() async throws {
+  @Test
+  func `has the committed records after each commit, whatever follows in its log`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids(seed: 11)
@@ -57,8 +58,7 @@ struct StoreCrashTests {
     await store.close()
   }
 
-  @Test("has nothing of a change that was being written")
-  func duringCommit() async throws {
+  @Test func `has nothing of a change that was being written`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     let small = try records(50)
@@ -92,8 +92,7 @@ struct StoreCrashTests {
     await store.close()
   }
 
-  @Test("continues after the next commit as if there had been no crash")
-  func goesOn() async throws {
+  @Test func `continues after the next commit as if there had been no crash`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids(seed: 12)

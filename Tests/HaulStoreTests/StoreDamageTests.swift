@@ -4,7 +4,8 @@ import HaulCore
 import HaulStore
 import Testing
 
-@Suite("A damaged store")
+/// A damaged store.
+@Suite
 struct StoreDamageTests {
   /// A closed store with some members, damaged by `damage`.
   private func damaged(_ damage: (Scratch) throws -> Void) async throws -> Scratch {
@@ -28,8 +29,7 @@ struct StoreDamageTests {
     try scratch.put("open 999999999 1 haul\n".utf8, as: "queue.lock")
   }
 
-  @Test("is refused after an unclean end, and not changed")
-  func refused() async throws {
+  @Test func `is refused after an unclean end, and not changed`() async throws {
     let scratch = try await damaged { scratch in
       try scribble(scratch)
       try markUnclean(scratch)
@@ -44,8 +44,8 @@ struct StoreDamageTests {
     #expect(try !scratch.names.contains { $0.contains("corrupt") })
   }
 
-  @Test("is moved aside completely if configured, and the new path is reported")
-  func movedAside() async throws {
+  @Test
+  func `is moved aside completely if configured, and the new path is reported`() async throws {
     let scratch = try await damaged { scratch in
       try scribble(scratch)
       try markUnclean(scratch)
@@ -67,8 +67,7 @@ struct StoreDamageTests {
     await next.close()
   }
 
-  @Test("is detected at once if it is unreadable, even after a clean end")
-  func noDatabase() async throws {
+  @Test func `is detected at once if it is unreadable, even after a clean end`() async throws {
     let scratch = try await damaged {
       try $0.put(Array(repeating: 65, count: 9000), as: "queue.sqlite")
     }
@@ -84,8 +83,8 @@ struct StoreDamageTests {
     #expect(try scratch.bytes("queue.sqlite.corrupt-0") == Array(repeating: 65, count: 9000))
   }
 
-  @Test("is one of 0 bytes that was in use before, closed or not", arguments: [true, false])
-  func truncated(isClosed: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `is one of 0 bytes that was in use before, closed or not`(isClosed: Bool) async throws {
     let scratch = try await damaged { scratch in
       try scratch.put([], as: "queue.sqlite")
       guard !isClosed else { return }
@@ -101,8 +100,8 @@ struct StoreDamageTests {
     await store.close()
   }
 
-  @Test("is a log without its database: the log is not used for a new database")
-  func orphanedLog() async throws {
+  @Test
+  func `is a log without its database: the log is not used for a new database`() async throws {
     let source = Scratch()
     let store = try await source.open()
     try await store.commit(adding(records(3)))
@@ -117,8 +116,7 @@ struct StoreDamageTests {
     await next.close()
   }
 
-  @Test("that is detected while open makes the next opening check everything")
-  func metWhileOpen() async throws {
+  @Test func `that is detected while open makes the next opening check everything`() async throws {
     let scratch = try await damaged(scribble)
     // It was closed normally, so it is not checked.
     let store = try await scratch.open()
@@ -133,8 +131,10 @@ struct StoreDamageTests {
     #expect(try await scratch.refusal().message.contains("queue.sqlite is damaged"))
   }
 
-  @Test("A full disk fails the change as a whole, and the next one that fits is stored")
-  func fullDisk() async throws {
+  @Test
+  func `A full disk fails the change as a whole, and the next one that fits is stored`()
+    async throws
+  {
     let scratch = Scratch()
     let store = try await scratch.open { $0.maximumSize = 400 << 10 }
     let first = try records(20)

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("Every store, read in parts")
+/// Every store, read in parts.
+@Suite
 struct StorePageTests {
   /// Members of all states and two groups, in random order.
   private func fill(_ store: any Store) async throws -> [TransferRecord] {
@@ -16,10 +17,10 @@ struct StorePageTests {
     return all
   }
 
-  @Test(
-    "pages by state and group in the order of ranks, each record once",
-    arguments: StoreImplementation.allCases, [nil, "a", "b", "none"] as [String?])
-  func pages(_ subject: StoreImplementation, _ group: String?) async throws {
+  @Test(arguments: StoreImplementation.allCases, [nil, "a", "b", "none"] as [String?])
+  func `pages by state and group in the order of ranks, each record once`(
+    _ subject: StoreImplementation, _ group: String?
+  ) async throws {
     try await subject.use { store in
       let all = try await fill(store)
       for statuses in [nil, [.queued], [.failed, .paused], Set(StoredStatus.allCases), []]
@@ -43,16 +44,16 @@ struct StorePageTests {
     }
   }
 
-  @Test("returns nothing for a page of no length", arguments: StoreImplementation.allCases)
-  func noLength(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `returns nothing for a page of no length`(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       _ = try await fill(store)
       #expect(try await store.records(where: RecordQuery(atMost: 0)).isEmpty)
     }
   }
 
-  @Test("orders members of the same rank by their ids", arguments: StoreImplementation.allCases)
-  func ties(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `orders members of the same rank by their ids`(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       var ids = Ids(seed: 8)
       let all = try (0..<9).map { _ in try record(ids.id(), rank: 1) }
@@ -64,10 +65,10 @@ struct StorePageTests {
     }
   }
 
-  @Test(
-    "remembers the ids of a batch, in order, even after their removal",
-    arguments: StoreImplementation.allCases)
-  func batches(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `remembers the ids of a batch, in order, even after their removal`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use { store in
       let added = try records(30)
       var change = adding(added)
@@ -83,8 +84,8 @@ struct StorePageTests {
     }
   }
 
-  @Test("forgets the oldest keys of batches", arguments: StoreImplementation.allCases)
-  func oldBatches(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `forgets the oldest keys of batches`(_ subject: StoreImplementation) async throws {
     try await subject.use(keyLimit: 3) { store in
       for number in 0..<5 {
         var change = StoreChange()
@@ -97,10 +98,10 @@ struct StorePageTests {
     }
   }
 
-  @Test(
-    "returns events from a number on, and nil if the log no longer has that number",
-    arguments: StoreImplementation.allCases)
-  func events(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `returns events from a number on, and nil if the log no longer has that number`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use { store in
       var ids = Ids()
       let id = ids.id()
@@ -123,10 +124,10 @@ struct StorePageTests {
     }
   }
 
-  @Test(
-    "keeps the number of the newest event after all members are removed",
-    arguments: StoreImplementation.allCases)
-  func lastEvent(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `keeps the number of the newest event after all members are removed`(
+    _ subject: StoreImplementation
+  ) async throws {
     try await subject.use(with: 1) { store, added in
       try await store.commit(reporting(1...3, added[0].id))
       try await store.commit(removing([added[0].id]))
@@ -135,10 +136,10 @@ struct StorePageTests {
     }
   }
 
-  @Test(
-    "shows readers only whole changes, while others are written",
-    arguments: StoreImplementation.allCases)
-  func readsDuringCommits(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `shows readers only whole changes, while others are written`(_ subject: StoreImplementation)
+    async throws
+  {
     try await subject.use { store in
       let all = try records(200)
       try await store.commit(adding(all))
@@ -169,8 +170,8 @@ struct StorePageTests {
     }
   }
 
-  @Test("finishes a change whose task was cancelled", arguments: StoreImplementation.allCases)
-  func cancelled(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `finishes a change whose task was cancelled`(_ subject: StoreImplementation) async throws {
     try await subject.use { store in
       let all = try records(3)
       let task = Task {
@@ -182,10 +183,10 @@ struct StorePageTests {
     }
   }
 
-  @Test(
-    "keeps any text: with U+0000, emoji, combining marks, quotes, and very long",
-    arguments: StoreImplementation.allCases)
-  func texts(_ subject: StoreImplementation) async throws {
+  @Test(arguments: StoreImplementation.allCases)
+  func `keeps any text: with U+0000, emoji, combining marks, quotes, and very long`(
+    _ subject: StoreImplementation
+  ) async throws {
     let texts = [
       "", "a\u{0}b", "\u{0}", "👩‍👩‍👧‍👦", "e\u{301}", "'; DROP TABLE members; --", "\u{202E}\u{7}\n\t\"\\",
       String(repeating: "long ß ", count: 20_000), "\u{FFFD}\u{FEFF}\u{10FFFF}",

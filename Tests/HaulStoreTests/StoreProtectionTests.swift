@@ -11,10 +11,10 @@ import Testing
   import Darwin
 #endif
 
-@Suite("A store on disk")
+/// A store on disk.
+@Suite
 struct StoreProtectionTests {
-  @Test("creates its directory and files for its owner only")
-  func modes() async throws {
+  @Test func `creates its directory and files for its owner only`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     try await store.commit(adding(records(3)))
@@ -25,8 +25,7 @@ struct StoreProtectionTests {
     await store.close()
   }
 
-  @Test("closes files to other readers")
-  func readableFiles() async throws {
+  @Test func `closes files to other readers`() async throws {
     let scratch = Scratch()
     try await scratch.open().close()
     try scratch.setMode(0o644, of: "queue.sqlite")
@@ -34,10 +33,10 @@ struct StoreProtectionTests {
     #expect(try scratch.mode("queue.sqlite") == 0o600)
   }
 
-  @Test(
-    "refuses a directory or a file that others may write, and says what to do",
-    arguments: ["", "queue.sqlite", "queue.lock"])
-  func writableByOthers(_ name: String) async throws {
+  @Test(arguments: ["", "queue.sqlite", "queue.lock"])
+  func `refuses a directory or a file that others may write, and says what to do`(_ name: String)
+    async throws
+  {
     let scratch = Scratch()
     try await scratch.open().close()
     let before = try scratch.bytes("queue.sqlite")
@@ -51,8 +50,7 @@ struct StoreProtectionTests {
     #expect(try scratch.bytes("queue.sqlite") == before)
   }
 
-  @Test("refuses another user's link or directory in a directory for all")
-  func planted() async throws {
+  @Test func `refuses another user's link or directory in a directory for all`() async throws {
     // Only the superuser can give them away.
     guard geteuid() == 0 else { return }
     let scratch = Scratch()
@@ -71,8 +69,8 @@ struct StoreProtectionTests {
     #expect(try FileManager.default.contentsOfDirectory(atPath: target).isEmpty)
   }
 
-  @Test("refuses links in place of its files", arguments: ["queue.sqlite", "queue.lock"])
-  func links(_ name: String) async throws {
+  @Test(arguments: ["queue.sqlite", "queue.lock"])
+  func `refuses links in place of its files`(_ name: String) async throws {
     let scratch = Scratch()
     try await scratch.open().close()
     let elsewhere = scratch.base + "/elsewhere"
@@ -85,8 +83,7 @@ struct StoreProtectionTests {
     #expect(try await scratch.refusal().code == .permissionDenied)
   }
 
-  @Test("has one opener at a time, and another one gets the owner's process")
-  func inUse() async throws {
+  @Test func `has one opener at a time, and another one gets the owner's process`() async throws {
     let scratch = Scratch()
     let first = try await scratch.open { $0.program = "haul serve" }
     let added = try records(2)
@@ -103,8 +100,7 @@ struct StoreProtectionTests {
     await second.close()
   }
 
-  @Test("reports the process, the program and the time of its owner")
-  func otherProcess() async throws {
+  @Test func `reports the process, the program and the time of its owner`() async throws {
     let scratch = Scratch()
     try await scratch.open().close()
     let lock = open("\(scratch.path)/queue.lock", O_RDWR | O_CLOEXEC)
@@ -121,8 +117,7 @@ struct StoreProtectionTests {
     #expect(try await scratch.refusal().message.contains("in use by another process"))
   }
 
-  @Test("can be opened after the death of its process, and is complete")
-  func staleLock() async throws {
+  @Test func `can be opened after the death of its process, and is complete`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     let added = try records(3)
@@ -137,8 +132,7 @@ struct StoreProtectionTests {
     await next.close()
   }
 
-  @Test("can be closed twice, and then reports that it is closed")
-  func closed() async throws {
+  @Test func `can be closed twice, and then reports that it is closed`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     await store.close()
@@ -149,8 +143,7 @@ struct StoreProtectionTests {
     #expect(try await failure { _ = try await store.open() } == error)
   }
 
-  @Test("is released with its last user, without a close")
-  func dropped() async throws {
+  @Test func `is released with its last user, without a close`() async throws {
     let scratch = Scratch()
     let added = try records(2)
     do {
@@ -162,8 +155,7 @@ struct StoreProtectionTests {
     await store.close()
   }
 
-  @Test("opens a store of the first version: files have owners from then on")
-  func firstSchema() async throws {
+  @Test func `opens a store of the first version: files have owners from then on`() async throws {
     let scratch = Scratch()
     let url = try ResourceURL("https://h/x")
     let destinations: [DownloadRequest.Destination] = [
@@ -199,8 +191,7 @@ struct StoreProtectionTests {
     await again.close()
   }
 
-  @Test("opens a list of the former schema, whose transfers have no dates")
-  func formerSchema() async throws {
+  @Test func `opens a list of the former schema, whose transfers have no dates`() async throws {
     let scratch = Scratch()
     let added = try records(2)
     var change = adding(added)
@@ -219,8 +210,7 @@ struct StoreProtectionTests {
     await again.close()
   }
 
-  @Test("refuses a newer schema and does not change it")
-  func newerSchema() async throws {
+  @Test func `refuses a newer schema and does not change it`() async throws {
     for change in [
       "PRAGMA user_version = 9", "INSERT INTO grdb_migrations VALUES ('v9')",
     ] {
@@ -237,8 +227,7 @@ struct StoreProtectionTests {
     }
   }
 
-  @Test("refuses a database of another program and does not change it")
-  func foreign() async throws {
+  @Test func `refuses a database of another program and does not change it`() async throws {
     for change in [
       "PRAGMA application_id = 7", "PRAGMA application_id = 0; PRAGMA user_version = 0",
     ] {
@@ -253,10 +242,8 @@ struct StoreProtectionTests {
     }
   }
 
-  @Test(
-    "completes a store whose creation was interrupted",
-    arguments: ["", "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"])
-  func interruptedMaking(_ made: String) async throws {
+  @Test(arguments: ["", "CREATE TABLE grdb_migrations (identifier TEXT NOT NULL PRIMARY KEY)"])
+  func `completes a store whose creation was interrupted`(_ made: String) async throws {
     let scratch = Scratch()
     try FileManager.default.createDirectory(
       atPath: scratch.path, withIntermediateDirectories: true,
@@ -271,8 +258,7 @@ struct StoreProtectionTests {
     await store.close()
   }
 
-  @Test("has the documented settings")
-  func settings() async throws {
+  @Test func `has the documented settings`() async throws {
     let scratch = Scratch()
     try await scratch.open().close()
     let settings = try ["application_id", "user_version", "journal_mode"].map { name in

@@ -3,7 +3,8 @@ import HaulCore
 import HaulStore
 import Testing
 
-@Suite("Secrets of requests")
+/// Secrets of requests.
+@Suite
 struct StoreSecretTests {
   private static let canaries = [
     "canary-token", "canary-user", "canary-password", "canary-bearer", "canary-cookie",
@@ -46,8 +47,7 @@ struct StoreSecretTests {
     }
   }
 
-  @Test("of uploads are in no column of any other table, and are read back")
-  func uploads() async throws {
+  @Test func `of uploads are in no column of any other table, and are read back`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids()
@@ -60,8 +60,7 @@ struct StoreSecretTests {
     #expect(Set(findings.map(\.table)) == ["secrets"])
   }
 
-  @Test("of uploads to abort are removed once these have ended")
-  func aborts() async throws {
+  @Test func `of uploads to abort are removed once these have ended`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids()
@@ -82,8 +81,8 @@ struct StoreSecretTests {
     await store.close()
   }
 
-  @Test("of forms leave the requests when a list of an older version is opened")
-  func olderForms() async throws {
+  @Test
+  func `of forms leave the requests when a list of an older version is opened`() async throws {
     let scratch = Scratch()
     var store = try await scratch.open()
     var ids = Ids()
@@ -118,8 +117,7 @@ struct StoreSecretTests {
     #expect(file.ranges(of: "canary-text").count == 3)
   }
 
-  @Test("are in no column of any other table")
-  func columns() async throws {
+  @Test func `are in no column of any other table`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids()
@@ -171,8 +169,7 @@ struct StoreSecretTests {
     return findings
   }
 
-  @Test("are removed with their member")
-  func removal() async throws {
+  @Test func `are removed with their member`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids()
@@ -194,8 +191,7 @@ struct StoreSecretTests {
     }
   }
 
-  @Test("are in no file once they are removed, while the store is open")
-  func log() async throws {
+  @Test func `are in no file once they are removed, while the store is open`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids()
@@ -210,8 +206,7 @@ struct StoreSecretTests {
     await store.close()
   }
 
-  @Test("do not stay in the log that a killed process left")
-  func logOfKilled() async throws {
+  @Test func `do not stay in the log that a killed process left`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids()
@@ -233,8 +228,7 @@ struct StoreSecretTests {
     return plain
   }
 
-  @Test("are removed with their request")
-  func replacement() async throws {
+  @Test func `are removed with their request`() async throws {
     let scratch = Scratch()
     let store = try await scratch.open()
     var ids = Ids()

@@ -3,7 +3,8 @@ import HaulCore
 import HaulStore
 import Testing
 
-@Suite("Stored forms")
+/// Stored forms.
+@Suite
 struct StoredFormTests {
   /// The names of stored properties that are equal in both.
   private func same<Value>(_ one: Value, _ other: Value) -> [String] {
@@ -25,8 +26,7 @@ struct StoredFormTests {
     return try #require(found.first)
   }
 
-  @Test("A request is read back with every field and value")
-  func request() async throws {
+  @Test func `A request is read back with every field and value`() async throws {
     var ids = Ids()
     let plain = DownloadRequest(url: try ResourceURL("http://h/"), to: .stream)
     // A field that has its default there is not tested: set it there.
@@ -43,8 +43,7 @@ struct StoredFormTests {
     #expect(try await roundTrip(bare) == bare)
   }
 
-  @Test("Every kind of work and option is read back")
-  func variants() async throws {
+  @Test func `Every kind of work and option is read back`() async throws {
     var ids = Ids()
     let address = try ResourceURL("https://example.com/f?sig=%2F&x=1#part")
     var requests = [
@@ -106,8 +105,7 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("Each source of an upload is stored as earlier versions stored it")
-  func sources() async throws {
+  @Test func `Each source of an upload is stored as earlier versions stored it`() async throws {
     var ids = Ids()
     let address = try ResourceURL("https://example.com/f")
     var numbered = UploadRequest(to: address)
@@ -137,8 +135,7 @@ struct StoredFormTests {
       ])
   }
 
-  @Test("Every state is read back")
-  func standings() async throws {
+  @Test func `Every state is read back`() async throws {
     var ids = Ids()
     var all: [TransferRecord] = []
     let origins: [TransferEvent.Initiator?] = [nil, .user, .signal, .disk, .network]
@@ -159,8 +156,10 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("A wait reason is read back; those that follow from other transfers are not stored")
-  func waitReasons() async throws {
+  @Test
+  func `A wait reason is read back; those that follow from other transfers are not stored`()
+    async throws
+  {
     var ids = Ids()
     let stored: [WaitReason] = [
       .retry(at: 0.25), .offline, .startTime(until: 0.25), .hostBackOff(until: 0.25),
@@ -197,8 +196,7 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("A result is read back with every field, an error with every code")
-  func results() async throws {
+  @Test func `A result is read back with every field, an error with every code`() async throws {
     // Where the bytes came from, and what the server said, matter only to who runs it.
     #expect(
       same(TransferResult(state: .completed), try fullResult()) == ["cacheUse", "reply"])
@@ -231,8 +229,7 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("Every state change is read back; other events are refused")
-  func events() async throws {
+  @Test func `Every state change is read back; other events are refused`() async throws {
     let kinds = try allKinds()
     #expect(Set(kinds.map(name)).count == 6)
     #expect(Set((kinds + unstoredKinds()).map(name)).count == 13)
@@ -260,8 +257,7 @@ struct StoredFormTests {
     await store.close()
   }
 
-  @Test("Unknown keys are ignored, missing ones take their default")
-  func tolerance() async throws {
+  @Test func `Unknown keys are ignored, missing ones take their default`() async throws {
     var ids = Ids()
     let scratch = Scratch()
     let first = try await scratch.open()

@@ -23,8 +23,8 @@ struct ShardWriter {
 
   /// - Throws: `io`, and `name-conflict` if the directory has something else.
   func run() throws {
-    let end = plan.directory.reversed().prefix { $0 == "/" }.count
-    let directory = String(plan.directory.dropLast(end))
+    var directory = plan.directory
+    while directory.endsWithSlash { directory.removeLast() }
     guard let name = directory.lastPathName, name != ".", name != ".." else {
       throw UsageError("-o \(plan.directory): give a directory by its name")
     }

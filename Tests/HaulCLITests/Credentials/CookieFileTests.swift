@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("Cookie files") struct CookieFileTests {
+/// Cookie files.
+@Suite struct CookieFileTests {
   private func sent(_ lines: [String], _ url: String, at wallSeconds: Double = 1000) throws
     -> [String]
   {
@@ -10,8 +11,7 @@ import Testing
     return try CookieFile(text).jar.cookies(for: ResourceURL(url), at: wallSeconds).map(\.pair)
   }
 
-  @Test("a cookie is sent to its host, and to subdomains if the line says so")
-  func domains() throws {
+  @Test func `a cookie is sent to its host, and to subdomains if the line says so`() throws {
     let cookies = [
       ".example.org TRUE / FALSE 0 wide 1", "example.org FALSE / FALSE 0 narrow 2",
       "www.Example.org FALSE / FALSE 0 www 3", "org.example TRUE / FALSE 0 other 4",
@@ -23,15 +23,13 @@ import Testing
     #expect(try sent(cookies, "https://example.org.evil.test/") == [])
   }
 
-  @Test("an IP address has no subdomains")
-  func addresses() throws {
+  @Test func `an IP address has no subdomains`() throws {
     let cookies = ["0.0.1 TRUE / FALSE 0 a 1", "127.0.0.1 TRUE / FALSE 0 b 2"]
     #expect(try sent(cookies, "http://127.0.0.1/") == ["b=2"])
     #expect(try sent(["::1 FALSE / FALSE 0 a 1"], "http://[::1]/") == ["a=1"])
   }
 
-  @Test("a cookie is sent to its path and the paths below, longer paths first")
-  func paths() throws {
+  @Test func `a cookie is sent to its path and the paths below, longer paths first`() throws {
     let cookies = [
       "h FALSE / FALSE 0 root 1", "h FALSE /a FALSE 0 a 2", "h FALSE /a/b/ FALSE 0 b 3",
     ]
@@ -42,8 +40,7 @@ import Testing
     #expect(try sent(cookies, "http://h/a/b/c?d") == ["b=3", "a=2", "root=1"])
   }
 
-  @Test("a secure cookie is sent over https only, an expired one never")
-  func conditions() throws {
+  @Test func `a secure cookie is sent over https only, an expired one never`() throws {
     let cookies = [
       "h FALSE / TRUE 0 s 1", "h FALSE / FALSE 1000 old 2", "h FALSE / FALSE 1001.5 n 3",
     ]
@@ -52,8 +49,8 @@ import Testing
     #expect(try sent(cookies, "https://h/", at: 2000) == ["s=1"])
   }
 
-  @Test("a later line replaces the one of the same name, domain and path, in its place")
-  func twice() throws {
+  @Test
+  func `a later line replaces the one of the same name, domain and path, in its place`() throws {
     let cookies = [
       "h FALSE / FALSE 0 sid old", "h FALSE / FALSE 0 b 2", ".h TRUE / FALSE 0 sid new",
       "h FALSE /a FALSE 0 sid below", "i FALSE / FALSE 0 sid other",
@@ -63,9 +60,10 @@ import Testing
     #expect(try sent(cookies + ["h FALSE / FALSE 1 sid x"], "http://h/") == ["b=2"])
   }
 
-  @Test(
-    "#HttpOnly_ lines are cookies, other # lines comments; empty values and spaces are kept")
-  func layout() throws {
+  @Test
+  func `#HttpOnly_ lines are cookies, other # lines comments; empty values and spaces are kept`()
+    throws
+  {
     let text = """
       # Netscape HTTP Cookie File\r
       \r
@@ -77,14 +75,12 @@ import Testing
     #expect(cookies.map(\.pair) == ["a=b c=d ", "empty=", "none="])
   }
 
-  @Test(
-    "an invalid line is refused with its number and without its text",
-    arguments: [
-      "secret", "h FALSE / FALSE 0 n secret more", "h secret / FALSE 0 n v",
-      "h FALSE / FALSE secret n v", "h FALSE / FALSE nan n secret",
-      "h FALSE / FALSE 0 n secret;x", "h FALSE / FALSE 0 n secret\u{7}",
-    ])
-  func malformed(line: String) {
+  @Test(arguments: [
+    "secret", "h FALSE / FALSE 0 n secret more", "h secret / FALSE 0 n v",
+    "h FALSE / FALSE secret n v", "h FALSE / FALSE nan n secret",
+    "h FALSE / FALSE 0 n secret;x", "h FALSE / FALSE 0 n secret\u{7}",
+  ])
+  func `an invalid line is refused with its number and without its text`(line: String) {
     do {
       _ = try CookieFile("#\n" + line.replacing(" ", with: "\t"))
       Issue.record("it was read")
@@ -94,8 +90,8 @@ import Testing
     }
   }
 
-  @Test("a line that is no cookie is left out, beside others; one without a name always")
-  func skipped() throws {
+  @Test
+  func `a line that is no cookie is left out, beside others; one without a name always`() throws {
     let file = try CookieFile(
       ["h FALSE / FALSE 0  secret", "x", "h FALSE / FALSE 0 a 1"].joined(separator: "\n")
         .replacing(" ", with: "\t"))

@@ -5,16 +5,16 @@ import Testing
 
 private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
 
-@Suite("Options for credentials") struct CredentialOptionTests {
+/// Options for credentials.
+@Suite struct CredentialOptionTests {
   private func authorization(
     _ arguments: [String], url: String = "https://h/x", _ sources: CommandSources
   ) throws -> String? {
     try plan(arguments + [url], sources).requests[0].header("Authorization")
   }
 
-  @Test(
-    "the password comes from its file, then the environment, then the netrc file, then the user")
-  func order() throws {
+  @Test
+  func `the password comes from its file, environment, netrc file or user, in this order`() throws {
     var files = ["p": "from file\nnot this", "/n": "machine h login me password listed"]
     var environment = ["HAUL_PASSWORD": "variable", "NETRC": "/n"]
     let arguments = ["--user", "me"]
@@ -30,14 +30,12 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(try value(arguments) == basic("me:asked"))
   }
 
-  @Test("without a password and without a terminal, nothing starts")
-  func noPassword() throws {
+  @Test func `without a password and without a terminal, nothing starts`() throws {
     let message = try #require(refusal(["--user", "me", "https://h/x"], sources()))
     #expect(message.contains("HAUL_PASSWORD"))
   }
 
-  @Test("a password is requested once, however many addresses there are")
-  func askedOnce() throws {
+  @Test func `a password is requested once, however many addresses there are`() throws {
     var count = 0
     let sources = CommandSources(askPassword: { (user) throws(UsageError) in
       count += 1
@@ -47,8 +45,9 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(requests.map { $0.header("Authorization") } == [basic("u:u1"), basic("u:u1")])
   }
 
-  @Test("netrc is matched by the host of each address; credentials in an address come first")
-  func netrc() throws {
+  @Test
+  func `netrc is matched by the host of each address; credentials in an address come first`() throws
+  {
     let text =
       "machine a login u password 1\nmachine b login v password 2\nmachine b login w password 3"
     let files = sources(["/home/me/.netrc": text], environment: ["HOME": "/home/me"])
@@ -62,8 +61,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(try authorization([], url: "https://a/1", files) == nil)
   }
 
-  @Test("a bearer token is the first line of its file")
-  func bearer() throws {
+  @Test func `a bearer token is the first line of its file`() throws {
     let files = sources(["t": "abc.def~\r\n", "bad": "two words\n", "none": "\n"])
     #expect(try authorization(["--bearer-file", "t"], files) == "Bearer abc.def~")
     for name in ["bad", "none"] {
@@ -72,8 +70,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     }
   }
 
-  @Test("all cookies are sent in one field")
-  func cookies() throws {
+  @Test func `all cookies are sent in one field`() throws {
     let jar = "a\tFALSE\t/\tFALSE\t0\tin\tfile\nb\tFALSE\t/\tFALSE\t50\told\t1\n"
     let files = sources(["jar": jar], wallSeconds: 100)
     let arguments = ["--cookie", "x=1; y=2", "--cookie=z=", "--cookie-file", "jar"]
@@ -83,16 +80,15 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(only[0].headers.isEmpty)
   }
 
-  @Test("of several files, the later one replaces a cookie")
-  func severalFiles() throws {
+  @Test func `of several files, the later one replaces a cookie`() throws {
     let line = "a\tFALSE\t/\tFALSE\t0\tid\t"
     let files = sources(["x": line + "old", "y": line + "new"])
     let both = try plan(["--cookie-file", "x", "--cookie-file", "y", "https://a/"], files)
     #expect(both.requests[0].header("Cookie") == "id=new")
   }
 
-  @Test("a cookie that is not text is refused where it is needed, and ignored elsewhere")
-  func cookieOfBytes() throws {
+  @Test
+  func `a cookie that is not text is refused where it is needed, and ignored elsewhere`() throws {
     let jar = "a\tFALSE\t/\tFALSE\t0\tcity\tK\0ln\nb\tFALSE\t/\tFALSE\t0\tid\tv\n"
     let files = sources(["jar": jar])
     let message = try #require(refusal(["--cookie-file", "jar", "https://a/"], files))
@@ -102,35 +98,35 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(other.managerOptions.session?.cookies.cookies.map(\.pair) == ["id=v"])
   }
 
-  @Test(
-    "contradicting or useless options are refused",
-    arguments: [
-      (["--user", "u", "--bearer-file", "f"], "--bearer-file contradict"),
-      (["--user", "u", "-H", "authorization: x"], "Authorization contradict"),
-      (["--bearer-file", "f", "-H", "Authorization: x"], "Authorization contradict"),
-      (["--netrc", "--bearer-file", "f"], "--netrc contradict"),
-      (["--netrc", "-H", "Authorization: x"], "--netrc contradict"),
-      (["--cookie", "a=b", "-H", "Cookie: x"], "-H Cookie"),
-      (["--cookie-file", "f", "-H", "cookie: x"], "-H Cookie"),
-      (["--password-file", "f"], "needs --user"), (["--user", "u:secret"], "without ':'"),
-      (["--user", ""], "empty"), (["--cookie", "secret"], "name=value"),
-      (["--cookie", "=x"], "name="),
-      (["--cookie", "a=secret\r\nX: y"], "line break"),
-      (["--cookie-file", "none"], "no such file"),
-      (["--netrc"], "NETRC"), (["--bearer-file", "none"], "no such file"),
-      (["--user", "u", "--password-file", "none"], "no such file"),
-      (["--user", "u", "https://me:secret@h/y"], "the address has a user name"),
-      (["--bearer-file", "f", "https://me:secret@h/y"], "the address has a user name"),
-    ])
-  func refused(arguments: [String], part: String) throws {
+  @Test(arguments: [
+    (["--user", "u", "--bearer-file", "f"], "--bearer-file contradict"),
+    (["--user", "u", "-H", "authorization: x"], "Authorization contradict"),
+    (["--bearer-file", "f", "-H", "Authorization: x"], "Authorization contradict"),
+    (["--netrc", "--bearer-file", "f"], "--netrc contradict"),
+    (["--netrc", "-H", "Authorization: x"], "--netrc contradict"),
+    (["--cookie", "a=b", "-H", "Cookie: x"], "-H Cookie"),
+    (["--cookie-file", "f", "-H", "cookie: x"], "-H Cookie"),
+    (["--password-file", "f"], "needs --user"), (["--user", "u:secret"], "without ':'"),
+    (["--user", ""], "empty"), (["--cookie", "secret"], "name=value"),
+    (["--cookie", "=x"], "name="),
+    (["--cookie", "a=secret\r\nX: y"], "line break"),
+    (["--cookie-file", "none"], "no such file"),
+    (["--netrc"], "NETRC"), (["--bearer-file", "none"], "no such file"),
+    (["--user", "u", "--password-file", "none"], "no such file"),
+    (["--user", "u", "https://me:secret@h/y"], "the address has a user name"),
+    (["--bearer-file", "f", "https://me:secret@h/y"], "the address has a user name"),
+  ])
+  func `contradicting or useless options are refused`(arguments: [String], part: String) throws {
     let files = sources(["f": "token"], environment: [:], password: "secret")
     let message = try #require(refusal(arguments + ["https://h/x"], files))
     #expect(message.contains(part), "\(message)")
     #expect(!message.contains("secret") && !message.contains("token\n"))
   }
 
-  @Test("hosts that a server names get their own entry of the netrc file, if that was asked for")
-  func furtherHosts() throws {
+  @Test
+  func `hosts that a server names get their own entry of the netrc file, if that was asked for`()
+    throws
+  {
     let text =
       "machine a login u password 1\nmachine b login v password 2\ndefault login w password 3"
     let jar = "b\tFALSE\t/\tFALSE\t0\tin\tfile\nx\n"
@@ -144,8 +140,10 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(try plan(["--netrc", "--cache", "https://a/"], files).managerOptions.session == nil)
   }
 
-  @Test("words of another program before the first entry of the netrc file are named, not read")
-  func foreignWords() throws {
+  @Test
+  func `words of another program before the first entry of the netrc file are named, not read`()
+    throws
+  {
     let text = "secret\nmachine a login u password p"
     let files = sources(["/n": text], environment: ["NETRC": "/n"])
     let whole = try plan(["--netrc", "https://a/"], files)
@@ -154,8 +152,7 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
     #expect(!whole.notes[0].contains("secret"))
   }
 
-  @Test("an error in a file is reported with its line")
-  func wrongFiles() throws {
+  @Test func `an error in a file is reported with its line`() throws {
     let files = sources(
       ["/n": "machine h\nfrobnicate", "jar": "#\n#\nx"], environment: ["NETRC": "/n"])
     #expect(refusal(["--netrc", "https://h/"], files)?.contains("/n: line 2: ") == true)

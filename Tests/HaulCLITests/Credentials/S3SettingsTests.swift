@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("Uploads to S3: the address, the access key and the region") struct S3SettingsTests {
+/// Uploads to S3: the address, the access key and the region.
+@Suite struct S3SettingsTests {
   private static let keys = ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "s3cret/+"]
   private static let home = ["HOME": "/h"]
 
@@ -33,8 +34,7 @@ import Testing
     }
   }
 
-  @Test("a directory is uploaded with all files below it, and no empty directory")
-  func directories() throws {
+  @Test func `a directory is uploaded with all files below it, and no empty directory`() throws {
     let tree = UploadTree([
       .init(["a b"]), .init(["e"], isDirectory: true), .init(["x", "q?#"]),
     ])
@@ -53,8 +53,7 @@ import Testing
     }
   }
 
-  @Test("a bucket and a key; below a slash each file keeps its name")
-  func addresses() throws {
+  @Test func `a bucket and a key; below a slash each file keeps its name`() throws {
     let one = try #require(try requests("f", "s3://b-1/a b?%20").first)
     #expect(one.url.absoluteString == "https://b-1.s3.us-east-1.amazonaws.com/a%20b%3F%2520")
     #expect(one.method == .s3)
@@ -70,8 +69,7 @@ import Testing
     #expect(try requests("d/f", "S3://b-1/K")[0].url.path == "/K")
   }
 
-  @Test("an option comes before the variables, and these before the files")
-  func order() throws {
+  @Test func `an option comes before the variables, and these before the files`() throws {
     let files = [
       "/h/.aws/config": "[default]\nregion = r3\nendpoint_url = http://e4\nservices = x\n"
         + "[services x]\ns3 =\n  endpoint_url = http://e3\n"
@@ -96,8 +94,10 @@ import Testing
     #expect(try url("--s3-endpoint", "http://e0", "--s3-region", "r0") == "r0 e0")
   }
 
-  @Test("addresses of the environment and of the profile can be ignored, but not the option's")
-  func ignoredEndpoints() throws {
+  @Test
+  func `addresses of the environment and of the profile can be ignored, but not the option's`()
+    throws
+  {
     let variable = "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"
     let amazon = "b-1.s3.us-east-1.amazonaws.com"
     let file = "[default]\nendpoint_url = http://e\n"
@@ -120,8 +120,7 @@ import Testing
     #expect(given[0].url.origin.host == "o")
   }
 
-  @Test("the profile or an option says whether the bucket is in the host's name")
-  func addressing() throws {
+  @Test func `the profile or an option says whether the bucket is in the host's name`() throws {
     let environment = Self.keys.merging(Self.home) { $1 }
     let files = ["/h/.aws/config": "[default]\ns3 =\n  addressing_style = virtual\n"]
     let (option, endpoint) = ("--s3-endpoint", "https://h")
@@ -147,14 +146,12 @@ import Testing
     #expect(plan.requests[0].url.absoluteString == "https://b-1.h/k")
   }
 
-  @Test(
-    "the name of a profile may be quoted",
-    arguments: [
-      ("profile 'My  Prof'", "My  Prof"), ("profile \"My Prof\"", "My Prof"),
-      ("profile  My  Prof", "My Prof"), ("profile\t'It'\"'\"'s'", "It's"),
-      ("profile bob's", "bob's"), ("profile 'default'", "default"),
-    ])
-  func quotedProfiles(section: String, name: String) throws {
+  @Test(arguments: [
+    ("profile 'My  Prof'", "My  Prof"), ("profile \"My Prof\"", "My Prof"),
+    ("profile  My  Prof", "My Prof"), ("profile\t'It'\"'\"'s'", "It's"),
+    ("profile bob's", "bob's"), ("profile 'default'", "default"),
+  ])
+  func `the name of a profile may be quoted`(section: String, name: String) throws {
     let file = "[\(section)]\naws_access_key_id=c\naws_secret_access_key=z\n"
     let found = try requests(
       "f", "s3://b/k", environment: ["HOME": "/h", "AWS_PROFILE": name],
@@ -162,16 +159,14 @@ import Testing
     #expect(found[0].url.credentials?.user == "c")
   }
 
-  @Test("metadata that is not ASCII is refused before anything is sent")
-  func metadata() throws {
+  @Test func `metadata that is not ASCII is refused before anything is sent`() throws {
     let refused = refusal("f", "s3://b/k", "-H", "X-Amz-Meta-Name: groß")
     #expect(refused?.contains("-H X-Amz-Meta-Name: S3 takes only ASCII") == true)
     #expect(refused?.contains("groß") == false)
     #expect(try requests("f", "s3://b/k", "-H", "x-amz-meta-name: gro%C3%9F").count == 1)
   }
 
-  @Test("the access key comes from the environment, or from the profile of a file")
-  func keys() throws {
+  @Test func `the access key comes from the environment, or from the profile of a file`() throws {
     let files = [
       "/h/.aws/credentials":
         "# mine\n[default]\naws_access_key_id = d\naws_secret_access_key=x\n\n[work]\n"
@@ -196,8 +191,7 @@ import Testing
     #expect(try requests("f", "s3://b/k", environment: session)[0].headers.map(\.value) == ["u"])
   }
 
-  @Test("files that may have secrets are read only if others cannot read them")
-  func purposes() throws {
+  @Test func `files that may have secrets are read only if others cannot read them`() throws {
     var purposes: [String] = []
     let sources = CommandSources(
       environment: Self.home,
@@ -211,8 +205,7 @@ import Testing
     #expect(purposes.last == "/h/.aws/config true")
   }
 
-  @Test("without an access key nothing is sent, and the message says what to do")
-  func missing() {
+  @Test func `without an access key nothing is sent, and the message says what to do`() {
     let alone = ["AWS_EC2_METADATA_DISABLED": "true"]
     #expect(refusal("f", "s3://b/k", environment: alone)?.contains("AWS_ACCESS_KEY_ID") == true)
     #expect(
@@ -228,8 +221,7 @@ import Testing
         .contains("sso_session, which is not supported") == true)
   }
 
-  @Test("no message repeats a secret")
-  func secrets() {
+  @Test func `no message repeats a secret`() {
     let files = ["/h/.aws/credentials": "[default]\naws_secret_access_key s3cret\n"]
     let broken = refusal("f", "s3://b/k", environment: Self.home, files: files)
     #expect(broken?.contains("line 2") == true)
@@ -239,8 +231,7 @@ import Testing
     #expect(spaced != nil && spaced?.contains("cret") == false)
   }
 
-  @Test("contradictions are refused")
-  func contradictions() {
+  @Test func `contradictions are refused`() {
     #expect(refusal("f", "g", "s3://b/k") != nil)
     #expect(refusal("d/f", "e/f", "s3://b/") != nil)
     #expect(refusal("f", "s3://") != nil)

@@ -15,7 +15,8 @@ extension CommandFixture {
   }
 }
 
-@Suite("haul cache", .serialized, .timeLimit(.minutes(5))) struct CacheCommandRuns {
+/// Runs of `haul cache`.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CacheCommandRuns {
   private static let control = "Cache-Control: max-age=3600"
 
   private static func files(_ paths: String...) -> [FaultScript.Resource] {
@@ -50,8 +51,7 @@ extension CommandFixture {
     return object
   }
 
-  @Test("An empty cache is reported, and no directory is made for it")
-  func empty() async throws {
+  @Test func `An empty cache is reported, and no directory is made for it`() async throws {
     try await CommandFixture.with { fixture in
       #expect(try await fixture.haul(["cache", "list"]).output == "the cache is empty\n")
       #expect(try await fixture.haul(["cache", "list", "--json"]).output == "")
@@ -65,8 +65,10 @@ extension CommandFixture {
     }
   }
 
-  @Test("list and size show what get --cache has stored, in a directory of the user alone")
-  func shows() async throws {
+  @Test
+  func `list and size show what get --cache has stored, in a directory of the user alone`()
+    async throws
+  {
     try await CommandFixture.with(Self.files("/a.png", "/b.png")) { fixture in
       try await fill(fixture, "/a.png")
       try await fill(fixture, "/b.png")
@@ -90,8 +92,9 @@ extension CommandFixture {
     }
   }
 
-  @Test("purge removes everything, or the named, the unused or the oldest copies only")
-  func purges() async throws {
+  @Test
+  func `purge removes everything, or the named, the unused or the oldest copies only`() async throws
+  {
     try await CommandFixture.with(Self.files("/a.png", "/b.png", "/c.png")) { fixture in
       func purge(_ options: String...) async throws -> String {
         let result = try await fixture.haul(["cache", "purge"] + options)
@@ -112,8 +115,10 @@ extension CommandFixture {
     }
   }
 
-  @Test("list shows no value of a query, and purge removes exactly the address that is given")
-  func values() async throws {
+  @Test
+  func `list shows no value of a query, and purge removes exactly the address that is given`()
+    async throws
+  {
     try await CommandFixture.with(Self.files("/a.png")) { fixture in
       let paths = ["/a.png?pw9=s3cret-1;x=s3cret-2", "/a.png?id=1", "/a.png?id=2"]
       for path in paths {
@@ -137,8 +142,10 @@ extension CommandFixture {
     }
   }
 
-  @Test("A relative XDG_CACHE_HOME is ignored; without HOME the message says what to set")
-  func relative() async throws {
+  @Test
+  func `A relative XDG_CACHE_HOME is ignored; without HOME the message says what to set`()
+    async throws
+  {
     try await CommandFixture.with { fixture in
       let size = try await fixture.haul(
         ["cache", "size"], environment: ["XDG_CACHE_HOME": "rel"])
@@ -152,8 +159,8 @@ extension CommandFixture {
     }
   }
 
-  @Test("A cache that another process holds is an error of list, size and purge")
-  func held() async throws {
+  @Test
+  func `A cache that another process holds is an error of list, size and purge`() async throws {
     try await CommandFixture.with(Self.files("/a.png")) { fixture in
       try await fill(fixture, "/a.png")
       try await fixture.holdingCache {
@@ -168,8 +175,10 @@ extension CommandFixture {
     }
   }
 
-  @Test("get writes the bytes to standard output, or to a file; again, it makes no request")
-  func gets() async throws {
+  @Test
+  func `get writes the bytes to standard output, or to a file; again, it makes no request`()
+    async throws
+  {
     try await CommandFixture.with(Self.files("/a.txt")) { fixture in
       fixture.server.setFaults(
         "/a.txt", [.always(.respond(status: 200, headers: [Self.control], body: "hello\n"))])
@@ -189,8 +198,8 @@ extension CommandFixture {
     }
   }
 
-  @Test("The table fits each width, and escapes addresses", arguments: 40...120)
-  func fits(width: Int) {
+  @Test(arguments: 40...120)
+  func `The table fits each width, and escapes addresses`(width: Int) {
     func entry(_ address: String, _ freshUntil: Double?) -> CacheInventory.Entry {
       CacheInventory.Entry(
         address: address, size: 12_345_678, storedAt: 1000, usedAt: 2000, freshUntil: freshUntil)
@@ -206,30 +215,28 @@ extension CommandFixture {
     #expect(!text.contains("\u{1B}"))
   }
 
-  @Test(
-    "An option that the cache cannot obey is wrong usage, and the message says why",
-    arguments: [
-      (["--decode"], "--decode"), (["--min-split", "1M"], "--min-split"),
-      (["--insecure"], "--insecure"), (["--resolve", "h:127.0.0.1"], "--resolve"),
-      (["--cert", "c.pem"], "--cert"),
-    ])
-  func refused(options: [String], name: String) throws {
+  @Test(arguments: [
+    (["--decode"], "--decode"), (["--min-split", "1M"], "--min-split"),
+    (["--insecure"], "--insecure"), (["--resolve", "h:127.0.0.1"], "--resolve"),
+    (["--cert", "c.pem"], "--cert"),
+  ])
+  func `An option that the cache cannot obey is wrong usage, and the message says why`(
+    options: [String], name: String
+  ) throws {
     let message = refusal(["get", "--cache", "https://h/x"] + options)
     #expect(message?.hasPrefix("--cache and \(name) contradict each other: ") == true)
     #expect(refusal(["get", "https://h/x"] + options) == nil)
     #expect(refusal(["add", "--cache", "https://h/x"]) != nil)
   }
 
-  @Test("haul cache alone, and a wrong command, is wrong usage")
-  func usage() throws {
+  @Test func `haul cache alone, and a wrong command, is wrong usage`() throws {
     #expect(refusal(["cache"]) == "give list, size, purge or get; see 'haul cache --help'")
     #expect(refusal(["cache", "lits"]) != nil)
     #expect(refusal(["cache", "get"]) != nil)
     #expect(refusal(["cache", "purge", "example.org/x"]) != nil)
   }
 
-  @Test("haul.conf may switch the cache on; the user's options come first")
-  func configured() throws {
+  @Test func `haul.conf may switch the cache on; the user's options come first`() throws {
     func plan(_ text: String, _ arguments: String...) throws -> GetPlan {
       let sources = CommandSources(
         environment: ["HOME": "/h"],

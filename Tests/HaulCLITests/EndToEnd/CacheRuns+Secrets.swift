@@ -5,8 +5,10 @@ import Testing
 
 /// What the cache keeps from others.
 extension CacheRuns {
-  @Test("Other credentials are another copy, and no secret reaches the directory or the list")
-  func secrets() async throws {
+  @Test
+  func `Other credentials are another copy, and no secret reaches the directory or the list`()
+    async throws
+  {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       let url = fixture.server.url("/file.bin?token=s3cret-query")
       for (name, token) in [("a", "s3cret-a"), ("b", "s3cret-b"), ("c", "s3cret-a")] {
@@ -31,8 +33,8 @@ extension CacheRuns {
     }
   }
 
-  @Test("A directory that others may use is refused before anything is requested")
-  func open() async throws {
+  @Test
+  func `A directory that others may use is refused before anything is requested`() async throws {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       try FileManager.default.createDirectory(
         atPath: fixture.path("c/haul"), withIntermediateDirectories: true,

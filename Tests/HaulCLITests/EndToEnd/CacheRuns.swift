@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("haul get --cache", .serialized, .timeLimit(.minutes(5))) struct CacheRuns {
+/// Runs of `haul get --cache`.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CacheRuns {
   static func file(
     _ control: String, length: Int64 = CommandFixture.length, faults: [Fault] = []
   ) -> FaultScript.Resource {
@@ -39,8 +40,10 @@ import Testing
     return try JSONValue(parsing: result.output)["entries"]
   }
 
-  @Test("A fresh copy is used without a request, and its bytes do not count as fetched")
-  func hit() async throws {
+  @Test
+  func `A fresh copy is used without a request, and its bytes do not count as fetched`()
+    async throws
+  {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       let first = try await get(fixture)
       #expect(first["cache"]?.string == "miss")
@@ -60,8 +63,10 @@ import Testing
     }
   }
 
-  @Test("Beside the file that it made, a fresh copy without validators causes no further request")
-  func withoutValidators() async throws {
+  @Test
+  func `Beside the file that it made, a fresh copy without validators causes no further request`()
+    async throws
+  {
     let file = Self.file("max-age=3600").with { ($0.entityTag, $0.lastModified) = (nil, nil) }
     try await CommandFixture.with(file) { fixture in
       _ = try await get(fixture)
@@ -79,8 +84,10 @@ import Testing
     }
   }
 
-  @Test("A stale copy is used after the server has confirmed it; then it is fresh again")
-  func revalidated() async throws {
+  @Test
+  func `A stale copy is used after the server has confirmed it; then it is fresh again`()
+    async throws
+  {
     try await CommandFixture.with(Self.file("max-age=0")) { fixture in
       _ = try await get(fixture)
       let sent = fixture.server.snapshot.bytesSent("/file.bin")
@@ -95,8 +102,7 @@ import Testing
     }
   }
 
-  @Test("A stale copy is replaced if the server has another version")
-  func changed() async throws {
+  @Test func `A stale copy is replaced if the server has another version`() async throws {
     try await CommandFixture.with(Self.file("max-age=0")) { fixture in
       _ = try await get(fixture)
       fixture.server.update("/file.bin") {
@@ -111,8 +117,7 @@ import Testing
     }
   }
 
-  @Test("A stale copy is never used without the server's confirmation")
-  func unconfirmed() async throws {
+  @Test func `A stale copy is never used without the server's confirmation`() async throws {
     let control = "max-age=0, stale-if-error=3600, stale-while-revalidate=3600"
     try await CommandFixture.with(Self.file(control)) { fixture in
       _ = try await get(fixture)
@@ -125,8 +130,10 @@ import Testing
     }
   }
 
-  @Test("What the server forbids to store, and the target of a redirect, is fetched each time")
-  func notStored() async throws {
+  @Test
+  func `What the server forbids to store, and the target of a redirect, is fetched each time`()
+    async throws
+  {
     let redirect = FaultScript.Resource("/link", length: 0).with {
       $0.redirect = .init(location: "http://127.0.0.1:{port}/target.bin")
     }
@@ -153,8 +160,10 @@ import Testing
     }
   }
 
-  @Test("A file above the bound is downloaded as usual, also with a break, and not stored")
-  func large() async throws {
+  @Test
+  func `A file above the bound is downloaded as usual, also with a break, and not stored`()
+    async throws
+  {
     let length: Int64 = (32 << 20) + 1
     let broken = Self.file(
       "max-age=3600", length: length, faults: [.close(after: 1 << 20, times: 1)])
@@ -169,8 +178,9 @@ import Testing
     }
   }
 
-  @Test("A file that broke off is resumed and not stored; the next download stores it")
-  func broken() async throws {
+  @Test
+  func `A file that broke off is resumed and not stored; the next download stores it`() async throws
+  {
     let broken = Self.file("max-age=3600", faults: [.close(after: 1 << 20, times: 1)])
     try await CommandFixture.with(broken) { fixture in
       #expect(try await get(fixture)["cache"]?.string == "miss")
@@ -182,8 +192,7 @@ import Testing
     }
   }
 
-  @Test("A part file of an interrupted run is completed from a fresh copy")
-  func part() async throws {
+  @Test func `A part file of an interrupted run is completed from a fresh copy`() async throws {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       _ = try await get(fixture, "-o", "other.bin")
       _ = try await fixture.interrupt()
@@ -195,8 +204,7 @@ import Testing
     }
   }
 
-  @Test("--if-exists holds for copies too")
-  func existing() async throws {
+  @Test func `--if-exists holds for copies too`() async throws {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       _ = try await get(fixture)
       let same = try await get(fixture)
@@ -213,8 +221,9 @@ import Testing
     }
   }
 
-  @Test("A fresh copy does not replace a newer file: the server is asked, and decides")
-  func newerFile() async throws {
+  @Test
+  func `A fresh copy does not replace a newer file: the server is asked, and decides`() async throws
+  {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       _ = try await get(fixture, "-o", "other.bin")
       fixture.server.update("/file.bin") {
@@ -240,10 +249,10 @@ import Testing
     }
   }
 
-  @Test(
-    "A newer file is not replaced by an older copy, although it may be replaced",
-    arguments: [["--if-exists", "overwrite"], ["--start-over"]])
-  func replacedNewerFile(options: [String]) async throws {
+  @Test(arguments: [["--if-exists", "overwrite"], ["--start-over"]])
+  func `A newer file is not replaced by an older copy, although it may be replaced`(
+    options: [String]
+  ) async throws {
     try await CommandFixture.with(Self.file("max-age=3600", length: 1000)) { fixture in
       _ = try await get(fixture, "-o", "other.bin")
       fixture.server.update("/file.bin") {
@@ -257,8 +266,8 @@ import Testing
     }
   }
 
-  @Test("A body without the digest that the server states fails, and is not stored")
-  func wrongDigest() async throws {
+  @Test
+  func `A body without the digest that the server states fails, and is not stored`() async throws {
     let wrong = FaultScript.Resource("/file.bin", seed: CommandFixture.seed, length: 1000).with {
       let digest = Data(SeededContent.sha256(seed: 9, length: 1000)).base64EncodedString()
       $0.headers = ["Cache-Control: max-age=3600", "Repr-Digest: sha-256=:\(digest):"]
@@ -274,8 +283,7 @@ import Testing
     }
   }
 
-  @Test("Without a lifetime and a date, a copy is confirmed before each use")
-  func withoutLifetime() async throws {
+  @Test func `Without a lifetime and a date, a copy is confirmed before each use`() async throws {
     let file = CommandFixture.file(length: 1000).with { $0.lastModified = nil }
     try await CommandFixture.with(file) { fixture in
       _ = try await get(fixture)
@@ -290,8 +298,7 @@ import Testing
     }
   }
 
-  @Test("What came through a proxy is not used without it")
-  func proxied() async throws {
+  @Test func `What came through a proxy is not used without it`() async throws {
     try await CommandFixture.with(Self.file("max-age=3600", length: 1000)) { fixture in
       let proxy = fixture.server.url("")
       let first = try await get(fixture, "--proxy", proxy, "-o", "1")
@@ -303,8 +310,10 @@ import Testing
     }
   }
 
-  @Test("If the cache cannot be used, the file is downloaded without it, and a line says so")
-  func unavailable() async throws {
+  @Test
+  func `If the cache cannot be used, the file is downloaded without it, and a line says so`()
+    async throws
+  {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       _ = try await get(fixture)
       let url = fixture.server.url("/file.bin")
@@ -331,8 +340,7 @@ import Testing
     }
   }
 
-  @Test("A copy without the digest of --checksum is not used")
-  func checksum() async throws {
+  @Test func `A copy without the digest of --checksum is not used`() async throws {
     try await CommandFixture.with(Self.file("max-age=3600")) { fixture in
       func digest(_ seed: UInt64) -> String {
         "sha-256=\(SeededContent.sha256Hex(seed: seed, length: CommandFixture.length))"

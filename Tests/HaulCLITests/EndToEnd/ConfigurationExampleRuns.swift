@@ -2,7 +2,7 @@ import HaulTesting
 import Testing
 
 /// Runs haul with the configuration files that the documentation shows.
-@Suite("The examples of haul.conf", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ConfigurationExampleRuns {
   private static let file = ".config/haul/haul.conf"
 
@@ -12,15 +12,13 @@ struct ConfigurationExampleRuns {
     return blocks[0].joined(separator: "\n") + "\n"
   }
 
-  @Test(
-    "Set defaults of get",
-    arguments: [
-      ("README.md", "Lists, passwords, defaults", ["Accept-Language: de"]),
-      (
-        "docs/command-line.md", "The configuration file", ["Accept-Language: de", "X-Team: build"]
-      ),
-    ])
-  func defaults(page: String, section: String, fields: [String]) async throws {
+  @Test(arguments: [
+    ("README.md", "Lists, passwords, defaults", ["Accept-Language: de"]),
+    (
+      "docs/command-line.md", "The configuration file", ["Accept-Language: de", "X-Team: build"]
+    ),
+  ])
+  func `Set defaults of get`(page: String, section: String, fields: [String]) async throws {
     try await DaemonFixture.withFiles(["/a"]) { (fixture) async throws in
       try fixture.write(try example(page, section), to: Self.file)
       try fixture.write("machine 127.0.0.1 login me password secret\n", to: ".netrc")
@@ -32,8 +30,7 @@ struct ConfigurationExampleRuns {
     }
   }
 
-  @Test("Send notices to a webhook and to a command")
-  func notices() async throws {
+  @Test func `Send notices to a webhook and to a command`() async throws {
     let receiver = try WebhookReceiver()
     defer { receiver.close() }
     let hook = "http://127.0.0.1:\(receiver.port)/hook"

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The control interface of a real daemon, call by call.
-@Suite("The control interface", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ControlAPIRuns {
   private static let json = ["Host: localhost", "Content-Type: application/json"]
 
@@ -18,8 +18,7 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test("adds once for one idempotency key, and pages through the list")
-  func addsAndPages() async throws {
+  @Test func `adds once for one idempotency key, and pages through the list`() async throws {
     try await withDaemon { fixture, socket in
       _ = try await fixture.haul("suspend")
       let transfers = (0..<5).map {
@@ -45,15 +44,13 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test(
-    "refuses values that no transfer can have",
-    arguments: [
-      #""retries":-1"#, #""rate_limit":-1"#, #""starts_at":-1"#,
-      #""maximum_size":-1"#, #""maximum_retry_time":-1"#, #""identifier":"" "#,
-      #""group":"" "#, #""headers":[{"name":"A","value":"b\r\nC: d"}]"#,
-      #""headers":[{"name":"A b","value":"c"}]"#, #""headers":[{"name":"Host","value":"c"}]"#,
-    ])
-  func refusesValues(member: String) async throws {
+  @Test(arguments: [
+    #""retries":-1"#, #""rate_limit":-1"#, #""starts_at":-1"#,
+    #""maximum_size":-1"#, #""maximum_retry_time":-1"#, #""identifier":"" "#,
+    #""group":"" "#, #""headers":[{"name":"A","value":"b\r\nC: d"}]"#,
+    #""headers":[{"name":"A b","value":"c"}]"#, #""headers":[{"name":"Host","value":"c"}]"#,
+  ])
+  func `refuses values that no transfer can have`(member: String) async throws {
     try await withDaemon { _, socket in
       let body = #"{"transfers":[{"url":"http://h/x","file":"/tmp/never",\#(member)}]}"#
       let call = try SocketCall("POST", "/api/v1/transfers", Self.json, body: body, to: socket)
@@ -61,8 +58,7 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test("an idempotency key belongs to its body: another body is another call")
-  func keyAndBody() async throws {
+  @Test func `an idempotency key belongs to its body: another body is another call`() async throws {
     try await withDaemon { fixture, socket in
       _ = try await fixture.haul("suspend")
       let fields = Self.json + ["Idempotency-Key: one"]
@@ -79,8 +75,8 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test("another server does not get the header fields of a transfer; its own does")
-  func movesWithoutFields() async throws {
+  @Test
+  func `another server does not get the header fields of a transfer; its own does`() async throws {
     try await withDaemon { fixture, socket in
       _ = try await fixture.haul("suspend")
       let url = fixture.work.server.url("/file.bin")
@@ -101,8 +97,10 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test("its metrics are those of Prometheus: transfers, bytes, retries, durations of calls")
-  func metrics() async throws {
+  @Test
+  func `its metrics are those of Prometheus: transfers, bytes, retries, durations of calls`()
+    async throws
+  {
     try await withDaemon { fixture, socket in
       fixture.work.server.setFaults("/file.bin", [Fault(.status(503), when: .request(1))])
       let id = try await fixture.add("/file.bin")
@@ -123,8 +121,7 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test("serves its own description, and the schema to which that refers")
-  func description() async throws {
+  @Test func `serves its own description, and the schema to which that refers`() async throws {
     try await withDaemon { _, socket in
       for name in ["openapi.yaml", "schema/events.json"] {
         let call = try SocketCall("GET", "/api/v1/\(name)", to: socket)
@@ -175,8 +172,7 @@ struct ControlAPIRuns {
       ("PATCH", "/api/v1/notices", ["Host: localhost"], #"{"seen_up_to":1}"#, 415),
     ]
 
-  @Test("refuses what it does not document, with a problem and without CORS")
-  func refuses() async throws {
+  @Test func `refuses what it does not document, with a problem and without CORS`() async throws {
     try await withDaemon { _, socket in
       for call in Self.refused {
         let answer = try SocketCall(
@@ -189,8 +185,7 @@ struct ControlAPIRuns {
     }
   }
 
-  @Test("shows no secret of a request, and logs none")
-  func keepsSecrets() async throws {
+  @Test func `shows no secret of a request, and logs none`() async throws {
     try await withDaemon { fixture, socket in
       let (password, token, bearer) = (
         "canary-pass", "canarytokencanarytokencanarytoken", "canary-bearer"

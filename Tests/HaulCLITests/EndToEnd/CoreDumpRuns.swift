@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// The memory of a process holds credentials, and a core dump is a copy of it.
-@Suite("A crash leaves no credentials", .timeLimit(.minutes(2)))
+@Suite(.timeLimit(.minutes(2)))
 struct CoreDumpRuns {
   /// The largest limit that is allowed here, for the command.
   private static let allowing = #"ulimit -S -c "$(ulimit -H -c)"; "#
@@ -25,8 +25,7 @@ struct CoreDumpRuns {
     return line?.dropFirst("Max core file size".count).split(separator: " ").first
   }
 
-  @Test("No command dumps its memory, neither to a file nor to a program")
-  func crash() async throws {
+  @Test func `No command dumps its memory, neither to a file nor to a program`() async throws {
     let resource = CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
     try await DaemonFixture.with(resource) { (fixture) async throws in
       let url = fixture.work.server.url("/a")
@@ -45,8 +44,7 @@ struct CoreDumpRuns {
     }
   }
 
-  @Test("A program that the background daemon starts has the limit of before")
-  func program() async throws {
+  @Test func `A program that the background daemon starts has the limit of before`() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       let script = #"ulimit -c >before; "$0" add --run -- sh -c "ulimit -c >$PWD/program""#
       let adding = await (try shell(script, fixture)).end()

@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Secrets from files", .serialized, .timeLimit(.minutes(5))) struct CredentialRuns {
+/// Secrets from files.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct CredentialRuns {
   private func write(
     _ text: String, to name: String, mode: Int = 0o600, in fixture: CommandFixture
   ) throws {
@@ -11,10 +12,10 @@ import Testing
       [.posixPermissions: mode], ofItemAtPath: fixture.path(name))
   }
 
-  @Test(
-    "A file of secrets that others can read or change is refused, and no request is sent",
-    arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
-  func shared(mode: Int) async throws {
+  @Test(arguments: [0o644, 0o640, 0o604, 0o620, 0o601])
+  func `A file of secrets that others can read or change is refused, and no request is sent`(
+    mode: Int
+  ) async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let url = fixture.server.url("/file.bin")
       try write("machine 127.0.0.1 login u password canary", to: ".netrc", mode: mode, in: fixture)
@@ -32,8 +33,8 @@ import Testing
     }
   }
 
-  @Test("A file that everybody can change is refused, also if it has no secret")
-  func changeable() async throws {
+  @Test
+  func `A file that everybody can change is refused, also if it has no secret`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let url = fixture.server.url("/file.bin")
       try write("127.0.0.1\tFALSE\t/\tFALSE\t0\ts\tv\n", to: "jar", mode: 0o666, in: fixture)
@@ -50,8 +51,7 @@ import Testing
     }
   }
 
-  @Test("Bytes that are not UTF-8 do no harm in lines that are not needed")
-  func otherBytes() async throws {
+  @Test func `Bytes that are not UTF-8 do no harm in lines that are not needed`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let url = fixture.server.url("/file.bin")
       let lines = "127.0.0.1\tFALSE\t/\tFALSE\t0\tsid\tv\no.test\tFALSE\t/\tFALSE\t0\tc\tK"
@@ -67,8 +67,9 @@ import Testing
     }
   }
 
-  @Test("Secrets of a private file are sent to its host, and never to another origin")
-  func sent() async throws {
+  @Test
+  func `Secrets of a private file are sent to its host, and never to another origin`() async throws
+  {
     try await CommandFixture.with(
       CommandFixture.file("/file.bin"), CommandFixture.file("/away.bin")
     ) { fixture in
@@ -97,14 +98,14 @@ import Testing
     }
   }
 
-  @Test(
-    "No secret is in an output, a log or the journal, however the run ends",
-    arguments: [
-      ["--user", "me", "--password-file", "secret"], ["--user", "me"], ["--bearer-file", "secret"],
-      ["--netrc"], ["--cookie", "s=canary"], ["--cookie-file", "jar"], ["-H", "@fields"],
-      ["-i", "list"],
-    ])
-  func nowhere(options: [String]) async throws {
+  @Test(arguments: [
+    ["--user", "me", "--password-file", "secret"], ["--user", "me"], ["--bearer-file", "secret"],
+    ["--netrc"], ["--cookie", "s=canary"], ["--cookie-file", "jar"], ["-H", "@fields"],
+    ["-i", "list"],
+  ])
+  func `No secret is in an output, a log or the journal, however the run ends`(options: [String])
+    async throws
+  {
     let environment = options == ["--user", "me"] ? ["HAUL_PASSWORD": "canary"] : [:]
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
@@ -142,8 +143,7 @@ import Testing
     }
   }
 
-  @Test("HAUL_PASSWORD is the password of --user")
-  func environment() async throws {
+  @Test func `HAUL_PASSWORD is the password of --user`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let url = fixture.server.url("/file.bin")
       let known = try await fixture.haul(
@@ -155,8 +155,10 @@ import Testing
     }
   }
 
-  @Test("The configuration file is read; an unreadable one is an error, a missing one is not")
-  func configuration() async throws {
+  @Test
+  func `The configuration file is read; an unreadable one is an error, a missing one is not`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let url = fixture.server.url("/file.bin")
       let directory = fixture.path(".config/haul")
@@ -182,8 +184,10 @@ import Testing
     }
   }
 
-  @Test("Every address of a list is downloaded with its own options; a wrong line starts nothing")
-  func list() async throws {
+  @Test
+  func `Every address of a list is downloaded with its own options; a wrong line starts nothing`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file("/a.bin"), CommandFixture.file("/b.bin")) {
       fixture in
       let (a, b) = (fixture.server.url("/a.bin"), fixture.server.url("/b.bin"))

@@ -6,8 +6,7 @@ import Testing
 
 /// What commands answer, and what they leave alone.
 extension DaemonQueueRuns {
-  @Test("list shows as many rows as asked for, and says that there are more")
-  func lists() async throws {
+  @Test func `list shows as many rows as asked for, and says that there are more`() async throws {
     try await withThree { (fixture, ids) async throws in
       let short = try await fixture.haul("list", "--limit", "2")
       #expect(short.output.contains(ids.b))
@@ -20,8 +19,8 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a list of more transfers than one call may add is added whole, in order")
-  func addsManyAtOnce() async throws {
+  @Test
+  func `a list of more transfers than one call may add is added whole, in order`() async throws {
     try await withThree { (fixture, ids) async throws in
       let count = AddBody.maximumCount + 1
       let list = fixture.work.path("list")
@@ -37,8 +36,10 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a pause of a program answers at once, says that it runs to its end, and cancel ends it")
-  func pausesProgram() async throws {
+  @Test
+  func `a pause of a program answers at once, says that it runs to its end, and cancel ends it`()
+    async throws
+  {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
       _ = try await fixture.haul("daemon", "start")
       let added = try await fixture.haul("add", "--run", "--", "sleep", "1000")
@@ -56,8 +57,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("the daemon stops although a program that cannot be paused was paused")
-  func stopsDuringPause() async throws {
+  @Test func `the daemon stops although a program that cannot be paused was paused`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
       let serving = try await fixture.serve()
       let added = try await fixture.haul("add", "--run", "--", "sleep", "1000")
@@ -71,8 +71,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a suspended queue is still suspended after kill -9")
-  func suspends() async throws {
+  @Test func `a suspended queue is still suspended after kill -9`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("suspend").status == 0)
       kill(try await fixture.pid(), SIGKILL)
@@ -85,8 +84,8 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("wait, list and explain say that a web page came, also after a restart")
-  func tellsPage() async throws {
+  @Test
+  func `wait, list and explain say that a web page came, also after a restart`() async throws {
     let login = Fault(.status(200, headers: ["Content-Type: text/html"], body: "<html>log in"))
     try await DaemonFixture.with(FaultScript.Resource("/dl", length: 1, faults: [login])) {
       fixture in
@@ -103,8 +102,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("when transfers were added and ended is known after a restart")
-  func keepsTimes() async throws {
+  @Test func `when transfers were added and ended is known after a restart`() async throws {
     try await withThree { (fixture, ids) async throws in
       heal(fixture)
       #expect(try await fixture.haul("wait", "--all").status == 0)
@@ -118,8 +116,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("when a transfer was added is known after kill -9 at once")
-  func keepsTimesAfterKill() async throws {
+  @Test func `when a transfer was added is known after kill -9 at once`() async throws {
     try await withThree { (fixture, ids) async throws in
       let id = try await fixture.add("/b", "-o", "late")
       kill(try await fixture.pid(), SIGKILL)
@@ -130,8 +127,10 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("remove --delete-file deletes what was downloaded, and nothing that has changed since")
-  func deletes() async throws {
+  @Test
+  func `remove --delete-file deletes what was downloaded, and nothing that has changed since`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("pause", ids.a).status == 0)
       #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
@@ -144,8 +143,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("remove --delete-file leaves a file that the download only found")
-  func leavesFoundFile() async throws {
+  @Test func `remove --delete-file leaves a file that the download only found`() async throws {
     try await withThree { (fixture, ids) async throws in
       try "mine".write(toFile: fixture.work.path("own"), atomically: true, encoding: .utf8)
       #expect(try await fixture.haul("cancel", ids.a).status == 0)
@@ -158,8 +156,10 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("remove --delete-file does not follow another user's link in a directory for all")
-  func leavesBehindForeignLink() async throws {
+  @Test
+  func `remove --delete-file does not follow another user's link in a directory for all`()
+    async throws
+  {
     // Only the superuser can give a link away.
     guard geteuid() == 0 else { return }
     try await withThree { (fixture, ids) async throws in
@@ -181,8 +181,10 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a group without members, and a URL for one that has bytes, are errors with their reason")
-  func refuses() async throws {
+  @Test
+  func `a group without members, and a URL for one that has bytes, are errors with their reason`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       for command in ["wait", "watch", "pause", "cancel"] {
         let result = try await fixture.haul(command, "--group", "nobody")
@@ -201,8 +203,10 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("an unknown id is an error with a line, and the command is done for the others")
-  func commandsKnown() async throws {
+  @Test
+  func `an unknown id is an error with a line, and the command is done for the others`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       let unknown = "there is no transfer 'nope' in the list"
       let paused = try await fixture.haul("pause", ids.a, "nope", ids.c)
@@ -225,8 +229,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a wait says why for each transfer that was not completed")
-  func waitsWithReasons() async throws {
+  @Test func `a wait says why for each transfer that was not completed`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("pause", ids.a).status == 0)
       let missing = try await fixture.add("/missing")
@@ -240,8 +243,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a transfer that is removed while it is awaited is no success")
-  func removesAwaited() async throws {
+  @Test func `a transfer that is removed while it is awaited is no success`() async throws {
     try await withThree { (fixture, ids) async throws in
       let watching = try await fixture.begin("watch", "--json", ids.a)
       try await watching.reach("it was shown") { output, _ in output.contains("running") }
@@ -257,8 +259,8 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a wait ends with the daemon, and nothing has failed", arguments: [SIGTERM, SIGKILL])
-  func outlivesDaemon(signal: Int32) async throws {
+  @Test(arguments: [SIGTERM, SIGKILL])
+  func `a wait ends with the daemon, and nothing has failed`(signal: Int32) async throws {
     try await withThree { (fixture, ids) async throws in
       let waits = [
         try await fixture.begin("wait", ids.a), try await fixture.begin("watch", "--json", ids.a),
@@ -273,8 +275,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a wait ends with 3 if the dependency is paused")
-  func endsBehindPaused() async throws {
+  @Test func `a wait ends with 3 if the dependency is paused`() async throws {
     try await withThree { (fixture, ids) async throws in
       let later = try await fixture.add("/b", "--after", ids.a, "--id", "later")
       #expect(try await fixture.haul("pause", ids.a).status == 0)
@@ -284,8 +285,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a wait for a group ends with the members that came meanwhile")
-  func awaitsLaterMembers() async throws {
+  @Test func `a wait for a group ends with the members that came meanwhile`() async throws {
     try await DaemonFixture.with(
       CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
     ) {
@@ -304,8 +304,10 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("an own name may have any characters; an option of downloads is not for a program")
-  func names() async throws {
+  @Test
+  func `an own name may have any characters; an option of downloads is not for a program`()
+    async throws
+  {
     try await withThree { (fixture, _) async throws in
       let name = "my file/ä?#%"
       let id = try await fixture.add("/b", "-o", "own", "--id", name)
@@ -320,8 +322,8 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("add with a known name finds the same transfer, and fails for another one")
-  func knownName() async throws {
+  @Test
+  func `add with a known name finds the same transfer, and fails for another one`() async throws {
     try await withThree { (fixture, _) async throws in
       let id = try await fixture.add("/b", "-o", "own", "--id", "mine")
       let same = try await fixture.haul(
@@ -344,8 +346,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a start or a retry of a blocked transfer says why it does not start")
-  func startsBlocked() async throws {
+  @Test func `a start or a retry of a blocked transfer says why it does not start`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("cancel", ids.b).status == 0)
       let blocked = try await fixture.add("/b", "-o", "later", "--after", ids.b)
@@ -358,8 +359,8 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("shell completion gets ids, names and groups, without control characters")
-  func completes() async throws {
+  @Test
+  func `shell completion gets ids, names and groups, without control characters`() async throws {
     try await withThree { (fixture, ids) async throws in
       _ = try await fixture.haul("suspend")
       _ = try await fixture.add("/b", "--id", "mine", "--group", "g\u{1B}[2J", "-o", "other")
@@ -370,8 +371,7 @@ extension DaemonQueueRuns {
     }
   }
 
-  @Test("a terminal that is closed ends no daemon: the file arrives")
-  func hangsUp() async throws {
+  @Test func `a terminal that is closed ends no daemon: the file arrives`() async throws {
     try await DaemonFixture.with(
       CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
     ) {

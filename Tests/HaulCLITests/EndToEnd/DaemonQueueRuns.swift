@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What each command does in each situation, through the commands, with one slot.
-@Suite("The background queue, one at a time", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DaemonQueueRuns {
   /// The ids of the three transfers.
   struct Three { let a, b, c: String }
@@ -40,8 +40,7 @@ struct DaemonQueueRuns {
       .transfers.map(\.state)
   }
 
-  @Test("D2, D9: those that wait say why, and start in order")
-  func waits() async throws {
+  @Test func `D2, D9: those that wait say why, and start in order`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await states(fixture) == [.running, .queued, .queued])
       #expect(try await fixture.state(of: ids.b).waiting?.code == "slot")
@@ -53,8 +52,10 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D4, D11: a pause frees the slot, and keeps the bytes; D6: resume goes on from them")
-  func pauses() async throws {
+  @Test
+  func `D4, D11: a pause frees the slot, and keeps the bytes; D6: resume goes on from them`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("pause", ids.a).status == 0)
       #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
@@ -69,8 +70,7 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("one that runs gets another rate limit, which show prints")
-  func changesRate() async throws {
+  @Test func `one that runs gets another rate limit, which show prints`() async throws {
     try await DaemonFixture.with(
       CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
     ) {
@@ -91,8 +91,10 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("one with a start time waits for it, says so, and starts when that is taken away")
-  func waitsForTime() async throws {
+  @Test
+  func `one with a start time waits for it, says so, and starts when that is taken away`()
+    async throws
+  {
     try await DaemonFixture.withFiles(["/a", "/b"]) { fixture in
       _ = try await fixture.serve()
       let time = "2100-01-01T12:00"
@@ -117,8 +119,10 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D5, D12: a cancelled one frees its slot, its part file is deleted, and it stays listed")
-  func cancels() async throws {
+  @Test
+  func `D5, D12: a cancelled one frees its slot, its part file is deleted, and it stays listed`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("cancel", ids.a).status == 0)
       #expect(try await fixture.haul("wait", "--all").status == 3)
@@ -127,8 +131,7 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D5: --keep-part keeps it, and retry goes on from it")
-  func keepsPart() async throws {
+  @Test func `D5: --keep-part keeps it, and retry goes on from it`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("cancel", "--keep-part", ids.a).status == 0)
       #expect(try fixture.work.names().contains("a.haul.part"))
@@ -140,8 +143,7 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D7, D13: a paused one is cancelled at once, without a resume")
-  func cancelsPaused() async throws {
+  @Test func `D7, D13: a paused one is cancelled at once, without a resume`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("pause", ids.a, ids.c).status == 0)
       #expect(try await fixture.haul("cancel", ids.a, ids.c).status == 0)
@@ -153,8 +155,10 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D8, D10: one that fails stays in its place with its bytes; the next one starts")
-  func fails() async throws {
+  @Test
+  func `D8, D10: one that fails stays in its place with its bytes; the next one starts`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       fixture.work.server.setFaults("/a", [Fault(.status(403))])
       fixture.work.server.dropConnections()
@@ -168,8 +172,7 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D14: cancelling all ends running, waiting and paused ones alike")
-  func cancelsAll() async throws {
+  @Test func `D14: cancelling all ends running, waiting and paused ones alike`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("pause", ids.c).status == 0)
       #expect(try await fixture.haul("cancel", "--all").status == 0)
@@ -177,8 +180,10 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D15: a waiting one that is paused is passed by; resume of a waiting one changes nothing")
-  func pausesWaiting() async throws {
+  @Test
+  func `D15: a waiting one that is paused is passed by; resume of a waiting one changes nothing`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("pause", ids.b).status == 0)
       #expect(try await fixture.haul("resume", ids.c).status == 0)
@@ -189,8 +194,7 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D16: start respects the limit, and --force exceeds it")
-  func starts() async throws {
+  @Test func `D16: start respects the limit, and --force exceeds it`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("start", ids.c).status == 0)
       #expect(try await states(fixture) == [.running, .queued, .queued])
@@ -200,8 +204,10 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D17: a running one that is put back keeps bytes and place, and starts when a slot is free")
-  func requeues() async throws {
+  @Test
+  func `D17: a running one that is put back keeps bytes and place, and starts when a slot is free`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       heal(fixture)
       #expect(try await fixture.haul("requeue", ids.a).status == 0)
@@ -212,8 +218,10 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D18: a completed one is restarted from byte 0, in its old place; a retry of it is refused")
-  func restarts() async throws {
+  @Test
+  func `D18: a completed one is restarted from byte 0, in its old place; a retry of it is refused`()
+    async throws
+  {
     try await withThree { (fixture, ids) async throws in
       heal(fixture)
       #expect(try await fixture.haul("requeue", ids.a).status == 0)
@@ -229,8 +237,8 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("D19, D20: the order can be changed while one runs, and survives kill -9")
-  func moves() async throws {
+  @Test
+  func `D19, D20: the order can be changed while one runs, and survives kill -9`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("move", ids.c, "--first").status == 0)
       #expect(try await fixture.haul("move", ids.a, "--last").status == 0)
@@ -247,8 +255,8 @@ struct DaemonQueueRuns {
     }
   }
 
-  @Test("an acknowledged start survives kill -9: it goes first", arguments: [false, true])
-  func startsAfterKill(isPaused: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `an acknowledged start survives kill -9: it goes first`(isPaused: Bool) async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("suspend").status == 0)
       if isPaused { #expect(try await fixture.haul("pause", ids.c).status == 0) }

@@ -5,10 +5,12 @@ import HaulTesting
 import Testing
 
 /// The real daemon, steered by commands.
-@Suite("A daemon", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DaemonRuns {
-  @Test("is started by add, downloads after add has ended, and is stopped by a command")
-  func adds() async throws {
+  @Test
+  func `is started by add, downloads after add has ended, and is stopped by a command`()
+    async throws
+  {
     try await DaemonFixture.with(CommandFixture.file()) { fixture in
       let added = try await fixture.haul("add", fixture.work.server.url("/file.bin"))
       #expect(added.status == 0)
@@ -30,8 +32,10 @@ struct DaemonRuns {
     }
   }
 
-  @Test("keeps its list when it is stopped, and resumes the transfers when it runs again")
-  func resumes() async throws {
+  @Test
+  func `keeps its list when it is stopped, and resumes the transfers when it runs again`()
+    async throws
+  {
     let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
       let id = try await fixture.add("/file.bin")
@@ -44,8 +48,10 @@ struct DaemonRuns {
     }
   }
 
-  @Test("resumes at a new address if strong validator and length agree, else keeps the bytes")
-  func newAddress() async throws {
+  @Test
+  func `resumes at a new address if strong validator and length agree, else keeps the bytes`()
+    async throws
+  {
     let cut = Fault(.reset(after: CommandFixture.stallOffset), when: .request(1))
     let gone = Fault(.status(403), when: .init(skip: 1))
     let old = CommandFixture.file("/file.bin", cut).with { $0.faults.append(gone) }
@@ -78,8 +84,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("that was killed loses nothing")
-  func survivesKill() async throws {
+  @Test func `that was killed loses nothing`() async throws {
     let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
       let id = try await fixture.add("/file.bin")
@@ -94,8 +99,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("that was killed still shows how much there is of a paused one")
-  func showsProgressAfterKill() async throws {
+  @Test func `that was killed still shows how much there is of a paused one`() async throws {
     let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/file.bin", stall)) { fixture in
       let id = try await fixture.add("/file.bin")
@@ -111,8 +115,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("is started once by adds that race, and both add")
-  func races() async throws {
+  @Test func `is started once by adds that race, and both add`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
       async let first = fixture.add("/a")
       async let second = fixture.add("/b")
@@ -124,8 +127,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("refuses a second one on the same list, and names the first")
-  func refusesSecond() async throws {
+  @Test func `refuses a second one on the same list, and names the first`() async throws {
     try await DaemonFixture.with(CommandFixture.file()) { fixture in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       let pid = try await fixture.pid()
@@ -136,8 +138,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("starts the next one when one is paused, and resumes it in its place")
-  func pauses() async throws {
+  @Test func `starts the next one when one is paused, and resumes it in its place`() async throws {
     let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/a", stall), CommandFixture.file("/b", stall))
     { fixture in
@@ -162,8 +163,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("is not there: every command says how to start it")
-  func isMissing() async throws {
+  @Test func `is not there: every command says how to start it`() async throws {
     try await DaemonFixture.with(CommandFixture.file()) { fixture in
       for command in [["list"], ["pause", "--all"], ["show", "x"], ["wait", "--all"]] {
         let result = try await fixture.work.haul(command, environment: fixture.environment)
@@ -174,8 +174,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("is refused a state directory that others may use")
-  func refusesOpenDirectory() async throws {
+  @Test func `is refused a state directory that others may use`() async throws {
     try await DaemonFixture.with(CommandFixture.file()) { fixture in
       let directory = try fixture.location().directory
       try FileManager.default.createDirectory(
@@ -187,8 +186,10 @@ struct DaemonRuns {
     }
   }
 
-  @Test("that cannot start says why: a damaged list, a file in the place of the socket")
-  func cannotStart() async throws {
+  @Test
+  func `that cannot start says why: a damaged list, a file in the place of the socket`()
+    async throws
+  {
     try await DaemonFixture.with([]) { fixture in
       let location = try fixture.location()
       let ownerOnly = [FileAttributeKey.posixPermissions: 0o700]
@@ -209,8 +210,10 @@ struct DaemonRuns {
     }
   }
 
-  @Test("cannot start with a wrong configuration: the command says so at once, with status 2")
-  func refusesConfiguration() async throws {
+  @Test
+  func `cannot start with a wrong configuration: the command says so at once, with status 2`()
+    async throws
+  {
     try await DaemonFixture.with(CommandFixture.file()) { fixture in
       let directory = fixture.work.path("c/haul")
       try FileManager.default.createDirectory(
@@ -229,8 +232,8 @@ struct DaemonRuns {
     }
   }
 
-  @Test("keeps no directory busy, and takes paths from the directory of the command")
-  func directory() async throws {
+  @Test
+  func `keeps no directory busy, and takes paths from the directory of the command`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
       _ = try await fixture.add("/a", "-d", "sub")
       #expect(try await fixture.haul("wait", "--all").status == 0)
@@ -240,8 +243,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("writes no file among its own: its list, its token, its configuration")
-  func keepsOwnFiles() async throws {
+  @Test func `writes no file among its own: its list, its token, its configuration`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
       let list = try fixture.location().list
       for options in [
@@ -258,8 +260,8 @@ struct DaemonRuns {
     }
   }
 
-  @Test("starts through systemd where its unit is enabled", arguments: [true, false])
-  func unit(isEnabled: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `starts through systemd where its unit is enabled`(isEnabled: Bool) async throws {
     try await CommandFixture.with([CommandFixture.file("/a")]) { (work) async throws in
       let log = work.path("systemctl.log")
       let program = """
@@ -290,8 +292,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("gives a file the permissions of the caller, not of the daemon")
-  func keepsPermissions() async throws {
+  @Test func `gives a file the permissions of the caller, not of the daemon`() async throws {
     try await DaemonFixture.with(CommandFixture.file()) { fixture in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       let command =
@@ -307,8 +308,7 @@ struct DaemonRuns {
     }
   }
 
-  @Test("runs a program when its download is completed")
-  func runsProgram() async throws {
+  @Test func `runs a program when its download is completed`() async throws {
     try await DaemonFixture.with(CommandFixture.file()) { fixture in
       let id = try await fixture.add("/file.bin")
       let step = try await fixture.haul(

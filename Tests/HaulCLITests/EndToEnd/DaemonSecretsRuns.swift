@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Secrets of a transfer are in the daemon's database, and nowhere else.
-@Suite("Secrets in the background", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DaemonSecretsRuns {
   /// A password, a signed query, a bearer token; an access key, and a text of a form.
   private static let canaries = [
@@ -32,8 +32,10 @@ struct DaemonSecretsRuns {
     }
   }
 
-  @Test("no output, log, event, metric, journal or file name has one; a failure neither")
-  func planted() async throws {
+  @Test
+  func `no output, log, event, metric, journal or file name has one; a failure neither`()
+    async throws
+  {
     let query = "/a?X-Amz-Signature=canary-signature"
     try await DaemonFixture.with(
       CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset))),
@@ -84,9 +86,9 @@ struct DaemonSecretsRuns {
     }
   }
 
-  @Test(
-    "a program gets no secret of the shell that started the daemon", arguments: [true, false])
-  func environment(isServed: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a program gets no secret of the shell that started the daemon`(isServed: Bool) async throws
+  {
     try await DaemonFixture.with { (fixture) async throws in
       let shell = fixture.environment.merging([
         "AWS_SECRET_ACCESS_KEY": "canary-key", "HAUL_PASSWORD": "canary-password",
@@ -116,8 +118,7 @@ struct DaemonSecretsRuns {
     }
   }
 
-  @Test("access keys and texts of forms are in the database only")
-  func uploads() async throws {
+  @Test func `access keys and texts of forms are in the database only`() async throws {
     let store = FaultScript.Resource("/bucket/", length: 0).with {
       ($0.service, $0.faults) = (.s3, [Fault(.status(403))])
     }

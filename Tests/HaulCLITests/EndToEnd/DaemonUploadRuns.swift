@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Uploads through a real daemon.
-@Suite("Uploads in the background", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DaemonUploadRuns {
   private static let content = SeededContent(seed: 4).bytes(at: 0, count: 300_000)
 
@@ -30,8 +30,7 @@ struct DaemonUploadRuns {
     return result.output.split(separator: "\n").map(String.init)
   }
 
-  @Test("files arrive under their names; show says that they are uploads")
-  func arrive() async throws {
+  @Test func `files arrive under their names; show says that they are uploads`() async throws {
     try await with { fixture in
       let ids = try await put(fixture, "f.bin", "g.bin", fixture.work.server.url("/"))
       #expect(ids.count == 2)
@@ -48,8 +47,7 @@ struct DaemonUploadRuns {
     }
   }
 
-  @Test("a pause frees the slot for the next one; resume sends the whole file")
-  func pauses() async throws {
+  @Test func `a pause frees the slot for the next one; resume sends the whole file`() async throws {
     try await with(Fault(.stallBeforeHead, when: .first(1))) { fixture in
       let serving = try await fixture.serve("-j", "1")
       let server = fixture.work.server
@@ -71,8 +69,7 @@ struct DaemonUploadRuns {
     }
   }
 
-  @Test("a conflict mentions an earlier attempt only if there was one")
-  func conflicts() async throws {
+  @Test func `a conflict mentions an earlier attempt only if there was one`() async throws {
     try await with { fixture in
       let url = fixture.work.server.url("/f.bin")
       let id = try await put(fixture, "--if-exists", "fail", "f.bin", url)[0]
@@ -85,8 +82,10 @@ struct DaemonUploadRuns {
     }
   }
 
-  @Test("after kill -9 the daemon uploads on; a POST that may have arrived fails instead")
-  func killed() async throws {
+  @Test
+  func `after kill -9 the daemon uploads on; a POST that may have arrived fails instead`()
+    async throws
+  {
     try await with(Fault(.stallBeforeHead, when: .first(1))) { fixture in
       let server = fixture.work.server
       let serving = try await fixture.serve()
@@ -109,8 +108,7 @@ struct DaemonUploadRuns {
     }
   }
 
-  @Test("a form arrives with its fields and files")
-  func form() async throws {
+  @Test func `a form arrives with its fields and files`() async throws {
     try await with { fixture in
       let result = try await fixture.haul(
         "add", "--form", "a=@f.bin", "--field", "n=é", fixture.work.server.url("/f.bin"))
@@ -127,7 +125,7 @@ struct DaemonUploadRuns {
 }
 
 /// Uploads to an S3 store through a real daemon, which has no access key of its own.
-@Suite("Uploads to S3 in the background", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DaemonS3Runs {
   private static let length = 33 << 20
 
@@ -161,8 +159,7 @@ struct DaemonS3Runs {
     return result.output.trimmingCharacters(in: .newlines)
   }
 
-  @Test("after kill -9 the daemon sends no part again that the store has")
-  func killed() async throws {
+  @Test func `after kill -9 the daemon sends no part again that the store has`() async throws {
     try await with { fixture in
       let serving = try await fixture.serve()
       let id = try await add("k", fixture)
@@ -183,8 +180,8 @@ struct DaemonS3Runs {
     }
   }
 
-  @Test("cancel and remove delete the parts from the store", arguments: ["cancel", "remove"])
-  func ended(command: String) async throws {
+  @Test(arguments: ["cancel", "remove"])
+  func `cancel and remove delete the parts from the store`(command: String) async throws {
     try await with { fixture in
       let id = try await add("k", fixture)
       if command == "remove" { #expect(try await fixture.haul("pause", id).status == 0) }

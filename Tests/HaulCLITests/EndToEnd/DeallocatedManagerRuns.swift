@@ -2,10 +2,10 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Managers released without a shutdown", .timeLimit(.minutes(3)))
+/// Managers released without a shutdown.
+@Suite(.timeLimit(.minutes(3)))
 struct DeallocatedManagerRuns {
-  @Test("100 of each kind leave no open descriptor, thread or connection")
-  func nothing() async throws {
+  @Test func `100 of each kind leave no open descriptor, thread or connection`() async throws {
     let files = [
       FaultScript.Resource("/whole", seed: 7, length: 4 << 10),
       FaultScript.Resource("/missing", seed: 7, length: 1, faults: [Fault(.status(404))]),

@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// What `GET /api/v1/files` lists, over the socket and over TCP.
-@Suite("The list of files to send", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DirectoryListingRuns {
   private static func query(_ path: String) -> String {
     let allowed = CharacterSet.alphanumerics.union(CharacterSet(charactersIn: "/"))
@@ -45,8 +45,10 @@ struct DirectoryListingRuns {
     return Remote(run: run, port: port, fields: fields)
   }
 
-  @Test("over TCP only what is below the roots is listed, also by dots and links, and no own files")
-  func confined() async throws {
+  @Test
+  func `over TCP only what is below the roots is listed, also by dots and links, and no own files`()
+    async throws
+  {
     try await DaemonFixture.with { (fixture) async throws in
       let (root, outside) = (fixture.work.path("root"), fixture.work.path("outside"))
       for path in [root, outside, "\(root)/sub", "\(outside)/secrets"] {
@@ -91,8 +93,8 @@ struct DirectoryListingRuns {
     }
   }
 
-  @Test("over TCP nothing is listed while the root is missing, given or by default")
-  func missingRoots() async throws {
+  @Test
+  func `over TCP nothing is listed while the root is missing, given or by default`() async throws {
     for isGiven in [false, true] {
       try await DaemonFixture.with { (fixture) async throws in
         let root = fixture.work.path("missing")
@@ -104,8 +106,7 @@ struct DirectoryListingRuns {
     }
   }
 
-  @Test("over the socket every directory is listed but the daemon's own")
-  func local() async throws {
+  @Test func `over the socket every directory is listed but the daemon's own`() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       try Data("1".utf8).write(to: URL(filePath: fixture.work.path("file")))

@@ -2,10 +2,10 @@ import Foundation
 import Testing
 
 /// The library's documentation, as `make docs` builds it.
-@Suite("Documentation", .timeLimit(.minutes(4)))
+@Suite(.timeLimit(.minutes(4)))
 struct DocumentationRuns {
-  @Test("The tutorials' programs compile, and no symbol, link or image is missing")
-  func checked() async throws {
+  @Test
+  func `The tutorials' programs compile, and no symbol, link or image is missing`() async throws {
     let root = DocumentPage.root
     let result = try await CommandRun(
       [], in: root.path, environment: ProcessInfo.processInfo.environment,

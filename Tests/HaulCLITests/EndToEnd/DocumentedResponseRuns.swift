@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Gets every answer that docs/openapi.yaml has from a real daemon.
-@Suite("The documented answers", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DocumentedResponseRuns {
   private struct Answer {
     let method: String
@@ -68,8 +68,7 @@ struct DocumentedResponseRuns {
     return answers
   }
 
-  @Test("Each is given by a call")
-  func given() async throws {
+  @Test func `Each is given by a call`() async throws {
     let documented = try Self.documented()
     let names = Set(documented.map(\.name))
     #expect(documented.count > 140 && names.count == documented.count)
@@ -94,10 +93,8 @@ struct DocumentedResponseRuns {
     }
   }
 
-  @Test(
-    "A full disk of the list is answered with 507",
-    .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
-  func fullDisk() async throws {
+  @Test(.enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
+  func `A full disk of the list is answered with 507`() async throws {
     let answers = try Self.documented().filter { $0.status == 507 }
     #expect(answers.count > Self.elsewhere.keys.count { $0.hasSuffix(" 507") })
     try await DaemonFixture.withFiles(["/a"]) { (fixture) async throws in

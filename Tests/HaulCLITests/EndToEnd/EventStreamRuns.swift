@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The event stream of a real daemon.
-@Suite("The event stream", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct EventStreamRuns {
   private func withDaemon(
     _ body: (DaemonFixture, ControlClient) async throws -> Void
@@ -33,8 +33,10 @@ struct EventStreamRuns {
     if case .ready = message { true } else { false }
   }
 
-  @Test("begins with the whole list, and then reports each state change once, with its number")
-  func snapshotFirst() async throws {
+  @Test
+  func `begins with the whole list, and then reports each state change once, with its number`()
+    async throws
+  {
     try await withDaemon { fixture, client in
       _ = try await fixture.haul("suspend")
       let (a, b) = (try await fixture.add("/a"), try await fixture.add("/b"))
@@ -60,8 +62,8 @@ struct EventStreamRuns {
     }
   }
 
-  @Test("a number that the list has not reached is answered with the whole list")
-  func unknownNumber() async throws {
+  @Test
+  func `a number that the list has not reached is answered with the whole list`() async throws {
     try await withDaemon { fixture, client in
       _ = try await fixture.haul("suspend")
       _ = try await fixture.add("/a")
@@ -69,8 +71,8 @@ struct EventStreamRuns {
     }
   }
 
-  @Test("ends when the daemon is stopped, also for a subscriber that does not read")
-  func stop() async throws {
+  @Test
+  func `ends when the daemon is stopped, also for a subscriber that does not read`() async throws {
     try await withDaemon { fixture, client in
       let reading = try await client.events()
       let silent = try await client.events()

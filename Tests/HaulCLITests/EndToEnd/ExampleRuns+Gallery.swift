@@ -9,8 +9,10 @@ import Testing
 
 /// The page itself is driven in a browser by Scripts/gallery-test.
 extension ExampleRuns {
-  @Test("AppGallery: rows that ask at once cause one request, which a purge does not repeat")
-  func gallery() async throws {
+  @Test
+  func `AppGallery: rows that ask at once cause one request, which a purge does not repeat`()
+    async throws
+  {
     try await CommandFixture.with { fixture in
       let port = try Self.freePort()
       let run = try await CommandRun(

@@ -18,9 +18,10 @@ extension ExampleRuns {
     return FileHandle(fileDescriptor: file, closeOnDealloc: true)
   }
 
-  @Test(
-    "SlotMachine: each press starts a stopped reel and stops a spinning one, however fast")
-  func slots() async throws {
+  @Test
+  func `SlotMachine: each press starts a stopped reel and stops a spinning one, however fast`()
+    async throws
+  {
     try await CommandFixture.with { fixture in
       // Seven presses at once, then the end.
       let arguments = ["-c", "printf xxxxxxxq | '\(program("SlotMachine"))'"]
@@ -37,9 +38,10 @@ extension ExampleRuns {
     }
   }
 
-  @Test(
-    "SlotMachine: the digits of a reel change one by one while it spins, and stay when it stops")
-  func spins() async throws {
+  @Test
+  func `SlotMachine: the digits of a reel change one by one while it spins, and stay at its end`()
+    async throws
+  {
     try await CommandFixture.with { fixture in
       let keys = try Self.fifo(fixture.path("keys"))
       let run = try await CommandRun(

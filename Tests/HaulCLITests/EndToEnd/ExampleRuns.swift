@@ -3,7 +3,7 @@ import HaulTesting
 import Testing
 
 /// Runs the programs of Examples.
-@Suite("The examples run", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ExampleRuns {
   func program(_ name: String) -> String {
     CommandRun.executable.deletingLastPathComponent().appending(path: name).path
@@ -15,8 +15,10 @@ struct ExampleRuns {
     try await CommandRun(arguments, in: fixture.directory, program: program(name)).end()
   }
 
-  @Test("MultiFileTransfer: percent and end of each file, the end of all, and the empty queue")
-  func many() async throws {
+  @Test
+  func `MultiFileTransfer: percent and end of each file, the end of all, and the empty queue`()
+    async throws
+  {
     // Slow enough to show some percentages.
     let slow = CommandFixture.file("/a").with { $0.rate = 1 << 20 }
     // Without a date, nothing shows that the file already exists.
@@ -60,8 +62,8 @@ struct ExampleRuns {
     }
   }
 
-  @Test("LargeFile: the length first, then percent up to 100, and the whole file")
-  func large() async throws {
+  @Test
+  func `LargeFile: the length first, then percent up to 100, and the whole file`() async throws {
     try await CommandFixture.with(CommandFixture.file("/a")) { fixture in
       let result = try await run("LargeFile", [fixture.server.url("/a"), "large"], in: fixture)
       #expect(result.status == 0, "\(result.errors)")
@@ -76,8 +78,10 @@ struct ExampleRuns {
     }
   }
 
-  @Test("DownloadQueue: one at a time; a pause starts the next one, a resume continues")
-  func oneAtATime() async throws {
+  @Test
+  func `DownloadQueue: one at a time; a pause starts the next one, a resume continues`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
       // Other connections must not fetch what the first one does not get.
       fixture.server.setFaults(
@@ -108,8 +112,8 @@ struct ExampleRuns {
     }
   }
 
-  @Test("InstallChain: download, then unpack, then a message on the main actor")
-  func chain() async throws {
+  @Test
+  func `InstallChain: download, then unpack, then a message on the main actor`() async throws {
     try await CommandFixture.with(CommandFixture.file("/archive", length: 3000)) { fixture in
       let result = try await run(
         "InstallChain", [fixture.directory, fixture.server.url("/archive")], in: fixture)
@@ -123,8 +127,7 @@ struct ExampleRuns {
     }
   }
 
-  @Test("DurableQueue: killed and started again, it resumes from its bytes")
-  func durable() async throws {
+  @Test func `DurableQueue: killed and started again, it resumes from its bytes`() async throws {
     try await CommandFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
       // One connection receives enough bytes for a claim, and no other receives any.
       fixture.server.setFaults(

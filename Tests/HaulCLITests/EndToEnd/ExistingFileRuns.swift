@@ -3,15 +3,18 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("--if-exists", .serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {
+/// --if-exists.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ExistingFileRuns {
   private static let old: [UInt8] = [1, 2, 3]
 
   private func plant(_ fixture: CommandFixture) throws {
     try Data(Self.old).write(to: URL(filePath: fixture.path("file.bin")))
   }
 
-  @Test("update: a file with the same length and time is accepted; nothing is downloaded")
-  func same() async throws {
+  @Test
+  func `update: a file with the same length and time is accepted; nothing is downloaded`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       for options in [[], ["-o", "named.bin"]] {
         let command = ["get", "--json", fixture.server.url("/file.bin")] + options
@@ -27,8 +30,10 @@ import Testing
     }
   }
 
-  @Test("update: another file with that name is kept; with -o the run fails before the body")
-  func other() async throws {
+  @Test
+  func `update: another file with that name is kept; with -o the run fails before the body`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try plant(fixture)
       let named = try await fixture.get("/file.bin", "-o", "file.bin")
@@ -44,8 +49,10 @@ import Testing
     }
   }
 
-  @Test("update: the file of another token is kept; the message names the option that replaces it")
-  func tokens() async throws {
+  @Test
+  func `update: the file of another token is kept; the message names the option that replaces it`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       func get(_ token: String, _ options: [String] = []) async throws -> CommandResult {
         let url = fixture.server.url("/file.bin?token=\(token)")
@@ -63,8 +70,10 @@ import Testing
     }
   }
 
-  @Test("update: a file that changes every night is replaced; there is one file, the newest")
-  func nightly() async throws {
+  @Test
+  func `update: a file that changes every night is replaced; there is one file, the newest`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       for seed in UInt64(1)...4 {
         fixture.server.update("/file.bin") {
@@ -79,8 +88,7 @@ import Testing
     }
   }
 
-  @Test("update: two files with the same name, in turn, keep their names")
-  func alternating() async throws {
+  @Test func `update: two files with the same name, in turn, keep their names`() async throws {
     try await CommandFixture.with(
       CommandFixture.file("/p/z.bin"),
       CommandFixture.file("/q/z.bin").with {
@@ -100,8 +108,9 @@ import Testing
     }
   }
 
-  @Test("skip accepts the file, fail fails, rename adds a number, overwrite replaces")
-  func asked() async throws {
+  @Test
+  func `skip accepts the file, fail fails, rename adds a number, overwrite replaces`() async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try plant(fixture)
       let skip = try await fixture.get("/file.bin", "--if-exists", "skip", "-o", "file.bin")
@@ -119,8 +128,8 @@ import Testing
     }
   }
 
-  @Test("With --checksum, a file with that digest is accepted without a request")
-  func digest() async throws {
+  @Test
+  func `With --checksum, a file with that digest is accepted without a request`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       _ = try await fixture.get("/file.bin", "-o", "x")
       let asked = fixture.server.snapshot.requests.count
@@ -132,8 +141,7 @@ import Testing
     }
   }
 
-  @Test("--start-over discards the bytes of an earlier run")
-  func startOver() async throws {
+  @Test func `--start-over discards the bytes of an earlier run`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       _ = try await fixture.interrupt()
       let result = try await fixture.get("/file.bin", "--start-over")

@@ -2,9 +2,10 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Exit status", .serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {
-  @Test("0 when all completed; 1 when one failed, after the others have finished")
-  func completedAndFailed() async throws {
+/// Exit status.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct ExitStatusRuns {
+  @Test
+  func `0 when all completed; 1 when one failed, after the others have finished`() async throws {
     try await CommandFixture.with(
       CommandFixture.file("/a.bin"), CommandFixture.file("/b.bin"),
       CommandFixture.file("/c.bin", .always(.status(404)))
@@ -29,13 +30,11 @@ import Testing
     }
   }
 
-  @Test(
-    "2 for wrong usage: nothing is started or written",
-    arguments: [
-      [], ["--no-such"], ["-o", "-"], ["--cacert", "/no/such/file"], ["-x", "0"],
-      ["--checksum", "sha-256=12"], ["--mirror", "http://h"],
-    ])
-  func usage(options: [String]) async throws {
+  @Test(arguments: [
+    [], ["--no-such"], ["-o", "-"], ["--cacert", "/no/such/file"], ["-x", "0"],
+    ["--checksum", "sha-256=12"], ["--mirror", "http://h"],
+  ])
+  func `2 for wrong usage: nothing is started or written`(options: [String]) async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let urls = options.isEmpty ? [] : [fixture.server.url("/file.bin")]
       let result = try await fixture.haul(["get", "--json"] + urls + options)
@@ -48,13 +47,14 @@ import Testing
   }
 
   @Test(
-    "130, 143 and 129: bytes are kept, a line says how to resume, and the same command resumes",
     arguments: [
       (SIGINT, 130, "interrupted"), (SIGTERM, 143, "terminated"),
       (SIGHUP, 129, "hung up (SIGHUP)"),
     ]
       as [(Int32, Int32, String)])
-  func interrupted(signal: Int32, status: Int32, word: String) async throws {
+  func `130, 143 and 129: bytes are kept, a line says how to resume, and the same command resumes`(
+    signal: Int32, status: Int32, word: String
+  ) async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = try await fixture.interrupt(with: signal)
       #expect(result.status == status)
@@ -71,10 +71,10 @@ import Testing
     }
   }
 
-  @Test(
-    "An interrupt also ends a wait for an answer, for another attempt or for a slot",
-    arguments: [.stallBeforeHead, .retryLater(seconds: 600)] as [Fault.Action])
-  func interruptedWaiting(fault: Fault.Action) async throws {
+  @Test(arguments: [.stallBeforeHead, .retryLater(seconds: 600)] as [Fault.Action])
+  func `An interrupt also ends a wait for an answer, for another attempt or for a slot`(
+    fault: Fault.Action
+  ) async throws {
     try await CommandFixture.with(
       CommandFixture.file("/file.bin", .always(fault)), CommandFixture.file("/next.bin")
     ) { fixture in
@@ -95,8 +95,7 @@ import Testing
     }
   }
 
-  @Test("131: SIGQUIT ends it at once, without a message")
-  func quit() async throws {
+  @Test func `131: SIGQUIT ends it at once, without a message`() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
       fixture in
@@ -109,8 +108,7 @@ import Testing
     }
   }
 
-  @Test("A signal that is ignored at the start stays ignored, as with nohup")
-  func ignored() async throws {
+  @Test func `A signal that is ignored at the start stays ignored, as with nohup`() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
       fixture in
@@ -140,16 +138,14 @@ import Testing
     }
   }
 
-  @Test("SIGTERM ends it even if its output is not read")
-  func stuck() async throws {
+  @Test func `SIGTERM ends it even if its output is not read`() async throws {
     try await unread { run, _ in
       run.send(SIGTERM)
       #expect(await run.end().status == 143)
     }
   }
 
-  @Test("A second signal ends it at once, even if its output is not read")
-  func secondSignal() async throws {
+  @Test func `A second signal ends it at once, even if its output is not read`() async throws {
     try await unread { run, fixture in
       run.send(SIGINT)
       // It closes the connection and then waits for its output for ever.
@@ -160,8 +156,8 @@ import Testing
     }
   }
 
-  @Test("141 when the reader of standard output has closed it; the bytes are kept")
-  func outputGone() async throws {
+  @Test
+  func `141 when the reader of standard output has closed it; the bytes are kept`() async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
       fixture in
@@ -176,8 +172,7 @@ import Testing
     }
   }
 
-  @Test("141 for help that is not read; 0 for help that is read")
-  func help() async throws {
+  @Test func `141 for help that is not read; 0 for help that is read`() async throws {
     let directory = FileManager.default.temporaryDirectory.path
     let read = await (try await CommandRun(["get", "--help"], in: directory)).end()
     #expect(read.status == 0)
@@ -190,8 +185,10 @@ import Testing
     #expect(await unread.end().status == 141)
   }
 
-  @Test("verify: 0 for the right digest, 1 for a wrong one or no file, 2 without a digest")
-  func verify() async throws {
+  @Test
+  func `verify: 0 for the right digest, 1 for a wrong one or no file, 2 without a digest`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       _ = try await fixture.get()
       let right = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)

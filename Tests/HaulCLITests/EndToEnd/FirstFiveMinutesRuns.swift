@@ -5,7 +5,7 @@ import Testing
 /// Types the commands of docs/first-five-minutes.md in a terminal, in their order, and compares the
 /// last screen and the exit status with the page's. The files are shorter, and numbers are masked;
 /// the moments before the end are not compared. `make first-five-minutes` records the page again.
-@Suite("The first five minutes", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct FirstFiveMinutesRuns {
   private struct Command {
     let text: String
@@ -55,8 +55,7 @@ struct FirstFiveMinutesRuns {
     return commands
   }
 
-  @Test("Every command ends as the page shows")
-  func ends() async throws {
+  @Test func `Every command ends as the page shows`() async throws {
     let commands = try Self.commands()
     #expect(commands.count > 45 && commands.count { $0.isInterrupted } == 2)
     try await DaemonFixture.with(Self.resources) { (fixture) async throws in

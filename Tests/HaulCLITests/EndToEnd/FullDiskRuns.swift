@@ -3,12 +3,15 @@ import HaulCore
 import HaulTesting
 import Testing
 
+/// A separate small disk.
 @Suite(
-  "A separate small disk", .serialized, .timeLimit(.minutes(5)),
+  .serialized, .timeLimit(.minutes(5)),
   .enabled(if: SmallDisk.isPossible, "mounting a tmpfs needs root and a kernel that lets it"))
 struct FullDiskRuns {
-  @Test("A known length without room is refused before the body; with room it completes")
-  func knownLength() async throws {
+  @Test
+  func `A known length without room is refused before the body; with room it completes`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let disk = try SmallDisk(at: fixture.path("disk"), size: "2m")
       defer { disk.unmount() }
@@ -22,8 +25,10 @@ struct FullDiskRuns {
     }
   }
 
-  @Test("An unknown length fails when the disk is full, keeps its bytes, and resumes with room")
-  func unknownLength() async throws {
+  @Test
+  func `An unknown length fails when the disk is full, keeps its bytes, and resumes with room`()
+    async throws
+  {
     let fault = Fault(.ignoreRange, .chunked())
     try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
       let disk = try SmallDisk(at: fixture.path("disk"), size: "2m")
@@ -40,8 +45,10 @@ struct FullDiskRuns {
     }
   }
 
-  @Test("A read-only file system is reported; when it is writable again, the download resumes")
-  func readOnly() async throws {
+  @Test
+  func `A read-only file system is reported; when it is writable again, the download resumes`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let disk = try SmallDisk(at: fixture.path("disk"), size: "16m")
       defer { disk.unmount() }
@@ -62,10 +69,10 @@ struct FullDiskRuns {
 }
 
 @Suite struct ForbiddenDirectory {
-  @Test(
-    "A read-only directory is reported; when it is writable again, the download resumes",
-    .enabled(if: !SmallDisk.isAllMighty, "this process may write anywhere"))
-  func notAllowed() async throws {
+  @Test(.enabled(if: !SmallDisk.isAllMighty, "this process may write anywhere"))
+  func `A read-only directory is reported; when it is writable again, the download resumes`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let options = ["-d", "d"]
       _ = try await fixture.interrupt(options)

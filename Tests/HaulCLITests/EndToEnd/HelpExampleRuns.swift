@@ -4,7 +4,7 @@ import Testing
 
 /// Runs the examples of the help texts, which are also those of the manual pages: both come from
 /// the output of `--experimental-dump-help`.
-@Suite("The examples of the help texts", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct HelpExampleRuns {
   private static let paths = [
     "/big.iso", "/a", "/b", "/a.zip", "/b.zip", "/x.bin", "/x.tar.gz", "/y.iso",
@@ -29,8 +29,7 @@ struct HelpExampleRuns {
     return examples
   }
 
-  @Test("All succeed, and do what they say")
-  func succeed() async throws {
+  @Test func `All succeed, and do what they say`() async throws {
     try await DaemonFixture.withFiles(Self.paths) { (fixture) async throws in
       fixture.work.server.setFaults("/x.tar.gz", [try await fixture.archive("z")])
       try fixture.write("token\n", to: "token.txt")

@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Untrusted text on a terminal", .serialized, .timeLimit(.minutes(5)))
+/// Untrusted text on a terminal.
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct HostileTextRuns {
   /// How the run shows its progress.
   enum View: CaseIterable {
@@ -61,10 +62,8 @@ struct HostileTextRuns {
     ("a version", [Fault(.raw(text: "HTTP/\u{1B}[2J 200 OK\r\n\r\n"))]),
   ]
 
-  @Test(
-    "no raw control character reaches it, in any place and view",
-    arguments: View.allCases)
-  func nothingRaw(view: View) async throws {
+  @Test(arguments: View.allCases)
+  func `no raw control character reaches it, in any place and view`(view: View) async throws {
     let path = "/\(Self.encoded)"
     try await CommandFixture.with(CommandFixture.file(path, length: 5000)) { fixture in
       for (what, faults) in Self.positions {
@@ -81,8 +80,10 @@ struct HostileTextRuns {
     }
   }
 
-  @Test("no raw control character reaches it while bars are shown and a run is interrupted")
-  func bars() async throws {
+  @Test
+  func `no raw control character reaches it while bars are shown and a run is interrupted`()
+    async throws
+  {
     let path = "/\(Self.encoded)"
     try await CommandFixture.with(CommandFixture.file(path, Fault(.stall(after: 1 << 20)))) {
       fixture in
@@ -97,9 +98,8 @@ struct HostileTextRuns {
     }
   }
 
-  @Test(
-    "a path that is not UTF-8 is requested unchanged, and escaped in messages")
-  func byteInAddress() async throws {
+  @Test
+  func `a path that is not UTF-8 is requested unchanged, and escaped in messages`() async throws {
     try await CommandFixture.with(CommandFixture.file("/a%9B31m.bin"), CommandFixture.file("/")) {
       fixture in
       let run = try await TerminalRun(
@@ -110,8 +110,7 @@ struct HostileTextRuns {
     }
   }
 
-  @Test("a wrong argument is escaped in its message")
-  func arguments() async throws {
+  @Test func `a wrong argument is escaped in its message`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let text = "\u{1B}[2J\u{9B}31m\u{202E}\n\u{7}"
       for arguments in [
@@ -130,8 +129,7 @@ struct HostileTextRuns {
     }
   }
 
-  @Test("the check finds a raw control sequence in any place")
-  func negativeControl() {
+  @Test func `the check finds a raw control sequence in any place`() {
     for raw in [
       Array("name\u{1B}[2J".utf8), Array("\u{1B}]0;owned\u{7}".utf8), [0x61, 0x9B, 0x33],
       Array("\u{9B}31m".utf8), Array("\u{202E}gpj".utf8), Array("a\u{7F}".utf8),

@@ -4,8 +4,10 @@ import Testing
 
 /// Kills the program while its list has a transfer in each resting state.
 extension KillPointRuns {
-  @Test("killed with a failed transfer, it keeps order and states, and a retry resumes")
-  func killedWithFailed() async throws {
+  @Test
+  func `killed with a failed transfer, it keeps order and states, and a retry resumes`()
+    async throws
+  {
     try await Self.fixture { fixture in
       let sent: Int64 = 200_000
       fixture.server.setFaults(

@@ -13,8 +13,10 @@ extension KillPointRuns {
     "ended",
   ]
 
-  @Test("Killed again at each point of the recovery from the first kill, it loses nothing")
-  func killedAgain() async throws {
+  @Test
+  func `Killed again at each point of the recovery from the first kill, it loses nothing`()
+    async throws
+  {
     let points = try await Self.fixture { try await $0.run(["--finish"]).passages }.keys.sorted()
     #expect(Set(points).isSuperset(of: Self.notWhileOpening))
     var (again, opening): (Set<String>, Set<String>) = ([], [])
@@ -37,8 +39,10 @@ extension KillPointRuns {
     #expect(opening == Set(points).subtracting(Self.notWhileOpening))
   }
 
-  @Test("Killed again after recovery carried out a pending command, the command still holds")
-  func killedInOrder() async throws {
+  @Test
+  func `Killed again after recovery carried out a pending command, the command still holds`()
+    async throws
+  {
     try await Self.fixture { fixture in
       fixture.server.setFaults("/first", [Fault(.status(404))])
       // Three have run, and one of them has failed. The fourth end is the end of its removal.

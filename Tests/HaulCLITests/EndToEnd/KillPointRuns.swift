@@ -6,7 +6,7 @@ import Testing
 /// docs/reliability.md for I3, I5 and I6.
 ///
 /// `make kill-points` kills it at every pass of every point; here each point is passed a few times.
-@Suite("A queue whose process is killed between two statements", .timeLimit(.minutes(10)))
+@Suite(.timeLimit(.minutes(10)))
 struct KillPointRuns {
   private static let files = [
     "first", "paused", "cancelled", "second", "behind", "untagged", "moved",
@@ -22,9 +22,10 @@ struct KillPointRuns {
     }
   }
 
-  @Test(
-    "Each acknowledged command holds, complete files are not downloaded again, all transfers end")
-  func killed() async throws {
+  @Test
+  func `Each acknowledged command holds, complete files are not fetched again, all transfers end`()
+    async throws
+  {
     let counts = try await Self.fixture { try await $0.run(["--finish"]).passages }
     #expect(counts.values.allSatisfy { $0 > 0 }, "\(counts)")
     let isWhole = ProcessInfo.processInfo.environment["HAUL_KILL_POINTS"] == "all"

@@ -2,8 +2,9 @@ import Foundation
 import HaulTesting
 import Testing
 
+/// Within system limits it works, or says in one line why not.
 @Suite(
-  "Within system limits it works, or says in one line why not", .serialized,
+  .serialized,
   .timeLimit(.minutes(3)))
 struct LimitRuns {
   /// Runs the command after these shell commands.
@@ -15,9 +16,10 @@ struct LimitRuns {
   }
 
   @Test(
-    "Too few open files, or too little memory",
     arguments: [("ulimit -n 10", "ulimit -n"), ("ulimit -v 400000", "ulimit -v")], ["get", "probe"])
-  func tooLittle(limit: (shell: String, hint: String), command: String) async throws {
+  func `Too few open files, or too little memory`(
+    limit: (shell: String, hint: String), command: String
+  ) async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = try await run(limit.shell, [command, fixture.server.url("/file.bin")], fixture)
       #expect(result.status == 1, "\(result.errors)")
@@ -27,8 +29,8 @@ struct LimitRuns {
     }
   }
 
-  @Test("Few open files and little memory", arguments: ["ulimit -n 48", "ulimit -v 1500000"])
-  func little(limit: String) async throws {
+  @Test(arguments: ["ulimit -n 48", "ulimit -v 1500000"])
+  func `Few open files and little memory`(limit: String) async throws {
     try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { fixture in
       let result = try await run(
         limit, ["get", "-x", "16", "--min-split", "64K", fixture.server.url("/file.bin")], fixture)
@@ -37,8 +39,7 @@ struct LimitRuns {
     }
   }
 
-  @Test("A limit on file size is an error with its reason")
-  func shortFiles() async throws {
+  @Test func `A limit on file size is an error with its reason`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = try await run(
         "ulimit -f 100", ["get", "--json", fixture.server.url("/file.bin")], fixture)

@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("A user interface is never blocked", .serialized, .timeLimit(.minutes(5)))
+/// A user interface is never blocked.
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct MainThreadRuns {
   /// The longest time, in milliseconds, for which the main thread of a program was blocked during
   /// so many downloads.
@@ -23,11 +24,12 @@ struct MainThreadRuns {
   }
 
   /// `make main-thread` measures how long it is blocked; `MainActorTests` check what may block it.
-  @Test("1,000 downloads are added, followed and awaited from the main thread")
-  func free() async throws { _ = try await longest(of: 1000) }
+  @Test
+  func `1,000 downloads are added, followed and awaited from the main thread`() async throws {
+    _ = try await longest(of: 1000)
+  }
 
-  @Test("The measurement detects a blocked main thread")
-  func blocked() async throws {
+  @Test func `The measurement detects a blocked main thread`() async throws {
     // The time in which other threads had the processor is subtracted, and is not exact.
     #expect(try await longest(of: 10, "--block-main", "120") >= 100)
   }

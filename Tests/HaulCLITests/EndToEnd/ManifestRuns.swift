@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("get --manifest", .serialized, .timeLimit(.minutes(3))) struct ManifestRuns {
+/// Runs of `haul get --manifest`.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct ManifestRuns {
   private static let paths = ["/a.bin", "/b.bin", "/c.bin"]
 
   private func with(_ body: (CommandFixture) async throws -> Void) async throws {
@@ -34,8 +35,7 @@ import Testing
     Set(fixture.server.snapshot.requests.map(\.path))
   }
 
-  @Test("the next run asks only for what is not complete")
-  func next() async throws {
+  @Test func `the next run asks only for what is not complete`() async throws {
     try await with { (fixture) async throws in
       fixture.server.setFaults("/b.bin", [.always(.status(404))])
       #expect(try await get(fixture).status == 1)
@@ -72,8 +72,10 @@ import Testing
     }
   }
 
-  @Test("a file that was removed or changed is fetched again, and so is one whose line is torn")
-  func changed() async throws {
+  @Test
+  func `a file that was removed or changed is fetched again, and so is one whose line is torn`()
+    async throws
+  {
     try await with { (fixture) async throws in
       #expect(try await get(fixture).status == 0)
       try FileManager.default.removeItem(atPath: fixture.path("a.bin"))
@@ -92,8 +94,7 @@ import Testing
     }
   }
 
-  @Test("what is on a store is not asked for")
-  func store() async throws {
+  @Test func `what is on a store is not asked for`() async throws {
     try await with { (fixture) async throws in
       #expect(try await get(fixture, "-o", "s3://bucket/{index}").status == 0)
       #expect(
@@ -109,8 +110,8 @@ import Testing
     }
   }
 
-  @Test("a directory has a manifest for each list; what cannot be one is refused")
-  func place() async throws {
+  @Test
+  func `a directory has a manifest for each list; what cannot be one is refused`() async throws {
     try await with { (fixture) async throws in
       try FileManager.default.createDirectory(
         atPath: fixture.path("m"), withIntermediateDirectories: true)
@@ -135,8 +136,10 @@ import Testing
     }
   }
 
-  @Test("what was not checked, what may be wrong, and what is another's, does not count")
-  func doubtful() async throws {
+  @Test
+  func `what was not checked, what may be wrong, and what is another's, does not count`()
+    async throws
+  {
     try await with { (fixture) async throws in
       let get = ["get", fixture.server.url("/a.bin"), "--manifest", "one.jsonl"]
       #expect(try await fixture.haul(get).status == 0)

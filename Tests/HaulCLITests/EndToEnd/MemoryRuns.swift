@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("A body is not kept in memory", .serialized, .timeLimit(.minutes(3)))
+/// A body is not kept in memory.
+@Suite(.serialized, .timeLimit(.minutes(3)))
 struct MemoryRuns {
   private static let length: Int64 = 192 << 20
 
@@ -13,10 +14,10 @@ struct MemoryRuns {
     return try #require(Int64(line.filter(\.isNumber))) << 10
   }
 
-  @Test(
-    "From the first MiB of 192 to the last, the memory grows by less than a third of them",
-    arguments: [1, 4])
-  func grows(connections: Int) async throws {
+  @Test(arguments: [1, 4])
+  func `From the first MiB of 192 to the last, the memory grows by less than a third of them`(
+    connections: Int
+  ) async throws {
     let large = CommandFixture.file(length: Self.length, Fault(.stall(after: 1 << 20)))
     // Keeps the program alive after the end of the large download.
     let other = CommandFixture.file("/other", Fault(.stall(after: 1 << 20)))

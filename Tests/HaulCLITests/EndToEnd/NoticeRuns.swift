@@ -6,10 +6,12 @@ import HaulTesting
 import Testing
 
 /// The real daemon tells when transfers and groups end.
-@Suite("Notices", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct NoticeRuns {
-  @Test("E5: each end is reported once to each subscriber, with one id; the ends differ")
-  func tells() async throws {
+  @Test
+  func `E5: each end is reported once to each subscriber, with one id; the ends differ`()
+    async throws
+  {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), CommandFixture.file("/bad", Fault(.status(403))),
       CommandFixture.file("/c", Fault(.stall(after: CommandFixture.stallOffset))),
@@ -56,8 +58,10 @@ struct NoticeRuns {
     }
   }
 
-  @Test("a click opens the directory of the file, or the page; one that waits delays nothing")
-  func opens() async throws {
+  @Test
+  func `a click opens the directory of the file, or the page; one that waits delays nothing`()
+    async throws
+  {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), CommandFixture.file("/b"),
       CommandFixture.file("/bad", Fault(.status(403)))
@@ -88,8 +92,8 @@ struct NoticeRuns {
     }
   }
 
-  @Test("what is posted is signed, and no secret is in a log, an answer or a file")
-  func signs() async throws {
+  @Test
+  func `what is posted is signed, and no secret is in a log, an answer or a file`() async throws {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), answers: [.status(500), .status(307)]
     ) { (notices) async throws in
@@ -124,8 +128,10 @@ struct NoticeRuns {
     }
   }
 
-  @Test("after SIGKILL between an end and its notice, the notice comes; the others are not late")
-  func survivesKill() async throws {
+  @Test
+  func `after SIGKILL between an end and its notice, the notice comes; the others are not late`()
+    async throws
+  {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), CommandFixture.file("/b"), answers: [.hold]
     ) { (notices) async throws in
@@ -152,8 +158,8 @@ struct NoticeRuns {
     }
   }
 
-  @Test("a private address is refused, also behind a name, unless it is allowed")
-  func refusesPrivate() async throws {
+  @Test
+  func `a private address is refused, also behind a name, unless it is allowed`() async throws {
     try await NoticeFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) {
       (notices) async throws in
       for host in [nil, "localhost"] {
@@ -181,8 +187,7 @@ struct NoticeRuns {
     }
   }
 
-  @Test("a configuration file that others can change runs no command")
-  func refusesWritable() async throws {
+  @Test func `a configuration file that others can change runs no command`() async throws {
     try await NoticeFixture.with { (notices) async throws in
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o664], ofItemAtPath: notices.configuration)
@@ -193,8 +198,10 @@ struct NoticeRuns {
     }
   }
 
-  @Test("without sound, only failures, or nothing; a channel that is new begins with the present")
-  func configured() async throws {
+  @Test
+  func `without sound, only failures, or nothing; a channel that is new begins with the present`()
+    async throws
+  {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), CommandFixture.file("/b"),
       CommandFixture.file("/bad", Fault(.status(403)))
@@ -220,8 +227,9 @@ struct NoticeRuns {
     }
   }
 
-  @Test("the number of unseen ends goes down when they are seen, and survives SIGKILL")
-  func unseen() async throws {
+  @Test
+  func `the number of unseen ends goes down when they are seen, and survives SIGKILL`() async throws
+  {
     try await NoticeFixture.with(
       CommandFixture.file("/a"), CommandFixture.file("/b")
     ) { (notices) async throws in

@@ -8,7 +8,8 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Two files with the same entity tag are never mixed", .serialized, .timeLimit(.minutes(5)))
+/// Two files with the same entity tag are never mixed.
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct OtherAddressRuns {
   private static let length: Int64 = 4 << 20
   private static let (a, b): (UInt64, UInt64) = (11, 12)
@@ -44,9 +45,11 @@ struct OtherAddressRuns {
   private static let split = ["--min-split", "64K"]
 
   @Test(
-    "After SIGINT and SIGKILL, over one and eight connections", arguments: [SIGINT, SIGKILL],
+    arguments: [SIGINT, SIGKILL],
     ["1", "8"])
-  func sameTarget(signal: Int32, connections: String) async throws {
+  func `After SIGINT and SIGKILL, over one and eight connections`(
+    signal: Int32, connections: String
+  ) async throws {
     let arguments = ["-o", "z", "-x", connections] + Self.split
     try await interrupted(by: signal, arguments + ["A"]) { fixture in
       let url = fixture.server.url("/b/disk.img")
@@ -64,8 +67,8 @@ struct OtherAddressRuns {
     }
   }
 
-  @Test("In a list with an edited line", arguments: [SIGINT, SIGKILL])
-  func list(signal: Int32) async throws {
+  @Test(arguments: [SIGINT, SIGKILL])
+  func `In a list with an edited line`(signal: Int32) async throws {
     let arguments = ["-x", "1", "-i", "list"]
     try await CommandFixture.with(
       Self.image("/a/disk.img", Self.a, Fault(.stall(after: 256 << 10))),
@@ -87,8 +90,7 @@ struct OtherAddressRuns {
     }
   }
 
-  @Test("--same-resource resumes from the bytes of a mirror")
-  func sameResource() async throws {
+  @Test func `--same-resource resumes from the bytes of a mirror`() async throws {
     try await interrupted(by: SIGINT, ["-o", "z", "-x", "1", "A"]) { fixture in
       fixture.server.update("/b/disk.img") { $0.seed = Self.a }
       let url = fixture.server.url("/b/disk.img")

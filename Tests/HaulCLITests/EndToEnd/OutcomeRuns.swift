@@ -3,9 +3,9 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Outcomes and their JSON", .serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
-  @Test("A download over eight connections reports its end once")
-  func completed() async throws {
+/// Outcomes and their JSON.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct OutcomeRuns {
+  @Test func `A download over eight connections reports its end once`() async throws {
     try await CommandFixture.with(CommandFixture.file(length: 8 << 20)) { fixture in
       let url = fixture.server.url("/file.bin")
       let result = try await fixture.haul(["get", "--json", url, "-x", "8", "--min-split", "256K"])
@@ -21,8 +21,9 @@ import Testing
     }
   }
 
-  @Test("Without a terminal, a plain line at the start and at the end names the file")
-  func plain() async throws {
+  @Test
+  func `Without a terminal, a plain line at the start and at the end names the file`() async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = await (try await fixture.start()).end()
       #expect(result.output == "")
@@ -38,8 +39,7 @@ import Testing
     }
   }
 
-  @Test("-d creates the directory; the path of the file is reported with it")
-  func directory() async throws {
+  @Test func `-d creates the directory; the path of the file is reported with it`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = try await fixture.get("/file.bin", "-d", "new/deep")
       #expect(result.status == 0)
@@ -51,12 +51,13 @@ import Testing
   }
 
   @Test(
-    "A refused answer ends with its code, its status and one line",
     arguments: [
       (404, .notFound), (401, .unauthorized), (403, .forbidden), (418, .httpStatus),
       (500, .httpStatus),
     ] as [(Int, TransferError.Code)])
-  func status(status: Int, code: TransferError.Code) async throws {
+  func `A refused answer ends with its code, its status and one line`(
+    status: Int, code: TransferError.Code
+  ) async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.status(status)))) {
       fixture in
       let result = try await fixture.get("/file.bin", "--retries", "0")
@@ -67,8 +68,10 @@ import Testing
     }
   }
 
-  @Test("After several failures the message has their number, and at its end what to do")
-  func attempts() async throws {
+  @Test
+  func `After several failures the message has their number, and at its end what to do`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.status(503)))) {
       fixture in
       let result = await (try await fixture.start("/file.bin", "--retries", "2")).end()
@@ -81,9 +84,10 @@ import Testing
     }
   }
 
-  @Test(
-    "The message names a wait that the server asks for, if it is too long", arguments: [503, 429])
-  func longWait(status: Int) async throws {
+  @Test(arguments: [503, 429])
+  func `The message names a wait that the server asks for, if it is too long`(status: Int)
+    async throws
+  {
     let fault = Fault(.retryLater(status: status, seconds: 7200))
     try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
       let result = await (try await fixture.start("/file.bin")).end()
@@ -96,8 +100,7 @@ import Testing
     }
   }
 
-  @Test("-v shows every request and answer, without secrets")
-  func verbose() async throws {
+  @Test func `-v shows every request and answer, without secrets`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = await (try await fixture.start("/file.bin?key=canary", "-v")).end()
       #expect(result.status == 0)
@@ -108,8 +111,7 @@ import Testing
     }
   }
 
-  @Test("Redirects to a file, and redirect loops, are refused")
-  func redirects() async throws {
+  @Test func `Redirects to a file, and redirect loops, are refused`() async throws {
     let wrong: [(String, TransferError.Code)] = [
       ("file:///etc/passwd", .redirectRefused), ("ftp://127.0.0.1/x", .redirectRefused),
       ("/file.bin", .tooManyRedirects),
@@ -125,8 +127,8 @@ import Testing
     }
   }
 
-  @Test("A wrong digest fails, keeps the bytes, and the same command starts over")
-  func mismatch() async throws {
+  @Test
+  func `A wrong digest fails, keeps the bytes, and the same command starts over`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let right = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
       let option = "sha-256=" + right
@@ -145,8 +147,10 @@ import Testing
     }
   }
 
-  @Test("A file that changed between two runs is downloaded again, and that is reported")
-  func restarted() async throws {
+  @Test
+  func `A file that changed between two runs is downloaded again, and that is reported`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       _ = try await fixture.interrupt()
       fixture.server.replaceContent("/file.bin", seed: 9)
@@ -162,8 +166,8 @@ import Testing
     }
   }
 
-  @Test("A lost connection is reported as an attempt, and the download resumes")
-  func retried() async throws {
+  @Test
+  func `A lost connection is reported as an attempt, and the download resumes`() async throws {
     let fault = Fault(.reset(after: 1 << 20), when: .first(1))
     try await CommandFixture.with(CommandFixture.file("/file.bin", fault)) { fixture in
       let result = try await fixture.get()
@@ -176,8 +180,10 @@ import Testing
     }
   }
 
-  @Test("The framing verifies a chunked body; nothing verifies a body without a length")
-  func verified() async throws {
+  @Test
+  func `The framing verifies a chunked body; nothing verifies a body without a length`()
+    async throws
+  {
     for (fault, verified) in [
       (Fault(.ignoreRange, .chunked()), "framing"),
       (Fault(.ignoreRange, .closeDelimited()), "unverified"),
@@ -191,8 +197,10 @@ import Testing
     }
   }
 
-  @Test("--max-filesize refuses a longer file before its body, and stops an endless one")
-  func maximumSize() async throws {
+  @Test
+  func `--max-filesize refuses a longer file before its body, and stops an endless one`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let known = try await fixture.get("/file.bin", "--max-filesize", "2M")
       try known.expectFailed(.tooLarge)
@@ -206,8 +214,7 @@ import Testing
     }
   }
 
-  @Test("A port without a listener is reported with its address")
-  func refusedPort() async throws {
+  @Test func `A port without a listener is reported with its address`() async throws {
     let url = try await CommandFixture.with(CommandFixture.file()) { $0.server.url("/file.bin") }
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = try await fixture.haul(["get", "--json", "--retries", "0", url])
@@ -216,8 +223,8 @@ import Testing
     }
   }
 
-  @Test("A certificate is checked, with --cacert too, unless --insecure is given")
-  func certificates() async throws {
+  @Test
+  func `A certificate is checked, with --cacert too, unless --insecure is given`() async throws {
     try await CommandFixture.with(CommandFixture.file(), tls: .good) { fixture in
       try await fixture.get().expectFailed(.tls)
       try fixture.server.certificateAuthorityPEM.write(

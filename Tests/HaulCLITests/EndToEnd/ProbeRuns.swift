@@ -1,7 +1,8 @@
 import HaulTesting
 import Testing
 
-@Suite("haul probe and --remote-name, as commands", .timeLimit(.minutes(5))) struct ProbeRuns {
+/// Runs of `haul probe`, and of `--remote-name`.
+@Suite(.timeLimit(.minutes(5))) struct ProbeRuns {
   private static func named(_ faults: Fault...) -> FaultScript.Resource {
     CommandFixture.file().with {
       $0.contentDisposition = #"attachment; filename="../server.iso""#
@@ -9,8 +10,7 @@ import Testing
     }
   }
 
-  @Test("A table shows the server's answer; nothing is written")
-  func table() async throws {
+  @Test func `A table shows the server's answer; nothing is written`() async throws {
     try await CommandFixture.with(Self.named()) { fixture in
       let result = try await fixture.haul(["probe", fixture.server.url("/file.bin?token=secret")])
       #expect(result.status == 0, "\(result.errors)")
@@ -23,8 +23,7 @@ import Testing
     }
   }
 
-  @Test("One JSON object, also for a failure")
-  func json() async throws {
+  @Test func `One JSON object, also for a failure`() async throws {
     try await CommandFixture.with(Self.named()) { fixture in
       let result = try await fixture.haul(["probe", "--json", fixture.server.url("/file.bin")])
       let object = try JSONValue(parsing: result.output)
@@ -48,8 +47,7 @@ import Testing
     }
   }
 
-  @Test("-v shows each request and each answer, without secrets")
-  func verbose() async throws {
+  @Test func `-v shows each request and each answer, without secrets`() async throws {
     let busy = Self.named(Fault(.status(500), when: .request(1)))
     try await CommandFixture.with(busy) { fixture in
       let url = fixture.server.url("/file.bin?token=secret")
@@ -76,8 +74,7 @@ import Testing
     #expect(!result.errors.contains("secret"), sourceLocation: sourceLocation)
   }
 
-  @Test("Options of get that change the request are accepted")
-  func planned() async throws {
+  @Test func `Options of get that change the request are accepted`() async throws {
     try await CommandFixture.with(Self.named()) { fixture in
       let url = fixture.server.url("/file.bin")
       func plan(_ options: String...) async throws -> JSONValue { try await plan(options) }
@@ -95,8 +92,8 @@ import Testing
     }
   }
 
-  @Test("Untrusted text is escaped", arguments: [[], ["--json"]])
-  func hostile(options: [String]) async throws {
+  @Test(arguments: [[], ["--json"]])
+  func `Untrusted text is escaped`(options: [String]) async throws {
     let fields = [
       "ETag: \"\u{202E}x\"", "Content-Type: a/\u{85}b", "Last-Modified: \u{2028}",
     ]
@@ -112,8 +109,8 @@ import Testing
     }
   }
 
-  @Test("--remote-name saves under the server's name, made safe; -o overrides it")
-  func remoteName() async throws {
+  @Test
+  func `--remote-name saves under the server's name, made safe; -o overrides it`() async throws {
     try await CommandFixture.with(Self.named()) { fixture in
       #expect(try await fixture.get("/file.bin", "--remote-name").status == 0)
       try fixture.expectWhole("server.iso")

@@ -7,7 +7,7 @@ import Testing
 #endif
 
 /// Programs of steps whose manager was killed.
-@Suite("Programs of a killed manager", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ProgramRuns {
   /// The first run stays, with its own child process. Later runs report which of the earlier ones
   /// still run, and end.
@@ -20,8 +20,10 @@ struct ProgramRuns {
     wait
     """#
 
-  @Test("Case 21: are ended before their steps run again, or are reported as interrupted")
-  func killed() async throws {
+  @Test
+  func `Case 21: are ended before their steps run again, or are reported as interrupted`()
+    async throws
+  {
     try await ProgramDirectory.with { fixture in
       let first = try await fixture.drill(Self.staying)
       while ["again", "once"].contains(where: { fixture.lines("\($0).processes").count < 2 }) {
@@ -50,8 +52,10 @@ struct ProgramRuns {
     echo $$ >> "$1.processes"
     """#
 
-  @Test("Case 21: never run twice, at once or one after the other, wherever it is killed")
-  func killedBetweenStatements() async throws {
+  @Test
+  func `Case 21: never run twice, at once or one after the other, wherever it is killed`()
+    async throws
+  {
     var reached: Set<String> = []
     let points = ["decided", "storing", "stored", "effectsPerformed"].flatMap { point in
       (2...7).map { "\(point):\($0)" }

@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("haul put", .serialized, .timeLimit(.minutes(3))) struct PutRuns {
+/// Runs of `haul put`.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct PutRuns {
   private static let content = SeededContent(seed: 3).bytes(at: 0, count: 300_000)
 
   private func with(
@@ -20,8 +21,9 @@ import Testing
     }
   }
 
-  @Test("several files arrive under their names; the events say that they are uploads")
-  func several() async throws {
+  @Test
+  func `several files arrive under their names; the events say that they are uploads`() async throws
+  {
     try await with { fixture in
       let result = try await fixture.haul(
         ["put", "--json", "f.bin", "g.bin", fixture.server.url("/")])
@@ -36,8 +38,10 @@ import Testing
     }
   }
 
-  @Test("a refusal names the address, the status and what to do, and ends with status 1")
-  func refusal() async throws {
+  @Test
+  func `a refusal names the address, the status and what to do, and ends with status 1`()
+    async throws
+  {
     try await with(Fault(.upload(after: 1000, then: .answer), .status(403))) { fixture in
       let address = fixture.server.url("/f.bin")
       let result = try await fixture.haul(["put", "f.bin", address])
@@ -47,8 +51,10 @@ import Testing
     }
   }
 
-  @Test("an interrupted upload ends with 130, and the same command sends the whole file")
-  func interrupted() async throws {
+  @Test
+  func `an interrupted upload ends with 130, and the same command sends the whole file`()
+    async throws
+  {
     try await with(Fault(.stallBeforeHead, when: .first(1))) { fixture in
       let arguments = ["put", "f.bin", fixture.server.url("/f.bin")]
       let run = try await CommandRun(arguments, in: fixture.directory)
@@ -63,8 +69,7 @@ import Testing
     }
   }
 
-  @Test("an interrupted upload by tus says that the same command resumes it")
-  func interruptedTus() async throws {
+  @Test func `an interrupted upload by tus says that the same command resumes it`() async throws {
     try await with(Fault(.stallBeforeHead)) { fixture in
       let address = fixture.server.url("/f.bin")
       let run = try await CommandRun(["put", "f.bin", "tus+\(address)"], in: fixture.directory)
@@ -76,8 +81,10 @@ import Testing
     }
   }
 
-  @Test("by WebDAV, files arrive in a directory that is made, and nothing else is left there")
-  func webDAV() async throws {
+  @Test
+  func `by WebDAV, files arrive in a directory that is made, and nothing else is left there`()
+    async throws
+  {
     let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
     try await CommandFixture.with([collection]) { fixture in
       for name in ["f.bin", "g.bin"] {
@@ -94,8 +101,7 @@ import Testing
     }
   }
 
-  @Test("a large file resumes where the server offers that, also after a kill")
-  func resumable() async throws {
+  @Test func `a large file resumes where the server offers that, also after a kill`() async throws {
     let resource = FaultScript.Resource("/up/", length: 0).with {
       $0.service = .resumable
       // The server has the first part; its answer does not come.
@@ -117,8 +123,7 @@ import Testing
     }
   }
 
-  @Test("a form is sent with its fields and files, once")
-  func form() async throws {
+  @Test func `a form is sent with its fields and files, once`() async throws {
     try await with { fixture in
       let result = try await fixture.haul(
         [
@@ -136,8 +141,8 @@ import Testing
     }
   }
 
-  @Test("a directory goes with all that is in it; a symbolic link in it is refused")
-  func directory() async throws {
+  @Test
+  func `a directory goes with all that is in it; a symbolic link in it is refused`() async throws {
     let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
     try await CommandFixture.with([collection]) { fixture in
       for directory in ["d/a b", "d/e"] {
@@ -167,8 +172,10 @@ import Testing
     }
   }
 
-  @Test("a name with '?' is shown whole; one that is not UTF-8 is refused, and the reason is said")
-  func oddNames() async throws {
+  @Test
+  func `a name with '?' is shown whole; one that is not UTF-8 is refused, and the reason is said`()
+    async throws
+  {
     let collection = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
     try await CommandFixture.with([collection]) { fixture in
       let put = "\"$haul\" put d/ dav+\(fixture.server.url("/dav/"))"
@@ -190,8 +197,10 @@ import Testing
       program: "/bin/sh")
   }
 
-  @Test("standard input is sent as it comes, and the name in messages is that of the address")
-  func standardInput() async throws {
+  @Test
+  func `standard input is sent as it comes, and the name in messages is that of the address`()
+    async throws
+  {
     try await with { fixture in
       let address = fixture.server.url("/f.bin")
       let text = "(cat f.bin; sleep 0; head -c 9000000 /dev/zero) | \"$haul\" put - \(address)"
@@ -206,8 +215,10 @@ import Testing
     }
   }
 
-  @Test("an open descriptor is sent by the path that a shell writes for it, and no other is")
-  func descriptor() async throws {
+  @Test
+  func `an open descriptor is sent by the path that a shell writes for it, and no other is`()
+    async throws
+  {
     try await with { fixture in
       let address = fixture.server.url("/f.bin")
       let put = "\"$haul\" put --method put"
@@ -229,8 +240,10 @@ import Testing
     }
   }
 
-  @Test("an interrupt while standard input is silent sends nothing, and says what is lost")
-  func interruptedInput() async throws {
+  @Test
+  func `an interrupt while standard input is silent sends nothing, and says what is lost`()
+    async throws
+  {
     try await with { fixture in
       let address = fixture.server.url("/f.bin")
       let run = try await script(
@@ -248,8 +261,7 @@ import Testing
     }
   }
 
-  @Test("standard input that is closed, or a directory, is an error")
-  func unreadableInput() async throws {
+  @Test func `standard input that is closed, or a directory, is an error`() async throws {
     try await with { fixture in
       for source in ["<&-", "<."] {
         let text = "exec \"$haul\" put - \(fixture.server.url("/f.bin")) \(source)"
@@ -261,8 +273,7 @@ import Testing
     }
   }
 
-  @Test("a password of the address is sent and never shown")
-  func secret() async throws {
+  @Test func `a password of the address is sent and never shown`() async throws {
     try await with(Fault(.status(403))) { fixture in
       let address = fixture.server.url("/f.bin").replacing("://", with: "://user:hunter2@")
       let result = try await fixture.haul(["put", "--json", "-v", "f.bin", address])

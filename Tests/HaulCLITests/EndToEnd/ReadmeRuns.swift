@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Runs the command lines and the files of the README, in their order.
-@Suite("The README's commands", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct ReadmeRuns {
   private static let credentials = "Lists, passwords, defaults"
 
@@ -16,8 +16,7 @@ struct ReadmeRuns {
     return blocks[number]
   }
 
-  @Test("Downloads: every line succeeds, and its files are whole")
-  func downloads() async throws {
+  @Test func `Downloads: every line succeeds, and its files are whole`() async throws {
     let lines =
       try block("First download", 0, lines: 1) + block("First download", 1, lines: 11)
     let list = try block(Self.credentials, 0, lines: 7).joined(separator: "\n")
@@ -55,8 +54,7 @@ struct ReadmeRuns {
     }
   }
 
-  @Test("The background: every line succeeds")
-  func background() async throws {
+  @Test func `The background: every line succeeds`() async throws {
     let lines = try block("In the background", 0, lines: 10)
     try await DaemonFixture.withFiles(["/big.tar", "/episode", "/files/report.pdf"]) {
       (fixture) async throws in
@@ -90,8 +88,7 @@ struct ReadmeRuns {
     }
   }
 
-  @Test("Passwords: every line sends its secret")
-  func secrets() async throws {
+  @Test func `Passwords: every line sends its secret`() async throws {
     let lines = try block(Self.credentials, 1, lines: 4)
     let basic = "Basic \(SecretFixture.base64("me:secret"))"
     let expected = [

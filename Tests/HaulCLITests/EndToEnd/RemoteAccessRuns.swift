@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// The control interface over TCP, of a real daemon.
-@Suite("The control interface over TCP", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteAccessRuns {
   static let paths: [(method: String, path: String)] = [
     ("GET", "/api/v1/status"), ("GET", "/api/v1/transfers"), ("GET", "/api/v1/events"),
@@ -17,8 +17,7 @@ struct RemoteAccessRuns {
     ("PATCH", "/api/v1/notices"),
   ]
 
-  @Test("nothing is answered without the token, to another Host, or to a page")
-  func refusals() async throws {
+  @Test func `nothing is answered without the token, to another Host, or to a page`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let host = "Host: 127.0.0.1:\(remote.port)"
       let wrong = String(remote.token.reversed())
@@ -50,8 +49,7 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("an address with an empty part is not another address")
-  func emptyParts() async throws {
+  @Test func `an address with an empty part is not another address`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       for path in [
         "/api/v1/transfers/", "/api/v1//transfers", "//api/v1/transfers",
@@ -63,8 +61,8 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("programs are refused, and files outside the directory, also through links")
-  func confinement() async throws {
+  @Test
+  func `programs are refused, and files outside the directory, also through links`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let url = remote.fixture.work.server.url("/a")
       let outside = remote.fixture.work.path("outside")
@@ -101,8 +99,8 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("only files below the directory are sent, not through links, and not again")
-  func uploads() async throws {
+  @Test
+  func `only files below the directory are sent, not through links, and not again`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
@@ -134,8 +132,10 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("a form and an upload to S3 have only files below the directory, and keep their server")
-  func formsAndObjects() async throws {
+  @Test
+  func `a form and an upload to S3 have only files below the directory, and keep their server`()
+    async throws
+  {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
@@ -170,8 +170,10 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("no other server gets the header fields, or writes the files, of a transfer of the socket")
-  func otherServers() async throws {
+  @Test
+  func `no other server gets the header fields, or writes the files, of a transfer of the socket`()
+    async throws
+  {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       #expect(try await fixture.haul("suspend").status == 0)
@@ -192,8 +194,8 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("no command runs a program again, or deletes files outside the directory")
-  func commands() async throws {
+  @Test
+  func `no command runs a program again, or deletes files outside the directory`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let mark = fixture.work.path("ran")
@@ -230,8 +232,8 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("a token that others can read is refused, and one that is there is kept")
-  func tokenFile() async throws {
+  @Test
+  func `a token that others can read is refused, and one that is there is kept`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let path = try remote.fixture.location().token
       #expect(try await remote.fixture.haul("daemon", "stop").status == 0)
@@ -244,8 +246,7 @@ struct RemoteAccessRuns {
     }
   }
 
-  @Test("only loopback addresses are accepted")
-  func addresses() async throws {
+  @Test func `only loopback addresses are accepted`() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       for address in ["0.0.0.0:1", "192.0.2.1:80", "127.0.0.1", ":80", "127.0.0.1:x", "[::]:0"] {
         let result = try await fixture.haul("serve", "--listen", address)

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What the daemon holds of its answers while a client over TCP does not read them.
-@Suite("Answers over TCP have a size that does not depend on the list", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteAnswerSizeRuns {
   /// Adds a hundred transfers, whose documents have 6 MiB.
   private func addLong(_ remote: RemoteFixture) async throws {
@@ -22,8 +22,7 @@ struct RemoteAnswerSizeRuns {
     }
   }
 
-  @Test("the event stream writes no more than a page at once")
-  func streamWrites() async throws {
+  @Test func `the event stream writes no more than a page at once`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       try await addLong(remote)
       let file = try SocketCall.connection(to: .port(remote.port))
@@ -51,8 +50,7 @@ struct RemoteAnswerSizeRuns {
     }
   }
 
-  @Test("a page of the list ends at 4 MiB, and the next one goes on there")
-  func pages() async throws {
+  @Test func `a page of the list ends at 4 MiB, and the next one goes on there`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       try await addLong(remote)
       var (ids, pages, query): ([TransferID], Int, String) = ([], 0, "limit=1000")

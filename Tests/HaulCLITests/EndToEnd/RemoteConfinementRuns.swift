@@ -5,16 +5,14 @@ import HaulTesting
 import Testing
 
 /// What a client with the token cannot reach over TCP.
-@Suite("A client over TCP stays below the directories", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct RemoteConfinementRuns {
   private func makeDirectory(_ path: String) throws {
     try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
   }
 
-  @Test(
-    "whatever characters join a slash",
-    arguments: ["\u{301}x\u{600}", "\u{600}", "x\u{200D}", "\u{301}"])
-  func joinedSlashes(name: String) async throws {
+  @Test(arguments: ["\u{301}x\u{600}", "\u{600}", "x\u{200D}", "\u{301}"])
+  func `whatever characters join a slash`(name: String) async throws {
     try await RemoteFixture.with { (remote) async throws in
       let url = remote.fixture.work.server.url("/a")
       let secret = remote.fixture.work.path("secret")
@@ -29,8 +27,7 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("also when a directory has become a link since it was added")
-  func linkedLater() async throws {
+  @Test func `also when a directory has become a link since it was added`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
@@ -60,8 +57,7 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("a root with a composed letter does not admit its decomposed twin")
-  func normalForms() async throws {
+  @Test func `a root with a composed letter does not admit its decomposed twin`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let url = remote.fixture.work.server.url("/a")
       let (composed, decomposed) = ("\(remote.root)/T\u{E9}l", "\(remote.root)/Te\u{301}l")
@@ -79,8 +75,9 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("the owner's secrets get no address of the client, at the same server either")
-  func movedSecrets() async throws {
+  @Test
+  func `the owner's secrets get no address of the client, at the same server either`() async throws
+  {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
@@ -116,8 +113,7 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("a call looks for at most a hundred beginnings of ids in the list")
-  func shortenedIDs() async throws {
+  @Test func `a call looks for at most a hundred beginnings of ids in the list`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       #expect(try await remote.fixture.haul("suspend").status == 0)
       let id = try await remote.fixture.add("/a", "-o", "\(remote.root)/a")
@@ -134,8 +130,7 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("what the owner's program wrote is shown on the socket only")
-  func programOutput() async throws {
+  @Test func `what the owner's program wrote is shown on the socket only`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let added = try await fixture.haul(
@@ -150,8 +145,7 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("the owner's program that has failed does not become a cancelled one")
-  func failedProgram() async throws {
+  @Test func `the owner's program that has failed does not become a cancelled one`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       func cancel(_ id: String) throws -> Int {
@@ -174,8 +168,7 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("what was added over the socket is not replaced")
-  func updates() async throws {
+  @Test func `what was added over the socket is not replaced`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
@@ -192,8 +185,8 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("what the owner's transfer has completed is neither replaced nor deleted")
-  func completed() async throws {
+  @Test
+  func `what the owner's transfer has completed is neither replaced nor deleted`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let path = "\(remote.root)/tool"
@@ -226,10 +219,10 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test(
-    "what it has downloaded is not taken for the owner's download of that address",
-    arguments: [2, 1000, 5000])
-  func trusted(tagLength: Int) async throws {
+  @Test(arguments: [2, 1000, 5000])
+  func `what it has downloaded is not taken for the owner's download of that address`(
+    tagLength: Int
+  ) async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let tag = "\"\(String(repeating: "t", count: tagLength))\""
@@ -247,8 +240,10 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("a mask takes nothing from the owner of the file, who could not read whose it is")
-  func mask() async throws {
+  @Test
+  func `a mask takes nothing from the owner of the file, who could not read whose it is`()
+    async throws
+  {
     try await RemoteFixture.with { (remote) async throws in
       let url = remote.fixture.work.server.url("/a")
       let path = "\(remote.root)/f"
@@ -259,10 +254,10 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test(
-    "neither side continues a part of the other, and a client discards none of the owner's",
-    arguments: [true, false], [true, false])
-  func parts(isBegunByOwner: Bool, isOfOwner: Bool) async throws {
+  @Test(arguments: [true, false], [true, false])
+  func `neither side continues a part of the other, and a client discards none of the owner's`(
+    isBegunByOwner: Bool, isOfOwner: Bool
+  ) async throws {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let (server, path) = (fixture.work.server, "\(remote.root)/tool")
@@ -293,8 +288,10 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("a name that it has taken is not taken for its owner's, nor for the beginning of an id")
-  func names() async throws {
+  @Test
+  func `a name that it has taken is not taken for its owner's, nor for the beginning of an id`()
+    async throws
+  {
     try await RemoteFixture.with { (remote) async throws in
       let fixture = remote.fixture
       let url = fixture.work.server.url("/a")
@@ -324,8 +321,8 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("the same call with the same idempotency key is another one over the socket")
-  func idempotencyKeys() async throws {
+  @Test
+  func `the same call with the same idempotency key is another one over the socket`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       #expect(try await remote.fixture.haul("suspend").status == 0)
       let url = remote.fixture.work.server.url("/a")
@@ -349,8 +346,7 @@ struct RemoteConfinementRuns {
     }
   }
 
-  @Test("another server gets no unchecked certificate, also over the socket")
-  func movedTrust() async throws {
+  @Test func `another server gets no unchecked certificate, also over the socket`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       let server = try await FaultServer.start(FaultScript([CommandFixture.file("/a")]), tls: .good)
       #expect(try await fixture.haul("daemon", "start").status == 0)

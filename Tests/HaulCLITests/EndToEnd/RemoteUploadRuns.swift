@@ -5,7 +5,7 @@ import Testing
 
 /// `haul get URL -o s3://bucket/key` with real programs and connections: the fault server is both
 /// the source and the store.
-@Suite("haul get to an S3 store", .serialized, .timeLimit(.minutes(3))) struct RemoteUploadRuns {
+@Suite(.serialized, .timeLimit(.minutes(3))) struct RemoteUploadRuns {
   private static let part: Int64 = 8 << 20
   private static let length = 3 * part + 1
   private static let content = SeededContent(seed: 6).bytes(at: 0, count: Int(length))
@@ -35,8 +35,7 @@ import Testing
     server.snapshot.requests.filter { $0.method == "PUT" && $0.path == "/bucket/k" }
   }
 
-  @Test("the store has the file, and this machine has none")
-  func whole() async throws {
+  @Test func `the store has the file, and this machine has none`() async throws {
     try await with { (fixture, environment) async throws in
       let result = try await fixture.haul(
         arguments(fixture, "-H", "X-Source: source-field"), environment: environment)
@@ -54,8 +53,8 @@ import Testing
     }
   }
 
-  @Test("after kill -9 the same command fetches and sends only what is missing")
-  func killed() async throws {
+  @Test
+  func `after kill -9 the same command fetches and sends only what is missing`() async throws {
     try await with { (fixture, environment) async throws in
       let server = fixture.server
       // The last part has one byte; its request is held before its answer.
@@ -84,10 +83,10 @@ import Testing
     }
   }
 
-  @Test(
-    "a run that was held adopts what another machine has published meanwhile",
-    arguments: [false, true])
-  func adopted(changes: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `a run that was held adopts what another machine has published meanwhile`(changes: Bool)
+    async throws
+  {
     try await with { (fixture, environment) async throws in
       let server = fixture.server
       server.setFaults(
@@ -109,10 +108,10 @@ import Testing
     }
   }
 
-  @Test(
-    "an object that another machine has replaced is not replaced, whatever the store thinks of it",
-    arguments: [FaultScript.Resource.UploadService.s3, .s3Unconditional])
-  func replaced(service: FaultScript.Resource.UploadService) async throws {
+  @Test(arguments: [FaultScript.Resource.UploadService.s3, .s3Unconditional])
+  func `an object that another machine has replaced stays, whatever the store thinks of it`(
+    service: FaultScript.Resource.UploadService
+  ) async throws {
     try await with(store: service) { (fixture, environment) async throws in
       let server = fixture.server
       #expect(try await fixture.haul(arguments(fixture), environment: environment).status == 0)
@@ -134,8 +133,7 @@ import Testing
     }
   }
 
-  @Test("a source that ignores ranges arrives as a stream")
-  func stream() async throws {
+  @Test func `a source that ignores ranges arrives as a stream`() async throws {
     try await with({ $0.acceptRanges = .none }) { (fixture, environment) async throws in
       let result = try await fixture.haul(arguments(fixture), environment: environment)
       #expect(result.status == 0, "\(result.errors)")
@@ -143,8 +141,7 @@ import Testing
     }
   }
 
-  @Test("a wrong checksum makes no object, and ends with status 1")
-  func checksum() async throws {
+  @Test func `a wrong checksum makes no object, and ends with status 1`() async throws {
     try await with { (fixture, environment) async throws in
       let zeros = String(repeating: "0", count: 64)
       let result = try await fixture.haul(
@@ -158,10 +155,9 @@ import Testing
 }
 
 /// The same through a real daemon.
-@Suite("Uploads of remote resources in the background", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct DaemonRemoteRuns {
-  @Test("after kill -9 the daemon goes on with the parts that the store lacks")
-  func killed() async throws {
+  @Test func `after kill -9 the daemon goes on with the parts that the store lacks`() async throws {
     let part: Int64 = 8 << 20
     let source = FaultScript.Resource("/f.bin", seed: 6, length: 2 * part + 1).with {
       $0.faults = [Fault(.stallBeforeHead, when: .init(offsetAtLeast: 2 * part))]

@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Bars on a terminal", .serialized, .timeLimit(.minutes(3)))
+/// Bars on a terminal.
+@Suite(.serialized, .timeLimit(.minutes(3)))
 struct ResizedTerminalRuns {
   private static let erasure: [UInt8] = Array("\r\u{1B}[J".utf8)
 
@@ -24,8 +25,7 @@ struct ResizedTerminalRuns {
     return String(decoding: bytes[start...end], as: UTF8.self)
   }
 
-  @Test("a resize leaves no debris, and lines that do not fit are counted")
-  func resized() async throws {
+  @Test func `a resize leaves no debris, and lines that do not fit are counted`() async throws {
     let paths = (0..<12).map { "/file\($0).bin" }
     let resources = paths.map {
       FaultScript.Resource(

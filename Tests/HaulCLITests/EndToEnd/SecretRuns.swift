@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Secrets", .timeLimit(.minutes(20))) struct SecretRuns {
+/// Secrets.
+@Suite(.timeLimit(.minutes(20))) struct SecretRuns {
   /// How a run ends: a column of the table.
   enum Outcome: CaseIterable {
     case completed, unauthorized, missing, refused, untrusted, redirected, redirectRefused
@@ -36,10 +37,10 @@ import Testing
 
   private static let views = [["-v"], ["--json", "-v"], ["--json"], []]
 
-  @Test(
-    "No secret is in an output, a log, a file name or the journal, however the run ends",
-    arguments: Outcome.allCases, SecretFixture.all)
-  func nowhere(outcome: Outcome, secret: SecretFixture) async throws {
+  @Test(arguments: Outcome.allCases, SecretFixture.all)
+  func `No secret is in an output, a log, a file name or the journal, however the run ends`(
+    outcome: Outcome, secret: SecretFixture
+  ) async throws {
     if secret.excluded.contains(outcome) { return }
     try await Self.gate.run { try await check(outcome, secret) }
   }
@@ -143,16 +144,16 @@ import Testing
     }
   }
 
-  @Test(
-    "No secret is in the message about an unreadable address or field",
-    arguments: [
-      ["get", "canary-user:canary-password@h/x?canary-query"],
-      ["get", "ftp://canary-user:canary-password@h/x?canary-query"],
-      ["get", "http://h/x", "-H", "canary-header"],
-      ["get", "http://h/x", "-H", "X-Api-Key: canary-header\nX: y"],
-      ["get", "http://canary-user:canary-password@h:99999/?canary-query"],
-    ])
-  func usage(arguments: [String]) async throws {
+  @Test(arguments: [
+    ["get", "canary-user:canary-password@h/x?canary-query"],
+    ["get", "ftp://canary-user:canary-password@h/x?canary-query"],
+    ["get", "http://h/x", "-H", "canary-header"],
+    ["get", "http://h/x", "-H", "X-Api-Key: canary-header\nX: y"],
+    ["get", "http://canary-user:canary-password@h:99999/?canary-query"],
+  ])
+  func `No secret is in the message about an unreadable address or field`(arguments: [String])
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let result = try await fixture.haul(arguments)
       #expect(result.status == 2)

@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("split", .serialized, .timeLimit(.minutes(3))) struct SplitRuns {
+/// Split.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct SplitRuns {
   private func write(_ text: String, to name: String, _ fixture: CommandFixture) throws {
     try Data(text.utf8).write(to: URL(filePath: fixture.path(name)))
   }

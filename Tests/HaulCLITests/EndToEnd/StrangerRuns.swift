@@ -10,7 +10,7 @@ import Testing
 #endif
 
 /// What clients without a token cost a real daemon, and those with one.
-@Suite("Strangers", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct StrangerRuns {
   private struct Port {
     let number: Int
@@ -63,8 +63,9 @@ struct StrangerRuns {
     return count == -1 && errno == EAGAIN
   }
 
-  @Test("their bodies are refused before they are sent, and the connection is closed")
-  func bodies() async throws {
+  @Test
+  func `their bodies are refused before they are sent, and the connection is closed`() async throws
+  {
     try await withPort { (port) async throws in
       let origin = "Origin: http://127.0.0.1:\(port.number)"
       let cases: [(path: String, field: String, status: Int)] = [
@@ -90,8 +91,8 @@ struct StrangerRuns {
     }
   }
 
-  @Test("a head has at most 16 KiB and 100 fields", arguments: [(1, 17 << 10), (101, 1)])
-  func heads(fields: Int, length: Int) async throws {
+  @Test(arguments: [(1, 17 << 10), (101, 1)])
+  func `a head has at most 16 KiB and 100 fields`(fields: Int, length: Int) async throws {
     try await withPort { (port) async throws in
       let more = (0..<fields).map { "X-\($0): \(String(repeating: "a", count: length))" }
       let answer = try SocketCall("GET", "/", [port.host] + more, at: .port(port.number))
@@ -99,8 +100,8 @@ struct StrangerRuns {
     }
   }
 
-  @Test("their connections take the place of each other, and not of a client's")
-  func connections() async throws {
+  @Test
+  func `their connections take the place of each other, and not of a client's`() async throws {
     try await withPort { (port) async throws in
       let client = try port.connection()
       #expect(try port.status(on: client).hasPrefix("HTTP/1.1 200 "))
@@ -112,8 +113,7 @@ struct StrangerRuns {
     }
   }
 
-  @Test("they get the files of the page on a connection that stays open")
-  func page() async throws {
+  @Test func `they get the files of the page on a connection that stays open`() async throws {
     try await withPort { (port) async throws in
       let connection = try port.connection()
       for _ in 0..<2 {

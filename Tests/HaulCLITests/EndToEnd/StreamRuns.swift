@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("haul get -o -", .serialized, .timeLimit(.minutes(5))) struct StreamRuns {
+/// Runs of `haul get -o -`.
+@Suite(.serialized, .timeLimit(.minutes(5))) struct StreamRuns {
   /// Runs `haul get -o -` with its standard output in a file.
   private func stream(
     _ fixture: CommandFixture, _ options: String...
@@ -18,8 +19,10 @@ import Testing
     return (result, try fixture.contents("out"))
   }
 
-  @Test("The file is written out whole and in order; no file is created", arguments: ["1", "8"])
-  func whole(connections: String) async throws {
+  @Test(arguments: ["1", "8"])
+  func `The file is written out whole and in order; no file is created`(connections: String)
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file(length: 24 << 20)) { fixture in
       let (result, bytes) = try await stream(fixture, "-x", connections)
       #expect(result.status == 0, "\(result.errors)")
@@ -31,8 +34,7 @@ import Testing
     }
   }
 
-  @Test("A wrong digest fails after the bytes are written out")
-  func checksum() async throws {
+  @Test func `A wrong digest fails after the bytes are written out`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let digest = "sha-256=" + String(repeating: "0", count: 64)
       let (result, bytes) = try await stream(fixture, "--checksum", digest)
@@ -42,8 +44,10 @@ import Testing
     }
   }
 
-  @Test("If the reader closes its end, it ends with 141 and no message", arguments: ["1", "4"])
-  func closedPipe(connections: String) async throws {
+  @Test(arguments: ["1", "4"])
+  func `If the reader closes its end, it ends with 141 and no message`(connections: String)
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file(length: 64 << 20)) { fixture in
       let pipe = Pipe()
       let run = try await CommandRun(
@@ -59,8 +63,8 @@ import Testing
     }
   }
 
-  @Test("A signal ends it even if its output is not read", arguments: [4, 64])
-  func interrupted(mebibytes: Int64) async throws {
+  @Test(arguments: [4, 64])
+  func `A signal ends it even if its output is not read`(mebibytes: Int64) async throws {
     try await CommandFixture.with(CommandFixture.file(length: mebibytes << 20)) { fixture in
       let pipe = Pipe()
       let run = try await CommandRun(

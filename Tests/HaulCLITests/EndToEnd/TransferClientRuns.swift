@@ -8,7 +8,7 @@ import HaulTesting
 import Testing
 
 /// A program's foreground and background transfers, with a real daemon.
-@Suite("Background transfers of a program", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct TransferClientRuns {
   /// What one run of a program has.
   private struct Program {
@@ -56,9 +56,10 @@ struct TransferClientRuns {
 
   private static let names = ["f1", "f2", "b1", "b2", "b3"]
 
-  @Test(
-    "those of the background arrive without it; it finds all, and each is reported once, in order")
-  func comesBack() async throws {
+  @Test
+  func `those of the background arrive without it; it finds all, each reported once, in order`()
+    async throws
+  {
     try await withProgram(Self.names, stalling: true) { (program) async throws in
       let number = try await program.run { (client) async throws in
         let added = try await client.add(
@@ -119,8 +120,7 @@ struct TransferClientRuns {
     return ends
   }
 
-  @Test("pause, resume, cancel and restart of a group reach both sides")
-  func commands() async throws {
+  @Test func `pause, resume, cancel and restart of a group reach both sides`() async throws {
     try await withProgram(Self.names, stalling: true) { (program) async throws in
       try await program.run { (client) async throws in
         let transfers = try await client.add(
@@ -140,8 +140,10 @@ struct TransferClientRuns {
     }
   }
 
-  @Test("one transfer: success, failure and cancellation are told apart; the same name is the same")
-  func one() async throws {
+  @Test
+  func `one transfer: success, failure and cancellation are told apart; the same name is the same`()
+    async throws
+  {
     try await withProgram(["b1", "b2"], stalling: false) { (program) async throws in
       try await program.run { (client) async throws in
         let first = try await client.add(try program.request("b1", background: true))
@@ -167,8 +169,10 @@ struct TransferClientRuns {
     }
   }
 
-  @Test("a manager refuses a background transfer; without a daemon, the error says how to start it")
-  func refusals() async throws {
+  @Test
+  func `a manager refuses a background transfer; without a daemon, the error says how to start it`()
+    async throws
+  {
     try await CommandFixture.with([]) { (work) async throws in
       let program = Program(fixture: DaemonFixture(work: work))
       try await program.run { (client) async throws in

@@ -12,11 +12,10 @@ import Testing
 /// A host with two addresses, of which the first is dead. IPv6 is tried first (RFC 8305), and the
 /// server is on 127.0.0.1.
 @Suite(
-  "Case 50: a name with a dead address before a live one", .serialized, .timeLimit(.minutes(5)),
+  .serialized, .timeLimit(.minutes(5)),
   .enabled("needs the right to mount and IPv6 on the loopback") { await OwnHosts.isPossible() })
 struct TwoAddressRuns {
-  @Test("Case 50: a first address that refuses costs no attempt")
-  func refused() async throws {
+  @Test func `Case 50: a first address that refuses costs no attempt`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let dead = try await OwnHosts.get(["::1"], in: fixture, "--retries", "0")
       try dead.expectFailed(.connect)
@@ -25,8 +24,7 @@ struct TwoAddressRuns {
     }
   }
 
-  @Test("Case 50: a first address that does not answer costs no attempt")
-  func silent() async throws {
+  @Test func `Case 50: a first address that does not answer costs no attempt`() async throws {
     for _ in 0..<8 {
       let isDone = try await CommandFixture.with(CommandFixture.file()) { fixture in
         // Another program may use the port there.

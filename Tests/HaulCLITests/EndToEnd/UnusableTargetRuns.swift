@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Unusable targets, on the real file system", .serialized, .timeLimit(.minutes(5)))
+/// Unusable targets, on the real file system.
+@Suite(.serialized, .timeLimit(.minutes(5)))
 struct UnusableTargetRuns {
   enum Defect: String, CaseIterable, CustomTestStringConvertible {
     case directory, symlink, danglingSymlink, fifo, device
@@ -27,10 +28,10 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test(
-    "A target that is not a regular file is refused and kept; without it, the download completes",
-    arguments: Defect.allCases.filter { $0 != .device || canMakeDevices })
-  func target(defect: Defect) async throws {
+  @Test(arguments: Defect.allCases.filter { $0 != .device || canMakeDevices })
+  func `A target that is no regular file is refused and kept; without it, the download completes`(
+    defect: Defect
+  ) async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let options = ["-o", "file.bin"]
       _ = try await fixture.interrupt(options)
@@ -46,8 +47,7 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("A device as a target is refused, and no file is left beside it")
-  func namedDevice() async throws {
+  @Test func `A device as a target is refused, and no file is left beside it`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try await fixture.get("/file.bin", "-o", "/dev/full").expectFailed(.notARegularFile)
       #expect(
@@ -57,8 +57,7 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("A file in place of a directory of the path is refused")
-  func fileOnTheWay() async throws {
+  @Test func `A file in place of a directory of the path is refused`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try Data().write(to: URL(filePath: fixture.path("d")))
       for options in [["-d", "d"], ["-o", "d/x"]] {
@@ -69,8 +68,10 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("The target's directory is removed during the run: it fails, and can be run again")
-  func removedDirectory() async throws {
+  @Test
+  func `The target's directory is removed during the run: it fails, and can be run again`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
       fixture in
@@ -87,10 +88,10 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test(
-    "A directory that is renamed during the run: no file is reported under the old path",
-    arguments: [false, true])
-  func renamedDirectory(isReplaced: Bool) async throws {
+  @Test(arguments: [false, true])
+  func `A directory that is renamed during the run: no file is reported under the old path`(
+    isReplaced: Bool
+  ) async throws {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
       fixture in
@@ -111,8 +112,10 @@ struct UnusableTargetRuns {
     }
   }
 
-  @Test("Two processes with one target: one succeeds, the other reports that it is in use")
-  func twoProcesses() async throws {
+  @Test
+  func `Two processes with one target: one succeeds, the other reports that it is in use`()
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file("/file.bin", .always(.stall(after: 1 << 20))))
     {
       fixture in
@@ -147,9 +150,10 @@ struct UnusableTargetRuns {
   }
 
   @Test(
-    "A part file or journal that is another user's, writable by others or a symlink is not touched",
     arguments: UnusablePart.allCases.filter { $0 != .otherUser || isRoot }, ["part", "journal"])
-  func planted(planted: UnusablePart, name: String) async throws {
+  func `A part file or journal of another user, writable by others or a symlink is not touched`(
+    planted: UnusablePart, name: String
+  ) async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       _ = try await fixture.interrupt(["-o", "file.bin"])
       try planted.plant(at: fixture.path("file.bin.haul.\(name)"))

@@ -2,9 +2,9 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("Common mistakes of users", .timeLimit(.minutes(5))) struct UserMistakeRuns {
-  @Test("A binary file is not written to a terminal; a text is")
-  func binary() async throws {
+/// Common mistakes of users.
+@Suite(.timeLimit(.minutes(5))) struct UserMistakeRuns {
+  @Test func `A binary file is not written to a terminal; a text is`() async throws {
     let text = CommandFixture.file("/text").with {
       $0.faults = [Fault(.respond(status: 200, body: "haul\n"))]
     }
@@ -22,8 +22,7 @@ import Testing
     }
   }
 
-  @Test("-o /dev/null discards the bytes, /dev/stdout is standard output")
-  func devices() async throws {
+  @Test func `-o /dev/null discards the bytes, /dev/stdout is standard output`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let url = fixture.server.url("/file.bin")
       let nowhere = try await fixture.haul(["get", "-o", "/dev/null", url])
@@ -35,8 +34,7 @@ import Testing
     }
   }
 
-  @Test("A path that is not UTF-8 is refused, not written under another name")
-  func otherBytes() async throws {
+  @Test func `A path that is not UTF-8 is refused, not written under another name`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       func shell(_ command: String) async throws -> CommandResult {
         let whole = "d=$(printf 'na\\357ve'); mkdir -p $d; \(command); s=$?; ls; exit $s"
@@ -55,8 +53,7 @@ import Testing
     }
   }
 
-  @Test("serve names a port that another program uses, and what to do")
-  func portInUse() async throws {
+  @Test func `serve names a port that another program uses, and what to do`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let address = "127.0.0.1:\(fixture.server.port)"
       let result = try await fixture.haul(
@@ -67,8 +64,7 @@ import Testing
     }
   }
 
-  @Test("401 says whether a password was wrong or not sent")
-  func unauthorized() async throws {
+  @Test func `401 says whether a password was wrong or not sent`() async throws {
     let closed = CommandFixture.file().with { $0.faults = [Fault(.respond(status: 401))] }
     try await CommandFixture.with(closed) { fixture in
       let url = fixture.server.url("/file.bin")
@@ -86,19 +82,19 @@ import Testing
     }
   }
 
-  @Test(
-    "An unwritable directory is reported with the true reason",
-    arguments: [
-      (
-        ["-d", "/proc/x"],
-        "cannot make the directory /proc/x: No such file or directory; no directory"
-      ),
-      (
-        ["-o", "x/y/z"], "there is no directory x/y; create it first (mkdir -p), or name it with -d"
-      ),
-      (["-d", "file/x"], "Not a directory"),
-    ])
-  func places(options: [String], text: String) async throws {
+  @Test(arguments: [
+    (
+      ["-d", "/proc/x"],
+      "cannot make the directory /proc/x: No such file or directory; no directory"
+    ),
+    (
+      ["-o", "x/y/z"], "there is no directory x/y; create it first (mkdir -p), or name it with -d"
+    ),
+    (["-d", "file/x"], "Not a directory"),
+  ])
+  func `An unwritable directory is reported with the true reason`(options: [String], text: String)
+    async throws
+  {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try Data().write(to: URL(filePath: fixture.path("file")))
       let result = try await fixture.haul(["get", fixture.server.url("/file.bin")] + options)
@@ -108,8 +104,7 @@ import Testing
     }
   }
 
-  @Test("An invalid journal is reported by name")
-  func garbage() async throws {
+  @Test func `An invalid journal is reported by name`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try Data("garbage".utf8).write(to: URL(filePath: fixture.path("file.bin.haul.journal")))
       let result = try await fixture.haul([
@@ -122,8 +117,7 @@ import Testing
     }
   }
 
-  @Test("probe reports retries, as get does")
-  func probe() async throws {
+  @Test func `probe reports retries, as get does`() async throws {
     let busy = CommandFixture.file().with {
       $0.faults = [Fault(.respond(status: 503), when: .request(1))]
     }
@@ -134,8 +128,7 @@ import Testing
     }
   }
 
-  @Test("verify follows symbolic links, and names a broken one")
-  func links() async throws {
+  @Test func `verify follows symbolic links, and names a broken one`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       _ = try await fixture.get()
       let hex = SeededContent.sha256Hex(seed: CommandFixture.seed, length: CommandFixture.length)
@@ -148,8 +141,7 @@ import Testing
     }
   }
 
-  @Test("The same address twice is downloaded once, with a warning")
-  func twice() async throws {
+  @Test func `The same address twice is downloaded once, with a warning`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let url = fixture.server.url("/file.bin")
       let result = try await fixture.haul(["get", url, url])
@@ -159,8 +151,7 @@ import Testing
     }
   }
 
-  @Test("The first line has the final name")
-  func finalName() async throws {
+  @Test func `The first line has the final name`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try Data("mine".utf8).write(to: URL(filePath: fixture.path("file.bin")))
       let result = try await fixture.haul(["get", "--json", fixture.server.url("/file.bin")])
@@ -180,8 +171,7 @@ import Testing
 
   private enum UsageProblem: Error { case noRate }
 
-  @Test("An unexpected coding is reported at the end, and --decode decodes it")
-  func coding() async throws {
+  @Test func `An unexpected coding is reported at the end, and --decode decodes it`() async throws {
     let coded = CommandFixture.file().with {
       $0.faults = [
         Fault(
@@ -201,10 +191,8 @@ import Testing
     }
   }
 
-  @Test(
-    "--decode is suggested only for codings that it can decode",
-    arguments: ["zstd", "aws-chunked", "utf-8", "gzip, br"])
-  func otherCoding(coding: String) async throws {
+  @Test(arguments: ["zstd", "aws-chunked", "utf-8", "gzip, br"])
+  func `--decode is suggested only for codings that it can decode`(coding: String) async throws {
     let coded = CommandFixture.file().with {
       $0.faults = [Fault(.addHeaders(fields: ["Content-Encoding: \(coding)"]))]
     }

@@ -5,10 +5,12 @@ import HaulTesting
 import Testing
 
 /// `haul watch` beside a real daemon.
-@Suite("haul watch", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct WatchRuns {
-  @Test("ends with the last transfer, says how each ended, and has the exit status of wait")
-  func ends() async throws {
+  @Test
+  func `ends with the last transfer, says how each ended, and has the exit status of wait`()
+    async throws
+  {
     let stall = Fault(.stall(after: CommandFixture.stallOffset))
     try await DaemonFixture.with(CommandFixture.file("/a", stall), CommandFixture.file("/b")) {
       fixture in
@@ -25,8 +27,7 @@ struct WatchRuns {
     }
   }
 
-  @Test("one that is paused ends it with status 3")
-  func paused() async throws {
+  @Test func `one that is paused ends it with status 3`() async throws {
     try await DaemonFixture.with(
       CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
     ) {
@@ -39,8 +40,8 @@ struct WatchRuns {
     }
   }
 
-  @Test("--json prints the state of a transfer, then its events in the form of get")
-  func json() async throws {
+  @Test
+  func `--json prints the state of a transfer, then its events in the form of get`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a"), CommandFixture.file("/b")) { fixture in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       #expect(try await fixture.haul("suspend").status == 0)
@@ -62,8 +63,7 @@ struct WatchRuns {
     }
   }
 
-  @Test("says so when the daemon is stopped")
-  func stopped() async throws {
+  @Test func `says so when the daemon is stopped`() async throws {
     try await DaemonFixture.with(
       CommandFixture.file("/a", Fault(.stall(after: CommandFixture.stallOffset)))
     ) {
@@ -78,8 +78,7 @@ struct WatchRuns {
     }
   }
 
-  @Test("an unknown id is refused")
-  func unknown() async throws {
+  @Test func `an unknown id is refused`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       let result = try await fixture.haul("watch", "nothing")

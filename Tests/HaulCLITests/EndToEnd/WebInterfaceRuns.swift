@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// What the control interface has for the page: limits, order, priorities, details, files.
-@Suite("The control interface of the page", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct WebInterfaceRuns {
   private func call(
     _ method: String, _ path: String, _ body: String? = nil, _ fixture: DaemonFixture
@@ -20,8 +20,10 @@ struct WebInterfaceRuns {
       LimitsDocument.self, from: Data(try call("GET", "limits", nil, fixture).body.utf8))
   }
 
-  @Test("limits and the timetable are changed while it runs, and a wrong one changes nothing")
-  func changesLimits() async throws {
+  @Test
+  func `limits and the timetable are changed while it runs, and a wrong one changes nothing`()
+    async throws
+  {
     try await DaemonFixture.with { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       let before = try limits(fixture)
@@ -50,8 +52,7 @@ struct WebInterfaceRuns {
     }
   }
 
-  @Test("the order of the list, and one priority for several")
-  func ordersAndPrioritizes() async throws {
+  @Test func `the order of the list, and one priority for several`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       _ = try await fixture.haul("suspend")
@@ -73,8 +74,8 @@ struct WebInterfaceRuns {
     }
   }
 
-  @Test("the details of a running download have its parts and its failed attempts")
-  func details() async throws {
+  @Test
+  func `the details of a running download have its parts and its failed attempts`() async throws {
     let resource = CommandFixture.file(
       "/a", Fault(.status(503), when: .request(1)), Fault(.stall(after: 1 << 16)))
     try await DaemonFixture.with(resource) { (fixture) async throws in
@@ -93,8 +94,10 @@ struct WebInterfaceRuns {
     }
   }
 
-  @Test("the details of a completed download say that its file is gone, those of an upload name it")
-  func filesOfDetails() async throws {
+  @Test
+  func `the details of a completed download say that its file is gone, those of an upload name it`()
+    async throws
+  {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       let path = fixture.work.path("a")
@@ -114,8 +117,10 @@ struct WebInterfaceRuns {
     }
   }
 
-  @Test("show and the details have what was asked for, without values of header fields")
-  func requestOfDetails() async throws {
+  @Test
+  func `show and the details have what was asked for, without values of header fields`()
+    async throws
+  {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       #expect(try await fixture.haul("suspend").status == 0)
@@ -141,8 +146,7 @@ struct WebInterfaceRuns {
     }
   }
 
-  @Test("the status says what holds all transfers back, and until when")
-  func whatHolds() async throws {
+  @Test func `the status says what holds all transfers back, and until when`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
       func waiting() throws -> TransferDocument.Wait? {
@@ -163,8 +167,8 @@ struct WebInterfaceRuns {
     }
   }
 
-  @Test("over TCP, files are deleted below the directory, and not through a link")
-  func deletesBelowRoots() async throws {
+  @Test
+  func `over TCP, files are deleted below the directory, and not through a link`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let (fixture, root) = (remote.fixture, remote.root)
       let outside = fixture.work.path("outside")

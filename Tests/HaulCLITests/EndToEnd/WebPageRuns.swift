@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// The web page of a real daemon: who gets it, and who gets in.
-@Suite("The web page", .timeLimit(.minutes(5)))
+@Suite(.timeLimit(.minutes(5)))
 struct WebPageRuns {
   @dynamicMemberLookup
   private struct Page {
@@ -34,8 +34,10 @@ struct WebPageRuns {
 
   static let files = ["/", "/style.css", "/main.js"]
 
-  @Test("its files need no token, and forbid frames, other sources and code in the page")
-  func files() async throws {
+  @Test
+  func `its files need no token, and forbid frames, other sources and code in the page`()
+    async throws
+  {
     try await withPage { (page) async throws in
       for path in Self.files {
         for fields in [[page.host], [page.host, "Sec-Fetch-Site: none"]] {
@@ -64,8 +66,8 @@ struct WebPageRuns {
     }
   }
 
-  @Test("its files and its session are refused to another Host, Origin or site")
-  func origins() async throws {
+  @Test
+  func `its files and its session are refused to another Host, Origin or site`() async throws {
     try await withPage { (page) async throws in
       let cases: [(fields: [String], status: Int)] = [
         (["Host: evil.example:\(page.port)"], 421), (["Host: 127.0.0.1"], 421),
@@ -103,8 +105,7 @@ struct WebPageRuns {
     ["Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: navigate", "Sec-Fetch-Dest: \(destination)"]
   }
 
-  @Test("a code is good once, and its token only in a header")
-  func codes() async throws {
+  @Test func `a code is good once, and its token only in a header`() async throws {
     try await withPage { (page) async throws in
       let own = [page.host, page.origin, "Sec-Fetch-Site: same-origin"]
       #expect(try page.web.begin("0", own).status == 403)
@@ -127,9 +128,10 @@ struct WebPageRuns {
     }
   }
 
-  @Test(
-    "after a restart the page and its port are known, its token is not; a new page is elsewhere")
-  func restart() async throws {
+  @Test
+  func `after a restart the page and its port are known, its token is not; a new one is elsewhere`()
+    async throws
+  {
     try await withPage { (page) async throws in
       func status(_ token: String) throws -> Int {
         try page.web.call("GET", "/api/v1/status", [page.host, "Authorization: Bearer \(token)"])
@@ -148,8 +150,9 @@ struct WebPageRuns {
     }
   }
 
-  @Test("a port that another program has taken is named, and new pages are elsewhere")
-  func taken() async throws {
+  @Test
+  func `a port that another program has taken is named, and new pages are elsewhere`() async throws
+  {
     try await withPage { (page) async throws in
       _ = try page.web.key()
       #expect(try await page.fixture.haul("daemon", "stop").status == 0)
@@ -169,8 +172,10 @@ struct WebPageRuns {
     }
   }
 
-  @Test("sessions are listed and ended over the socket, and an ended one receives nothing more")
-  func sessions() async throws {
+  @Test
+  func `sessions are listed and ended over the socket, and an ended one receives nothing more`()
+    async throws
+  {
     try await withPage { (page) async throws in
       let key = try page.web.key()
       let own = [page.host, "Authorization: Bearer \(try page.web.token(key))"]
@@ -201,15 +206,16 @@ struct WebPageRuns {
     }
   }
 
-  @Test("--end and --sessions are one or the other")
-  func both() async throws {
+  @Test func `--end and --sessions are one or the other`() async throws {
     try await DaemonFixture.with { (fixture) async throws in
       #expect(try await fixture.haul("ui", "--sessions", "--end", "all").status == 2)
     }
   }
 
-  @Test("where there is a desktop, a private file leads to the printed address, until it was used")
-  func opens() async throws {
+  @Test
+  func `where there is a desktop, a private file leads to the printed address, until it was used`()
+    async throws
+  {
     try await DaemonFixture.with { (fixture) async throws in
       let (programs, opened) = (fixture.work.path("bin"), fixture.work.path("opened"))
       try FileManager.default.createDirectory(atPath: programs, withIntermediateDirectories: false)
@@ -247,8 +253,7 @@ struct WebPageRuns {
     }
   }
 
-  @Test("with --listen the page is at that port")
-  func listening() async throws {
+  @Test func `with --listen the page is at that port`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { fixture in
       let serving = try await fixture.serve(
         "--listen", "127.0.0.1:0", "--root", fixture.work.path("r"))

@@ -2,7 +2,8 @@ import Foundation
 import HaulTesting
 import Testing
 
-@Suite("get --worker", .serialized, .timeLimit(.minutes(3))) struct WorkerRuns {
+/// Get --worker.
+@Suite(.serialized, .timeLimit(.minutes(3))) struct WorkerRuns {
   @Test func `0 if all completed, 1 if some failed for good, 75 if another run may help`()
     async throws
   {

@@ -2,11 +2,12 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("Lists of addresses") struct InputListTests {
+/// Lists of addresses.
+@Suite struct InputListTests {
   private func sha(_ digit: String) -> String { "sha-256=" + String(repeating: digit, count: 64) }
 
-  @Test("one address per line; comments, empty lines, line ends and spaces do not count")
-  func layout() throws {
+  @Test
+  func `one address per line; comments, empty lines, line ends and spaces do not count`() throws {
     let text =
       "# mine\n\nhttps://h/1\r\n  \t\nhttps://h/2  \n  # of 2\n  out = b c\t\r\n#end\nhttps://h/3"
     let entries = try InputList(text).entries
@@ -16,8 +17,7 @@ import Testing
     #expect(try InputList("").entries.isEmpty)
   }
 
-  @Test("indented lines are options of the address above")
-  func options() throws {
+  @Test func `indented lines are options of the address above`() throws {
     let list = """
       https://h/1
         out=a=b.bin
@@ -44,60 +44,56 @@ import Testing
     #expect(requests[1].headers.map(\.name) == ["x-a"])
   }
 
-  @Test("lists and addresses of the command line are combined, also from standard input")
-  func together() throws {
+  @Test
+  func `lists and addresses of the command line are combined, also from standard input`() throws {
     let files = sources(["a": "https://h/2\n", "-": "https://h/3\n"])
     let urls = try plan(["-i", "a", "--input-file=-", "https://h/1"], files).requests.map(\.url)
     #expect(urls.map(\.redacted) == ["https://h/1", "https://h/2", "https://h/3"])
   }
 
-  @Test("a list may have one address, which then may have the options for one")
-  func single() throws {
+  @Test func `a list may have one address, which then may have the options for one`() throws {
     let files = sources(["a": "https://h/1\n"])
     let requests = try plan(["-ia", "-o", "x", "--checksum", sha("b")], files).requests
     #expect(requests.map(\.destination) == [.file("x")])
     #expect(requests[0].checksums.first == Checksum(sha("b")))
   }
 
-  @Test(
-    "an error in a list is reported with its line",
-    arguments: [
-      (
-        "https://h/1\nhttps://h/2\thttps://m/2",
-        "line 2: mirrors, after a tab, are not yet supported"
-      ),
-      ("https://h/1\n  priority=default", "line 2: priority is not yet supported"),
-      ("https://h/1\n  group=g", "line 2: group is not yet supported"),
-      ("https://h/1\n  id=x", "line 2: id is not yet supported"),
-      ("https://h/1\n  sha256=x", "line 2: unknown key sha256; a digest is written checksum=sha"),
-      ("https://h/1\n  md5=x", "line 2: unknown key md5; a digest is written checksum=md5=HEX"),
-      ("https://h/1\n  outt=x", "line 2: unknown key outt"),
-      (
-        "https://h/1\n  https://u:secret@h/2?a=b",
-        "line 2: an indented line is an option of the address above it; remove"
-      ),
-      ("https://h/1\n  Authorization: Bearer secret==", "line 2: that is no key; the keys are"),
-      ("  out=x", "line 1: an indented line"),
-      ("https://h/1\n\n  out", "line 3: an indented line is written key=value"),
-      ("https://h/1\n  out=\n", "line 2: out has no value"),
-      ("https://h/1\n  out=a\n  out=b", "line 3: out is given twice"),
-      ("https://h/1\n  out=..", "line 1: -o ..: that is a directory"),
-      ("https://h/1\n  out=-", "line 1: out: a list cannot write to standard output"),
-      ("https://h/1\n  checksum=md5=0", "line 2: checksum: md5 needs 32"),
-      ("https://h/1\n  header=secret", "line 2: header: a header is written"),
-      ("https://h/1\nh/2?token=secret", "line 2: h/2?***: the address has no scheme"),
-      ("https://h/1\n  out=a\0b", "line 2: the line contains a NUL"),
-      ("https://h/1\rhttps://h/2", "line 1: the line contains a NUL or a carriage return"),
-      ("ftp://me:secret@h/", "line 1: ftp://h/: the scheme ftp"), ("#only", "it contains no URL"),
-    ])
-  func refused(text: String, message: String) throws {
+  @Test(arguments: [
+    (
+      "https://h/1\nhttps://h/2\thttps://m/2",
+      "line 2: mirrors, after a tab, are not yet supported"
+    ),
+    ("https://h/1\n  priority=default", "line 2: priority is not yet supported"),
+    ("https://h/1\n  group=g", "line 2: group is not yet supported"),
+    ("https://h/1\n  id=x", "line 2: id is not yet supported"),
+    ("https://h/1\n  sha256=x", "line 2: unknown key sha256; a digest is written checksum=sha"),
+    ("https://h/1\n  md5=x", "line 2: unknown key md5; a digest is written checksum=md5=HEX"),
+    ("https://h/1\n  outt=x", "line 2: unknown key outt"),
+    (
+      "https://h/1\n  https://u:secret@h/2?a=b",
+      "line 2: an indented line is an option of the address above it; remove"
+    ),
+    ("https://h/1\n  Authorization: Bearer secret==", "line 2: that is no key; the keys are"),
+    ("  out=x", "line 1: an indented line"),
+    ("https://h/1\n\n  out", "line 3: an indented line is written key=value"),
+    ("https://h/1\n  out=\n", "line 2: out has no value"),
+    ("https://h/1\n  out=a\n  out=b", "line 3: out is given twice"),
+    ("https://h/1\n  out=..", "line 1: -o ..: that is a directory"),
+    ("https://h/1\n  out=-", "line 1: out: a list cannot write to standard output"),
+    ("https://h/1\n  checksum=md5=0", "line 2: checksum: md5 needs 32"),
+    ("https://h/1\n  header=secret", "line 2: header: a header is written"),
+    ("https://h/1\nh/2?token=secret", "line 2: h/2?***: the address has no scheme"),
+    ("https://h/1\n  out=a\0b", "line 2: the line contains a NUL"),
+    ("https://h/1\rhttps://h/2", "line 1: the line contains a NUL or a carriage return"),
+    ("ftp://me:secret@h/", "line 1: ftp://h/: the scheme ftp"), ("#only", "it contains no URL"),
+  ])
+  func `an error in a list is reported with its line`(text: String, message: String) throws {
     let found = try #require(refusal(["-i", "list"], sources(["list": text])))
     #expect(found.hasPrefix("list: \(message)"), "\(found)")
     #expect(!found.contains("secret"))
   }
 
-  @Test("contradictions with the command line are refused")
-  func contradictions() {
+  @Test func `contradictions with the command line are refused`() {
     let files = sources(["one": "https://h/1\n  out=a", "two": "https://h/1\nhttps://h/2"])
     #expect(refusal(["-i", "one", "-o", "b"], files)?.contains("contradict") == true)
     #expect(refusal(["-i", "two", "-o", "b"], files)?.contains("several URLs") == true)
@@ -106,20 +102,20 @@ import Testing
     #expect(refusal(["-i", "-", "-i", "-"], files)?.contains("twice") == true)
   }
 
-  @Test(
-    "two transfers with the same target are refused, in any spelling",
-    arguments: [("a", "a"), ("a", "./a"), ("d//a", "d/./a"), ("/d/a", "//d/a")])
-  func sameTarget(first: String, second: String) throws {
+  @Test(arguments: [("a", "a"), ("a", "./a"), ("d//a", "d/./a"), ("/d/a", "//d/a")])
+  func `two transfers with the same target are refused, in any spelling`(
+    first: String, second: String
+  ) throws {
     let list = "https://h/1\n  out=\(first)\nhttps://h/2\n\n  out=\(second)"
     let message = try #require(refusal(["-i", "list"], sources(["list": list])))
     #expect(message.hasPrefix("list: line 3: the target"))
     #expect(message.hasSuffix("(list: line 1)"))
   }
 
-  @Test(
-    "the same address and file twice is downloaded once, with a warning that names both places",
-    arguments: [[], ["--if-exists", "skip"], ["--if-exists", "overwrite"]])
-  func givenTwice(options: [String]) throws {
+  @Test(arguments: [[], ["--if-exists", "skip"], ["--if-exists", "overwrite"]])
+  func `the same address and file twice is downloaded once, with a warning that names both places`(
+    options: [String]
+  ) throws {
     let list = "https://h/d/x?token=secret\nhttps://h/d/x?token=secret\nhttps://h/y\n"
     let files = sources(["list": list])
     let twice = try plan(["-i", "list"] + options, files)
@@ -134,16 +130,15 @@ import Testing
     #expect(try plan(["-i", "list", "--remote-name"], files).requests.count == 3)
   }
 
-  @Test("the same address and file with different options is refused")
-  func givenDifferently() throws {
+  @Test func `the same address and file with different options is refused`() throws {
     let list = "https://h/x\n  checksum=md5=\(String(repeating: "0", count: 32))\nhttps://h/x\n"
     let message = try #require(refusal(["-i", "list"], sources(["list": list])))
     #expect(message.hasPrefix("list: line 3: https://h/x is given twice (list: line 1)"))
     #expect(message.contains("with different options"))
   }
 
-  @Test("addresses with the same file name are refused only where no number may be added")
-  func sameName() throws {
+  @Test
+  func `addresses with the same file name are refused only where no number may be added`() throws {
     let files = sources(["list": "https://h/1/x\nhttps://h/2/x\n"])
     #expect(refusal(["-i", "list"], files) == nil)
     for option in ["skip", "overwrite", "fail"] {
@@ -154,14 +149,12 @@ import Testing
     #expect(refusal(["-i", "list"], exact)?.contains("line 2: the target x") == true)
   }
 
-  @Test("the same name in other directories is another target")
-  func otherTargets() throws {
+  @Test func `the same name in other directories is another target`() throws {
     let list = "https://h/1\n  out=a\n  dir=x\nhttps://h/2\n  out=a\n  dir=y\nhttps://h/3\n  out=/a"
     #expect(try plan(["-i", "list"], sources(["list": list])).requests.count == 3)
   }
 
-  @Test("ten thousand addresses with their own targets are accepted")
-  func many() throws {
+  @Test func `ten thousand addresses with their own targets are accepted`() throws {
     let list = (1...10_000).map { "https://h/\($0)\n  out=\($0).bin\n" }.joined()
     let requests = try plan(["-i", "list"], sources(["list": list])).requests
     #expect(requests.count == 10_000)

@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("A list with columns") struct InputTableTests {
+/// A list with columns.
+@Suite struct InputTableTests {
   private func plan(_ file: String, _ text: String, _ arguments: String...) throws(UsageError)
     -> GetPlan?
   {
@@ -13,29 +14,26 @@ import Testing
 
   private static let digest = String(repeating: "0a", count: 32)
 
-  @Test(
-    "CSV, TSV and JSONL say the same",
-    arguments: [
-      (
-        "l.csv",
-        "url,out,checksum,note\r\n\"https://h/a,b\",\"d/\"\"x\"\"\",\(digest),\"two\r\nlines\"\r\n"
-      ),
-      ("l.TSV", "note\turl\tchecksum\tout\n\n-\thttps://h/a,b\tsha-256=\(digest)\td/\"x\"\n"),
-      (
-        "l.jsonl",
-        #"{"url": "https://h/a,b", "out": "d/\"x\"", "checksum": "\#(digest)", "n": [1, {}]}"#
-      ),
-      ("l.csv", "\u{FEFF}out,url,checksum\nd/\"x\",\"https://h/a,b\",\(digest)"),
-    ])
-  func forms(file: String, text: String) throws {
+  @Test(arguments: [
+    (
+      "l.csv",
+      "url,out,checksum,note\r\n\"https://h/a,b\",\"d/\"\"x\"\"\",\(digest),\"two\r\nlines\"\r\n"
+    ),
+    ("l.TSV", "note\turl\tchecksum\tout\n\n-\thttps://h/a,b\tsha-256=\(digest)\td/\"x\"\n"),
+    (
+      "l.jsonl",
+      #"{"url": "https://h/a,b", "out": "d/\"x\"", "checksum": "\#(digest)", "n": [1, {}]}"#
+    ),
+    ("l.csv", "\u{FEFF}out,url,checksum\nd/\"x\",\"https://h/a,b\",\(digest)"),
+  ])
+  func `CSV, TSV and JSONL say the same`(file: String, text: String) throws {
     let request = try #require(try plan(file, text)?.requests.first)
     #expect(request.url.absoluteString == "https://h/a,b")
     #expect(request.destination == .file("d/\"x\""))
     #expect(request.checksums.map(\.description) == ["sha-256=\(Self.digest)"])
   }
 
-  @Test("--columns names them otherwise; the rest of a row does not count")
-  func columns() throws {
+  @Test func `--columns names them otherwise; the rest of a row does not count`() throws {
     let text = "id,link,md5,url\n7,https://h/f,\(String(repeating: "f", count: 32)),no address\n"
     let request = try #require(
       try plan("l.csv", text, "--columns", "url=link,checksum=md5")?.requests.first)
@@ -43,29 +41,26 @@ import Testing
     #expect(request.checksums.map(\.algorithm) == [.md5])
   }
 
-  @Test("--input-format says what standard input is")
-  func format() throws {
+  @Test func `--input-format says what standard input is`() throws {
     let plan = try plan(
       "-", #"{"url": "https://h/f", "limit-rate": 4096}"#, "--input-format", "jsonl")
     #expect(plan?.requests.first?.rateLimit == 4096)
   }
 
-  @Test(
-    "what cannot be read names the line",
-    arguments: [
-      ("l.csv", "url,out\nhttps://h/f\n", "line 2: it has 1 values"),
-      ("l.csv", "url\n\"https://h/f\n", "line 2: a value that begins with a quote"),
-      ("l.csv", "url\n\"https://h/f\"x\n", "line 2: a value that begins with a quote"),
-      ("l.csv", "link\nhttps://h/f\n", "line 1: the first line has the names"),
-      ("l.csv", "url;out\nhttps://h/f;x\n", "'url' is none of them"),
-      ("l.csv", "url,out\n,x\n", "line 2: there is no address"),
-      ("l.tsv", "url\nftp//x\n", "line 2: "),
-      ("l.jsonl", "\n[1]\n", "line 2: it is no JSON object"),
-      ("l.jsonl", #"{"url": "https://h/f", "out": "a\nb"}"#, "line 1: a value has a NUL or a line"),
-      ("l.csv", "url\n", "it contains no URL"),
-      ("l.csv", "url,checksum\nhttps://h/f,abc\n", "line 2: checksum"),
-    ])
-  func wrong(file: String, text: String, message: String) {
+  @Test(arguments: [
+    ("l.csv", "url,out\nhttps://h/f\n", "line 2: it has 1 values"),
+    ("l.csv", "url\n\"https://h/f\n", "line 2: a value that begins with a quote"),
+    ("l.csv", "url\n\"https://h/f\"x\n", "line 2: a value that begins with a quote"),
+    ("l.csv", "link\nhttps://h/f\n", "line 1: the first line has the names"),
+    ("l.csv", "url;out\nhttps://h/f;x\n", "'url' is none of them"),
+    ("l.csv", "url,out\n,x\n", "line 2: there is no address"),
+    ("l.tsv", "url\nftp//x\n", "line 2: "),
+    ("l.jsonl", "\n[1]\n", "line 2: it is no JSON object"),
+    ("l.jsonl", #"{"url": "https://h/f", "out": "a\nb"}"#, "line 1: a value has a NUL or a line"),
+    ("l.csv", "url\n", "it contains no URL"),
+    ("l.csv", "url,checksum\nhttps://h/f,abc\n", "line 2: checksum"),
+  ])
+  func `what cannot be read names the line`(file: String, text: String, message: String) {
     do {
       _ = try plan(file, text)
       Issue.record("it was taken")
@@ -75,13 +70,11 @@ import Testing
     }
   }
 
-  @Test(
-    "options that fit no list are refused",
-    arguments: [
-      ["--columns", "url=a"], ["--columns", "address=a"], ["--columns", "url"],
-      ["--columns", "url=a,url=b"], ["--input-format", "xml"],
-    ])
-  func options(arguments: [String]) {
+  @Test(arguments: [
+    ["--columns", "url=a"], ["--columns", "address=a"], ["--columns", "url"],
+    ["--columns", "url=a,url=b"], ["--input-format", "xml"],
+  ])
+  func `options that fit no list are refused`(arguments: [String]) {
     let sources = CommandSources(
       read: { (_, _) throws(UsageError) in "https://h/f\n" })
     #expect(throws: UsageError.self) {

@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("The configuration file with commands other than get") struct OtherCommandsTests {
+/// The configuration file with commands other than get.
+@Suite struct OtherCommandsTests {
   private func probe(_ arguments: [String], _ text: String) throws -> ProbePlan {
     let all = ["probe"] + arguments + ["https://h/x"]
     guard let plan = try Invocation.plan(all, from: SettingsTests.files(text)) as? ProbePlan else {
@@ -21,8 +22,7 @@ import Testing
 
   private let digest = "00112233445566778899aabbccddeeff"
 
-  @Test("probe uses the settings that it knows, and ignores the rest")
-  func known() throws {
+  @Test func `probe uses the settings that it knows, and ignores the rest`() throws {
     let text = """
       json
       remote-name = true
@@ -47,17 +47,14 @@ import Testing
         == probe(["--http2", "--cookie", "a=b"], "").request)
   }
 
-  @Test(
-    "flags of probe can be switched off for one run",
-    arguments: ["json", "verbose", "remote-name", "allow-unverified"])
-  func switchedOff(key: String) throws {
+  @Test(arguments: ["json", "verbose", "remote-name", "allow-unverified"])
+  func `flags of probe can be switched off for one run`(key: String) throws {
     #expect(try probe([], key) != probe([], ""))
     #expect(try probe(["--no-\(key)"], key) == probe([], ""))
     #expect(try probe([], "\(key) = false") == probe([], ""))
   }
 
-  @Test("add ignores limit-rate, which is the limit of all transfers together")
-  func rateOfAll() throws {
+  @Test func `add ignores limit-rate, which is the limit of all transfers together`() throws {
     func add(_ arguments: [String]) throws -> AddPlan {
       let all = ["add"] + arguments + ["https://h/x"]
       guard
@@ -71,8 +68,7 @@ import Testing
     #expect(try add(["--limit-rate", "2K"]).requests.map(\.download?.rateLimit) == [2048])
   }
 
-  @Test("add --put adds what put would send, and refuses options of downloads")
-  func addsUploads() throws {
+  @Test func `add --put adds what put would send, and refuses options of downloads`() throws {
     func add(_ arguments: [String]) throws -> AddPlan {
       guard
         let plan = try Invocation.plan(
@@ -94,8 +90,7 @@ import Testing
     }
   }
 
-  @Test("add adds forms and objects of S3 stores that put would send")
-  func addsFormsAndObjects() throws {
+  @Test func `add adds forms and objects of S3 stores that put would send`() throws {
     let keys = ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"]
     func uploads(_ command: String, _ arguments: [String]) throws -> [UploadRequest] {
       let plan = try Invocation.plan(
@@ -153,15 +148,13 @@ import Testing
     #expect(plan?.requests == [TransferRequest.step(program: ["true", "-x"])])
   }
 
-  @Test("verify uses quiet, but not the digest")
-  func quiet() throws {
+  @Test func `verify uses quiet, but not the digest`() throws {
     let text = "quiet\nconnections = 3\nchecksum = sha-1=\(digest)00112233"
     #expect(try verify([], text).quiet)
     #expect(try verify(["--no-quiet"], text) == verify([], ""))
   }
 
-  @Test("an invalid file stops them too, but not help")
-  func wrong() throws {
+  @Test func `an invalid file stops them too, but not help`() throws {
     let known = SettingsTests.files("conections = 3")
     for arguments in [["verify", "f", "--checksum", "md5=\(digest)"], ["probe", "https://h/x"]] {
       #expect(refusal(arguments, of: known)?.hasPrefix("\(SettingsTests.path): line 1: ") == true)

@@ -3,7 +3,8 @@ import HaulControl
 import HaulCore
 import Testing
 
-@Suite("The configuration file of haul serve") struct ServeSettingsTests {
+/// The configuration file of haul serve.
+@Suite struct ServeSettingsTests {
   private func serve(_ arguments: [String], _ sources: CommandSources) throws -> ServePlan {
     guard let plan = try Invocation.plan(["serve"] + arguments, from: sources) as? ServePlan else {
       throw UsageError("that is not serve")
@@ -15,8 +16,7 @@ import Testing
     SettingsTests.files(text, secret.map { ["/home/me/secret": $0] } ?? [:])
   }
 
-  @Test("says who gets notices, and the command line overrides it")
-  func notices() throws {
+  @Test func `says who gets notices, and the command line overrides it`() throws {
     let text = """
       notify = failures
       notify-sound = false
@@ -41,8 +41,8 @@ import Testing
     #expect(try serve([], files("")).notices == NoticeSettings())
   }
 
-  @Test("every option of serve can be in it, and get ignores those that it does not have")
-  func others() throws {
+  @Test
+  func `every option of serve can be in it, and get ignores those that it does not have`() throws {
     let text = """
       listen = 127.0.0.1:8765
       root = /srv/a
@@ -66,34 +66,36 @@ import Testing
     #expect(get.requests[0].connections == 3)
   }
 
-  @Test(
-    "a wrong value is refused with the line, and no address is repeated",
-    arguments: [
-      ("notify = loud", "line 1: notify: write one of all, failures, groups, none"),
-      ("webhook = hook.example/canary", "line 1: webhook: not an absolute address"),
-      ("webhook = ftp://h/canary", "line 1: webhook: the scheme ftp is not supported"),
-      ("webhook = http://[::ffff:10.0.0.1]/canary", "line 1: webhook: ::ffff:"),
-      ("webhook = https://x.localhost/canary", "line 1: webhook: x.localhost has a"),
-      ("webhook-secret-file = /x", "line 1: webhook-secret-file: --webhook-secret-file needs"),
-      ("notify-command = run me", "line 1: notify-command: notify-command: write the program"),
-      ("notify-command", "line 1: notify-command: a value is missing"),
-      (
-        "webhook = https://h/canary\nwebhook-secret-file = secret",
-        "--webhook-secret-file secret: give the absolute path"
-      ),
-      (
-        "webhook = https://h/canary\nwebhook-secret-file = ~/none",
-        "--webhook-secret-file /home/me/none: there is no such file"
-      ),
-    ])
-  func wrong(text: String, part: String) throws {
+  @Test(arguments: [
+    ("notify = loud", "line 1: notify: write one of all, failures, groups, none"),
+    ("webhook = hook.example/canary", "line 1: webhook: not an absolute address"),
+    ("webhook = ftp://h/canary", "line 1: webhook: the scheme ftp is not supported"),
+    ("webhook = http://[::ffff:10.0.0.1]/canary", "line 1: webhook: ::ffff:"),
+    ("webhook = https://x.localhost/canary", "line 1: webhook: x.localhost has a"),
+    ("webhook-secret-file = /x", "line 1: webhook-secret-file: --webhook-secret-file needs"),
+    ("notify-command = run me", "line 1: notify-command: notify-command: write the program"),
+    ("notify-command", "line 1: notify-command: a value is missing"),
+    (
+      "webhook = https://h/canary\nwebhook-secret-file = secret",
+      "--webhook-secret-file secret: give the absolute path"
+    ),
+    (
+      "webhook = https://h/canary\nwebhook-secret-file = ~/none",
+      "--webhook-secret-file /home/me/none: there is no such file"
+    ),
+  ])
+  func `a wrong value is refused with the line, and no address is repeated`(
+    text: String, part: String
+  ) throws {
     let message = try #require(refusal(["serve"], of: files(text)))
     #expect(message.hasPrefix("\(SettingsTests.path): \(part)"), "\(message)")
     #expect(!message.contains("canary"))
   }
 
-  @Test("a command is only in the file: neither the command line nor the environment has one")
-  func commandLine() throws {
+  @Test
+  func `a command is only in the file: neither the command line nor the environment has one`()
+    throws
+  {
     let message = try #require(refusal(["serve", "--notify-command", "x"], of: files("")))
     #expect(message.hasPrefix("notify-command is for the configuration file only"))
     var sources = files("")
@@ -101,8 +103,7 @@ import Testing
     #expect(try serve([], sources).notices.command == [])
   }
 
-  @Test("a file with a command must be one that others cannot change")
-  func trusted() throws {
+  @Test func `a file with a command must be one that others cannot change`() throws {
     for (text, isRefused) in [("notify-command = x", true), ("notify = none", false)] {
       var sources = files(text)
       let read = sources.read

@@ -2,7 +2,8 @@ import HaulCLI
 import HaulCore
 import Testing
 
-@Suite("The configuration file") struct SettingsTests {
+/// The configuration file.
+@Suite struct SettingsTests {
   static let path = "/home/me/.config/haul/haul.conf"
 
   static func files(_ text: String, _ more: [String: String] = [:]) -> CommandSources {
@@ -13,8 +14,7 @@ import Testing
     Self.files(text, more)
   }
 
-  @Test("it sets defaults of every type")
-  func defaults() throws {
+  @Test func `it sets defaults of every type`() throws {
     let text = """
       # mine
       directory = ~/Downloads
@@ -43,20 +43,17 @@ import Testing
     #expect(!plan.output.json)
   }
 
-  @Test(
-    "line ends and spaces do not count, and an empty file is valid",
-    arguments: [
-      "connections = 3\r\n\r\nquiet\r\n", "\t connections=3 \n quiet", "\n#\nquiet\nconnections=3",
-    ])
-  func layout(text: String) throws {
+  @Test(arguments: [
+    "connections = 3\r\n\r\nquiet\r\n", "\t connections=3 \n quiet", "\n#\nquiet\nconnections=3",
+  ])
+  func `line ends and spaces do not count, and an empty file is valid`(text: String) throws {
     let found = try plan(["https://h/x"], files(text))
     #expect(found.requests[0].connections == 3)
     #expect(found.output.quiet)
     #expect(try plan(["https://h/x"], files("# = \n")) == plan(["https://h/x"], files("")))
   }
 
-  @Test("repeatable options may be on several lines")
-  func repeated() throws {
+  @Test func `repeatable options may be on several lines`() throws {
     let digits = String(repeating: "0", count: 128)
     let text = """
       header = A: 1
@@ -82,20 +79,18 @@ import Testing
     #expect(plan.managerOptions.addresses.count == 2)
   }
 
-  @Test(
-    "the command line overrides the file",
-    arguments: [
-      ("connections = 3", ["-x", "5"]), ("quiet", ["-v"]), ("verbose", ["-q"]),
-      ("progress = bar", ["-q"]), ("quiet = true", ["--progress", "plain"]),
-      ("directory = x", ["-o", "/y"]), ("directory = x\njson", ["-o", "-"]),
-      ("user = u", ["--bearer-file", "t"]),
-      ("bearer-file = t", ["--user", "u"]), ("password-file = none", ["--user", "u"]),
-      ("netrc", ["--bearer-file", "t"]), ("header = X: 1", ["-H", "x: 2"]),
-      ("header = Authorization: x", ["--user", "u"]), ("http2", ["--http1.1"]),
-      ("http1.1", ["--http2"]), ("header = Cookie: x", ["--cookie", "a=b"]),
-      ("user = u", ["-H", "Authorization: x"]), ("cookie = a=b", ["-H", "Cookie: x"]),
-    ])
-  func wins(text: String, arguments: [String]) throws {
+  @Test(arguments: [
+    ("connections = 3", ["-x", "5"]), ("quiet", ["-v"]), ("verbose", ["-q"]),
+    ("progress = bar", ["-q"]), ("quiet = true", ["--progress", "plain"]),
+    ("directory = x", ["-o", "/y"]), ("directory = x\njson", ["-o", "-"]),
+    ("user = u", ["--bearer-file", "t"]),
+    ("bearer-file = t", ["--user", "u"]), ("password-file = none", ["--user", "u"]),
+    ("netrc", ["--bearer-file", "t"]), ("header = X: 1", ["-H", "x: 2"]),
+    ("header = Authorization: x", ["--user", "u"]), ("http2", ["--http1.1"]),
+    ("http1.1", ["--http2"]), ("header = Cookie: x", ["--cookie", "a=b"]),
+    ("user = u", ["-H", "Authorization: x"]), ("cookie = a=b", ["-H", "Cookie: x"]),
+  ])
+  func `the command line overrides the file`(text: String, arguments: [String]) throws {
     var known = files(text, ["t": "token", "none": "other"])
     known.environment["HAUL_PASSWORD"] = "p"
     var bare = known
@@ -105,13 +100,11 @@ import Testing
     #expect(with == without)
   }
 
-  @Test(
-    "a flag in the file can be switched off for one run",
-    arguments: [
-      "allow-unverified", "insecure", "http1.1", "http2", "remote-name", "start-over", "netrc",
-      "json", "quiet", "verbose",
-    ])
-  func switchedOff(key: String) throws {
+  @Test(arguments: [
+    "allow-unverified", "insecure", "http1.1", "http2", "remote-name", "start-over", "netrc",
+    "json", "quiet", "verbose",
+  ])
+  func `a flag in the file can be switched off for one run`(key: String) throws {
     let netrc = ["/home/me/.netrc": "machine h login l password p"]
     let none = try plan(["https://h/x"], files(""))
     for text in [key, "\(key) = true"] {
@@ -124,8 +117,7 @@ import Testing
     #expect(try plan(["https://h/x"], files("\(key)=false")) == none)
   }
 
-  @Test("settings stay as in the file unless the command line changes them")
-  func together() throws {
+  @Test func `settings stay as in the file unless the command line changes them`() throws {
     let known = files("directory = d\nheader = A: 1\nheader = B: 2\nlimit-rate = 5")
     let plan = try plan(["-o", "f", "-H", "b: 3", "-x", "2", "https://h/x"], known)
     #expect(plan.requests[0].destination == .file("d/f"))
@@ -133,8 +125,7 @@ import Testing
     #expect(plan.managerOptions.rateLimit == 5)
   }
 
-  @Test("XDG_CONFIG_HOME comes before HOME if it is absolute")
-  func place() throws {
+  @Test func `XDG_CONFIG_HOME comes before HOME if it is absolute`() throws {
     var known = sources(
       ["/x/haul/haul.conf": "connections = 2", Self.path: "connections = 3"],
       environment: ["HOME": "/home/me", "XDG_CONFIG_HOME": "/x"])
@@ -145,8 +136,8 @@ import Testing
     #expect(try plan(["https://h/x"], known).requests[0].connections == 8)
   }
 
-  @Test("a file with the former name is refused, unless there is one with the new name")
-  func former() throws {
+  @Test
+  func `a file with the former name is refused, unless there is one with the new name`() throws {
     let old = "/home/me/.config/haul/config.toml"
     var known = sources([old: "connections = 3"], environment: ["HOME": "/home/me"])
     let message = try #require(refusal(["https://h/x"], known))

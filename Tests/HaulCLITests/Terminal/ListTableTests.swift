@@ -3,7 +3,8 @@ import HaulControl
 import HaulCore
 import Testing
 
-@Suite("The table of haul list")
+/// The table of haul list.
+@Suite
 struct ListTableTests {
   private func transfer(
     _ name: String, _ state: TransferState, waiting: TransferDocument.Wait? = nil,
@@ -21,8 +22,7 @@ struct ListTableTests {
     TransferDocument.Wait(code: code, message: message)
   }
 
-  @Test("has the columns that people look for")
-  func hasColumns() throws {
+  @Test func `has the columns that people look for`() throws {
     let table = try ListTable([
       transfer("a.iso", .running, bytes: 1 << 20, total: 4 << 20, rate: 1_048_576),
       transfer("b", .queued, waiting: wait("slot", "all slots are taken")),
@@ -42,8 +42,7 @@ struct ListTableTests {
         """)
   }
 
-  @Test("the table, show and explain say that a web page came in place of the file")
-  func page() throws {
+  @Test func `the table, show and explain say that a web page came in place of the file`() throws {
     var page = try transfer("a.iso", .completed, bytes: 5, total: 5)
     let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
     page.result = .init(result, isBackground: true, error: nil)
@@ -53,8 +52,7 @@ struct ListTableTests {
     #expect(TransferText.explanation(page).contains("a.iso is completed, but \(text)"))
   }
 
-  @Test("says that an upload is one")
-  func saysUpload() throws {
+  @Test func `says that an upload is one`() throws {
     for (state, text) in [(TransferState.running, "uploading"), (.completed, "uploaded")] {
       var upload = try transfer("a", state)
       upload.kind = .upload
@@ -62,8 +60,8 @@ struct ListTableTests {
     }
   }
 
-  @Test("fits each width, and keeps id and state longest", arguments: 40...120)
-  func fits(width: Int) throws {
+  @Test(arguments: 40...120)
+  func `fits each width, and keeps id and state longest`(width: Int) throws {
     let long = String(repeating: "名", count: 80)
     let table = try ListTable([
       transfer(long, .running, bytes: 1, total: 3 << 40, rate: 12),
@@ -75,8 +73,7 @@ struct ListTableTests {
     }
   }
 
-  @Test("a program has its arguments, quoted, safe, and cut in the middle")
-  func showsPrograms() throws {
+  @Test func `a program has its arguments, quoted, safe, and cut in the middle`() throws {
     func name(_ words: String...) throws -> String {
       var program = try transfer("sh", .paused)
       program.program = words
@@ -91,8 +88,7 @@ struct ListTableTests {
     #expect(TerminalText.width(long) == 80 && long.hasSuffix("the end'") && long.contains("…"))
   }
 
-  @Test("show has what was asked for, and no value of a header field")
-  func showsRequest() throws {
+  @Test func `show has what was asked for, and no value of a header field`() throws {
     var program = try transfer("sh", .queued)
     program.program = ["sh", "-c", "exit 3"]
     var details = DetailsDocument(id: program.id)
@@ -110,27 +106,25 @@ struct ListTableTests {
     #expect(!TransferText.details(program, details).contains("target"))
   }
 
-  @Test("escapes names from outside")
-  func escapes() throws {
+  @Test func `escapes names from outside`() throws {
     let text = try ListTable([transfer("a\u{1B}[2Jb", .paused)]).text(width: nil)
     #expect(!text.contains("\u{1B}"))
   }
 
-  @Test(
-    "each state is explained in one line that says what to do",
-    arguments: [
-      (TransferState.paused, "haul resume 4FZ0ABCD"), (.failed, "haul retry 4FZ0ABCD"),
-      (.cancelled, "haul retry 4FZ0ABCD"), (.completed, "haul restart 4FZ0ABCD"),
-      (.queued, "when a slot is free"), (.running, "nothing is needed"),
-    ])
-  func explains(state: TransferState, part: String) throws {
+  @Test(arguments: [
+    (TransferState.paused, "haul resume 4FZ0ABCD"), (.failed, "haul retry 4FZ0ABCD"),
+    (.cancelled, "haul retry 4FZ0ABCD"), (.completed, "haul restart 4FZ0ABCD"),
+    (.queued, "when a slot is free"), (.running, "nothing is needed"),
+  ])
+  func `each state is explained in one line that says what to do`(
+    state: TransferState, part: String
+  ) throws {
     let text = TransferText.explanation(try transfer("x", state))
     #expect(text.contains(part))
     #expect(text.split(separator: "\n").count == 1)
   }
 
   @Test(
-    "a failure says what a retry does, and what must be done before it",
     arguments: [
       (.connectionLost, "haul retry 4FZ0ABCD resumes it, or starts over"),
       (.notFound, "haul retry 4FZ0ABCD requests it again"),
@@ -140,7 +134,9 @@ struct ListTableTests {
       (.dependencyFailed, "retry the dependency first, then: haul retry 4FZ0ABCD"),
       (.tls, "haul retry 4FZ0ABCD tries again"),
     ] as [(TransferError.Code, String)])
-  func explainsFailures(code: TransferError.Code, part: String) throws {
+  func `a failure says what a retry does, and what must be done before it`(
+    code: TransferError.Code, part: String
+  ) throws {
     let error = TransferDocument.Failure(
       code: code, message: "why", status: nil, isRetryable: false)
     let text = TransferText.explanation(
@@ -149,16 +145,14 @@ struct ListTableTests {
     #expect(text.contains(part))
   }
 
-  @Test("a refused password is shown with the way to give another one")
-  func showsAdvice() throws {
+  @Test func `a refused password is shown with the way to give another one`() throws {
     let error = TransferDocument.Failure(
       code: .unauthorized, message: "why", status: 401, isRetryable: false)
     let failed = try transfer("x", .failed, error: error, url: "http://localhost/x")
     #expect(TransferText.details(failed).contains("the bytes on disk are used"))
   }
 
-  @Test("a program that failed or completed is run again, because it keeps no bytes")
-  func explainsPrograms() throws {
+  @Test func `a program that failed or completed is run again, because it keeps no bytes`() throws {
     let error = TransferDocument.Failure(
       code: .io, message: "tar ended with exit code 2", status: nil, isRetryable: false)
     var program = try transfer("tar", .failed, error: error)
@@ -168,8 +162,7 @@ struct ListTableTests {
     #expect(TransferText.explanation(program).contains("haul restart 4FZ0ABCD runs it again"))
   }
 
-  @Test("an upload that failed or completed is uploaded again")
-  func explainsUploads() throws {
+  @Test func `an upload that failed or completed is uploaded again`() throws {
     let error = TransferDocument.Failure(
       code: .connectionLost, message: "lost", status: nil, isRetryable: true)
     var upload = try transfer("a.pdf", .failed, error: error, url: "http://localhost/x")
@@ -181,8 +174,8 @@ struct ListTableTests {
     #expect(completed.contains("haul restart 4FZ0ABCD uploads it again"))
   }
 
-  @Test("a program that should stop and cannot be paused is not said to end in a moment")
-  func explainsStoppingProgram() throws {
+  @Test
+  func `a program that should stop and cannot be paused is not said to end in a moment`() throws {
     var program = try transfer("tar", .stopping)
     #expect(TransferText.explanation(program).contains("in a moment"))
     program.runsToEnd = true
@@ -193,8 +186,7 @@ struct ListTableTests {
     #expect(ListTable([program]).text(width: nil).contains("  stopping: runs to its end"))
   }
 
-  @Test("a dependency that is paused is named, with what lets both continue")
-  func explainsPausedDependency() throws {
+  @Test func `a dependency that is paused is named, with what lets both continue`() throws {
     var wait = wait("dependency", "waiting for 7QX1ABCE")
     wait.transfer = TransferID("7QX1ABCE")
     let text = TransferText.explanation(
@@ -202,8 +194,7 @@ struct ListTableTests {
     #expect(text.contains("that one is paused; haul resume 7QX1ABCE lets both continue"))
   }
 
-  @Test("a limit of 0 is named, because no other end starts the transfer")
-  func explainsClosedLimit() throws {
+  @Test func `a limit of 0 is named, because no other end starts the transfer`() throws {
     let text = TransferText.explanation(
       try transfer("x", .queued, waiting: wait("host-limit", "why")),
       closedLimit: "connections_per_host")
@@ -211,10 +202,10 @@ struct ListTableTests {
     #expect(!text.contains("when another transfer ends"))
   }
 
-  @Test(
-    "a transfer that was started says so while it waits, and is not told to start again",
-    arguments: [("first", "before all others"), ("forced", "beyond the limits")])
-  func explainsStarted(start: String, part: String) throws {
+  @Test(arguments: [("first", "before all others"), ("forced", "beyond the limits")])
+  func `a transfer that was started says so while it waits, and is not told to start again`(
+    start: String, part: String
+  ) throws {
     var started = try transfer("x", .queued, waiting: wait("slot", "why"))
     started.start = start
     let text = TransferText.explanation(started)
@@ -223,13 +214,13 @@ struct ListTableTests {
     #expect(TransferText.details(started).contains("started    \(part)"))
   }
 
-  @Test(
-    "a start time is followed by what else holds the transfer, and by the step that starts it",
-    arguments: [
-      (nil, "haul start 4FZ0ABCD lets"), ("suspended", "haul start --force 4FZ0ABCD"),
-      ("schedule", "haul start --force 4FZ0ABCD"),
-    ])
-  func explainsStartTime(next: String?, part: String) throws {
+  @Test(arguments: [
+    (nil, "haul start 4FZ0ABCD lets"), ("suspended", "haul start --force 4FZ0ABCD"),
+    ("schedule", "haul start --force 4FZ0ABCD"),
+  ])
+  func `a start time is followed by what else holds the transfer, and by the step that starts it`(
+    next: String?, part: String
+  ) throws {
     var waiting = wait("start-time", "starts later")
     waiting.next = next
     #expect(TransferText.explanation(try transfer("x", .queued, waiting: waiting)).contains(part))
@@ -238,22 +229,18 @@ struct ListTableTests {
     #expect(TransferText.explanation(blocked).contains("it waits for its start time"))
   }
 
-  @Test(
-    "each reason to wait says what ends the wait",
-    arguments: [
-      ("slot", "haul start --force"), ("suspended", "haul unsuspend"), ("offline", "a network"),
-      ("disk-full", "enough room"), ("retry", "haul start 4FZ0ABCD tries at once"),
-    ])
-  func explainsWaits(code: String, part: String) throws {
+  @Test(arguments: [
+    ("slot", "haul start --force"), ("suspended", "haul unsuspend"), ("offline", "a network"),
+    ("disk-full", "enough room"), ("retry", "haul start 4FZ0ABCD tries at once"),
+  ])
+  func `each reason to wait says what ends the wait`(code: String, part: String) throws {
     let text = TransferText.explanation(try transfer("x", .queued, waiting: wait(code, "why")))
     #expect(text.hasPrefix("x waits: why; "))
     #expect(text.contains(part))
   }
 
-  @Test(
-    "one whose end cannot be stored says so, in each state",
-    arguments: [TransferState.running, .publishing, .stopping])
-  func explainsUnstored(state: TransferState) throws {
+  @Test(arguments: [TransferState.running, .publishing, .stopping])
+  func `one whose end cannot be stored says so, in each state`(state: TransferState) throws {
     let unstored = try transfer("x", state, waiting: wait("list-not-stored", "why"))
     #expect(TransferText.explanation(unstored).hasPrefix("x has stopped and waits: why; mostly"))
     #expect(ListTable([unstored]).text(width: nil).contains("\(state.rawValue): why"))

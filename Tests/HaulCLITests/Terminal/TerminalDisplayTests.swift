@@ -3,7 +3,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("The bars on a terminal") struct TerminalDisplayTests {
+/// The bars on a terminal.
+@Suite struct TerminalDisplayTests {
   private static let names = [
     "plain.iso", "漢字のとても長い名前のファイル.tar.zst", "e\u{301}te\u{301}.txt", "🚀🚀🚀.bin",
     "a-rather-long-name-for-a-file-that-nobody-would-want-to-type-0123456789.tar.zst",
@@ -38,10 +39,10 @@ import Testing
     )
   }
 
-  @Test(
-    "after any redraws, lines and resizes, the screen shows only the lines and the frame",
-    arguments: TerminalScreen.Resizing.allCases, 0..<60 as Range<UInt64>)
-  func anySequence(resizing: TerminalScreen.Resizing, seed: UInt64) throws {
+  @Test(arguments: TerminalScreen.Resizing.allCases, 0..<60 as Range<UInt64>)
+  func `after any redraws, lines and resizes, the screen shows only the lines and the frame`(
+    resizing: TerminalScreen.Resizing, seed: UInt64
+  ) throws {
     var generator = SimulationRandom(seed: seed)
     let style = FrameStyle(colored: seed.isMultiple(of: 2), unicode: seed.isMultiple(of: 3))
     let start = Self.size(&generator)
@@ -71,8 +72,7 @@ import Testing
     if resizing == .wraps { #expect(screen.lines == lines + ["§ the end"], "seed \(seed)") }
   }
 
-  @Test("the test screen shows debris if a frame is drawn without erasing")
-  func negativeControl() throws {
+  @Test func `the test screen shows debris if a frame is drawn without erasing`() throws {
     var screen = TerminalScreen(width: 60, height: 10)
     let frame = ProgressFrame(
       ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 2), width: 60,
@@ -86,8 +86,7 @@ import Testing
     #expect(throws: TerminalToken.Refused.self) { try screen.feed("\u{1B}]0;owned\u{7}".utf8) }
   }
 
-  @Test("lines wait for the next redraw, which writes nothing if nothing has changed")
-  func screen() {
+  @Test func `lines wait for the next redraw, which writes nothing if nothing has changed`() {
     var screen = ProgressScreen(hasBars: true, style: FrameStyle(), size: { (80, 24) })
     var model = ProgressModel([FileProgress(name: "x", phase: .connecting)], expected: 1)
     #expect(screen.add(["one"]).isEmpty)

@@ -4,7 +4,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("The live view of the queue")
+/// The live view of the queue.
+@Suite
 struct WatchReportTests {
   private let a: TransferID
   private let b: TransferID
@@ -31,8 +32,7 @@ struct WatchReportTests {
     .event(EventDocument(TransferEvent(id: id, kind: kind), at: 0))
   }
 
-  @Test("it does not end before the whole list is known, nor while something runs")
-  func ends() throws {
+  @Test func `it does not end before the whole list is known, nor while something runs`() throws {
     var report = WatchReport(.all, json: false)
     _ = try report.handle(.reset)
     _ = try report.handle(transfer(a, .completed))
@@ -52,8 +52,10 @@ struct WatchReportTests {
     #expect(report.summary == "haul: 1 completed")
   }
 
-  @Test("it ends if what it shows waits for one that is paused, also for one that it does not show")
-  func endsBehindPaused() throws {
+  @Test
+  func `it ends if what it shows waits for one that is paused, also for one that it does not show`()
+    throws
+  {
     for scope in [WatchReport.Scope.all, .ids([b])] {
       var report = WatchReport(scope, json: false)
       _ = try report.handle(transfer(a, .running))
@@ -67,8 +69,8 @@ struct WatchReportTests {
     }
   }
 
-  @Test("with --json, a line is a state at first and after a change, otherwise an event")
-  func json() throws {
+  @Test
+  func `with --json, a line is a state at first and after a change, otherwise an event`() throws {
     var report = WatchReport(.all, json: true)
     func types(_ message: StreamMessage) throws -> [String?] {
       try report.handle(message, wallSeconds: 5).map {
@@ -89,8 +91,7 @@ struct WatchReportTests {
     #expect(try types(transfer(a, .paused)) == [])
   }
 
-  @Test("one that is removed after it was completed counts as completed")
-  func removes() throws {
+  @Test func `one that is removed after it was completed counts as completed`() throws {
     var report = WatchReport(.all, json: false)
     _ = try report.handle(transfer(a, .completed))
     _ = try report.handle(.ready(number: 1))
@@ -98,8 +99,7 @@ struct WatchReportTests {
     #expect(report.end == .completed)
   }
 
-  @Test("a reset replaces everything")
-  func resets() throws {
+  @Test func `a reset replaces everything`() throws {
     var report = WatchReport(.all, json: false)
     _ = try report.handle(transfer(a, .running))
     _ = try report.handle(.reset)
@@ -108,8 +108,7 @@ struct WatchReportTests {
     #expect(report.summary == "haul: the list is empty")
   }
 
-  @Test("what is not watched changes nothing")
-  func scope() throws {
+  @Test func `what is not watched changes nothing`() throws {
     for scope in [WatchReport.Scope.ids([a]), .group("g")] {
       var report = WatchReport(scope, json: false)
       _ = try report.handle(transfer(a, .completed, group: "g"))
@@ -120,8 +119,7 @@ struct WatchReportTests {
     }
   }
 
-  @Test("an end, a pause and a retry are lines; text from outside is escaped")
-  func lines() throws {
+  @Test func `an end, a pause and a retry are lines; text from outside is escaped`() throws {
     var report = WatchReport(.all, json: false)
     _ = try report.handle(transfer(a, .running))
     let error = TransferError(.connect, "connection refused\u{1B}[2J", isRetryable: true)

@@ -1,13 +1,13 @@
 import HaulCore
 import Testing
 
-@Suite("What speaks for a change of the file") struct ChangeEvidenceTests {
+/// What speaks for a change of the file.
+@Suite struct ChangeEvidenceTests {
   private func validator(_ tag: String) -> Validator {
     Validator(entityTag: tag, lastModified: nil, lastModifiedIsStrong: false)
   }
 
-  @Test("Another version is doubted once; the same tag with another length is no version")
-  func doubt() {
+  @Test func `Another version is doubted once; the same tag with another length is no version`() {
     var changes = ChangeEvidence()
     let known = validator("\"v1\"")
     changes.noteDoubt(.init(validator: known, length: 99), beside: known)
@@ -21,8 +21,7 @@ import Testing
     #expect(again == nil)
   }
 
-  @Test("A tag that differs in each of two answers identifies nothing")
-  func unstable() {
+  @Test func `A tag that differs in each of two answers identifies nothing`() {
     var changes = ChangeEvidence()
     changes.noteDifferent(validator("\"v2\""))
     changes.noteDifferent(validator("\"v2\""))
@@ -34,8 +33,7 @@ import Testing
     #expect(changes.hasUnstableValidators)
   }
 
-  @Test("The confirmations begin again after an answer with the known version")
-  func confirmations() {
+  @Test func `The confirmations begin again after an answer with the known version`() {
     var changes = ChangeEvidence()
     changes.confirmations = 2
     changes.refute()

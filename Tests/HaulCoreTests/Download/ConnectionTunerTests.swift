@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("The number of connections depends on measured throughput, in virtual time")
+/// The number of connections depends on measured throughput, in virtual time.
+@Suite
 struct ConnectionTunerTests {
   private static let rate = 4_000_000.0
 
@@ -14,8 +15,7 @@ struct ConnectionTunerTests {
     return download
   }
 
-  @Test("It doubles, each time after the newest ones have delivered, up to the limit")
-  func doubles() {
+  @Test func `It doubles, each time after the newest ones have delivered, up to the limit`() {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(50) }
     var download = TunedDownload(network, megabytes: 100, limit: 8)
     for (time, open) in [(0.02, 1), (0.08, 2), (0.13, 4), (0.18, 8)] {
@@ -26,8 +26,7 @@ struct ConnectionTunerTests {
     #expect(download.choices == [ConnectionChoice(8, .limit)])
   }
 
-  @Test("With short latency, a long download measures four connections before more")
-  func looks() {
+  @Test func `With short latency, a long download measures four connections before more`() {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.latency = .milliseconds(20) }
     for (megabytes, open) in [(40.0, 8), (100, 4)] {
       var download = TunedDownload(network, megabytes: megabytes, limit: 8)
@@ -38,15 +37,14 @@ struct ConnectionTunerTests {
     }
   }
 
-  @Test("Near the end no more are opened: they would come too late")
-  func nearlyThere() {
+  @Test func `Near the end no more are opened: they would come too late`() {
     let network = ModelNetwork.perConnection(Self.rate)
     let download = finished(network, megabytes: 6, limit: 8)
     #expect(download.most == 2)
   }
 
-  @Test("A doubling that makes it slower is undone at once", arguments: UInt64(1)...5)
-  func takenBack(seed: UInt64) {
+  @Test(arguments: UInt64(1)...5)
+  func `A doubling that makes it slower is undone at once`(seed: UInt64) {
     let network = ModelNetwork.slowing(Self.rate, beyond: 4).with {
       $0.noise = 0.2
       $0.latency = .milliseconds(10)
@@ -55,10 +53,10 @@ struct ConnectionTunerTests {
     #expect(download.most == 8, "seed \(seed)")
   }
 
-  @Test(
-    "If each connection brings as much as the first, all allowed ones are used",
-    arguments: [2, 8, 16], UInt64(1)...5)
-  func pays(limit: Int, seed: UInt64) {
+  @Test(arguments: [2, 8, 16], UInt64(1)...5)
+  func `If each connection brings as much as the first, all allowed ones are used`(
+    limit: Int, seed: UInt64
+  ) {
     let network = ModelNetwork.perConnection(Self.rate).with { $0.noise = 0.3 }
     let download = finished(network, megabytes: 40 * Double(limit), limit: limit, seed: seed)
     #expect(download.open == limit, "seed \(seed)")
@@ -67,10 +65,10 @@ struct ConnectionTunerTests {
     #expect(download.seconds < best / 0.9, "seed \(seed)")
   }
 
-  @Test(
-    "If a server is slower beyond four connections, it settles near the best number",
-    arguments: [6, 8, 16], UInt64(1)...5)
-  func slows(limit: Int, seed: UInt64) {
+  @Test(arguments: [6, 8, 16], UInt64(1)...5)
+  func `If a server is slower beyond four connections, it settles near the best number`(
+    limit: Int, seed: UInt64
+  ) {
     for latency in [5, 200] {
       let network = ModelNetwork.slowing(Self.rate, beyond: 4).with {
         $0.noise = 0.2
@@ -85,10 +83,10 @@ struct ConnectionTunerTests {
     }
   }
 
-  @Test(
-    "If six connections fill the line, no speed is lost and surplus ones are stopped",
-    arguments: UInt64(1)...5)
-  func full(seed: UInt64) {
+  @Test(arguments: UInt64(1)...5)
+  func `If six connections fill the line, no speed is lost and surplus ones are stopped`(
+    seed: UInt64
+  ) {
     let network = ModelNetwork.perConnection(Self.rate, most: 6 * Self.rate).with { $0.noise = 0.2 }
     let download = finished(network, megabytes: 256, limit: 16, seed: seed)
     #expect(download.open < 16, "seed \(seed)")
@@ -97,15 +95,14 @@ struct ConnectionTunerTests {
     #expect(download.seconds < best / 0.9, "seed \(seed)")
   }
 
-  @Test("If one connection fills the line, it ends with one or two", arguments: UInt64(1)...5)
-  func one(seed: UInt64) {
+  @Test(arguments: UInt64(1)...5)
+  func `If one connection fills the line, it ends with one or two`(seed: UInt64) {
     let network = ModelNetwork.perConnection(Self.rate, most: Self.rate).with { $0.noise = 0.2 }
     let download = finished(network, megabytes: 60, limit: 8, seed: seed)
     #expect(download.open <= 2, "seed \(seed)")
   }
 
-  @Test("A short download is not measured: no connection is stopped")
-  func short() {
+  @Test func `A short download is not measured: no connection is stopped`() {
     let network = ModelNetwork.perConnection(Self.rate)
     var download = TunedDownload(network, megabytes: 60, limit: 8)
     download.run(until: 0.3)
@@ -115,8 +112,7 @@ struct ConnectionTunerTests {
     }
   }
 
-  @Test("The next transfer of a host begins with the number that the last one settled on")
-  func remembers() {
+  @Test func `The next transfer of a host begins with the number that the last one settled on`() {
     let network = ModelNetwork.slowing(Self.rate, beyond: 4)
     var download = TunedDownload(network, megabytes: 128, limit: 16, remembered: 4)
     download.run(until: 1)
@@ -126,15 +122,13 @@ struct ConnectionTunerTests {
     #expect((3...5).contains(download.open))
   }
 
-  @Test("A remembered number is soon measured: more are tried, and kept if they pay")
-  func doubts() {
+  @Test func `A remembered number is soon measured: more are tried, and kept if they pay`() {
     let network = ModelNetwork.perConnection(Self.rate)
     let download = finished(network, megabytes: 400, limit: 8, remembered: 2)
     #expect(download.open == 8)
   }
 
-  @Test("A limit of the server overrides every measurement")
-  func refused() {
+  @Test func `A limit of the server overrides every measurement`() {
     let network = ModelNetwork.perConnection(Self.rate)
     var download = TunedDownload(network, megabytes: 100, limit: 8)
     download.run(until: 0.5)
@@ -146,8 +140,9 @@ struct ConnectionTunerTests {
     #expect(download.open == 3)
   }
 
-  @Test("After losing all connections it begins with one again, then returns to its former number")
-  func lost() {
+  @Test
+  func `After losing all connections it begins with one again, then returns to its former number`()
+  {
     let network = ModelNetwork.slowing(Self.rate, beyond: 4)
     var download = TunedDownload(network, megabytes: 512, limit: 8)
     download.run(until: 6)
@@ -158,8 +153,7 @@ struct ConnectionTunerTests {
     #expect(download.tuner.target == settled)
   }
 
-  @Test("A standstill stops no connection")
-  func standstill() {
+  @Test func `A standstill stops no connection`() {
     var tuner = ConnectionTuner()
     var now = Instant()
     for _ in 0..<200 {
@@ -171,15 +165,13 @@ struct ConnectionTunerTests {
     #expect(tuner.target == 4)
   }
 
-  @Test(
-    "A wait for a reader is not measured: no connection is stopped", arguments: [0, 1 << 20])
-  func limitedByReader(bytesEach: Int64) {
+  @Test(arguments: [0, 1 << 20])
+  func `A wait for a reader is not measured: no connection is stopped`(bytesEach: Int64) {
     let (tuner, _) = limitedByReader(samples: 100, bytesEach: bytesEach)
     #expect(tuner.target == 8)
   }
 
-  @Test("A reader that pauses does not end the doubling")
-  func readerRests() {
+  @Test func `A reader that pauses does not end the doubling`() {
     var (tuner, now) = limitedByReader(samples: 2, bytesEach: 1 << 20)
     #expect(tuner.target < 8)
     for _ in 0..<40 {

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("The attempts of a download") struct DownloadAttemptsTests {
+/// The attempts of a download.
+@Suite struct DownloadAttemptsTests {
   private let lost = TransferError(.connectionLost, "lost", isRetryable: true)
   private var attempts: DownloadAttempts
 
@@ -20,8 +21,7 @@ import Testing
     return attempt
   }
 
-  @Test("It awaits an attempt after each failure until it gives up")
-  func givesUp() {
+  @Test func `It awaits an attempt after each failure until it gives up`() {
     var script = self
     #expect([script.fail(), script.fail()] == [1, 2])
     #expect(script.attempts.isWaiting)
@@ -32,8 +32,7 @@ import Testing
     #expect(script.attempts.failures == 2)
   }
 
-  @Test("Bytes that are kept are progress, but only those since the last failure")
-  func progress() {
+  @Test func `Bytes that are kept are progress, but only those since the last failure`() {
     var script = self
     let step = RetryPolicy.progressThatCounts
     #expect([script.fail(received: step), script.fail(received: step * 2)] == [1, 1])
@@ -42,15 +41,13 @@ import Testing
     #expect([script.fail(received: step)] == [1])
   }
 
-  @Test("Bytes that must be fetched again are none")
-  func lostBytes() {
+  @Test func `Bytes that must be fetched again are none`() {
     var script = self
     let received = RetryPolicy.progressThatCounts
     #expect([script.fail(received: received, isKept: false), script.fail()] == [1, 2])
   }
 
-  @Test("Bytes belong to the attempt in which they came")
-  func delivery() {
+  @Test func `Bytes belong to the attempt in which they came`() {
     var attempts = attempts
     #expect(!attempts.hasDelivered)
     attempts.noteDelivery()

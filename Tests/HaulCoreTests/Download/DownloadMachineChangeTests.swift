@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("A changed file is detected, confirmed by two requests, and never mixed")
+/// A changed file is detected, confirmed by two requests, and never mixed.
+@Suite
 struct DownloadMachineChangeTests {
   /// Half of the file is on disk, the connection was lost, and the range is requested again.
   private func resumed() throws -> MachineScript {
@@ -10,15 +11,14 @@ struct DownloadMachineChangeTests {
     return script
   }
 
-  @Test("After a 200 to If-Range it requests the plain range; the same validator resumes")
-  func ifRangeIgnored() throws {
+  @Test
+  func `After a 200 to If-Range it requests the plain range; the same validator resumes`() throws {
     var script = try resumed()
     check(try script.whole(1), is: ["drop 1", "open 1 50-99"])
     check(try script.range(1, 50, 99), is: ["transferring", "receive 1 50"])
   }
 
-  @Test("A plain 200 with the same version is read, and bytes on disk are skipped")
-  func streamsPast() throws {
+  @Test func `A plain 200 with the same version is read, and bytes on disk are skipped`() throws {
     var script = try resumed()
     _ = try script.whole(1)
     check(try script.whole(1), is: ["transferring", "receive 1 0"])
@@ -26,10 +26,10 @@ struct DownloadMachineChangeTests {
     #expect(grant.pieces == [50..<60])
   }
 
-  @Test(
-    "A change is confirmed twice, a second apart, then it starts over; a second change fails"
-  )
-  func confirmed() throws {
+  @Test
+  func `A change is confirmed twice, a second apart, then it starts over; a second change fails`()
+    throws
+  {
     var script = try resumed()
     check(try script.whole(1, tag: "\"v2\""), is: ["drop 1", "open 1 50-99"])
     check(try script.range(1, 50, 99, tag: "\"v2\""), is: ["drop 1", "wake confirm 1"])
@@ -47,8 +47,8 @@ struct DownloadMachineChangeTests {
       try script.range(5, 1, 99, tag: "\"v3\""), is: ["drop 5", "failed changed-on-server"])
   }
 
-  @Test("A whole answer that looks like a login page fails and keeps the bytes", arguments: 0..<4)
-  func loginPage(kind: Int) throws {
+  @Test(arguments: 0..<4)
+  func `A whole answer that looks like a login page fails and keeps the bytes`(kind: Int) throws {
     // The name of the file counts like that of the address.
     let url = try ResourceURL("http://a.example/\(kind == 3 ? "dl" : "f.iso")")
     var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
@@ -66,8 +66,10 @@ struct DownloadMachineChangeTests {
     #expect(script.plan.receivedCount == 50)
   }
 
-  @Test("A page is expected where the address names one, and a new version may be half as long")
-  func expectedPage() throws {
+  @Test
+  func `A page is expected where the address names one, and a new version may be half as long`()
+    throws
+  {
     for (path, fields) in [
       ("f.html", ["Content-Type: text/html", "ETag: \"v2\"", "Content-Length: 90"]),
       ("f.iso", ["Content-Type: application/octet-stream", "ETag: \"v2\"", "Content-Length: 50"]),
@@ -80,8 +82,10 @@ struct DownloadMachineChangeTests {
     }
   }
 
-  @Test("If one of many nodes has another version, the server is asked again, and the bytes stay")
-  func oneNode() throws {
+  @Test
+  func `If one of many nodes has another version, the server is asked again, and the bytes stay`()
+    throws
+  {
     var script = try resumed()
     _ = try script.whole(1, tag: "\"v2\"")
     _ = try script.range(1, 50, 99, tag: "\"v2\"")
@@ -90,8 +94,7 @@ struct DownloadMachineChangeTests {
     #expect(script.plan.receivedCount == 50)
   }
 
-  @Test("Additional connections that are shown another version end no working one")
-  func onTheirWay() throws {
+  @Test func `Additional connections that are shown another version end no working one`() throws {
     var script = try MachineScript.withTwo { $0.connections = 4 }
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
@@ -104,8 +107,7 @@ struct DownloadMachineChangeTests {
     check(script.lose(1), is: ["wake retry", "attempt 1", "release"])
   }
 
-  @Test("Answers to earlier requests confirm nothing")
-  func earlierRequests() throws {
+  @Test func `Answers to earlier requests confirm nothing`() throws {
     var script = try MachineScript.withTwo(upTo: 50) { $0.connections = 2 }
     script.write(1, 50)
     check(script.end(1), is: ["open 3 76-99 if"])
@@ -114,8 +116,7 @@ struct DownloadMachineChangeTests {
     check(try script.range(3, 76, 99, tag: "\"v2\""), is: ["drop 3", "wake confirm 1"])
   }
 
-  @Test("An answer without a validator is not joined with bytes on disk")
-  func untold() throws {
+  @Test func `An answer without a validator is not joined with bytes on disk`() throws {
     var script = try MachineScript(received: [0..<50], length: 100)
     _ = script.resume(tag: "\"v1\"", length: 100)
     let commands = try script.range(1, 50, 99, tag: nil)
@@ -123,15 +124,14 @@ struct DownloadMachineChangeTests {
     #expect(!commands.contains { $0.hasPrefix("receive") })
   }
 
-  @Test("416 to a range that existed means a change")
-  func unsatisfiable() throws {
+  @Test func `416 to a range that existed means a change`() throws {
     var script = try resumed()
     check(
       try script.answer(1, 416, ["Content-Range: bytes */20"]), is: ["drop 1", "wake confirm 1"])
   }
 
-  @Test("A version without a first byte is forgotten: the next answer begins the file")
-  func neverBegun() throws {
+  @Test
+  func `A version without a first byte is forgotten: the next answer begins the file`() throws {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99)
@@ -142,8 +142,7 @@ struct DownloadMachineChangeTests {
       try script.range(2, 0, 99, tag: "\"v2\""), is: ["transferring", "receive 2 0 new"])
   }
 
-  @Test("Nothing is opened before the first byte of a new version is written")
-  func beginsFirst() throws {
+  @Test func `Nothing is opened before the first byte of a new version is written`() throws {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99)
@@ -151,8 +150,10 @@ struct DownloadMachineChangeTests {
     check(script.deliver(1), is: ["open 2 51-99 if"])
   }
 
-  @Test("Without a validator, an interrupted file starts over at each retry, which is not a change")
-  func unresumable() throws {
+  @Test
+  func `Without a validator, an interrupted file starts over at each retry, which is not a change`()
+    throws
+  {
     var script = try MachineScript()
     _ = script.start()
     for attempt in 1...3 {

@@ -1,20 +1,20 @@
 import HaulCore
 import Testing
 
-@Suite("Failures of a download: attempts, learned limits, ends")
+/// Failures of a download: attempts, learned limits, ends.
+@Suite
 struct DownloadMachineFailureTests {
-  @Test(
-    "A refused additional connection lowers the limit and counts no attempt",
-    arguments: [403, 429, 503])
-  func limit(status: Int) throws {
+  @Test(arguments: [403, 429, 503])
+  func `A refused additional connection lowers the limit and counts no attempt`(status: Int) throws
+  {
     var script = try MachineScript.withTwo()
     check(try script.answer(2, status), is: ["drop 2", "limit", "release"])
     check(script.send(.tick), is: ["settled 1 refused"])
     check(script.send(.tick), is: [])
   }
 
-  @Test("A reset before the answer does the same; a requested pause is for the whole host")
-  func resetAndRetryAfter() throws {
+  @Test
+  func `A reset before the answer does the same; a requested pause is for the whole host`() throws {
     var script = try MachineScript.withTwo()
     check(script.lose(2), is: ["limit", "release"])
     var other = try MachineScript.withTwo()
@@ -23,16 +23,15 @@ struct DownloadMachineFailureTests {
       is: ["drop 2", "limit", "pause host 7", "release"])
   }
 
-  @Test("A reset while the delivering connection is between two ranges counts no attempt")
-  func resetBetweenRanges() throws {
+  @Test
+  func `A reset while the delivering connection is between two ranges counts no attempt`() throws {
     var script = try MachineScript.withTwo(upTo: 50)
     script.write(1, 50)
     check(script.end(1), is: ["open 3 76-99 if"])
     check(script.lose(2), is: ["limit", "release"])
   }
 
-  @Test("Failures of one wave count once")
-  func waves() throws {
+  @Test func `Failures of one wave count once`() throws {
     var script = try MachineScript.withTwo()
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
@@ -41,8 +40,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
-  @Test("A failure of an earlier wave counts if nothing else continues")
-  func lateWave() throws {
+  @Test func `A failure of an earlier wave counts if nothing else continues`() throws {
     var script = try MachineScript.withTwo {
       $0.connections = 2
       $0.minimumSplit = 30
@@ -59,8 +57,7 @@ struct DownloadMachineFailureTests {
     #expect(commands.suffix(3) == ["wake retry", "attempt 1", "leave"], "\(commands)")
   }
 
-  @Test("A delay gives the slot back and requests it again")
-  func delay() throws {
+  @Test func `A delay gives the slot back and requests it again`() throws {
     var script = try MachineScript.running { $0.connections = 1 }
     check(script.lose(1), is: ["wake retry", "attempt 1", "leave"])
     check(script.send(.tick), is: [])
@@ -69,22 +66,19 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 2 1-99 if"])
   }
 
-  @Test("A connection that is granted after the slot was given back is not used")
-  func crossedGrant() throws {
+  @Test func `A connection that is granted after the slot was given back is not used`() throws {
     var script = try MachineScript.running()
     check(script.lose(1), is: ["wake retry", "attempt 1", "leave"])
     check(script.send(.connectionGranted), is: [])
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
-  @Test("A refused connection is requested again with the next tick")
-  func refusedConnection() throws {
+  @Test func `A refused connection is requested again with the next tick`() throws {
     var script = try MachineScript.running { $0.connections = 2 }
     check(script.send(.tick), is: ["request"])
   }
 
-  @Test("A permanent error ends the download")
-  func ends() throws {
+  @Test func `A permanent error ends the download`() throws {
     for (status, code) in [(404, "not-found"), (401, "unauthorized"), (403, "forbidden")] {
       var script = try MachineScript { $0.decodes = true }
       _ = script.start()
@@ -92,8 +86,7 @@ struct DownloadMachineFailureTests {
     }
   }
 
-  @Test("Attempts run out")
-  func givesUp() throws {
+  @Test func `Attempts run out`() throws {
     var script = try MachineScript { $0.retry.retries = 1 }
     _ = script.start()
     check(
@@ -104,10 +97,8 @@ struct DownloadMachineFailureTests {
     check(try script.answer(3, 500), is: ["drop 3", "failed http-status"])
   }
 
-  @Test(
-    "An expired link is resolved again once, then a new one is needed",
-    arguments: [401, 403, 404, 410])
-  func expired(status: Int) throws {
+  @Test(arguments: [401, 403, 404, 410])
+  func `An expired link is resolved again once, then a new one is needed`(status: Int) throws {
     let elsewhere = "http://b.example/signed"
     var script = try MachineScript { $0.headers.append("Cookie", "secret") }
     check(script.start(), is: ["connecting", "open 1 0- with cookie"])
@@ -121,16 +112,16 @@ struct DownloadMachineFailureTests {
       try script.answer(2, status, from: elsewhere), is: ["drop 2", "failed needs-new-url"])
   }
 
-  @Test(
-    "A resume that is refused after a fresh redirect says so; only a signed address has expired",
-    arguments: [
-      (
-        "http://a.example/f",
-        "the server answered 403 (at http://b.example/x), also to a new redirect"
-      ),
-      ("http://a.example/f?token=1", "the link has expired (403)"),
-    ])
-  func refusedAgain(given: String, fact: String) throws {
+  @Test(arguments: [
+    (
+      "http://a.example/f",
+      "the server answered 403 (at http://b.example/x), also to a new redirect"
+    ),
+    ("http://a.example/f?token=1", "the link has expired (403)"),
+  ])
+  func `A resume refused after a fresh redirect says so; only a signed address has expired`(
+    given: String, fact: String
+  ) throws {
     let url = try ResourceURL(given)
     var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
     _ = script.resume(tag: "\"v1\"", length: 100)
@@ -142,10 +133,10 @@ struct DownloadMachineFailureTests {
     #expect(failure?.fact == fact)
   }
 
-  @Test(
-    "An additional connection with an expired link asks the original address; no limit is learned"
-  )
-  func expiredBeside() throws {
+  @Test
+  func `An additional connection whose link expired asks the first address; no limit is learned`()
+    throws
+  {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99, from: "http://b.example/f?sig=1")
@@ -158,8 +149,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.connectionGranted), is: ["open 3 26-50 if at b.example?sig=2", "request"])
   }
 
-  @Test("A fresh link to another resource is not used beside a working connection")
-  func elsewhereBeside() throws {
+  @Test func `A fresh link to another resource is not used beside a working connection`() throws {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99, from: "http://b.example/f")
@@ -172,8 +162,7 @@ struct DownloadMachineFailureTests {
     check(script.end(1), is: ["publishing", "publish 100"])
   }
 
-  @Test("A fresh link that answers 403 beside a working connection means a limit")
-  func freshBeside() throws {
+  @Test func `A fresh link that answers 403 beside a working connection means a limit`() throws {
     let elsewhere = "http://b.example/signed"
     var script = try MachineScript()
     _ = script.start()
@@ -185,8 +174,8 @@ struct DownloadMachineFailureTests {
     check(script.send(.tick), is: ["settled 1 refused"])
   }
 
-  @Test("A redirected address that never worked fails with its own code", arguments: [401, 404])
-  func neverThere(status: Int) throws {
+  @Test(arguments: [401, 404])
+  func `A redirected address that never worked fails with its own code`(status: Int) throws {
     var script = try MachineScript()
     _ = script.start()
     let code = status == 401 ? "unauthorized" : "not-found"
@@ -198,8 +187,7 @@ struct DownloadMachineFailureTests {
       try script.answer(1, status, from: "http://b.example/x"), is: ["drop 1", "failed \(code)"])
   }
 
-  @Test("A 416 beside a working connection leaves its range to that one")
-  func unsatisfiableBeside() throws {
+  @Test func `A 416 beside a working connection leaves its range to that one`() throws {
     var script = try MachineScript.withTwo()
     check(
       try script.answer(2, 416, ["Content-Range: bytes */100", "ETag: \"v1\""]),
@@ -210,8 +198,7 @@ struct DownloadMachineFailureTests {
     check(script.end(1), is: ["publishing", "publish 100"])
   }
 
-  @Test("If a host serves only other transfers, it waits without an attempt")
-  func makesWay() throws {
+  @Test func `If a host serves only other transfers, it waits without an attempt`() throws {
     var script = try MachineScript()
     script.surroundings.hostServesOthers = true
     _ = script.start()
@@ -222,8 +209,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 2 0-"])
   }
 
-  @Test("Between two ranges it waits for a pause of the host without the slot")
-  func pausedBetween() throws {
+  @Test func `Between two ranges it waits for a pause of the host without the slot`() throws {
     var script = try MachineScript.withTwo()
     check(
       try script.answer(2, 503, ["Retry-After: 1"]),
@@ -236,8 +222,7 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 3 1-99 if"])
   }
 
-  @Test("During a pause of the host, a working connection gets no others")
-  func pausedBeside() throws {
+  @Test func `During a pause of the host, a working connection gets no others`() throws {
     var script = try MachineScript.withTwo()
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
@@ -247,8 +232,7 @@ struct DownloadMachineFailureTests {
     check(script.stopped(1), is: ["leave", "enter"])
   }
 
-  @Test("A body without an announced end that ends too early is a failure")
-  func stopsShort() throws {
+  @Test func `A body without an announced end that ends too early is a failure`() throws {
     var script = try MachineScript(received: [0..<40], length: 100)
     _ = script.resume(tag: "\"v1\"", length: 100)
     _ = try script.whole(1, length: nil)
@@ -257,8 +241,7 @@ struct DownloadMachineFailureTests {
     check(script.end(1), is: ["wake retry", "attempt 1", "leave"])
   }
 
-  @Test("A connection under 1 KiB/s for a minute is dropped; others are not")
-  func slow() throws {
+  @Test func `A connection under 1 KiB/s for a minute is dropped; others are not`() throws {
     var script = try MachineScript { $0.connections = 1 }
     _ = script.start()
     _ = try script.range(1, 0, 999_999, of: 1_000_000)
@@ -276,8 +259,7 @@ struct DownloadMachineFailureTests {
     check(fast.send(.tick), is: [])
   }
 
-  @Test("A disk error stops everything, then fails")
-  func disk() throws {
+  @Test func `A disk error stops everything, then fails`() throws {
     var script = try MachineScript.withTwo()
     check(script.send(.diskFailed(TransferError(.diskFull, "full"))), is: ["stop 1", "stop 2"])
     check(script.send(.pause), is: ["stop 1", "stop 2"])
@@ -286,10 +268,10 @@ struct DownloadMachineFailureTests {
   }
 }
 
-@Suite("A download pauses at any point, once everything has stopped")
+/// A download pauses at any point, once everything has stopped.
+@Suite
 struct DownloadMachinePauseTests {
-  @Test("Before an answer; a late answer is released")
-  func beforeAnswer() throws {
+  @Test func `Before an answer; a late answer is released`() throws {
     var script = try MachineScript()
     _ = script.start()
     check(script.send(.pause), is: ["stop 1"])
@@ -297,16 +279,14 @@ struct DownloadMachinePauseTests {
     check(script.stopped(1), is: [])
   }
 
-  @Test("While bytes arrive, over several connections")
-  func receiving() throws {
+  @Test func `While bytes arrive, over several connections`() throws {
     var script = try MachineScript.withTwo()
     check(script.send(.pause), is: ["stop 1", "stop 2"])
     check(script.lose(1), is: [])
     check(script.stopped(2), is: ["paused"])
   }
 
-  @Test("During a delay, while waiting for a slot, and before a change is confirmed")
-  func waiting() throws {
+  @Test func `During a delay, while waiting for a slot, and before a change is confirmed`() throws {
     var delayed = try MachineScript.running()
     _ = delayed.lose(1)
     var queued = delayed
@@ -321,8 +301,7 @@ struct DownloadMachinePauseTests {
     check(changed.send(.pause), is: ["paused"])
   }
 
-  @Test("At once if a stream only waits for its reader, which may never return")
-  func waitingForReader() throws {
+  @Test func `At once if a stream only waits for its reader, which may never return`() throws {
     var script = try MachineScript { $0.isStream = true }
     _ = script.start()
     _ = try script.range(1, 0, 99)
@@ -332,8 +311,8 @@ struct DownloadMachinePauseTests {
     check(script.send(.published(nil)), is: [])
   }
 
-  @Test("During verification, when it returns; a publication that has begun is finished")
-  func finishing() throws {
+  @Test
+  func `During verification, when it returns; a publication that has begun is finished`() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))
     var script = try MachineScript(received: [0..<9], length: 9) { $0.checksums = [checksum] }
     _ = script.resume(tag: nil, length: 9)

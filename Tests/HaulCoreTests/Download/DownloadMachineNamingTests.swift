@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("A name from the server, in the machine") struct DownloadMachineNamingTests {
+/// A name from the server, in the machine.
+@Suite struct DownloadMachineNamingTests {
   private func script(
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
@@ -20,8 +21,7 @@ import Testing
         received: ByteRangeSet(received)))
   }
 
-  @Test("The accepted answer waits for its target, and is received then")
-  func takesAnswer() throws {
+  @Test func `The accepted answer waits for its target, and is received then`() throws {
     var script = try script()
     check(script.start(), is: ["connecting", "open 1 0-"])
     check(try script.range(1, 0, 99), is: ["bind 1"])
@@ -30,8 +30,7 @@ import Testing
     #expect(commands.last?.hasPrefix("receive 1") == true)
   }
 
-  @Test("An answer that is not a file needs no target")
-  func refusesBefore() throws {
+  @Test func `An answer that is not a file needs no target`() throws {
     var script = try script { $0.maximumSize = 10 }
     _ = script.start()
     let commands = try script.range(1, 0, 99)
@@ -42,8 +41,8 @@ import Testing
     #expect(try !other.answer(1, 404).contains("bind 1"))
   }
 
-  @Test("If bytes of an earlier run count, the answer is dropped and the rest requested")
-  func resumes() throws {
+  @Test
+  func `If bytes of an earlier run count, the answer is dropped and the rest requested`() throws {
     var script = try script()
     _ = script.start()
     _ = try script.range(1, 0, 99)
@@ -52,8 +51,7 @@ import Testing
     #expect(script.plan.receivedCount == 40)
   }
 
-  @Test("A complete file on disk is not requested again")
-  func isWhole() throws {
+  @Test func `A complete file on disk is not requested again`() throws {
     var script = try script()
     _ = script.start()
     _ = try script.range(1, 0, 99)
@@ -62,8 +60,7 @@ import Testing
     #expect(!commands.contains { $0.hasPrefix("open") })
   }
 
-  @Test("The answer replaces bytes that nothing proves")
-  func startsAnew() throws {
+  @Test func `The answer replaces bytes that nothing proves`() throws {
     var script = try script()
     _ = script.start()
     _ = try script.range(1, 0, 99)
@@ -73,8 +70,7 @@ import Testing
     #expect(script.plan.receivedCount == 0)
   }
 
-  @Test("An existing file is compared with the head that had the name")
-  func finds() throws {
+  @Test func `An existing file is compared with the head that had the name`() throws {
     let file = DownloadMachine.ExistingFile(
       path: "d/f", size: 100, modified: 0, entityTag: "\"v1\"")
     var script = try script()

@@ -1,12 +1,15 @@
 import HaulCore
 import Testing
 
-@Suite("Random walks of the machine against a model server")
+/// Random walks of the machine against a model server.
+@Suite
 struct DownloadMachineRandomTests {
   private static let walks: UInt64 = 600
 
-  @Test("Every walk ends; no byte is doubled, mixed or missing; connection limits hold")
-  func walks() async throws {
+  @Test
+  func `Every walk ends; no byte is doubled, mixed or missing; connection limits hold`()
+    async throws
+  {
     var completed: UInt64 = 0
     var races = 0
     var codes: [String: Int] = [:]

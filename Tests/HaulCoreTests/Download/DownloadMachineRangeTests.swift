@@ -1,20 +1,20 @@
 import HaulCore
 import Testing
 
-@Suite("What an additional connection gets ends no download")
+/// What an additional connection gets ends no download.
+@Suite
 struct AdditionalConnectionTests {
-  @Test(
-    "An error status lowers the number of connections, and counts no attempt",
-    arguments: [400, 402, 405, 406, 409, 410, 418, 401, 404, 451, 501, 505])
-  func status(status: Int) throws {
+  @Test(arguments: [400, 402, 405, 406, 409, 410, 418, 401, 404, 451, 501, 505])
+  func `An error status lowers the number of connections, and counts no attempt`(status: Int) throws
+  {
     var script = try MachineScript.withTwo()
     check(try script.answer(2, status), is: ["drop 2", "refused", "release"])
     script.write(1, 99)
     check(script.end(1), is: ["publishing", "publish 100"])
   }
 
-  @Test("So do a page, the whole file, another range, another total and a broken redirect")
-  func otherAnswers() throws {
+  @Test
+  func `So do a page, the whole file, another range, another total and a broken redirect`() throws {
     let answers: [(Int, [String])] = [
       (200, ["Content-Length: 4", "Content-Type: text/html"]),
       (206, ["Content-Range: bytes 0-9/100", "ETag: \"v1\""]), (206, ["ETag: \"v1\""]),
@@ -35,8 +35,7 @@ struct AdditionalConnectionTests {
     }
   }
 
-  @Test("So does an error without an answer, also one that no retry helps")
-  func noAnswer() throws {
+  @Test func `So does an error without an answer, also one that no retry helps`() throws {
     for code in [TransferError.Code.tls, .tooManyRedirects, .redirectRefused, .protocolViolation] {
       var script = try MachineScript.withTwo()
       let failed = DownloadMachine.Event.failed(SegmentID(number: 2), TransferError(code, "no"))
@@ -44,8 +43,7 @@ struct AdditionalConnectionTests {
     }
   }
 
-  @Test("So do retries that run out; errors of the disk end it")
-  func runsOut() throws {
+  @Test func `So do retries that run out; errors of the disk end it`() throws {
     var script = try MachineScript.withTwo { $0.retry.retries = 0 }
     check(try script.answer(2, 500), is: ["drop 2", "refused", "release"])
     var full = try MachineScript.withTwo()
@@ -54,9 +52,8 @@ struct AdditionalConnectionTests {
     check(full.send(failed), is: ["stop 1"])
   }
 
-  @Test(
-    "If the others have ended meanwhile, it asks again, as the only one; then its answer counts")
-  func alone() throws {
+  @Test
+  func `If the others have ended, it asks again, as the only one; then its answer counts`() throws {
     var script = try MachineScript.withTwo(upTo: 50) { $0.connections = 2 }
     script.write(1, 50)
     check(script.end(1), is: ["open 3 76-99 if"])
@@ -69,8 +66,10 @@ struct AdditionalConnectionTests {
     check(loop.send(.failed(SegmentID(number: 3), redirects)), is: ["open 3 whole"])
   }
 
-  @Test("The tail that an answered connection gave away is its own until an answer for it comes")
-  func takesBack() throws {
+  @Test
+  func `The tail that an answered connection gave away is its own until an answer for it comes`()
+    throws
+  {
     var script = try MachineScript.withTwo { $0.minimumSplit = 40 }
     let grant = script.plan.reserve(SegmentID(number: 1), count: 60)
     script.plan.noteWritten(SegmentID(number: 1))
@@ -83,8 +82,7 @@ struct AdditionalConnectionTests {
     check(answered.plan.reserve(SegmentID(number: 1), count: 60).pieces, is: [1..<51])
   }
 
-  @Test("So it is when its bytes come up to the tail, and no further yet")
-  func takesBackAtTheEnd() throws {
+  @Test func `So it is when its bytes come up to the tail, and no further yet`() throws {
     var script = try MachineScript.withTwo()
     let grant = script.plan.reserve(SegmentID(number: 1), count: 50)
     check(grant, is: .init(pieces: [1..<51], used: 50, isLast: false))
@@ -92,7 +90,8 @@ struct AdditionalConnectionTests {
   }
 }
 
-@Suite("Another version on an additional connection")
+/// Another version on an additional connection.
+@Suite
 struct DoubtfulVersionTests {
   /// The first connection has all bytes; the second was shown another version.
   private func doubtful(
@@ -105,8 +104,8 @@ struct DoubtfulVersionTests {
     return script
   }
 
-  @Test("If the server sends it again at the end, the file changed, and starts over, once")
-  func changed() throws {
+  @Test
+  func `If the server sends it again at the end, the file changed, and starts over, once`() throws {
     var script = try doubtful()
     check(script.end(1), is: ["open 3 0-0"])
     check(try script.range(3, 0, 0, tag: "\"v2\""), is: ["drop 3", "restarted", "open 4 0-"])
@@ -117,8 +116,8 @@ struct DoubtfulVersionTests {
     check(script.end(4), is: ["publishing", "publish 100"])
   }
 
-  @Test("If it sends the first version, or a new one each time, the file is complete")
-  func unchanged() throws {
+  @Test
+  func `If it sends the first version, or a new one each time, the file is complete`() throws {
     for tag in ["\"v1\"", "\"v3\""] {
       var script = try doubtful()
       check(script.end(1), is: ["open 3 0-0"])
@@ -132,8 +131,10 @@ struct DoubtfulVersionTests {
     check(lost.lose(3), is: ["publishing", "publish 100"])
   }
 
-  @Test("The same strong tag with another total is no other version; a digest proves the bytes")
-  func noDoubt() throws {
+  @Test
+  func `The same strong tag with another total is no other version; a digest proves the bytes`()
+    throws
+  {
     var script = try doubtful(tag: "\"v1\"", total: 101)
     check(script.end(1), is: ["publishing", "publish 100"])
     let checksum = try #require(Checksum("crc32c=00000000"))
@@ -141,8 +142,7 @@ struct DoubtfulVersionTests {
     check(proved.end(1), is: ["verifying", "verify"])
   }
 
-  @Test("A stream whose file changed fails: its reader has the older bytes")
-  func stream() throws {
+  @Test func `A stream whose file changed fails: its reader has the older bytes`() throws {
     var script = try MachineScript { $0.isStream = true }
     script.plan = SegmentPlan(window: StreamWindow(size: 1000, connections: 2))
     _ = script.start()
@@ -158,8 +158,10 @@ struct DoubtfulVersionTests {
       try script.range(3, 0, 0, tag: "\"v2\""), is: ["drop 3", "failed changed-on-server"])
   }
 
-  @Test("A tag that is new in each answer identifies nothing: after a break the file starts over")
-  func unstable() throws {
+  @Test
+  func `A tag that is new in each answer identifies nothing: after a break the file starts over`()
+    throws
+  {
     var script = try MachineScript.running { $0.connections = 1 }
     _ = script.lose(1)
     _ = script.send(.timer(.retry))
@@ -177,7 +179,8 @@ struct DoubtfulVersionTests {
   }
 }
 
-@Suite("A mirror that fails")
+/// A mirror that fails.
+@Suite
 struct FailingMirrorTests {
   private static let mirror = "http://b.example/f"
 
@@ -192,8 +195,10 @@ struct FailingMirrorTests {
     return script
   }
 
-  @Test("The third failed attempt goes to the original address, which may name another one now")
-  func thirdAttempt() throws {
+  @Test
+  func `The third failed attempt goes to the original address, which may name another one now`()
+    throws
+  {
     var script = try broken()
     check(script.send(.slotGranted), is: ["open 2 1-99 if at b.example"])
     for (number, place) in [(3, " at b.example"), (4, "")] {
@@ -206,8 +211,7 @@ struct FailingMirrorTests {
       is: ["drop 4", "restarted", "open 5 0-"])
   }
 
-  @Test("So does the last one, at once")
-  func lastAttempt() throws {
+  @Test func `So does the last one, at once`() throws {
     var script = try MachineScript {
       $0.connections = 1
       $0.retry.retries = 1
@@ -222,8 +226,7 @@ struct FailingMirrorTests {
     check(try script.range(3, 1, 99, from: Self.mirror), is: ["receive 3 1"])
   }
 
-  @Test("Without bytes to continue, each attempt goes to the original address")
-  func nothingToKeep() throws {
+  @Test func `Without bytes to continue, each attempt goes to the original address`() throws {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99, tag: nil, from: Self.mirror)

@@ -1,11 +1,13 @@
 import HaulCore
 import Testing
 
-@Suite("A download requests, accepts and ends")
+/// A download requests, accepts and ends.
+@Suite
 struct DownloadMachineTests {
-  @Test(
-    "The first segment is the probe; connections grow 1, 2, 4, each time after all have delivered")
-  func ramp() throws {
+  @Test
+  func `The first segment is the probe; connections grow 1, 2, 4, each time once all delivered`()
+    throws
+  {
     var script = try MachineScript { $0.connections = 4 }
     check(script.start(), is: ["connecting", "open 1 0-"])
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
@@ -17,16 +19,14 @@ struct DownloadMachineTests {
     check(script.send(.connectionGranted), is: ["open 4 76-99 if"])
   }
 
-  @Test("Without a slot nothing is requested")
-  func startPutOff() throws {
+  @Test func `Without a slot nothing is requested`() throws {
     var script = try MachineScript()
     check(script.send(.tick), is: [])
     check(script.send(.windowMoved), is: [])
     check(script.start(), is: ["connecting", "open 1 0-"])
   }
 
-  @Test("A complete file on disk is verified by its length and published once")
-  func completes() throws {
+  @Test func `A complete file on disk is verified by its length and published once`() throws {
     var script = try MachineScript.running { $0.connections = 1 }
     check(script.write(1, 99), is: true)
     check(script.end(1), is: ["publishing", "publish 100"])
@@ -35,8 +35,7 @@ struct DownloadMachineTests {
     check(script.send(.tick), is: [])
   }
 
-  @Test("A segment that reaches its lowered end gives its connection to the rest")
-  func movesOn() throws {
+  @Test func `A segment that reaches its lowered end gives its connection to the rest`() throws {
     var script = try MachineScript.withTwo { $0.connections = 2 }
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
@@ -44,8 +43,7 @@ struct DownloadMachineTests {
     check(script.end(1), is: ["open 3 76-99 if"])
   }
 
-  @Test("A checksum is verified before publication")
-  func verifies() throws {
+  @Test func `A checksum is verified before publication`() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))
     var script = try MachineScript.running {
       $0.connections = 1
@@ -61,8 +59,7 @@ struct DownloadMachineTests {
     check(script.send(.published(nil)), is: ["completed checksum"])
   }
 
-  @Test("An empty file begins and is published without a body")
-  func empty() throws {
+  @Test func `An empty file begins and is published without a body`() throws {
     var ranged = try MachineScript()
     _ = ranged.start()
     check(
@@ -73,16 +70,14 @@ struct DownloadMachineTests {
     check(try plain.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
   }
 
-  @Test("A 200 to a range is read whole, on one connection")
-  func wholeAnswer() throws {
+  @Test func `A 200 to a range is read whole, on one connection`() throws {
     var script = try MachineScript()
     _ = script.start()
     check(try script.whole(1), is: ["transferring", "receive 1 0 new"])
     check(script.deliver(1), is: [])
   }
 
-  @Test("The end of a chunked body is the length, verified by the framing")
-  func unknownLength() throws {
+  @Test func `The end of a chunked body is the length, verified by the framing`() throws {
     var script = try MachineScript()
     _ = script.start()
     check(try script.whole(1, length: nil), is: ["transferring", "receive 1 0 new"])
@@ -91,16 +86,17 @@ struct DownloadMachineTests {
     check(script.send(.published(nil)), is: ["completed framing"])
   }
 
-  @Test("A range at the wrong offset is not written; the request is repeated without a range")
-  func wrongRange() throws {
+  @Test
+  func `A range at the wrong offset is not written; the request is repeated without a range`()
+    throws
+  {
     var script = try MachineScript()
     _ = script.start()
     check(try script.range(1, 10, 99), is: ["drop 1", "open 1 whole"])
     check(try script.whole(1), is: ["transferring", "receive 1 0 new"])
   }
 
-  @Test("Wrong ranges on two additional connections do not affect the first")
-  func wrongAdditionalRanges() throws {
+  @Test func `Wrong ranges on two additional connections do not affect the first`() throws {
     var script = try MachineScript.withTwo { $0.connections = 4 }
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
@@ -111,16 +107,17 @@ struct DownloadMachineTests {
     #expect(script.plan.segments.keys.sorted().map(\.number) == [1, 2])
   }
 
-  @Test("After 416 to the whole file it asks without a range, and fails after a second 416")
-  func unsatisfiableWhole() throws {
+  @Test
+  func `After 416 to the whole file it asks without a range, and fails after a second 416`() throws
+  {
     var script = try MachineScript()
     _ = script.start()
     check(try script.answer(1, 416), is: ["drop 1", "open 1 whole"])
     check(try script.answer(1, 416), is: ["drop 1", "failed protocol-violation"])
   }
 
-  @Test("An existing file with length and date is accepted; another one is a conflict")
-  func existing() throws {
+  @Test
+  func `An existing file with length and date is accepted; another one is a conflict`() throws {
     let date = "Sun, 06 Nov 1994 08:49:37 GMT"
     let files: [(size: Int64, modified: Double, wanted: String)] = [
       (100, 784_111_777.4, "already there"), (99, 784_111_777.4, "failed name-conflict"),
@@ -142,8 +139,10 @@ struct DownloadMachineTests {
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
   }
 
-  @Test("An unconfirmed copy of a cache replaces no existing file: the server is asked, once")
-  func unconfirmedCopy() throws {
+  @Test
+  func `An unconfirmed copy of a cache replaces no existing file: the server is asked, once`()
+    throws
+  {
     func answer(
       _ script: inout MachineScript, _ size: Int, _ use: CacheUse
     ) throws -> (commands: [String], asksServer: Bool?) {
@@ -179,8 +178,8 @@ struct DownloadMachineTests {
     #expect(try answer(&replacing, 100, .hit).commands.contains { $0.hasPrefix("open") })
   }
 
-  @Test("A file that came from a fresh copy, or later, is up to date; an older one is not")
-  func madeFromCopy() throws {
+  @Test
+  func `A file that came from a fresh copy, or later, is up to date; an older one is not`() throws {
     for (modified, size, isOwn, isThere) in [
       (1000.0, 100, true, true), (999, 100, true, false), (1000, 99, true, false),
       (1000, 100, false, false),
@@ -199,8 +198,7 @@ struct DownloadMachineTests {
     }
   }
 
-  @Test("Once the file has changed, a cache must ask the server before it answers")
-  func changedBesideCopy() throws {
+  @Test func `Once the file has changed, a cache must ask the server before it answers`() throws {
     var script = try MachineScript(received: [0..<50], length: 100)
     #expect(!script.machine.needsConfirmation)
     _ = script.resume(tag: "\"v1\"", length: 100)
@@ -208,8 +206,7 @@ struct DownloadMachineTests {
     #expect(script.machine.needsConfirmation)
   }
 
-  @Test("An existing empty file is accepted, even without a date")
-  func existingEmpty() throws {
+  @Test func `An existing empty file is accepted, even without a date`() throws {
     for (size, wanted) in [(Int64(0), "already there"), (1, "failed name-conflict")] {
       var script = try MachineScript()
       _ = script.start(
@@ -223,13 +220,14 @@ struct DownloadMachineTests {
   }
 
   @Test(
-    "Without a date, an existing file with the same tag is accepted, weak or not",
     arguments: [
       ("\"v1\"", "\"v1\"", 100, true), ("W/\"v1\"", "\"v1\"", 100, true),
       ("\"v0\"", "\"v1\"", 100, false), (nil, "\"v1\"", 100, false),
       ("\"v1\"", "\"v1\"", 99, false),
     ] as [(String?, String, Int64, Bool)])
-  func existingByTag(ours: String?, tag: String, size: Int64, isThere: Bool) throws {
+  func `Without a date, an existing file with the same tag is accepted, weak or not`(
+    ours: String?, tag: String, size: Int64, isThere: Bool
+  ) throws {
     var script = try MachineScript()
     _ = script.start(
       .init(existing: [.init(path: "f", size: size, modified: 1, entityTag: ours)]))
@@ -238,39 +236,36 @@ struct DownloadMachineTests {
       is: isThere ? ["drop 1", "already there"] : ["drop 1", "open 1 0-"])
   }
 
-  @Test("A file above the maximum size is refused before its body")
-  func tooLarge() throws {
+  @Test func `A file above the maximum size is refused before its body`() throws {
     var script = try MachineScript { $0.maximumSize = 99 }
     _ = script.start()
     check(try script.range(1, 0, 99), is: ["drop 1", "failed too-large"])
   }
 }
 
-@Suite("A download resumes from bytes of an earlier run")
+/// A download resumes from bytes of an earlier run.
+@Suite
 struct ResumedDownloadTests {
-  @Test("With a strong tag it resumes at the first gap, with If-Range")
-  func resumes() throws {
+  @Test func `With a strong tag it resumes at the first gap, with If-Range`() throws {
     var script = try MachineScript(received: [0..<40], length: 100)
     check(script.resume(tag: "\"v1\"", length: 100), is: ["connecting", "open 1 40-99 if"])
     check(try script.range(1, 40, 99), is: ["transferring", "receive 1 40"])
   }
 
-  @Test("With a weak tag the file starts over")
-  func weak() throws {
+  @Test func `With a weak tag the file starts over`() throws {
     var script = try MachineScript(received: [0..<40], length: 100)
     check(
       script.resume(tag: "W/\"v1\"", length: 100), is: ["restarted", "connecting", "open 1 0-"])
     #expect(script.plan.receivedCount == 0)
   }
 
-  @Test("A complete file is published at once")
-  func complete() throws {
+  @Test func `A complete file is published at once`() throws {
     var script = try MachineScript(received: [0..<100], length: 100)
     check(script.resume(tag: "\"v1\"", length: 100), is: ["publishing", "publish 100"])
   }
 
-  @Test("An unknown length is learned from the answer, not from the end of a short range")
-  func learnsLength() throws {
+  @Test
+  func `An unknown length is learned from the answer, not from the end of a short range`() throws {
     var script = try MachineScript(received: [0..<40])
     check(script.resume(tag: "\"v1\"", length: nil), is: ["connecting", "open 1 40- if"])
     check(try script.range(1, 40, 79), is: ["transferring", "receive 1 40"])

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("A download keeps useful connections, and does not wait for slow ones")
+/// A download keeps useful connections, and does not wait for slow ones.
+@Suite
 struct DownloadMachineTuningTests {
   /// Two working connections of a file of 4,000,000 bytes: 1 from the start, 2 from the middle.
   private func two(
@@ -35,22 +36,20 @@ struct DownloadMachineTuningTests {
     return said
   }
 
-  @Test("A lost connection resumes at once while another delivers, without an attempt")
-  func resumes() throws {
+  @Test
+  func `A lost connection resumes at once while another delivers, without an attempt`() throws {
     var script = try two()
     script.write(2, 300_000)
     check(script.lose(2), is: ["resume", "open 3 2300002-3999999 if"])
   }
 
-  @Test("A lost connection that brought little waits, like after every failure")
-  func brief() throws {
+  @Test func `A lost connection that brought little waits, like after every failure`() throws {
     var script = try two()
     script.write(2, 200_000)
     check(script.lose(2), is: ["wake retry", "attempt 1", "release"])
   }
 
-  @Test("The last lost connection also waits: nothing shows that the server works")
-  func alone() throws {
+  @Test func `The last lost connection also waits: nothing shows that the server works`() throws {
     var script = try two()
     script.write(1, 300_000)
     script.write(2, 300_000)
@@ -59,8 +58,7 @@ struct DownloadMachineTuningTests {
     check(script.lose(1), is: ["leave"])
   }
 
-  @Test("A reset of as many connections as the server has served before is no limit")
-  func borne() throws {
+  @Test func `A reset of as many connections as the server has served before is no limit`() throws {
     var script = try two()
     script.write(2, 300_000)
     _ = script.lose(2)
@@ -81,16 +79,19 @@ struct DownloadMachineTuningTests {
     return script
   }
 
-  @Test("An idle connection fetches the rest of a silent one; the first to finish ends both")
-  func race() throws {
+  @Test
+  func `An idle connection fetches the rest of a silent one; the first to finish ends both`() throws
+  {
     var script = try hedged()
     script.write(3, 1_999_997)
     check(script.end(3), is: ["stop 2"])
     check(script.stopped(2), is: ["publishing", "publish 4000000"])
   }
 
-  @Test("A silent connection delays nothing, even if the others were too short to be measured")
-  func silentBesideShort() throws {
+  @Test
+  func `A silent connection delays nothing, even if the others were too short to be measured`()
+    throws
+  {
     var script = try two()
     script.now = script.now + .milliseconds(200)
     script.write(1, 2_000_000)
@@ -100,16 +101,15 @@ struct DownloadMachineTuningTests {
     check(script.send(.connectionGranted), is: ["open 3 2000002-3999999 if"])
   }
 
-  @Test("A silent connection delays nothing, even if every one was silent when measured")
-  func silentAfterPause() throws {
+  @Test
+  func `A silent connection delays nothing, even if every one was silent when measured`() throws {
     var script = try two()
     _ = pass(8, &script, writing: [:])
     script.write(1, 2_000_000)
     check(script.end(1), is: ["open 3 2000002-3999999 if"])
   }
 
-  @Test("If the straggler finishes first, the other one ends")
-  func stragglerWins() throws {
+  @Test func `If the straggler finishes first, the other one ends`() throws {
     var script = try hedged()
     script.write(2, 1_999_998)
     check(script.end(2), is: ["stop 3"])
@@ -117,8 +117,7 @@ struct DownloadMachineTuningTests {
     check(script.lose(3), is: ["publishing", "publish 4000000"])
   }
 
-  @Test("A connection far slower than the others is replaced, less and less often")
-  func replaces() throws {
+  @Test func `A connection far slower than the others is replaced, less and less often`() throws {
     var script = try MachineScript { $0.connections = 4 }
     _ = script.start()
     _ = try script.range(1, 0, 999_999, of: 1_000_000)
@@ -136,8 +135,7 @@ struct DownloadMachineTuningTests {
     #expect(again.first?.hasPrefix("open 5") == true, "\(again)")
   }
 
-  @Test("A second connection without gain is stopped, and the reason reported")
-  func takesAway() throws {
+  @Test func `A second connection without gain is stopped, and the reason reported`() throws {
     var script = try two { $0.minimumSplit = 10 }
     let said = pass(20, &script, writing: [1: 10_000, 2: 10_000])
     #expect(said == ["stop 2"])
@@ -159,8 +157,9 @@ struct DownloadMachineTuningTests {
     script.surroundings.heldBack = Set(ids.map { SegmentID(number: $0) })
   }
 
-  @Test("While the rate limit holds bytes back, no connection is opened, stopped or judged")
-  func heldBack() throws {
+  @Test
+  func `While the rate limit holds bytes back, no connection is opened, stopped or judged`() throws
+  {
     var script = try limited { $0.minimumSplit = 10 }
     holdBack([1, 2], &script)
     let said = pass(60, &script, writing: [1: 10_000, 2: 10])
@@ -173,9 +172,10 @@ struct DownloadMachineTuningTests {
     #expect(later.isEmpty, "\(later)")
   }
 
-  @Test(
-    "The first bytes under a rate limit open no more connections; a network slower than it does")
-  func slowerThanLimit() throws {
+  @Test
+  func `The first bytes under a limit open no more connections; a network slower than it does`()
+    throws
+  {
     var script = try MachineScript { $0.connections = 2 }
     script.surroundings.isRateLimited = true
     _ = script.start()
@@ -187,8 +187,7 @@ struct DownloadMachineTuningTests {
     #expect(script.send(.measured).contains("request"))
   }
 
-  @Test("A connection that is silent under a rate limit delays nothing")
-  func silentUnderLimit() throws {
+  @Test func `A connection that is silent under a rate limit delays nothing`() throws {
     var script = try limited()
     holdBack([1], &script)
     let said = pass(20, &script, writing: [1: 10_000])
@@ -200,16 +199,14 @@ struct DownloadMachineTuningTests {
     check(script.send(.connectionGranted), is: ["open 3 2000002-3999999 if"])
   }
 
-  @Test("Bytes that nobody fetches are fetched, whatever the limit holds back")
-  func lostUnderLimit() throws {
+  @Test func `Bytes that nobody fetches are fetched, whatever the limit holds back`() throws {
     var script = try limited()
     holdBack([1], &script)
     script.write(2, 300_000)
     check(script.lose(2), is: ["resume", "open 3 2300002-3999999 if"])
   }
 
-  @Test("The remembered number of the host is used from the first bytes on")
-  func remembered() throws {
+  @Test func `The remembered number of the host is used from the first bytes on`() throws {
     var script = try MachineScript { $0.rememberedConnections = 3 }
     _ = script.start()
     _ = try script.range(1, 0, 99)

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("An existing file is the one on the server")
+/// An existing file is the one on the server.
+@Suite
 struct ExistingFileTests {
   private func isCopy(modified: Double, second: Int, hasCoarseDate: Bool) -> Bool {
     let file = DownloadMachine.ExistingFile(
@@ -13,8 +14,8 @@ struct ExistingFileTests {
     return file.isCopy(of: version, wallSeconds: 1_000_000_000)
   }
 
-  @Test("A date in steps of two seconds, as FAT keeps it, is that of the server rounded down")
-  func coarseDate() {
+  @Test
+  func `A date in steps of two seconds, as FAT keeps it, is that of the server rounded down`() {
     #expect(isCopy(modified: 4, second: 5, hasCoarseDate: true))
     #expect(isCopy(modified: 4, second: 4, hasCoarseDate: true))
     #expect(isCopy(modified: 5, second: 5, hasCoarseDate: true))

@@ -2,24 +2,21 @@ import HaulCore
 import Testing
 
 @Suite struct FileNameTests {
-  @Test(
-    "The address gives the last component, decoded once",
-    arguments: [
-      ("https://h/a/b.iso", "b.iso"), ("https://h/a/b.iso?x=/y.z#f", "b.iso"),
-      ("https://h/", "download"), ("https://h", "download"), ("https://h/dir/", "download"),
-      ("https://h/a%20b.txt", "a b.txt"), ("https://h/a%2520b", "a%20b"),
-      ("https://h/..%2F..%2Fetc%2Fpasswd", "passwd"), ("https://h/a%5C..%5Cb.txt", "b.txt"),
-      ("https://h/%2e%2e", "download"), ("https://h/.bashrc", ".bashrc"),
-      ("https://h/%C3%A9.txt", "é.txt"), ("https://h/%E9%FF.txt", "%E9%FF.txt"),
-      ("https://h/%C3%A9%E9", "é%E9"), ("https://h/a%00b", "ab"),
-      ("https://h/CON.txt", "_CON.txt"),
-    ])
-  func address(address: String, name: String) throws {
+  @Test(arguments: [
+    ("https://h/a/b.iso", "b.iso"), ("https://h/a/b.iso?x=/y.z#f", "b.iso"),
+    ("https://h/", "download"), ("https://h", "download"), ("https://h/dir/", "download"),
+    ("https://h/a%20b.txt", "a b.txt"), ("https://h/a%2520b", "a%20b"),
+    ("https://h/..%2F..%2Fetc%2Fpasswd", "passwd"), ("https://h/a%5C..%5Cb.txt", "b.txt"),
+    ("https://h/%2e%2e", "download"), ("https://h/.bashrc", ".bashrc"),
+    ("https://h/%C3%A9.txt", "é.txt"), ("https://h/%E9%FF.txt", "%E9%FF.txt"),
+    ("https://h/%C3%A9%E9", "é%E9"), ("https://h/a%00b", "ab"),
+    ("https://h/CON.txt", "_CON.txt"),
+  ])
+  func `The address gives the last component, decoded once`(address: String, name: String) throws {
     #expect(try FileName(ResourceURL(address)).text == name)
   }
 
   @Test(
-    "A server's name is made safe",
     arguments: [
       ("../../etc/passwd", "passwd"), ("C:\\x\\y.txt", "y.txt"), ("C:y.txt", "C_y.txt"),
       (".", nil), ("..", nil), ("...", nil), ("", nil), (" ", nil), ("a/", nil), ("/", nil),
@@ -36,19 +33,17 @@ import Testing
       ("a.b", "a.b"),
       (".\u{301}x", "_.\u{301}x"), ("a%2Fb", "a%2Fb"),
     ] as [(String, String?)])
-  func server(name: String, safe: String?) {
+  func `A server's name is made safe`(name: String, safe: String?) {
     #expect(FileName(contentDisposition: name)?.text == safe)
   }
 
-  @Test(
-    "A name that a desktop reads in a listed directory is made inert",
-    arguments: [
-      "lnk", "scf", "url", "pif", "website", "desktop", "kdelnk", "library-ms",
-      "searchConnector-ms", "search-ms", "settingcontent-ms", "appref-ms", "theme", "themepack",
-      "deskthemepack", "webloc", "inetloc", "fileloc", "shb", "shs", "desklink", "mapimail",
-      "mydocs", "zfsendtotarget", "{21EC2020-3AEA-1069-A2DD-08002B30309D}", "{x}",
-    ])
-  func activeExtension(pathExtension: String) {
+  @Test(arguments: [
+    "lnk", "scf", "url", "pif", "website", "desktop", "kdelnk", "library-ms",
+    "searchConnector-ms", "search-ms", "settingcontent-ms", "appref-ms", "theme", "themepack",
+    "deskthemepack", "webloc", "inetloc", "fileloc", "shb", "shs", "desklink", "mapimail",
+    "mydocs", "zfsendtotarget", "{21EC2020-3AEA-1069-A2DD-08002B30309D}", "{x}",
+  ])
+  func `A name that a desktop reads in a listed directory is made inert`(pathExtension: String) {
     for form in [pathExtension, pathExtension.lowercased(), pathExtension.uppercased()] {
       for name in ["a", "a.txt", "CONSOLE", "a-name-that-is-long", "é"] {
         let active = "\(name).\(form)"
@@ -61,7 +56,6 @@ import Testing
   }
 
   @Test(
-    "A name that some system takes for an active one is made inert",
     arguments: [
       ("a.l\u{200D}nk", "a.lnk.download"), ("a.\u{FEFF}lnk", "a.lnk.download"),
       ("a.ln\u{212A}", "a.ln\u{212A}.download"), ("a.\u{17F}cf", "a.\u{17F}cf.download"),
@@ -78,18 +72,17 @@ import Testing
       ("x.haul.\u{FE0F}part", "x.haul.\u{FE0F}part.download"),
       ("\u{FE0F}", nil), ("..\u{FE0F}", nil), ("\u{3164}", nil),
     ] as [(String, String?)])
-  func disguised(name: String, safe: String?) {
+  func `A name that some system takes for an active one is made inert`(name: String, safe: String?)
+  {
     let text = FileName(contentDisposition: name)?.text
     #expect(text.map { Array($0.utf8) } == safe.map { Array($0.utf8) }, "\(text ?? "none")")
   }
 
-  @Test(
-    "A file that a system reads by its name gets another",
-    arguments: [
-      "desktop.ini", "Thumbs.db", "AUTORUN.INF", "autorun", "autorun.sh", "autoopen", ".directory",
-      ".autorun", ".autoopen", ".DS_Store",
-    ])
-  func readByName(name: String) throws {
+  @Test(arguments: [
+    "desktop.ini", "Thumbs.db", "AUTORUN.INF", "autorun", "autorun.sh", "autoopen", ".directory",
+    ".autorun", ".autoopen", ".DS_Store",
+  ])
+  func `A file that a system reads by its name gets another`(name: String) throws {
     #expect(FileName(contentDisposition: name)?.text == "_" + name)
     #expect(FileName(user: name)?.text == "_" + name)
     #expect(FileName(user: name + "\u{FEFF}.")?.text == "_" + name)
@@ -97,13 +90,11 @@ import Testing
     #expect(FileName(user: "my-" + name)?.text == "my-" + name)
   }
 
-  @Test(
-    "Names beside those stay as they are",
-    arguments: [
-      "lnk", "desktop", "theme", "a.lnk.txt", "a.urls", "a.{x", "a.x}", "a.ini", "a.inf", "a.db",
-      "autorun.txt", "console.log", "a.lnk\u{301}", "❤\u{FE0F}.png", "a.part", "icon.themes",
-    ])
-  func innocent(name: String) {
+  @Test(arguments: [
+    "lnk", "desktop", "theme", "a.lnk.txt", "a.urls", "a.{x", "a.x}", "a.ini", "a.inf", "a.db",
+    "autorun.txt", "console.log", "a.lnk\u{301}", "❤\u{FE0F}.png", "a.part", "icon.themes",
+  ])
+  func `Names beside those stay as they are`(name: String) {
     #expect(FileName(contentDisposition: name)?.text == name)
   }
 
@@ -142,18 +133,17 @@ import Testing
     #expect(name.text.utf8.count <= FileName.byteLimit)
   }
 
-  @Test(
-    "A number is inserted before the extension",
-    arguments: [
-      ("a.txt", 1, "a (1).txt"), ("a.tar.gz", 12, "a (12).tar.gz"), ("a", 2, "a (2)"),
-      (".bashrc", 1, ".bashrc (1)"), ("a.b.c", 1, "a.b (1).c"), (".tar.gz", 1, ".tar (1).gz"),
-      ("v1. two words", 3, "v1. two words (3)"), ("a.TAR.zst", 1, "a (1).TAR.zst"),
-      ("a.part2.rar", 1, "a (1).part2.rar"), ("a.7z.001", 1, "a (1).7z.001"),
-      ("a.b.001", 1, "a.b (1).001"), ("a.party.rar", 1, "a.party (1).rar"),
-      ("a.part1234567.rar", 1, "a.part1234567 (1).rar"), ("a.part.rar", 1, "a.part (1).rar"),
-      (".part1.rar", 1, ".part1 (1).rar"),
-    ])
-  func numbered(name: String, number: Int, result: String) throws {
+  @Test(arguments: [
+    ("a.txt", 1, "a (1).txt"), ("a.tar.gz", 12, "a (12).tar.gz"), ("a", 2, "a (2)"),
+    (".bashrc", 1, ".bashrc (1)"), ("a.b.c", 1, "a.b (1).c"), (".tar.gz", 1, ".tar (1).gz"),
+    ("v1. two words", 3, "v1. two words (3)"), ("a.TAR.zst", 1, "a (1).TAR.zst"),
+    ("a.part2.rar", 1, "a (1).part2.rar"), ("a.7z.001", 1, "a (1).7z.001"),
+    ("a.b.001", 1, "a.b (1).001"), ("a.party.rar", 1, "a.party (1).rar"),
+    ("a.part1234567.rar", 1, "a.part1234567 (1).rar"), ("a.part.rar", 1, "a.part (1).rar"),
+    (".part1.rar", 1, ".part1 (1).rar"),
+  ])
+  func `A number is inserted before the extension`(name: String, number: Int, result: String) throws
+  {
     #expect(try #require(FileName(user: name)).numbered(number).text == result)
   }
 

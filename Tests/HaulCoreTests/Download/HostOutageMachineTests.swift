@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("A host that does not answer: attempts, and turns to ask")
+/// A host that does not answer: attempts, and turns to ask.
+@Suite
 struct HostOutageMachineTests {
   private static let refused = TransferError(.connect, "refused", isRetryable: true)
 
@@ -17,10 +18,11 @@ struct HostOutageMachineTests {
   }
 
   @Test(
-    "The transfer that detects it counts an attempt, and the others are informed",
     arguments: [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost]
       as [TransferError.Code])
-  func first(code: TransferError.Code) throws {
+  func `The transfer that detects it counts an attempt, and the others are informed`(
+    code: TransferError.Code
+  ) throws {
     var script = try MachineScript()
     _ = script.start()
     check(
@@ -29,8 +31,10 @@ struct HostOutageMachineTests {
     check(script.send(.timer(.retry)), is: ["enter"])
   }
 
-  @Test("Each attempt that brings nothing gives the next one more time, up to four times as much")
-  func patience() throws {
+  @Test
+  func `Each attempt that brings nothing gives the next one more time, up to four times as much`()
+    throws
+  {
     var script = try MachineScript()
     _ = script.start()
     for (id, patience) in [(1, 2), (2, 4), (3, 4)] {
@@ -41,8 +45,7 @@ struct HostOutageMachineTests {
     }
   }
 
-  @Test("During the turn of another it waits as often as needed, without an attempt")
-  func others() throws {
+  @Test func `During the turn of another it waits as often as needed, without an attempt`() throws {
     var script = try MachineScript { $0.retry.retries = 0 }
     _ = script.start()
     for id in 1...20 {
@@ -54,8 +57,7 @@ struct HostOutageMachineTests {
     check(fail(&script, 21, Self.refused), is: ["host failed", "failed connect"])
   }
 
-  @Test("If several connections are lost at once, the last one detects the outage")
-  func several() throws {
+  @Test func `If several connections are lost at once, the last one detects the outage`() throws {
     var script = try MachineScript.withTwo()
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
@@ -67,8 +69,7 @@ struct HostOutageMachineTests {
     check(fail(&script, 3, Self.refused), is: ["leave", "enter"])
   }
 
-  @Test("A lost body, an answer, and a redirect target are no sign of an outage")
-  func answered() throws {
+  @Test func `A lost body, an answer, and a redirect target are no sign of an outage`() throws {
     var script = try MachineScript()
     _ = script.start()
     script.surroundings.hostHealth = other()
@@ -82,8 +83,7 @@ struct HostOutageMachineTests {
     #expect(try busy.answer(1, 503).contains("attempt 1"))
   }
 
-  @Test("If a person waits, two failed retries end it and the waits of the others")
-  func attended() throws {
+  @Test func `If a person waits, two failed retries end it and the waits of the others`() throws {
     var script = try MachineScript { $0.isAttended = true }
     _ = script.start()
     script.surroundings.hostHealth.failures = 2
@@ -99,8 +99,7 @@ struct HostOutageMachineTests {
       fail(&later, 1, Self.refused), is: ["host failed", "wake retry", "attempt 1", "leave"])
   }
 
-  @Test("A stream whose reader has bytes ends when it cannot resume")
-  func stream() throws {
+  @Test func `A stream whose reader has bytes ends when it cannot resume`() throws {
     var script = try MachineScript { $0.isStream = true }
     script.plan = SegmentPlan(window: StreamWindow(size: 1000, connections: 1))
     _ = script.start()

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("Bytes of an earlier run, from this address or another")
+/// Bytes of an earlier run, from this address or another.
+@Suite
 struct OtherAddressMachineTests {
   private let digest = Checksum("crc32c=00000000")
   private static let announced =
@@ -14,8 +15,7 @@ struct OtherAddressMachineTests {
     try MachineScript(received: [received], length: 100, change)
   }
 
-  @Test("Of another address they do not count, even with equal tag and length")
-  func restartsFromZero() throws {
+  @Test func `Of another address they do not count, even with equal tag and length`() throws {
     var script = try script { $0.allowUnverified = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
@@ -23,16 +23,15 @@ struct OtherAddressMachineTests {
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
   }
 
-  @Test("A complete file of another address does not count: the server would not be asked")
-  func wholeElsewhere() throws {
+  @Test
+  func `A complete file of another address does not count: the server would not be asked`() throws {
     var script = try script(0..<100) { $0.resumesFromOtherURL = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["failed changed-on-server"])
   }
 
-  @Test("With the user's option they count if length and strong tag are equal")
-  func usersWord() throws {
+  @Test func `With the user's option they count if length and strong tag are equal`() throws {
     var script = try script { $0.resumesFromOtherURL = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
@@ -44,16 +43,14 @@ struct OtherAddressMachineTests {
     #expect(other.plan.receivedCount == 40, "they are not discarded without a word")
   }
 
-  @Test("The user's option does not make a weak tag strong")
-  func usersWordIsNotEnough() throws {
+  @Test func `The user's option does not make a weak tag strong`() throws {
     var script = try script { $0.resumesFromOtherURL = true }
     check(
       script.resume(tag: "W/\"v1\"", length: 100, elsewhere: true),
       is: ["failed changed-on-server"])
   }
 
-  @Test("Nor does a date beside a weak tag, which says that the bytes may differ")
-  func weakTagAndDate() throws {
+  @Test func `Nor does a date beside a weak tag, which says that the bytes may differ`() throws {
     var script = try script { $0.resumesFromOtherURL = true }
     let date = "Wed, 01 Jan 2025 00:00:00 GMT"
     check(
@@ -64,10 +61,10 @@ struct OtherAddressMachineTests {
       is: ["drop 1", "failed changed-on-server"])
   }
 
-  @Test(
-    "With a digest of the user they count, whatever the tag, and are recorded as unproved"
-  )
-  func digestProves() throws {
+  @Test
+  func `With a digest of the user they count, whatever the tag, and are recorded as unproved`()
+    throws
+  {
     var script = try script { $0.checksums = [digest].compactMap { $0 } }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
@@ -88,8 +85,7 @@ struct OtherAddressMachineTests {
     check(wrong.send(.verified(mismatch)), is: ["failed checksum-mismatch"])
   }
 
-  @Test("Not with a digest if the length differs")
-  func digestOfAnotherLength() throws {
+  @Test func `Not with a digest if the length differs`() throws {
     var script = try script { $0.checksums = [digest].compactMap { $0 } }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(
@@ -97,8 +93,7 @@ struct OtherAddressMachineTests {
       is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("With a digest that both answers announce they count")
-  func announced() throws {
+  @Test func `With a digest that both answers announce they count`() throws {
     for (fields, wanted) in [
       ([Self.announced], ["unproved", "transferring", "receive 1 40"]),
       ([], ["drop 1", "restarted", "open 2 0-"]),
@@ -116,24 +111,22 @@ struct OtherAddressMachineTests {
     }
   }
 
-  @Test("Bytes that only a digest proves do not count by their tag")
-  func unproved() throws {
+  @Test func `Bytes that only a digest proves do not count by their tag`() throws {
     var script = try script()
     check(
       script.resume(tag: "\"v1\"", length: 100, mayMixVersions: true),
       is: ["restarted", "connecting", "open 1 0-"])
   }
 
-  @Test("An answer without a tag, joined because of a digest, is recorded as unproved")
-  func joinedWithoutProof() throws {
+  @Test
+  func `An answer without a tag, joined because of a digest, is recorded as unproved`() throws {
     var script = try MachineScript.withTwo { $0.checksums = [digest].compactMap { $0 } }
     check(
       try script.answer(2, 206, ["Content-Range: bytes 51-99/100"]),
       is: ["unproved", "receive 2 51"])
   }
 
-  @Test("416 from another address says nothing about the bytes on disk")
-  func unsatisfiable() throws {
+  @Test func `416 from another address says nothing about the bytes on disk`() throws {
     var script = try MachineScript(received: [0..<40]) { $0.checksums = [digest].compactMap { $0 } }
     _ = script.resume(tag: "\"v1\"", length: nil, elsewhere: true)
     check(
@@ -141,8 +134,7 @@ struct OtherAddressMachineTests {
       is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("A refusal by the other address keeps the bytes")
-  func refused() throws {
+  @Test func `A refusal by the other address keeps the bytes`() throws {
     var script = try script { $0.resumesFromOtherURL = true }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(try script.answer(1, 404), is: ["drop 1", "open 1 whole"])
@@ -151,7 +143,8 @@ struct OtherAddressMachineTests {
   }
 }
 
-@Suite("Bytes of an earlier run, if redirects now lead elsewhere")
+/// Bytes of an earlier run, if redirects now lead elsewhere.
+@Suite
 struct OtherLocationTests {
   private static let mirror = "http://mirror.example/f"
 
@@ -173,39 +166,35 @@ struct OtherLocationTests {
       isFromOtherAddress: isFromOtherAddress)
   }
 
-  @Test("They do not count by a tag of the other resource")
-  func restartsFromZero() throws {
+  @Test func `They do not count by a tag of the other resource`() throws {
     var script = try resumed()
     check(try answer(&script, 1), is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("The original location is asked for the rest if the other one looks the same")
-  func asksFormer() throws {
+  @Test
+  func `The original location is asked for the rest if the other one looks the same`() throws {
     var script = try resumed(from: Self.mirror)
     check(try answer(&script, 1), is: ["drop 1", "open 1 40-99 if at mirror.example"])
     check(
       try script.range(1, 40, 99, from: Self.mirror), is: ["transferring", "receive 1 40"])
   }
 
-  @Test("Not if the other one has another version")
-  func isNewer() throws {
+  @Test func `Not if the other one has another version`() throws {
     var script = try resumed(from: Self.mirror)
     check(
       try answer(&script, 1, tag: "\"v2\""),
       is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test(
-    "If that location is gone, the address is asked again, once", arguments: [404, 503])
-  func formerIsGone(status: Int) throws {
+  @Test(arguments: [404, 503])
+  func `If that location is gone, the address is asked again, once`(status: Int) throws {
     var script = try resumed(from: Self.mirror)
     _ = try answer(&script, 1)
     check(try script.answer(1, status, from: Self.mirror), is: ["drop 1", "open 1 40-99 if"])
     check(try answer(&script, 1), is: ["drop 1", "restarted", "open 2 0-"])
   }
 
-  @Test("Within a run, a link to another resource starts over; a second one fails")
-  func withinARun() throws {
+  @Test func `Within a run, a link to another resource starts over; a second one fails`() throws {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99, from: Self.mirror)
@@ -218,8 +207,7 @@ struct OtherLocationTests {
     check(try answer(&script, 2), is: ["drop 2", "restarted", "open 3 0-"])
   }
 
-  @Test("Another signature of the same link is the same resource")
-  func signature() throws {
+  @Test func `Another signature of the same link is the same resource`() throws {
     var script = try MachineScript()
     _ = script.start()
     _ = try script.range(1, 0, 99, from: Self.mirror + "?sig=1")
@@ -234,10 +222,10 @@ struct OtherLocationTests {
   }
 }
 
-@Suite("Bytes of an earlier run that are compared")
+/// Bytes of an earlier run that are compared.
+@Suite
 struct ComparedBytesTests {
-  @Test("Each range is compared, one after the other; the file is unverified then")
-  func unverified() throws {
+  @Test func `Each range is compared, one after the other; the file is unverified then`() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
       script.resume(tag: nil, length: 100, comparisonRanges: [0..<10, 30..<40]),
@@ -256,10 +244,10 @@ struct ComparedBytesTests {
       other.send(.compared(SegmentID(number: 1), isSame: false)), is: ["restarted", "open 2 0-"])
   }
 
-  @Test(
-    "A tag of date and length proves less: bytes are compared, and then count as before",
-    arguments: ["\"67748580-64\"", nil])
-  func dateAndLength(tag: String?) throws {
+  @Test(arguments: ["\"67748580-64\"", nil])
+  func `A tag of date and length proves less: bytes are compared, and then count as before`(
+    tag: String?
+  ) throws {
     let date = "Wed, 01 Jan 2025 00:00:00 GMT"
     var script = try MachineScript(received: [0..<40], length: 100)
     let ranges: [ByteRange] = [0..<2, 20..<22, 36..<38]
@@ -284,23 +272,21 @@ struct ComparedBytesTests {
     check(script.send(.published(nil)), is: ["completed length"])
   }
 
-  @Test("If all ranges are zeros, nothing is compared, and no byte counts")
-  func zeros() throws {
+  @Test func `If all ranges are zeros, nothing is compared, and no byte counts`() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
       script.resume(tag: nil, length: 100), is: ["restarted", "connecting", "open 1 0-"])
   }
 
-  @Test("Bytes of another address are not compared")
-  func elsewhere() throws {
+  @Test func `Bytes of another address are not compared`() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
       script.resume(tag: nil, length: 100, elsewhere: true, comparisonRanges: [0..<10]),
       is: ["restarted", "connecting", "open 1 0-"])
   }
 
-  @Test("Ranges are the end of every range, the start of every segment, and sixteen in between")
-  func ranges() {
+  @Test
+  func `Ranges are the end of every range, the start of every segment, and sixteen in between`() {
     let received = ByteRangeSet([0..<(4 << 20), (8 << 20)..<(12 << 20)])
     let ranges = ComparisonRanges.candidates(
       in: received, segmentStarts: [0, 3 << 20, 8 << 20, 9 << 20 + 5])
@@ -312,8 +298,7 @@ struct ComparedBytesTests {
     #expect(zip(ranges, ranges.dropFirst()).allSatisfy { $0.upperBound <= $1.lowerBound })
   }
 
-  @Test("A small file is compared as a whole")
-  func little() {
+  @Test func `A small file is compared as a whole`() {
     let received = ByteRangeSet([5..<1000, 2000..<2001])
     #expect(
       ComparisonRanges.candidates(in: received, segmentStarts: [5]) == [5..<1000, 2000..<2001])

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("What a download knows of the server's ranges") struct RangeSupportTests {
+/// What a download knows of the server's ranges.
+@Suite struct RangeSupportTests {
   private func mayBeReason(
     _ ranges: RangeSupport, status: Int? = nil, from first: Int64? = 0, hasDelivered: Bool = false
   ) -> Bool {
@@ -10,8 +11,7 @@ import Testing
       hasDelivered: hasDelivered)
   }
 
-  @Test("Only a request for a range that failed as some ranges do may have failed for it")
-  func reason() {
+  @Test func `Only a request for a range that failed as some ranges do may have failed for it`() {
     var ranges = RangeSupport(isPossible: true)
     #expect(mayBeReason(ranges, status: 501))
     #expect(!mayBeReason(ranges, status: 501, from: nil))
@@ -23,8 +23,7 @@ import Testing
     #expect(!mayBeReason(ranges, status: 501, from: 40))
   }
 
-  @Test("Every second attempt has no range, and the one after a silence")
-  func turns() {
+  @Test func `Every second attempt has no range, and the one after a silence`() {
     var ranges = RangeSupport(isPossible: true)
     for attempt in 1...4 {
       ranges.chooseNext(attempt: attempt, isSilence: false, isReason: true, hasBytes: false)
@@ -36,8 +35,7 @@ import Testing
     #expect(ranges.areAskedFor)
   }
 
-  @Test("With bytes, only a version that began without a range is asked for without one")
-  func withBytes() {
+  @Test func `With bytes, only a version that began without a range is asked for without one`() {
     var ranges = RangeSupport(isPossible: true)
     ranges.chooseNext(attempt: 2, isSilence: false, isReason: true, hasBytes: true)
     #expect(ranges.areAskedFor)
@@ -48,8 +46,7 @@ import Testing
     #expect(!ranges.areAskedFor)
   }
 
-  @Test("A whole body ends them, until the download starts over; decoded bodies have none")
-  func whole() {
+  @Test func `A whole body ends them, until the download starts over; decoded bodies have none`() {
     var ranges = RangeSupport(isPossible: true)
     ranges.begin(isWhole: true)
     #expect(!ranges.isUsed)

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("Where the requests of a download go, after redirects") struct RedirectsTests {
+/// Where the requests of a download go, after redirects.
+@Suite struct RedirectsTests {
   private let given: ResourceURL
   private let mirror: ResourceURL
   private let other: ResourceURL
@@ -16,8 +17,7 @@ import Testing
     redirects.applied(to: FetchRequest(url: given)).url
   }
 
-  @Test("They follow the last redirect, until it is forgotten")
-  func follows() {
+  @Test func `They follow the last redirect, until it is forgotten`() {
     var redirects = Redirects()
     #expect(address(redirects) == given)
     redirects.follow(mirror, as: nil)
@@ -26,8 +26,7 @@ import Testing
     #expect(address(redirects) == given)
   }
 
-  @Test("A refused address is forgotten, unless another fetch has found a fresh one")
-  func fresh() {
+  @Test func `A refused address is forgotten, unless another fetch has found a fresh one`() {
     var redirects = Redirects()
     redirects.follow(mirror, as: nil)
     redirects.forget(other)
@@ -36,8 +35,7 @@ import Testing
     #expect(address(redirects) == given)
   }
 
-  @Test("The address of an earlier run is asked once, without secrets")
-  func previous() {
+  @Test func `The address of an earlier run is asked once, without secrets`() {
     var redirects = Redirects()
     let isKnown = redirects.goBack(from: given.origin)
     #expect(!isKnown)
@@ -54,8 +52,7 @@ import Testing
     #expect(!goesTwice)
   }
 
-  @Test("Once its answer was accepted, a failure there is one like any other")
-  func accepted() {
+  @Test func `Once its answer was accepted, a failure there is one like any other`() {
     var redirects = Redirects()
     redirects.notePrevious(mirror)
     _ = redirects.goBack(from: given.origin)

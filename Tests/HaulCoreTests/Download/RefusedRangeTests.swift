@@ -1,12 +1,13 @@
 import HaulCore
 import Testing
 
-@Suite("Servers that refuse or break requests for a range")
+/// Servers that refuse or break requests for a range.
+@Suite
 struct RefusedRangeTests {
-  @Test(
-    "The first request is sent again without a range, once, before the download fails",
-    arguments: [400, 403, 404, 405, 406, 409, 410, 412, 418, 501])
-  func refused(status: Int) throws {
+  @Test(arguments: [400, 403, 404, 405, 406, 409, 410, 412, 418, 501])
+  func `The first request is sent again without a range, once, before the download fails`(
+    status: Int
+  ) throws {
     var script = try MachineScript()
     _ = script.start()
     check(try script.answer(1, status), is: ["drop 1", "open 1 whole"])
@@ -16,16 +17,15 @@ struct RefusedRangeTests {
     #expect(commands.first == "drop 1" && commands.last?.hasPrefix("failed") == true)
   }
 
-  @Test("A status that says nothing of the range fails at once", arguments: [401, 407])
-  func credentials(status: Int) throws {
+  @Test(arguments: [401, 407])
+  func `A status that says nothing of the range fails at once`(status: Int) throws {
     var script = try MachineScript()
     _ = script.start()
     let commands = try script.answer(1, status)
     #expect(commands.last?.hasPrefix("failed") == true)
   }
 
-  @Test("Of several attempts that fail, each second one has no range")
-  func alternates() throws {
+  @Test func `Of several attempts that fail, each second one has no range`() throws {
     var script = try MachineScript { $0.connections = 2 }
     _ = script.start()
     for (number, request) in [(2, "0-"), (3, "whole"), (4, "0-"), (5, "whole")] {
@@ -40,16 +40,15 @@ struct RefusedRangeTests {
     check(script.lose(6), is: ["limit", "release"])
   }
 
-  @Test("The last attempt is repeated without a range, at once")
-  func lastAttempt() throws {
+  @Test func `The last attempt is repeated without a range, at once`() throws {
     var script = try MachineScript { $0.retry.retries = 0 }
     _ = script.start()
     check(try script.answer(1, 500), is: ["drop 1", "open 2 whole"])
     check(try script.answer(2, 500), is: ["drop 2", "failed http-status"])
   }
 
-  @Test("Silence costs a timeout, so the next attempt has no range; then they alternate")
-  func silent() throws {
+  @Test
+  func `Silence costs a timeout, so the next attempt has no range; then they alternate`() throws {
     for code in [TransferError.Code.timeout, .stalled] {
       let error = TransferError(code, "silent", isRetryable: true)
       var script = try MachineScript { $0.connections = 2 }
@@ -63,8 +62,7 @@ struct RefusedRangeTests {
     }
   }
 
-  @Test("So does a head without a byte of the body; what began is forgotten")
-  func headOnly() throws {
+  @Test func `So does a head without a byte of the body; what began is forgotten`() throws {
     let stalled = TransferError(.stalled, "silent", isRetryable: true)
     for tag in ["\"v1\"", nil] {
       var script = try MachineScript()
@@ -82,8 +80,8 @@ struct RefusedRangeTests {
     }
   }
 
-  @Test("The last silent attempt is repeated, unless others found the host silent too")
-  func lastSilentAttempt() throws {
+  @Test
+  func `The last silent attempt is repeated, unless others found the host silent too`() throws {
     let error = TransferError(.timeout, "silent", isRetryable: true)
     var script = try MachineScript { $0.retry.retries = 0 }
     _ = script.start()
@@ -94,8 +92,7 @@ struct RefusedRangeTests {
       known.send(.failed(SegmentID(number: 1), error)).last, is: "failed timeout")
   }
 
-  @Test("A loop of redirects, too, is left once by a request without a range")
-  func loop() throws {
+  @Test func `A loop of redirects, too, is left once by a request without a range`() throws {
     let error = TransferError(.tooManyRedirects, "a loop")
     var script = try MachineScript()
     _ = script.start()
@@ -105,16 +102,15 @@ struct RefusedRangeTests {
     check(script.send(.failed(SegmentID(number: 1), error)), is: ["failed too-many-redirects"])
   }
 
-  @Test("Not if the server asked for a wait")
-  func asksForWait() throws {
+  @Test func `Not if the server asked for a wait`() throws {
     var script = try MachineScript { $0.retry.retries = 0 }
     _ = script.start()
     let commands = try script.answer(1, 503, ["Retry-After: 7"])
     #expect(commands.last == "failed http-status", "\(commands)")
   }
 
-  @Test("With bytes on disk, the whole file is requested only before the download fails")
-  func resumed() throws {
+  @Test
+  func `With bytes on disk, the whole file is requested only before the download fails`() throws {
     var script = try MachineScript(received: [0..<50], length: 100) { $0.retry.retries = 2 }
     check(script.resume(tag: "\"v1\"", length: 100), is: ["connecting", "open 1 50-99 if"])
     for number in 2...3 {
@@ -127,8 +123,10 @@ struct RefusedRangeTests {
     check(script.plan.reserve(SegmentID(number: 4), count: 60).pieces, is: [50..<60])
   }
 
-  @Test("The second question about a change has no range: some servers answer only ranges wrongly")
-  func confirmsWithoutRange() throws {
+  @Test
+  func `The second question about a change has no range: some servers answer only ranges wrongly`()
+    throws
+  {
     var script = try MachineScript(received: [0..<50], length: 100)
     _ = script.resume(tag: "\"v1\"", length: 100)
     _ = try script.range(1, 50, 99, of: 101)
@@ -140,7 +138,8 @@ struct RefusedRangeTests {
   }
 }
 
-@Suite("A range answered with nothing, or with a page, is believed only if a plain request has it")
+/// A range answered with nothing, or with a page, is believed only if a plain request has it.
+@Suite
 struct UnbelievedAnswerTests {
   private static let page = ["Content-Type: text/html", "Content-Length: 4"]
 
@@ -158,8 +157,7 @@ struct UnbelievedAnswerTests {
     return script
   }
 
-  @Test("The file of the plain request is taken, on one connection")
-  func file() throws {
+  @Test func `The file of the plain request is taken, on one connection`() throws {
     for (status, fields) in [
       (200, ["Content-Length: 0"]), (200, Self.page), (416, ["Content-Range: bytes */0"]),
     ] {
@@ -171,8 +169,7 @@ struct UnbelievedAnswerTests {
     }
   }
 
-  @Test("The same nothing, or page, is the answer")
-  func same() throws {
+  @Test func `The same nothing, or page, is the answer`() throws {
     var empty = try started()
     _ = try empty.whole(1, length: 0)
     check(try empty.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
@@ -182,8 +179,7 @@ struct UnbelievedAnswerTests {
     #expect(page.machine.version?.isUnexpectedPage == true)
   }
 
-  @Test("So is a body without a length that has no byte")
-  func unknownLength() throws {
+  @Test func `So is a body without a length that has no byte`() throws {
     for isEmpty in [true, false] {
       var script = try started()
       check(try script.whole(1, length: nil), is: ["transferring", "receive 1 0 new"])
@@ -194,8 +190,7 @@ struct UnbelievedAnswerTests {
     }
   }
 
-  @Test("It is asked before the name is taken, and before an existing file counts")
-  func first() throws {
+  @Test func `It is asked before the name is taken, and before an existing file counts`() throws {
     var named = try started { $0.learnsName = true }
     check(try named.answer(1, 200, Self.page), is: ["drop 1", "open 1 whole at a.example"])
     check(try named.whole(1), is: ["bind 1"])
@@ -204,8 +199,8 @@ struct UnbelievedAnswerTests {
     check(try existing.whole(1, length: 0), is: ["drop 1", "open 1 whole at a.example"])
   }
 
-  @Test("A page that the address names, and a range of a page, cost no further request")
-  func expected() throws {
+  @Test
+  func `A page that the address names, and a range of a page, cost no further request`() throws {
     var script = try MachineScript()
     _ = script.start()
     check(try script.answer(1, 200, Self.page), is: ["transferring", "receive 1 0 new"])

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("The meaning of an answer for the requested bytes")
+/// The meaning of an answer for the requested bytes.
+@Suite
 struct ResponseJudgeTests {
   struct Case: Sendable, CustomTestStringConvertible {
     let status: Int
@@ -93,8 +94,8 @@ struct ResponseJudgeTests {
     Case(status: 304, fields: [], verdict: "failure http-status"),
   ]
 
-  @Test("Each answer has one verdict", arguments: table)
-  func verdicts(_ line: Case) throws {
+  @Test(arguments: table)
+  func `Each answer has one verdict`(_ line: Case) throws {
     let url = try ResourceURL("http://a.example/f")
     let head = ResponseHead(status: line.status, headers: HeaderFields(line.fields), url: url)
     let verdict = ResponseJudge(wallSeconds: 0)
@@ -102,9 +103,8 @@ struct ResponseJudgeTests {
     #expect(text(verdict) == line.verdict)
   }
 
-  @Test(
-    "The fact of a limit of requests says what it is, after a redirect too", arguments: [420, 429])
-  func limited(status: Int) throws {
+  @Test(arguments: [420, 429])
+  func `The fact of a limit of requests says what it is, after a redirect too`(status: Int) throws {
     let url = try ResourceURL("http://a.example/f")
     let places = [(false, ""), (true, " (at http://a.example/f)")]
     for (wasRedirected, place) in places {
@@ -119,13 +119,13 @@ struct ResponseJudgeTests {
     }
   }
 
-  @Test(
-    "400 to plain HTTP at another port than 80 may come from a server of https",
-    arguments: [
-      ("http://a.example:8443/f", true), ("http://a.example/f", false),
-      ("https://a.example:8443/f", false),
-    ])
-  func plainHTTP(address: String, isHinted: Bool) throws {
+  @Test(arguments: [
+    ("http://a.example:8443/f", true), ("http://a.example/f", false),
+    ("https://a.example:8443/f", false),
+  ])
+  func `400 to plain HTTP at another port than 80 may come from a server of https`(
+    address: String, isHinted: Bool
+  ) throws {
     let url = try ResourceURL(address)
     let verdict = ResponseJudge(wallSeconds: 0)
       .verdict(on: ResponseHead(status: 400, url: url), to: FetchRequest(url: url))
@@ -138,8 +138,7 @@ struct ResponseJudgeTests {
         + (isHinted ? "; is it https://?" : ""))
   }
 
-  @Test("A body that a proxy may have changed is no version of the server's")
-  func transformed() throws {
+  @Test func `A body that a proxy may have changed is no version of the server's`() throws {
     let url = try ResourceURL("http://a.example/f")
     let tags: [(Int, String?)] = [(203, nil), (200, "\"1\""), (226, "\"1\"")]
     for (status, tag) in tags {
@@ -153,8 +152,7 @@ struct ResponseJudgeTests {
     }
   }
 
-  @Test("An answer without the file says why")
-  func reasons() throws {
+  @Test func `An answer without the file says why`() throws {
     let url = try ResourceURL("http://a.example/f")
     for (status, reason) in [(202, "still preparing"), (304, "nobody asked")] {
       let head = ResponseHead(status: status, url: url)

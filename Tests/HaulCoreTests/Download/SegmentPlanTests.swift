@@ -1,15 +1,15 @@
 import HaulCore
 import Testing
 
-@Suite("Segments share a file without overlap")
+/// Segments share a file without overlap.
+@Suite
 struct SegmentPlanTests {
   private func assigned(_ plan: inout SegmentPlan, _ minimumSplit: Int64) throws -> SegmentID {
     let id = plan.assign(minimumSplit: minimumSplit)
     return try #require(id)
   }
 
-  @Test("The first segment has everything; the next takes half of the rest")
-  func splits() throws {
+  @Test func `The first segment has everything; the next takes half of the rest`() throws {
     var plan = SegmentPlan(length: 100)
     let first = try assigned(&plan, 10)
     #expect(plan.segments[first]?.end == 100)
@@ -20,8 +20,7 @@ struct SegmentPlanTests {
     #expect(plan.segments[second]?.end == 100)
   }
 
-  @Test("A segment stops at its lowered end, in the middle of received bytes")
-  func shrinks() throws {
+  @Test func `A segment stops at its lowered end, in the middle of received bytes`() throws {
     var plan = SegmentPlan(length: 100)
     let first = try assigned(&plan, 10)
     _ = plan.assign(minimumSplit: 10)
@@ -29,16 +28,14 @@ struct SegmentPlanTests {
     check(plan.reserve(first, count: 1), is: .init(pieces: [], used: 0, isLast: true))
   }
 
-  @Test("A rest that is too small for two connections is not split")
-  func minimum() throws {
+  @Test func `A rest that is too small for two connections is not split`() throws {
     var plan = SegmentPlan(length: 100)
     _ = plan.assign(minimumSplit: 51)
     check(plan.assign(minimumSplit: 51), is: nil)
     check(plan.assign(minimumSplit: 50) != nil, is: true)
   }
 
-  @Test("Releasing gives back what is not written, reserved or not")
-  func releases() throws {
+  @Test func `Releasing gives back what is not written, reserved or not`() throws {
     var plan = SegmentPlan(length: 100, received: ByteRangeSet(90..<100))
     let first = try assigned(&plan, 10)
     _ = plan.reserve(first, count: 30)
@@ -51,8 +48,7 @@ struct SegmentPlanTests {
     #expect(plan.receivedCount == 40)
   }
 
-  @Test("A body from byte 0 skips bytes on disk, and is not split")
-  func streamsWhole() throws {
+  @Test func `A body from byte 0 skips bytes on disk, and is not split`() throws {
     var plan = SegmentPlan(length: 100, received: ByteRangeSet([10..<20, 50..<60].map { $0 }))
     let only = try assigned(&plan, 1)
     plan.receiveWholeBody(only)
@@ -68,8 +64,7 @@ struct SegmentPlanTests {
     #expect(plan.isComplete)
   }
 
-  @Test("An unknown length is one segment until the end is known")
-  func unknownLength() throws {
+  @Test func `An unknown length is one segment until the end is known`() throws {
     var plan = SegmentPlan()
     let only = try assigned(&plan, 1)
     check(plan.assign(minimumSplit: 1), is: nil)
@@ -80,8 +75,7 @@ struct SegmentPlanTests {
     #expect(plan.isComplete)
   }
 
-  @Test("Starting over forgets bytes and never reuses a number")
-  func restartsFromZero() throws {
+  @Test func `Starting over forgets bytes and never reuses a number`() throws {
     var plan = SegmentPlan(length: 10, received: ByteRangeSet(0..<5))
     let first = try assigned(&plan, 1)
     plan.startOver(length: nil)
@@ -90,8 +84,8 @@ struct SegmentPlanTests {
     #expect(second > first)
   }
 
-  @Test("Random walks write every byte once", arguments: 1...200)
-  func walk(seed: UInt64) throws {
+  @Test(arguments: 1...200)
+  func `Random walks write every byte once`(seed: UInt64) throws {
     var random = SplitMix64(seed: seed)
     let length = Int64.random(in: 1...500, using: &random)
     let known = Int64.random(in: 0..<length, using: &random)

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("The rest that would end last is shared by speed, or fetched twice")
+/// The rest that would end last is shared by speed, or fetched twice.
+@Suite
 struct StragglerPlanTests {
   private let first = SegmentID(number: 1)
   private let second = SegmentID(number: 2)
@@ -14,8 +15,9 @@ struct StragglerPlanTests {
     return plan
   }
 
-  @Test("Work is taken from the segment that is expected to end last, not from the longest")
-  func slowest() throws {
+  @Test
+  func `Work is taken from the segment that is expected to end last, not from the longest`() throws
+  {
     var plan = try two()
     _ = plan.reserve(second, count: 200_000)
     plan.noteWritten(second)
@@ -30,8 +32,7 @@ struct StragglerPlanTests {
     #expect(abs(taken.remaining - 200_000) < 2)
   }
 
-  @Test("A small rest is split if the download would wait for it")
-  func tail() throws {
+  @Test func `A small rest is split if the download would wait for it`() throws {
     let rates = [first: 100_000.0, second: 200_000]
     var plan = try two()
     var other = plan
@@ -57,8 +58,7 @@ struct StragglerPlanTests {
     return (plan, third)
   }
 
-  @Test("A straggler's rest is fetched a second time, once")
-  func race() throws {
+  @Test func `A straggler's rest is fetched a second time, once`() throws {
     var (plan, third) = try racing()
     #expect(plan.segments[third]?.next == 501_000)
     #expect(plan.segments[third]?.end == 1_000_000)
@@ -69,8 +69,10 @@ struct StragglerPlanTests {
     check(plan.assign(minimumSplit: 1_000_000, throughputEstimate: throughputEstimate), is: nil)
   }
 
-  @Test("Each byte belongs to the first segment that asks for it; the other's byte is dropped")
-  func firstWins() throws {
+  @Test
+  func `Each byte belongs to the first segment that asks for it; the other's byte is dropped`()
+    throws
+  {
     var (plan, third) = try racing()
     check(
       plan.reserve(second, count: 1000),
@@ -88,8 +90,7 @@ struct StragglerPlanTests {
     #expect(Array(plan.received.ranges) == [500_000..<508_000])
   }
 
-  @Test("Bytes that a racing segment reserved and did not write are fetched again")
-  func unwritten() throws {
+  @Test func `Bytes that a racing segment reserved and did not write are fetched again`() throws {
     var (plan, third) = try racing()
     _ = plan.reserve(second, count: 1000)
     _ = plan.reserve(third, count: 499_000)
@@ -99,8 +100,9 @@ struct StragglerPlanTests {
     #expect(Array(plan.unassigned.ranges) == [501_000..<502_000])
   }
 
-  @Test("The slower one is stopped when nothing is left for it; with the last byte both end")
-  func overtaken() throws {
+  @Test
+  func `The slower one is stopped when nothing is left for it; with the last byte both end`() throws
+  {
     var (plan, third) = try racing()
     #expect(plan.redundantSegments.isEmpty)
     check(plan.reserve(third, count: 499_000).isLast, is: true)
@@ -110,8 +112,7 @@ struct StragglerPlanTests {
     check(plan.reserve(second, count: 10), is: .init(pieces: [], used: 10, isLast: true))
   }
 
-  @Test("If a racing segment fails, the straggler keeps the rest")
-  func fails() throws {
+  @Test func `If a racing segment fails, the straggler keeps the rest`() throws {
     var (plan, third) = try racing()
     plan.release(third)
     #expect(plan.unassigned.isEmpty)
@@ -119,16 +120,15 @@ struct StragglerPlanTests {
     #expect(plan.segments[first]?.end == 500_000)
   }
 
-  @Test("Random walks with stragglers write every byte once", arguments: UInt64(1)...100)
-  func walk(seed: UInt64) throws {
+  @Test(arguments: UInt64(1)...100)
+  func `Random walks with stragglers write every byte once`(seed: UInt64) throws {
     var walk = StragglerRandomSequence(seed: seed)
     walk.run()
     #expect(walk.violations.isEmpty, "seed \(seed): \(walk.violations)")
     #expect(walk.plan.isComplete, "seed \(seed)")
   }
 
-  @Test("The random walks do race")
-  func races() {
+  @Test func `The random walks do race`() {
     let count = (UInt64(1)...50).reduce(0) { count, seed in
       var walk = StragglerRandomSequence(seed: seed)
       walk.run()

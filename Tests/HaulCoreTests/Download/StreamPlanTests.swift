@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("Ranges for a reader that reads in order")
+/// Ranges for a reader that reads in order.
+@Suite
 struct StreamPlanTests {
   private func plan(connections: Int = 4) -> SegmentPlan {
     SegmentPlan(window: StreamWindow(size: 80, connections: connections))
@@ -16,8 +17,7 @@ struct StreamPlanTests {
     id.flatMap { plan.segments[$0] }.map { $0.next...($0.end - 1) }
   }
 
-  @Test("Each connection takes the next piece, and none begins beyond the window")
-  func pieces() throws {
+  @Test func `Each connection takes the next piece, and none begins beyond the window`() throws {
     var plan = plan()
     let first = try assigned(&plan)
     plan.learn(length: 1000)
@@ -30,8 +30,7 @@ struct StreamPlanTests {
     #expect(range(plan, next) == 80...89)
   }
 
-  @Test("A single connection fetches everything in one request")
-  func single() throws {
+  @Test func `A single connection fetches everything in one request`() throws {
     var plan = plan(connections: 1)
     let first = try assigned(&plan)
     plan.learn(length: 1000)
@@ -43,8 +42,7 @@ struct StreamPlanTests {
     #expect(range(plan, next) == 30...999)
   }
 
-  @Test("Once the reader has bytes, no bytes of an earlier version are handed out")
-  func commits() {
+  @Test func `Once the reader has bytes, no bytes of an earlier version are handed out`() {
     var plan = plan()
     plan.startOver(length: nil)
     let isOld = plan.commitToReader(generation: 0)

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("The answers of careless servers, before the parser") struct ResponseNormalizerTests {
+/// The answers of careless servers, before the parser.
+@Suite struct ResponseNormalizerTests {
   /// The bytes for the parser, from a piece for each `size` bytes; a scalar up to U+00FF is a byte.
   private func normalized(_ text: String, pieces size: Int = .max) throws -> [UInt8] {
     var normalizer = ResponseNormalizer()
@@ -29,23 +30,21 @@ import Testing
     }
   }
 
-  @Test(
-    "A clean answer is not changed",
-    arguments: [
-      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX_y-Z1:a b\r\n\r\nhello",
-      "HTTP/1.0 200 \r\nConnection: keep-alive\r\nContent-Length:  005\r\n\r\nhello",
-      "HTTP/1.1 404\r\nX:\r\nY: \r\nA: b\tc\r\n\r\n\0\r\n\n",
-      "HTTP/1.1 200 caf\u{E9}\r\nName: na\u{C3}\u{AF}ve\r\nContent-Length: 0\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nETag:\"na\u{C3}\u{AF}ve\"\r\nSet-Cookie: a=\u{C3}\u{BC}\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-        + "5\r\nhe\n\0o\r\n0A\r\n0123456789\r\n0\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n",
-      "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\nanything \n",
-      "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n"
-        + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
-      "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nHTTP \n",
-    ])
-  func clean(text: String) throws {
+  @Test(arguments: [
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX_y-Z1:a b\r\n\r\nhello",
+    "HTTP/1.0 200 \r\nConnection: keep-alive\r\nContent-Length:  005\r\n\r\nhello",
+    "HTTP/1.1 404\r\nX:\r\nY: \r\nA: b\tc\r\n\r\n\0\r\n\n",
+    "HTTP/1.1 200 caf\u{E9}\r\nName: na\u{C3}\u{AF}ve\r\nContent-Length: 0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nETag:\"na\u{C3}\u{AF}ve\"\r\nSet-Cookie: a=\u{C3}\u{BC}\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+      + "5\r\nhe\n\0o\r\n0A\r\n0123456789\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\ntransfer-encoding: gzip, chunked\r\n\r\nanything \n",
+    "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Hints\r\nLink: </x>\r\n\r\n"
+      + "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello",
+    "HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\nHTTP \n",
+  ])
+  func `A clean answer is not changed`(text: String) throws {
     try expect(text, becomes: text)
   }
 
@@ -165,25 +164,27 @@ import Testing
     ),
   ]
 
-  @Test("A faulty head gets its one meaning, and the connection is closed", arguments: repaired)
-  func heads(text: String, wanted: String) throws {
+  @Test(arguments: repaired)
+  func `A faulty head gets its one meaning, and the connection is closed`(
+    text: String, wanted: String
+  ) throws {
     try expect(text, becomes: wanted)
   }
 
-  @Test(
-    "The framing of chunks is repaired, and their content is not touched",
-    arguments: [
-      ("5  \r\nh\n \0;\r\n0\r\n\r\n", "5\r\nh\n \0;\r\n0\r\n\r\n"),
-      ("00005\t;a=\"b\"\nhello\n0\n\n", "00005\r\nhello\r\n0\r\n\r\n"),
-      ("5;x\r\nhello\r\n0;y\r\nA: b\r\nC: d\n\r\nrest\n", "5\r\nhello\r\n0\r\n\r\nrest\n"),
-    ])
-  func chunks(body: String, wanted: String) throws {
+  @Test(arguments: [
+    ("5  \r\nh\n \0;\r\n0\r\n\r\n", "5\r\nh\n \0;\r\n0\r\n\r\n"),
+    ("00005\t;a=\"b\"\nhello\n0\n\n", "00005\r\nhello\r\n0\r\n\r\n"),
+    ("5;x\r\nhello\r\n0;y\r\nA: b\r\nC: d\n\r\nrest\n", "5\r\nhello\r\n0\r\n\r\nrest\n"),
+  ])
+  func `The framing of chunks is repaired, and their content is not touched`(
+    body: String, wanted: String
+  ) throws {
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     try expect(head + body, becomes: head + wanted)
   }
 
-  @Test("After a body with repaired chunks, the connection ends", arguments: ["2\r\n", "2 \r\n"])
-  func ends(size: String) throws {
+  @Test(arguments: ["2\r\n", "2 \r\n"])
+  func `After a body with repaired chunks, the connection ends`(size: String) throws {
     var normalizer = ResponseNormalizer()
     normalizer.expectAnswer()
     let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -195,42 +196,40 @@ import Testing
     #expect(normalizer.hasEndedRepairedBody == (size == "2 \r\n"))
   }
 
-  @Test(
-    "What has no certain meaning is refused",
-    arguments: [
-      "SSH-2.0-OpenSSH\r\n", "ICY 200 OK\r\n\r\n", "<html>", "HTTP/1.1 2000 OK\r\n\r\n",
-      "HTTP/1.1 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n A: b\r\n\r\n", "HTTP/1.1 200 OK\r\nA\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer Encoding: c\r\n\r\n", "HTTP/4 200 OK\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent\u{1}Length: 5\r\n\r\n", "HTTP/1.1.1 200 OK\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nA: b\0c\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\rC: d\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nA: b\r\r\n\r\n", "HTTP/1.1 200 OK\r\r\nA: b\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length: 5 kB\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length: ,\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n 5\r\nhello",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 5\r\nhello",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\rhello",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhello\r\n",
-      "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nhello",
-    ])
-  func refused(text: String) throws {
+  @Test(arguments: [
+    "SSH-2.0-OpenSSH\r\n", "ICY 200 OK\r\n\r\n", "<html>", "HTTP/1.1 2000 OK\r\n\r\n",
+    "HTTP/1.1 OK\r\n\r\n", "HTTP/1.1 200 OK\r\n A: b\r\n\r\n", "HTTP/1.1 200 OK\r\nA\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer Encoding: c\r\n\r\n", "HTTP/4 200 OK\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent\u{1}Length: 5\r\n\r\n", "HTTP/1.1.1 200 OK\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nA: b\0c\r\n\r\n", "HTTP/1.1 200 OK\r\nA: b\rC: d\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nA: b\r\r\n\r\n", "HTTP/1.1 200 OK\r\r\nA: b\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5, 6\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n 6\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: +5\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 5 kB\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: ,\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n 5\r\nhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 5\r\nhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\rhello",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhello\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nFFFFFFFFFFFFFFFF\r\nhello",
+  ])
+  func `What has no certain meaning is refused`(text: String) throws {
     for size in [Int.max, 3, 1] {
       let error = #expect(throws: TransferError.self) { try normalized(text, pieces: size) }
       #expect(error?.code == .protocolViolation)
     }
   }
 
-  @Test(
-    "A refusal keeps its head if its chunks, in the same piece, cannot be read; a file does not",
-    arguments: [(404, "\r\n", ""), (503, "\n", close), (200, "\r\n", ""), (301, "\r\n", "")])
-  func brokenRefusal(status: Int, lineEnd: String, added: String) throws {
+  @Test(arguments: [(404, "\r\n", ""), (503, "\n", close), (200, "\r\n", ""), (301, "\r\n", "")])
+  func `A refusal keeps its head if its chunks in the same piece are unreadable; a file does not`(
+    status: Int, lineEnd: String, added: String
+  ) throws {
     var normalizer = ResponseNormalizer()
     normalizer.expectAnswer()
     let lines = "HTTP/1.1 \(status) No\r\nTransfer-Encoding: chunked\r\n"
@@ -241,8 +240,7 @@ import Testing
     #expect(normalizer.refusal == (status >= 400 ? bytes(lines + added + "\r\n") : nil))
   }
 
-  @Test("A head that was passed on before is not repeated")
-  func brokenLater() throws {
+  @Test func `A head that was passed on before is not repeated`() throws {
     var normalizer = ResponseNormalizer()
     normalizer.expectAnswer()
     let head = "HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -253,8 +251,7 @@ import Testing
     #expect(normalizer.refusal == nil)
   }
 
-  @Test("Heads, extensions and trailers without end are refused")
-  func endless() throws {
+  @Test func `Heads, extensions and trailers without end are refused`() throws {
     let chunked = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     let long = String(repeating: "x", count: 400_000)
     for text in [
@@ -267,8 +264,7 @@ import Testing
     }
   }
 
-  @Test("Bytes before a request are passed on as they are")
-  func unasked() throws {
+  @Test func `Bytes before a request are passed on as they are`() throws {
     var normalizer = ResponseNormalizer()
     let greeting = try bytes("SSH-2.0\r\n").withUnsafeBytes { try normalizer.take($0) }
     #expect(greeting == nil)

@@ -3,7 +3,6 @@ import Testing
 
 @Suite struct ContentDispositionTests {
   @Test(
-    "The suggested name is read",
     arguments: [
       ("attachment", nil), ("attachment;", nil), ("attachment; filename=a.txt", "a.txt"),
       ("Attachment ;FileName = \"a b.txt\" ", "a b.txt"), ("inline; filename=\"\"", ""),
@@ -20,13 +19,12 @@ import Testing
       ("attachment; x=y; filename=a; z=\"q;r\"", "a"),
       ("attachment; filename=\"../../etc/passwd\"", "../../etc/passwd"),
     ] as [(String, String?)])
-  func name(text: String, name: String?) throws {
+  func `The suggested name is read`(text: String, name: String?) throws {
     let value = try #require(ContentDisposition(text))
     #expect(value.fileName == name)
   }
 
   @Test(
-    "A name is read although the field is malformed",
     arguments: [
       // Without quotes
       ("attachment; filename=my report final.pdf", "my report final.pdf"),
@@ -66,13 +64,15 @@ import Testing
       ("attachment; filename", nil), ("attachment; filename=", nil),
       ("attachment; filename=\"a\u{FFFD}\"", nil),
     ] as [(String, String?)])
-  func lenient(text: String, name: String?) throws {
+  func `A name is read although the field is malformed`(text: String, name: String?) throws {
     let value = try #require(ContentDisposition(text))
     #expect(value.fileName == name)
   }
 
-  @Test("A field of which nothing can be read is refused", arguments: ["", ";", "\"a\"", ";=a"])
-  func malformed(text: String) { #expect(ContentDisposition(text) == nil) }
+  @Test(arguments: ["", ";", "\"a\"", ";=a"])
+  func `A field of which nothing can be read is refused`(text: String) {
+    #expect(ContentDisposition(text) == nil)
+  }
 
   @Test func `A repeated field counts only with one value`() {
     func name(_ values: String...) -> String? {

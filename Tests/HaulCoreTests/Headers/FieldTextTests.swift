@@ -2,15 +2,15 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Values that go back to their server") struct FieldTextTests {
+/// Values that go back to their server.
+@Suite struct FieldTextTests {
   @Test(
-    "Their bytes come back, whatever they are",
     arguments: [
       [], Array("plain".utf8), Array("caf\u{E9} \u{10FFFF}".utf8), [0xE9], [0xC3, 0xA9], [0xC3],
       [0xC3, 0x41], [0xED, 0xA0, 0x80], [0xF4, 0x8F, 0xBB], [0xF4, 0x90, 0x80, 0x80],
       Array("\u{10FE7F}\u{10FE80}\u{10FEE9}\u{10FEFF}\u{10FF00}".utf8), Array(0x80...0xFF),
     ] as [[UInt8]])
-  func bytes(value: [UInt8]) {
+  func `Their bytes come back, whatever they are`(value: [UInt8]) {
     let text = FieldText.reversible(value)
     #expect(FieldText.bytes(of: text) == value)
     #expect(FieldText.isText(text) == Array(text.utf8).elementsEqual(value))

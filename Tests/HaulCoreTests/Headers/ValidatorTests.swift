@@ -79,7 +79,6 @@ import Testing
   }
 
   @Test(
-    "tags that are made of date and length",
     arguments: [
       ("\"67748580-64\"", 100, true), ("\"64-62b8f6a0c2d80\"", 100, true),
       ("\"1a2b3c-64-62b8f6a0c2d80\"", 100, true), ("\"d5kqtr2s\"", 100, true),
@@ -87,7 +86,7 @@ import Testing
       ("\"0123456789abcdef0123456789abcdef\"", 100, false), ("\"v1\"", 100, false),
       ("W/\"67748580-64\"", 100, false), ("\"-64\"", 100, false),
     ] as [(String, Int64, Bool)])
-  func metadata(tag: String, length: Int64, isOfMetadata: Bool) {
+  func `tags that are made of date and length`(tag: String, length: Int64, isOfMetadata: Bool) {
     let validator = Validator(
       entityTag: tag, lastModified: "Wed, 01 Jan 2025 00:00:00 GMT", lastModifiedIsStrong: true)
     #expect(validator.isOfMetadata(length: length) == isOfMetadata)

@@ -1,10 +1,10 @@
 import HaulCore
 import Testing
 
-@Suite("Sets of byte offsets") struct ByteRangeSetTests {
-  @Test(
-    "They contain the bytes that were inserted and not removed", arguments: 0..<20 as Range<UInt64>)
-  func walk(seed: UInt64) {
+/// Sets of byte offsets.
+@Suite struct ByteRangeSetTests {
+  @Test(arguments: 0..<20 as Range<UInt64>)
+  func `They contain the bytes that were inserted and not removed`(seed: UInt64) {
     var random = SplitMix64(seed: seed)
     var set = ByteRangeSet()
     var model = Set<Int64>()

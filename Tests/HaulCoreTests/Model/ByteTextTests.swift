@@ -1,12 +1,13 @@
 import HaulCore
 import Testing
 
-@Suite("Text of protocols is split and compared by its bytes") struct ByteTextTests {
+/// Text of protocols is split and compared by its bytes.
+@Suite struct ByteTextTests {
   /// Each is one Character in Swift, together with the separator.
   static let marks = ["\u{301}", "\u{200D}", "\u{FE0F}", "\u{20E3}"]
 
-  @Test("a mark after a separator does not hide it", arguments: marks)
-  func marked(mark: String) {
+  @Test(arguments: marks)
+  func `a mark after a separator does not hide it`(mark: String) {
     let text = "a:\(mark)b"
     #expect(!text.contains(":"), "as Characters")
     #expect(text.byteSplit(separator: ":").map(String.init) == ["a", "\(mark)b"])
@@ -19,8 +20,7 @@ import Testing
     #expect(text.replacingBytes(":", with: "=").isByteEqual("a=\(mark)b"))
   }
 
-  @Test("a sign before a separator does not hide it")
-  func prepended() {
+  @Test func `a sign before a separator does not hide it`() {
     let text = "a\u{600}/b"
     #expect(!text.contains("/"), "as Characters")
     #expect(text.byteSplit(separator: "/").map(String.init) == ["a\u{600}", "b"])
@@ -29,8 +29,7 @@ import Testing
     #expect("a\u{600} ".trimmingBytes(" ").isByteEqual("a\u{600}"))
   }
 
-  @Test("an equivalent character is another one")
-  func equivalent() {
+  @Test func `an equivalent character is another one`() {
     #expect("\u{37E}" == ";", "as texts")
     #expect(!"a\u{37E}b".hasBytes(";"))
     #expect("a\u{37E}b".byteSplit(separator: ";").count == 1)
@@ -38,8 +37,7 @@ import Testing
     #expect(!"e\u{301}".isByteEqual("\u{E9}"))
   }
 
-  @Test("empty parts, and the most splits")
-  func parts() {
+  @Test func `empty parts, and the most splits`() {
     func split(_ text: String, _ most: Int, _ omitting: Bool) -> [String] {
       text.byteSplit(separator: ",", maxSplits: most, omittingEmptySubsequences: omitting)
         .map(String.init)

@@ -2,26 +2,24 @@ import HaulCore
 import Testing
 
 /// Paths whose characters join a slash or a dot with what follows or precedes it.
-@Suite("A path is split and compared by its bytes") struct FilePathTests {
+@Suite struct FilePathTests {
   /// In Swift, none of these is a `/` followed by a name.
   static let joining = ["/\u{301}x", "/x\u{600}/y", "\u{600}/..", "/..\u{301}", "/\u{200D}"]
 
-  @Test("a combining mark after a slash, or a sign before it, hides no name", arguments: joining)
-  func joined(path: String) {
+  @Test(arguments: joining)
+  func `a combining mark after a slash, or a sign before it, hides no name`(path: String) {
     let bytes = path.utf8.split(separator: UInt8(ascii: "/")).map { Array($0) }
     #expect(FilePath(path).names.map { Array($0.utf8) } == bytes)
   }
 
-  @Test("`..` is found beside such characters")
-  func leadsUp() {
+  @Test func `.. is found beside such characters`() {
     #expect(FilePath("/r/\u{301}x\u{600}/../secret").leadsUp)
     #expect(FilePath("/r/\u{600}/..").leadsUp)
     #expect(!FilePath("/r/..\u{301}/a").leadsUp, "a name of its own")
     #expect(!FilePath("/r/...").leadsUp)
   }
 
-  @Test("two names that only Swift finds equal are two files")
-  func equivalent() {
+  @Test func `two names that only Swift finds equal are two files`() {
     let (composed, decomposed) = ("/r/\u{E9}", "/r/e\u{301}")
     #expect(composed == decomposed, "as texts")
     #expect(FilePath(composed) != FilePath(decomposed))
@@ -30,8 +28,7 @@ import Testing
     #expect(FilePath("\(composed)/f").names(below: FilePath(composed)) == ["f"])
   }
 
-  @Test("what is below a directory is known by whole names")
-  func below() {
+  @Test func `what is below a directory is known by whole names`() {
     func names(_ path: String, _ root: String) -> [String]? {
       FilePath(path).names(below: FilePath(root))?.map(String.init)
     }
@@ -44,8 +41,7 @@ import Testing
     #expect(names("/", "/r") == nil)
   }
 
-  @Test("directory, name and prefixes")
-  func parts() {
+  @Test func `directory, name and prefixes`() {
     #expect("/a/\u{301}b".pathParts == ("/a", "\u{301}b"))
     #expect("/a".pathParts == ("/", "a"))
     #expect("a".pathParts == (".", "a"))

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("What differs between two requests") struct RequestDifferenceTests {
+/// What differs between two requests.
+@Suite struct RequestDifferenceTests {
   private func download(
     _ url: String = "http://h/f", _ change: (inout DownloadRequest) -> Void = { _ in }
   ) throws -> TransferRequest {

@@ -1,7 +1,8 @@
 import HaulCore
 import Testing
 
-@Suite("Paths of requests") struct RequestPathsTests {
+/// Paths of requests.
+@Suite struct RequestPathsTests {
   private func download(_ destination: DownloadRequest.Destination) throws -> TransferRequest {
     .download(try ResourceURL("http://h/f"), to: destination)
   }

@@ -81,11 +81,10 @@ import Testing
   }
 
   @Test(
-    "A rate is divided among running transfers by weight, within 5 %",
     arguments: [
       (100 << 10, 256 << 10), (1 << 20, 16 << 10), (20 << 20, 16 << 10), (100 << 20, 64 << 10),
     ] as [(Int64, Int)])
-  func shares(rate: Int64, chunk: Int) {
+  func `A rate is divided among running transfers by weight, within 5 %`(rate: Int64, chunk: Int) {
     // Smaller pieces need more steps.
     let seconds = max(Int64(1), min(300, 6_000 * Int64(chunk) / rate))
     let takers = zip(ids, TransferRequest.Priority.allCases).map {

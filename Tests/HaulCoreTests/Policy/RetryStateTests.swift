@@ -39,12 +39,11 @@ import Testing
   }
 
   @Test(
-    "Only enough progress resets the count",
     arguments: [
       (0, 1 << 30, 3), (1, 1 << 30, 3), ((256 << 10) - 1, 1 << 30, 3), (256 << 10, 1 << 30, 1),
       (10, 10, 1), (25, 100, 1), (24, 100, 3), (1, 3, 1), (0, 0, 3), (100 << 10, 400 << 10, 1),
     ] as [(Int64, Int64, Int)])
-  func progress(bytes: Int64, remaining: Int64, attempt: Int) {
+  func `Only enough progress resets the count`(bytes: Int64, remaining: Int64, attempt: Int) {
     var generator = Constant(bits: 0)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     for _ in 1...2 {
@@ -105,11 +104,12 @@ import Testing
   }
 
   @Test(
-    "The message names a wait that the server asks for, if it is too long",
     arguments: [
       (3600, "an hour or more"), (3599, "60 minutes"), (121, "3 minutes"), (90, "90 s"),
     ], [TransferError.Code.httpStatus, .rateLimited])
-  func longWait(wait: (seconds: Double, text: String), code: TransferError.Code) {
+  func `The message names a wait that the server asks for, if it is too long`(
+    wait: (seconds: Double, text: String), code: TransferError.Code
+  ) {
     var generator = Constant(bits: 0)
     var policy = RetryPolicy()
     policy.maximumTimeWithoutProgress = .seconds(60)

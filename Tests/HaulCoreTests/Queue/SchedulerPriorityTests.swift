@@ -60,8 +60,8 @@ import Testing
     }
   }
 
-  @Test("Slots are shared 16:8:4:2:1, and the lowest always advances", arguments: Hosts.allCases)
-  func shares(hosts: Hosts) {
+  @Test(arguments: Hosts.allCases)
+  func `Slots are shared 16:8:4:2:1, and the lowest always advances`(hosts: Hosts) {
     var generator = SplitMix64(seed: 11)
     var contest = PriorityScenario(slots: 4)
     for priority in TransferRequest.Priority.allCases {

@@ -8,7 +8,6 @@ import Testing
   }
 
   @Test(
-    "Schemes are read from lists, in several fields, in any case",
     arguments: [
       ("Basic realm=\"x\"", ["basic"]), ("Basic realm=\"a, Digest b\"", ["basic"]),
       ("Negotiate, NTLM, Basic realm=x", ["negotiate", "ntlm", "basic"]),
@@ -22,7 +21,9 @@ import Testing
         ["newauth", "basic"]
       ),
     ] as [(String, [String])])
-  func schemes(value: String, schemes: [String]) { #expect(read(value).map(\.scheme) == schemes) }
+  func `Schemes are read from lists, in several fields, in any case`(
+    value: String, schemes: [String]
+  ) { #expect(read(value).map(\.scheme) == schemes) }
 
   @Test func `Parameters are read with and without quotes, the first of each name`() throws {
     let digest = try #require(
@@ -78,13 +79,13 @@ import Testing
     #expect(!sha.contains("Circle"))
   }
 
-  @Test(
-    "Bytes that are not UTF-8 are answered, and hashed, as they came",
-    arguments: [
-      ("MD5", "9e9c69bf6a292847cbb72707a38c72d3"),
-      ("SHA-256", "21dba59fdd5bd80bd9366a26674aea85fe0a764797d7405059039a6e526d498f"),
-    ])
-  func otherBytes(algorithm: String, response: String) throws {
+  @Test(arguments: [
+    ("MD5", "9e9c69bf6a292847cbb72707a38c72d3"),
+    ("SHA-256", "21dba59fdd5bd80bd9366a26674aea85fe0a764797d7405059039a6e526d498f"),
+  ])
+  func `Bytes that are not UTF-8 are answered, and hashed, as they came`(
+    algorithm: String, response: String
+  ) throws {
     let nonce = FieldText.reversible([0x6E, 0xFF])
     let realm = FieldText.reversible(Array("caf".utf8) + [0xE9])
     let digest = try #require(
@@ -136,13 +137,11 @@ import Testing
     #expect(field.contains("username=\"m\\\"\\\\e\", realm=\"a\\\"b\""))
   }
 
-  @Test(
-    "What can't be answered is no challenge",
-    arguments: [
-      "Basic realm=x", "Digest realm=x", "Digest nonce=n, algorithm=SHA-512-256",
-      "Digest nonce=n, qop=auth-int", "Bearer",
-    ])
-  func refused(value: String) { #expect(challenge(value) == nil) }
+  @Test(arguments: [
+    "Basic realm=x", "Digest realm=x", "Digest nonce=n, algorithm=SHA-512-256",
+    "Digest nonce=n, qop=auth-int", "Bearer",
+  ])
+  func `What can't be answered is no challenge`(value: String) { #expect(challenge(value) == nil) }
 
   @Test func `The stronger algorithm is used, in whatever order`() throws {
     let best = try #require(

@@ -19,7 +19,6 @@ import Testing
   }
 
   @Test(
-    "A cookie is sent to its host, path and scheme only",
     arguments: [
       ("http://h.com/", "a=1", "http://h.com/x", "a=1"),
       ("http://h.com/", "a=1", "http://i.com/", nil),
@@ -46,27 +45,29 @@ import Testing
       ("http://h.com/", "a=b\u{1}", "http://h.com/", nil),
       ("http://h.com/", "a=é", "http://h.com/", "a=é"),
     ] as [(String, String, String, String?)])
-  func places(from: String, set: String, to: String, wanted: String?) throws {
+  func `A cookie is sent to its host, path and scheme only`(
+    from: String, set: String, to: String, wanted: String?
+  ) throws {
     #expect(try sent(to: to, [(from, [set])]) == wanted)
   }
 
-  @Test(
-    "Domain counts for the host itself; for others only below a name that is no public suffix",
-    arguments: [
-      ("a.h.com", "h.com", "h.com", true), ("a.h.com", ".H.com", "b.h.com", true),
-      ("a.h.com", "a.h.com", "b.a.h.com", true), ("a.h.com", "a.h.com", "h.com", false),
-      ("a.h.com", "b.h.com", "b.h.com", false), ("a.h.com", "com", "a.h.com", false),
-      ("a.h.co.uk", "co.uk", "b.co.uk", false),
-      ("me.github.io", "github.io", "you.github.io", false),
-      ("github.io", "github.io", "github.io", true),
-      ("github.io", "github.io", "you.github.io", false),
-      ("a.b.ck", "b.ck", "c.b.ck", false), ("www.ck", "www.ck", "a.www.ck", true),
-      ("a.h.com", "", "a.h.com", true), ("ah.com", "h.com", "h.com", false),
-      ("127.0.0.1", "127.0.0.1", "127.0.0.1", true), ("127.0.0.1", "0.0.1", "127.0.0.1", false),
-      ("localhost", "localhost", "localhost", true),
-      ("localhost", "localhost", "a.localhost", false),
-    ])
-  func domains(host: String, domain: String, to: String, isSent: Bool) throws {
+  @Test(arguments: [
+    ("a.h.com", "h.com", "h.com", true), ("a.h.com", ".H.com", "b.h.com", true),
+    ("a.h.com", "a.h.com", "b.a.h.com", true), ("a.h.com", "a.h.com", "h.com", false),
+    ("a.h.com", "b.h.com", "b.h.com", false), ("a.h.com", "com", "a.h.com", false),
+    ("a.h.co.uk", "co.uk", "b.co.uk", false),
+    ("me.github.io", "github.io", "you.github.io", false),
+    ("github.io", "github.io", "github.io", true),
+    ("github.io", "github.io", "you.github.io", false),
+    ("a.b.ck", "b.ck", "c.b.ck", false), ("www.ck", "www.ck", "a.www.ck", true),
+    ("a.h.com", "", "a.h.com", true), ("ah.com", "h.com", "h.com", false),
+    ("127.0.0.1", "127.0.0.1", "127.0.0.1", true), ("127.0.0.1", "0.0.1", "127.0.0.1", false),
+    ("localhost", "localhost", "localhost", true),
+    ("localhost", "localhost", "a.localhost", false),
+  ])
+  func `Domain counts for the host itself; for others only below a name that is no public suffix`(
+    host: String, domain: String, to: String, isSent: Bool
+  ) throws {
     let field = try sent(to: "http://\(to)/", [("http://\(host)/", ["a=1; Domain=\(domain)"])])
     #expect((field != nil) == isSent)
   }
@@ -81,7 +82,6 @@ import Testing
   }
 
   @Test(
-    "A cookie lasts until it expires, and Max-Age precedes Expires",
     arguments: [
       ("Max-Age=10", 1009, true), ("Max-Age=10", 1010, false), ("Max-Age=0", 1000, false),
       ("Max-Age=-5", 1000, false), ("Max-Age=x", 9e9, true),
@@ -91,13 +91,14 @@ import Testing
       ("Expires=Thu, 01-Jan-1970 00:00:00 GMT; Max-Age=100", 1050, true),
       ("Max-Age=99999999999999999999999", 9e9, true), ("Expires=soon", 9e9, true),
     ] as [(String, Double, Bool)])
-  func expiry(attribute: String, now: Double, isSent: Bool) throws {
+  func `A cookie lasts until it expires, and Max-Age precedes Expires`(
+    attribute: String, now: Double, isSent: Bool
+  ) throws {
     let field = try sent(to: "http://h.com/", [("http://h.com/", ["a=1; \(attribute)"])], at: now)
     #expect((field != nil) == isSent)
   }
 
   @Test(
-    "Dates of all forms are read",
     arguments: [
       ("Wed, 09 Jun 2021 10:18:14 GMT", 1_623_233_894),
       ("Sunday, 06-Nov-94 08:49:37 GMT", 784_111_777),
@@ -105,19 +106,21 @@ import Testing
       ("06 Nov 69 08:49:37", 3_150_953_377), ("32 Nov 1994 08:49:37", nil), ("6 Nov 1994", nil),
       ("6 Nov 1994 24:00:00", nil), ("6 Nov 1600 08:49:37", nil), ("", nil),
     ] as [(String, Double?)])
-  func dates(text: String, seconds: Double?) { #expect(CookieDate.seconds(of: text) == seconds) }
+  func `Dates of all forms are read`(text: String, seconds: Double?) {
+    #expect(CookieDate.seconds(of: text) == seconds)
+  }
 
-  @Test(
-    "A name that promises more than it keeps is refused",
-    arguments: [
-      ("https://h.com/", "__Host-a=1; Secure; Path=/", true),
-      ("https://h.com/", "__host-a=1; Secure; Path=/; Domain=h.com", false),
-      ("https://h.com/", "__Host-a=1; Secure", false),
-      ("https://h.com/", "__Host-a=1; Path=/", false),
-      ("http://h.com/", "__Host-a=1; Secure; Path=/", false),
-      ("https://h.com/", "__Secure-a=1; Secure", true), ("https://h.com/", "__Secure-a=1", false),
-    ])
-  func prefixes(url: String, set: String, isSent: Bool) throws {
+  @Test(arguments: [
+    ("https://h.com/", "__Host-a=1; Secure; Path=/", true),
+    ("https://h.com/", "__host-a=1; Secure; Path=/; Domain=h.com", false),
+    ("https://h.com/", "__Host-a=1; Secure", false),
+    ("https://h.com/", "__Host-a=1; Path=/", false),
+    ("http://h.com/", "__Host-a=1; Secure; Path=/", false),
+    ("https://h.com/", "__Secure-a=1; Secure", true), ("https://h.com/", "__Secure-a=1", false),
+  ])
+  func `A name that promises more than it keeps is refused`(url: String, set: String, isSent: Bool)
+    throws
+  {
     #expect((try sent(to: url, [(url, [set])]) != nil) == isSent)
   }
 

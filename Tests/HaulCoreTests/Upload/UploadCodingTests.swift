@@ -3,7 +3,7 @@ import HaulCore
 import Testing
 
 /// Programs have stored it, and so has the list, for uploads to abort.
-@Suite("The coded form of an upload") struct UploadCodingTests {
+@Suite struct UploadCodingTests {
   /// The upload of earlier versions, coded by the compiler.
   private struct Earlier: Codable {
     var source: String

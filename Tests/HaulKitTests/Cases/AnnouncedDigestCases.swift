@@ -3,15 +3,15 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Digests that the server announces")
+/// Digests that the server announces.
+@Suite
 struct AnnouncedDigestCases {
   private func digest(_ field: Fault.DigestField, wrong: Bool) -> FaultScript.Resource {
     .init(
       "/f.bin", seed: 35, length: 1 << 20, faults: [Fault(.digest(field: field, wrong: wrong))])
   }
 
-  @Test("Case 35: a right Repr-Digest verifies the file")
-  func right() async throws {
+  @Test func `Case 35: a right Repr-Digest verifies the file`() async throws {
     try await DownloadFixture.with([digest(.repr, wrong: false)]) { fixture in
       let result = try await fixture.finish(try fixture.request("/f.bin")).result
       #expect(result.state == .completed)
@@ -20,8 +20,7 @@ struct AnnouncedDigestCases {
     }
   }
 
-  @Test("Case 35: a wrong Repr-Digest fails the file, now and in the next run")
-  func wrong() async throws {
+  @Test func `Case 35: a wrong Repr-Digest fails the file, now and in the next run`() async throws {
     try await DownloadFixture.with([digest(.repr, wrong: true)]) { fixture in
       for _ in 0..<2 {
         let result = try await fixture.finish(try fixture.request("/f.bin")).result

@@ -3,7 +3,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A server without validators")
+/// A server without validators.
+@Suite
 struct NoValidatorCases {
   static func bare(_ faults: Fault...) -> FaultScript.Resource {
     FaultScript.Resource(resourcePath, seed: 7, length: 512 * kibi, faults: faults).with {
@@ -12,8 +13,10 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: without validators there is one connection, and each interruption starts over")
-  func noValidator() async throws {
+  @Test
+  func `Case 16: without validators there is one connection, and each interruption starts over`()
+    async throws
+  {
     let cut = Fault(.reset(after: 200_000), when: .first(2))
     try await DownloadFixture.serving(Self.bare(cut)) { fixture in
       let outcome = try await fixture.finish(try fixture.file(connections: 4))
@@ -23,8 +26,10 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: without validators, a server that always breaks off fails in the end")
-  func noValidatorBrokenOff() async throws {
+  @Test
+  func `Case 16: without validators, a server that always breaks off fails in the end`()
+    async throws
+  {
     try await DownloadFixture.serving(Self.bare(Fault(.reset(after: 400_000)))) { fixture in
       let outcome = try await fixture.finish(try fixture.file(retries: 2))
       try fixture.expectFailure(outcome, .connectionLost)
@@ -32,8 +37,8 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: with a digest, bytes of an earlier run count without validators")
-  func noValidatorButDigest() async throws {
+  @Test
+  func `Case 16: with a digest, bytes of an earlier run count without validators`() async throws {
     try await DownloadFixture.serving(Self.bare(VersionCases.half)) { fixture in
       let request = try fixture.file { $0.checksums = rightChecksums() }
       try await fixture.interrupt(request)
@@ -45,8 +50,10 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: unverified bytes count if they equal the server's where they are compared")
-  func noValidatorCompared() async throws {
+  @Test
+  func `Case 16: unverified bytes count if they equal the server's where they are compared`()
+    async throws
+  {
     try await DownloadFixture.serving(Self.bare(VersionCases.half)) { fixture in
       let request = try fixture.file { $0.allowUnverified = true }
       try await fixture.interrupt(request)
@@ -59,8 +66,7 @@ struct NoValidatorCases {
     }
   }
 
-  @Test("Case 16: unverified bytes do not count if the server's differ")
-  func noValidatorComparedAndOther() async throws {
+  @Test func `Case 16: unverified bytes do not count if the server's differ`() async throws {
     try await DownloadFixture.serving(Self.bare(VersionCases.half)) { fixture in
       let request = try fixture.file { $0.allowUnverified = true }
       try await fixture.interrupt(request)

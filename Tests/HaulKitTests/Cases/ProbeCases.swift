@@ -3,10 +3,12 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Detecting the abilities of the server")
+/// Detecting the abilities of the server.
+@Suite
 struct ProbeCases {
-  @Test("Case 1: no HEAD is sent; the first range is the probe, and its body is kept")
-  func noHead() async throws {
+  @Test
+  func `Case 1: no HEAD is sent; the first range is the probe, and its body is kept`() async throws
+  {
     let dead = Fault(.stallBeforeHead, when: .init(method: "HEAD"))
     try await DownloadFixture.serving(.file(512 * kibi, dead)) { fixture in
       let outcome = try await fixture.finish(try fixture.file())
@@ -17,8 +19,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 2: a wrong length in the answer to HEAD does not matter")
-  func headLies() async throws {
+  @Test func `Case 2: a wrong length in the answer to HEAD does not matter`() async throws {
     let lie = Fault(.declareLength(by: -1000), when: .init(method: "HEAD"))
     try await DownloadFixture.serving(.file(512 * kibi, lie)) { fixture in
       try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 4)))
@@ -26,8 +27,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 3: ranges are used if they work, with or without Accept-Ranges")
-  func silentAcceptRanges() async throws {
+  @Test func `Case 3: ranges are used if they work, with or without Accept-Ranges`() async throws {
     let resource = FaultScript.Resource.file(1024 * kibi, .firstHeld) { $0.acceptRanges = .absent }
     try await DownloadFixture.serving(resource) { fixture in
       let outcome = try await fixture.finishWithTwo(try fixture.file(connections: 4))
@@ -37,8 +37,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 4: a server without ranges is read over one connection")
-  func noRanges() async throws {
+  @Test func `Case 4: a server without ranges is read over one connection`() async throws {
     let resource = FaultScript.Resource.file(1024 * kibi) { $0.acceptRanges = .none }
     try await DownloadFixture.serving(resource) { fixture in
       let outcome = try await fixture.finish(try fixture.file(connections: 4))
@@ -47,8 +46,10 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 4: if a server without ranges breaks off, the file starts over, and bytes do not mix")
-  func noRangesBrokenOff() async throws {
+  @Test
+  func `Case 4: if a server without ranges breaks off, the file starts over, and bytes do not mix`()
+    async throws
+  {
     let resource = FaultScript.Resource.file(
       512 * kibi, Fault(.reset(after: 200_000), when: .request(1))
     ) {
@@ -63,8 +64,10 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 5: a 200 to an additional range is dropped, and the first connection continues")
-  func wholeToSibling() async throws {
+  @Test
+  func `Case 5: a 200 to an additional range is dropped, and the first connection continues`()
+    async throws
+  {
     let fault = Fault(.ignoreRange, when: .init(offsetAtLeast: 1))
     try await DownloadFixture.serving(.file(1024 * kibi, .firstHeld, fault)) { fixture in
       let outcome = try await fixture.finishWithTwo(try fixture.file(connections: 2))
@@ -75,8 +78,7 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 5: a 200 to a resumed range is never written at the offset")
-  func wholeToResume() async throws {
+  @Test func `Case 5: a 200 to a resumed range is never written at the offset`() async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
     try await DownloadFixture.serving(resource) { fixture in
       try await fixture.interrupt(try fixture.file())
@@ -90,8 +92,10 @@ struct ProbeCases {
     }
   }
 
-  @Test("Case 5: if a server answers 200 to any If-Range, the plain range is requested")
-  func refusedIfRange() async throws {
+  @Test
+  func `Case 5: if a server answers 200 to any If-Range, the plain range is requested`()
+    async throws
+  {
     let resource = FaultScript.Resource.file(512 * kibi, Fault(.stall(after: 200 * kibi)))
     try await DownloadFixture.serving(resource) { fixture in
       try await fixture.interrupt(try fixture.file())

@@ -3,20 +3,22 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Answers that differ from the requested range")
+/// Answers that differ from the requested range.
+@Suite
 struct RangeResponseCases {
   static let shift = Fault(.shiftRange(by: 1000), when: .init(has: .range))
 
-  @Test("Case 6: a range that begins elsewhere is never written; the whole file is requested")
-  func shifted() async throws {
+  @Test
+  func `Case 6: a range that begins elsewhere is never written; the whole file is requested`()
+    async throws
+  {
     try await DownloadFixture.serving(.file(512 * kibi, Self.shift)) { fixture in
       try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 4)))
       #expect(fixture.ranges == ["bytes=0-", "-"])
     }
   }
 
-  @Test("Case 6: the same for a resumed range, without losing bytes")
-  func shiftedResume() async throws {
+  @Test func `Case 6: the same for a resumed range, without losing bytes`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
       try await fixture.interrupt(try fixture.file())
       fixture.server.setFaults(resourcePath, [Self.shift])
@@ -28,8 +30,8 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 6: the same on an additional connection; the first one continues")
-  func shiftedSibling() async throws {
+  @Test
+  func `Case 6: the same on an additional connection; the first one continues`() async throws {
     let shift = Fault(.shiftRange(by: -1), when: .init(offsetAtLeast: 1))
     try await DownloadFixture.serving(.file(1024 * kibi, .firstHeld, shift)) { fixture in
       let outcome = try await fixture.finishWithTwo(try fixture.file(connections: 4))
@@ -39,8 +41,8 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 7: a range shorter than requested is kept, and the rest is requested")
-  func shortened() async throws {
+  @Test
+  func `Case 7: a range shorter than requested is kept, and the rest is requested`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.shortenRange(to: 200_000)))) {
       fixture in
       let outcome = try await fixture.finish(try fixture.file())
@@ -51,8 +53,10 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Cases 7 and 11: a short range of an unknown total is not accepted as the whole file")
-  func shortenedOfUnknown() async throws {
+  @Test
+  func `Cases 7 and 11: a short range of an unknown total is not accepted as the whole file`()
+    async throws
+  {
     let fault = Fault(
       .shortenRange(to: 200_000), .contentRange(value: "bytes {first}-{last}/*"),
       when: .init(offsetBelow: 512 * kibi))
@@ -63,8 +67,8 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 8: bytes beyond a shortened range are not accepted as the next bytes")
-  func lengthenedShort() async throws {
+  @Test
+  func `Case 8: bytes beyond a shortened range are not accepted as the next bytes`() async throws {
     let fault = Fault(
       .shortenRange(to: 200_000), .lengthenBody(by: 5000), .chunked(), when: .request(1))
     try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
@@ -80,8 +84,8 @@ struct RangeResponseCases {
     [.lengthenBody(by: 5000), .chunked()],
   ]
 
-  @Test("Case 8: bytes beyond the range are never written", arguments: tooLong)
-  func lengthened(actions: [Fault.Action]) async throws {
+  @Test(arguments: tooLong)
+  func `Case 8: bytes beyond the range are never written`(actions: [Fault.Action]) async throws {
     var fault = Fault(.ignoreIfRange, when: .init(has: .range))
     fault.actions = actions
     try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
@@ -89,8 +93,10 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 8: bytes beyond the range on a kept connection are a violation, or are not noticed")
-  func lengthenedOnKeptConnection() async throws {
+  @Test
+  func `Case 8: bytes beyond the range on a kept connection are a violation, or are not noticed`()
+    async throws
+  {
     let fault = Fault(.lengthenBody(by: 5000, declared: false))
     try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
       let outcome = try await fixture.finish(try fixture.file())
@@ -104,8 +110,8 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 9: a body that ends early is an error, and the download continues")
-  func endsEarly() async throws {
+  @Test
+  func `Case 9: a body that ends early is an error, and the download continues`() async throws {
     let fault = Fault(.close(after: 200_000), when: .request(1))
     try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
       let outcome = try await fixture.finish(try fixture.file())
@@ -116,8 +122,8 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 9: bytes on disk are not requested again after a lost connection")
-  func keepsPrefix() async throws {
+  @Test
+  func `Case 9: bytes on disk are not requested again after a lost connection`() async throws {
     let fault = Fault(.stall(after: 200 * kibi), when: .request(1))
     try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
       let outcome = try await fixture.finish(try fixture.file()) { _ in
@@ -130,16 +136,15 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 9: a body that ends early is an error, never a finished file")
-  func endsEarlyForGood() async throws {
+  @Test func `Case 9: a body that ends early is an error, never a finished file`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.close(after: 1000)))) { fixture in
       let outcome = try await fixture.finish(try fixture.file(retries: 0))
       try fixture.expectFailure(outcome, .connectionLost)
     }
   }
 
-  @Test("Case 9: a chunked body that is shorter than its Content-Range is an error")
-  func endsBeforeItsRange() async throws {
+  @Test
+  func `Case 9: a chunked body that is shorter than its Content-Range is an error`() async throws {
     let fault = Fault(
       .shortenRange(to: 1000), .chunked(), .contentRange(value: "bytes 0-524287/524288"))
     try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
@@ -149,13 +154,12 @@ struct RangeResponseCases {
     }
   }
 
-  @Test(
-    "Case 10: a 206 with an unreadable Content-Range is not written",
-    arguments: [
-      nil, "bytes={first}-{last}/{total}", "{first}-{last}/{total}", "bytes {first}-{last}",
-      "items {first}-{last}/{total}", "bytes {last}-{first}/{total}", "bytes 0-/{total}",
-    ])
-  func unreadable(value: String?) async throws {
+  @Test(arguments: [
+    nil, "bytes={first}-{last}/{total}", "{first}-{last}/{total}", "bytes {first}-{last}",
+    "items {first}-{last}/{total}", "bytes {last}-{first}/{total}", "bytes 0-/{total}",
+  ])
+  func `Case 10: a 206 with an unreadable Content-Range is not written`(value: String?) async throws
+  {
     let fault = Fault(.contentRange(value: value), when: .init(has: .range))
     try await DownloadFixture.serving(.file(512 * kibi, fault)) { fixture in
       let outcome = try await fixture.finish(try fixture.file())
@@ -165,10 +169,10 @@ struct RangeResponseCases {
     }
   }
 
-  @Test(
-    "Case 11: an unknown total stays unknown until the server has nothing more",
-    arguments: [true, false])
-  func unknownTotal(tellsAtEnd: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Case 11: an unknown total stays unknown until the server has nothing more`(tellsAtEnd: Bool)
+    async throws
+  {
     let length = 512 * kibi
     let unknown = Fault(
       .contentRange(value: "bytes {first}-{last}/*"), when: .init(has: .range, offsetBelow: length))
@@ -182,8 +186,7 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 12: another total, once, is an outdated node: nothing is lost")
-  func otherTotalOnce() async throws {
+  @Test func `Case 12: another total, once, is an outdated node: nothing is lost`() async throws {
     let other = Fault(.contentRange(value: "bytes {first}-{last}/999999"), when: .first(1))
     try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
       try await fixture.interrupt(try fixture.file())
@@ -195,8 +198,10 @@ struct RangeResponseCases {
     }
   }
 
-  @Test("Case 12: another total for each range: the whole file is requested, and nothing is mixed")
-  func otherTotal() async throws {
+  @Test
+  func `Case 12: another total for each range: the whole file is requested, and nothing is mixed`()
+    async throws
+  {
     let other = Fault(
       .contentRange(value: "bytes {first}-{last}/999999"), when: .init(offsetAtLeast: 1))
     let held = Fault(.stall(after: 200 * kibi), when: .request(1))

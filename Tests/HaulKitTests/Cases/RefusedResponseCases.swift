@@ -3,10 +3,13 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Answers that are not the file")
+/// Answers that are not the file.
+@Suite
 struct RefusedResponseCases {
-  @Test("Case 29: a multipart body is never written; the whole file is requested instead")
-  func multipart() async throws {
+  @Test
+  func `Case 29: a multipart body is never written; the whole file is requested instead`()
+    async throws
+  {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.multipart))) { fixture in
       let outcome = try await fixture.finish(try fixture.file(connections: 4))
       try fixture.expectWhole(outcome)
@@ -14,8 +17,10 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 30: a part of the file in answer to a request without a range is refused")
-  func unaskedPartial() async throws {
+  @Test
+  func `Case 30: a part of the file in answer to a request without a range is refused`()
+    async throws
+  {
     let unreadable = Fault(.contentRange(value: nil), when: .init(has: .range))
     let unasked = Fault(
       .unaskedPartial, .contentRange(value: "bytes 0-99/524288"), when: .init(has: .neither))
@@ -26,10 +31,8 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test(
-    "Case 31: a status without a file is an error, not an empty file",
-    arguments: [201, 202, 204, 205, 300, 301, 302, 303, 304, 307, 308])
-  func noFile(status: Int) async throws {
+  @Test(arguments: [201, 202, 204, 205, 300, 301, 302, 303, 304, 307, 308])
+  func `Case 31: a status without a file is an error, not an empty file`(status: Int) async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.status(status)))) { fixture in
       let outcome = try await fixture.finish(try fixture.file())
       try fixture.expectFailure(outcome, .httpStatus)
@@ -44,16 +47,20 @@ struct RefusedResponseCases {
   static let login = Fault.Action.status(
     200, headers: ["Content-Type: text/html"], body: "<html>Please log in</html>")
 
-  @Test("Case 32: a login page instead of the file fails by its digest, in a first run")
-  func loginPage() async throws {
+  @Test
+  func `Case 32: a login page instead of the file fails by its digest, in a first run`()
+    async throws
+  {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(Self.login))) { fixture in
       let outcome = try await fixture.finish(try fixture.file { $0.checksums = rightChecksums() })
       try fixture.expectFailure(outcome, .checksumMismatch)
     }
   }
 
-  @Test("Case 32: a page without a digest completes with a warning if the address names no page")
-  func loginPageUnproved() async throws {
+  @Test
+  func `Case 32: a page without a digest completes with a warning if the address names no page`()
+    async throws
+  {
     for (path, isUnexpected) in [("/file.bin", true), ("/page.html", false), ("/plain", false)] {
       let page = FaultScript.Resource(path, length: 1, faults: [Fault(Self.login)])
       try await DownloadFixture.with([page]) { fixture in
@@ -64,8 +71,10 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: the name of the file counts too, unless the address is that of a page")
-  func loginPageUnprovedByName() async throws {
+  @Test
+  func `Case 32: the name of the file counts too, unless the address is that of a page`()
+    async throws
+  {
     for (path, name, isUnexpected) in [
       ("/plain", "a.iso", true), ("/a.php", "a.iso", true), ("/plain", "a", false),
       ("/plain", "a.htm", false), ("/page.html", "a.txt", false), ("/a.iso", "a", true),
@@ -90,10 +99,10 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test(
-    "Case 32: a page, or nothing, in answer to a range only is not the file",
-    arguments: [login, .status(200, headers: [], body: ""), .rangeNotSatisfiable()])
-  func onlyForRanges(answer: Fault.Action) async throws {
+  @Test(arguments: [login, .status(200, headers: [], body: ""), .rangeNotSatisfiable()])
+  func `Case 32: a page, or nothing, in answer to a range only is not the file`(
+    answer: Fault.Action
+  ) async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(answer, when: .init(has: .range)))) {
       fixture in
       try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 4)))
@@ -101,8 +110,10 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: a login page in answer to a resume fails, and costs none of the bytes on disk")
-  func loginPageOnResume() async throws {
+  @Test
+  func `Case 32: a login page in answer to a resume fails, and costs none of the bytes on disk`()
+    async throws
+  {
     try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
       let request = try fixture.file { $0.checksums = rightChecksums() }
       try await fixture.interrupt(request)
@@ -115,8 +126,8 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: without validators, a page does not replace a file that broke off")
-  func loginPageForUnproved() async throws {
+  @Test
+  func `Case 32: without validators, a page does not replace a file that broke off`() async throws {
     let cut = Fault(.reset(after: 200_000), when: .request(1))
     let page = Fault(Self.login, when: .init(skip: 1))
     try await DownloadFixture.serving(NoValidatorCases.bare(cut, page)) { fixture in
@@ -129,8 +140,8 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: a page does not replace bytes that the user would have compared")
-  func loginPageForCompared() async throws {
+  @Test
+  func `Case 32: a page does not replace bytes that the user would have compared`() async throws {
     try await DownloadFixture.serving(NoValidatorCases.bare(VersionCases.half)) { fixture in
       let request = try fixture.file { $0.allowUnverified = true }
       try await fixture.interrupt(request)
@@ -139,8 +150,7 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: a page does not replace the whole file of an earlier run")
-  func loginPageOverWholeFile() async throws {
+  @Test func `Case 32: a page does not replace the whole file of an earlier run`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi)) { fixture in
       try fixture.expectWhole(try await fixture.finish(try fixture.file()))
       fixture.server.setFaults(resourcePath, [Fault(Self.login)])
@@ -152,8 +162,9 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: an empty answer does not cost the bytes on disk", arguments: [true, false])
-  func emptyOnResume(hasValidators: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Case 32: an empty answer does not cost the bytes on disk`(hasValidators: Bool) async throws
+  {
     let half = VersionCases.half
     let file =
       hasValidators ? FaultScript.Resource.file(512 * kibi, half) : NoValidatorCases.bare(half)
@@ -166,8 +177,7 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: a redirect to a page for a moment does not end a resume")
-  func redirectToPageForAMoment() async throws {
+  @Test func `Case 32: a redirect to a page for a moment does not end a resume`() async throws {
     let portal = FaultScript.Resource("/portal", length: 1, faults: [Fault(Self.login)])
     let file = FaultScript.Resource.file(512 * kibi, VersionCases.half)
     try await DownloadFixture.with([file, portal]) { fixture in
@@ -181,8 +191,7 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: a temporary login page does not cost the bytes on disk")
-  func loginPageForAMoment() async throws {
+  @Test func `Case 32: a temporary login page does not cost the bytes on disk`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
       try await fixture.interrupt(try fixture.file())
       fixture.server.setFaults(resourcePath, [Fault(Self.login, when: .first(2))])
@@ -193,8 +202,8 @@ struct RefusedResponseCases {
     }
   }
 
-  @Test("Case 32: the body of an error is never written to the file", arguments: [500, 503, 429])
-  func errorBody(status: Int) async throws {
+  @Test(arguments: [500, 503, 429])
+  func `Case 32: the body of an error is never written to the file`(status: Int) async throws {
     let cut = Fault(.reset(after: 200_000), when: .request(1))
     let error = Fault(.status(status, body: "<html>try later</html>"), when: .request(2))
     try await DownloadFixture.serving(.file(512 * kibi, cut, error)) { fixture in

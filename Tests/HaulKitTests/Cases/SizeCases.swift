@@ -5,10 +5,10 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Sizes")
+/// Sizes.
+@Suite
 struct SizeCases {
-  @Test("Case 23: a length beyond 2^53 is read exactly")
-  func hugeLength() async throws {
+  @Test func `Case 23: a length beyond 2^53 is read exactly`() async throws {
     let length: Int64 = 1 << 53 + 1
     try await DownloadFixture.serving(.file(length)) { fixture in
       let refused = try await fixture.finish(try fixture.file { $0.maximumSize = length - 1 })
@@ -22,9 +22,8 @@ struct SizeCases {
 
   static let border: Int64 = 1 << 32
 
-  @Test(
-    "Case 24: ranges around 2^32 are split and checked exactly", arguments: [-1, 0, 1] as [Int64])
-  func aroundFourGiB(distance: Int64) throws {
+  @Test(arguments: [-1, 0, 1] as [Int64])
+  func `Case 24: ranges around 2^32 are split and checked exactly`(distance: Int64) throws {
     let first = Self.border + distance
     let length = first + 1024 * kibi
     var plan = SegmentPlan(length: length, received: ByteRangeSet(0..<first))
@@ -73,8 +72,10 @@ struct SizeCases {
     }
   }
 
-  @Test("Case 24: bytes are written across 2^32 of a sparse part file, claimed, and found again")
-  func sparsePart() throws {
+  @Test
+  func `Case 24: bytes are written across 2^32 of a sparse part file, claimed, and found again`()
+    throws
+  {
     let path = FileManager.default.temporaryDirectory
       .appending(path: "haul-sparse-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: path) }
@@ -106,10 +107,10 @@ struct SizeCases {
     #expect(try second.holds([0], at: 0))
   }
 
-  @Test(
-    "Case 25: an empty file is published, whatever the server answers to its range",
-    arguments: [true, false])
-  func empty(servesRanges: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Case 25: an empty file is published, whatever the server answers to its range`(
+    servesRanges: Bool
+  ) async throws {
     let resource = FaultScript.Resource.file(0) { $0.acceptRanges = servesRanges ? .bytes : .none }
     try await DownloadFixture.serving(resource) { fixture in
       try fixture.expectWhole(try await fixture.finish(try fixture.file()), length: 0)
@@ -118,18 +119,17 @@ struct SizeCases {
     }
   }
 
-  @Test("Case 26: one byte")
-  func oneByte() async throws {
+  @Test func `Case 26: one byte`() async throws {
     try await DownloadFixture.serving(.file(1)) { fixture in
       try fixture.expectWhole(try await fixture.finish(try fixture.file(connections: 8)), length: 1)
       #expect(fixture.ranges == ["bytes=0-"])
     }
   }
 
-  @Test(
-    "Case 27: no range is empty if the size is a multiple of the segment, or one off",
-    arguments: [1, 2, 4, 8] as [Int64], [-1, 0, 1] as [Int64])
-  func multiples(segments: Int64, difference: Int64) async throws {
+  @Test(arguments: [1, 2, 4, 8] as [Int64], [-1, 0, 1] as [Int64])
+  func `Case 27: no range is empty if the size is a multiple of the segment, or one off`(
+    segments: Int64, difference: Int64
+  ) async throws {
     let length = segments * 64 * kibi + difference
     try await DownloadFixture.serving(.file(length) { $0.rate = 1 << 20 }) { fixture in
       try fixture.expectWhole(
@@ -143,8 +143,8 @@ struct SizeCases {
     }
   }
 
-  @Test("Case 27: the plan never creates an empty segment", arguments: [-1, 0, 1] as [Int64])
-  func plans(difference: Int64) {
+  @Test(arguments: [-1, 0, 1] as [Int64])
+  func `Case 27: the plan never creates an empty segment`(difference: Int64) {
     for segments in 1...9 as ClosedRange<Int64> {
       let length = segments * 10 + difference
       var plan = SegmentPlan(length: length)
@@ -155,8 +155,10 @@ struct SizeCases {
     }
   }
 
-  @Test("Case 28: a 416 with the received length as total completes a file of unknown length")
-  func nothingMissing() async throws {
+  @Test
+  func `Case 28: a 416 with the received length as total completes a file of unknown length`()
+    async throws
+  {
     let whole = Fault(.ignoreRange, .chunked(), .stall(after: 512 * kibi))
     try await DownloadFixture.serving(.file(512 * kibi, whole)) { fixture in
       try await fixture.interrupt(try fixture.file(), at: 512 * kibi)
@@ -168,9 +170,10 @@ struct SizeCases {
     }
   }
 
-  @Test(
-    "Case 28: any other 416 costs no bytes on disk, and never loops", arguments: [true, false])
-  func rangeRefused(withTotal: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Case 28: any other 416 costs no bytes on disk, and never loops`(withTotal: Bool)
+    async throws
+  {
     try await DownloadFixture.serving(.file(512 * kibi, VersionCases.half)) { fixture in
       try await fixture.interrupt(try fixture.file())
       fixture.server.setFaults(

@@ -3,13 +3,16 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Which bytes belong together")
+/// Which bytes belong together.
+@Suite
 struct VersionCases {
   static let half = Fault(.stall(after: 200 * kibi))
   static let resumed = "bytes=204800-524287"
 
-  @Test("Case 13: a weak tag is never sent as If-Range, and allows only one connection")
-  func weakTag() async throws {
+  @Test
+  func `Case 13: a weak tag is never sent as If-Range, and allows only one connection`()
+    async throws
+  {
     let resource = FaultScript.Resource.file(
       512 * kibi, Fault(.reset(after: 200_000), when: .request(1))
     ) {
@@ -24,8 +27,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 13: with a digest, a weak tag allows ranges, but no If-Range")
-  func weakTagWithDigest() async throws {
+  @Test func `Case 13: with a digest, a weak tag allows ranges, but no If-Range`() async throws {
     let held = Fault(.stall(after: 64 * kibi), when: .request(1))
     let resource = FaultScript.Resource.file(1024 * kibi, held) {
       $0.entityTag = "W/\"1\""
@@ -48,10 +50,10 @@ struct VersionCases {
     }
   }
 
-  @Test(
-    "Case 14: an old Last-Modified resumes after a comparison, and is sent back as received",
-    arguments: ["Wed, 01 Jan 2020 00:00:00 GMT", "Wed Jan  1 00:00:00 2020"])
-  func strongDate(text: String) async throws {
+  @Test(arguments: ["Wed, 01 Jan 2020 00:00:00 GMT", "Wed Jan  1 00:00:00 2020"])
+  func `Case 14: an old Last-Modified resumes after a comparison, and is sent back as received`(
+    text: String
+  ) async throws {
     let dated = Fault(.setHeaders(fields: ["Last-Modified: \(text)"]), .ignoreIfRange)
     let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
     try await DownloadFixture.serving(resource) { fixture in
@@ -65,8 +67,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 14: a recent Last-Modified proves nothing: the file starts over")
-  func freshDate() async throws {
+  @Test func `Case 14: a recent Last-Modified proves nothing: the file starts over`() async throws {
     let dated = Fault(.setHeaders(fields: ["Date: Wed, 01 Jan 2020 00:00:59 GMT"]))
     let resource = FaultScript.Resource.file(512 * kibi, dated, Self.half) { $0.entityTag = nil }
     try await DownloadFixture.serving(resource) { fixture in
@@ -80,8 +81,10 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 15: a version that changes between two runs starts over, which is reported once")
-  func changesBetweenRuns() async throws {
+  @Test
+  func `Case 15: a version that changes between two runs starts over, which is reported once`()
+    async throws
+  {
     try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { fixture in
       try await fixture.interrupt(try fixture.file())
       fixture.server.setFaults(resourcePath, [])
@@ -96,8 +99,8 @@ struct VersionCases {
 
   static let heldAtHalf = Fault(.stall(after: 200 * kibi), when: .init(offsetBelow: 1))
 
-  @Test("Case 15: a version that changes midway starts over, and is never mixed")
-  func changesMidway() async throws {
+  @Test
+  func `Case 15: a version that changes midway starts over, and is never mixed`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { fixture in
       let outcome = try await fixture.finish(try fixture.file()) { _ in
         fixture.server.setFaults(resourcePath, [])
@@ -109,8 +112,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 15: a version that changes twice in one run fails")
-  func changesTwice() async throws {
+  @Test func `Case 15: a version that changes twice in one run fails`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Self.heldAtHalf)) { fixture in
       let outcome = try await fixture.finish(try fixture.file(), times: 2) { count in
         fixture.server.replaceContent(resourcePath, seed: 7 + UInt64(count))
@@ -121,8 +123,7 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 15: one node with another tag does not cost the bytes")
-  func otherNode() async throws {
+  @Test func `Case 15: one node with another tag does not cost the bytes`() async throws {
     let other = Fault(.entityTag(value: "\"other\""), .ignoreIfRange, when: .first(1))
     try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { fixture in
       try await fixture.interrupt(try fixture.file())
@@ -134,8 +135,8 @@ struct VersionCases {
     }
   }
 
-  @Test("Case 15: the old bytes are kept until the first byte of the new version")
-  func keepsOldBytes() async throws {
+  @Test
+  func `Case 15: the old bytes are kept until the first byte of the new version`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Self.half)) { fixture in
       try await fixture.interrupt(try fixture.file())
       fixture.server.replaceContent(resourcePath, seed: 8)

@@ -9,7 +9,8 @@ import Testing
   import Darwin
 #endif
 
-@Suite("Threads of blocking calls")
+/// Threads of blocking calls.
+@Suite
 struct BlockingIOTests {
   private static var thread: Int { pthread_self().hashValue }
 
@@ -26,20 +27,18 @@ struct BlockingIOTests {
     return here == there
   }
 
-  @Test("On a helper thread, unless the caller may wait")
-  func helper() async throws {
+  @Test func `On a helper thread, unless the caller may wait`() async throws {
     let clock = ManualClock()
     #expect(try await !staysHere(BlockingIO(clock: clock), clock))
     #expect(try await staysHere(BlockingIO(clock: clock).inPlace, clock))
   }
 
-  @Test("Without a clock, the speed of the disk is unknown: on a helper thread")
-  func withoutClock() async throws {
+  @Test
+  func `Without a clock, the speed of the disk is unknown: on a helper thread`() async throws {
     #expect(try await !staysHere(BlockingIO().inPlace, ManualClock()))
   }
 
-  @Test("After a slow call, no copy runs calls in place for a second")
-  func slowDisk() async throws {
+  @Test func `After a slow call, no copy runs calls in place for a second`() async throws {
     let clock = ManualClock()
     let io = BlockingIO(clock: clock)
     #expect(try await staysHere(io.inPlace, clock, taking: 49))
@@ -51,8 +50,7 @@ struct BlockingIOTests {
     #expect(try await staysHere(io.inPlace, clock))
   }
 
-  @Test("A failure in place is reported, and its time counts")
-  func failure() async throws {
+  @Test func `A failure in place is reported, and its time counts`() async throws {
     let clock = ManualClock()
     let io = BlockingIO(clock: clock).inPlace
     await #expect(throws: TransferError(.diskFull, "full")) {

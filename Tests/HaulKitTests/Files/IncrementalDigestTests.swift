@@ -5,7 +5,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A digest is computed while the bytes arrive", .timeLimit(.minutes(2)))
+/// A digest is computed while the bytes arrive.
+@Suite(.timeLimit(.minutes(2)))
 struct IncrementalDigestTests {
   private static let length: Int64 = 8 << 20
 
@@ -46,8 +47,7 @@ struct IncrementalDigestTests {
     }
   }
 
-  @Test("With one connection no byte is read back")
-  func single() async throws {
+  @Test func `With one connection no byte is read back`() async throws {
     try await DownloadFixture.serving(.file(Self.length)) { fixture in
       let (result, readBack) = try await run(try request(fixture))
       #expect(result?.verified == .checksum)
@@ -56,8 +56,7 @@ struct IncrementalDigestTests {
     }
   }
 
-  @Test("With several, only bytes out of order are read back")
-  func parallel() async throws {
+  @Test func `With several, only bytes out of order are read back`() async throws {
     // The first connection receives a megabyte in order, the others some bytes out of order; then
     // all continue.
     let first = Fault(.stall(after: 1 << 20), when: .request(1))
@@ -78,8 +77,7 @@ struct IncrementalDigestTests {
     }
   }
 
-  @Test("A digest that the server announces is computed in the same way")
-  func announced() async throws {
+  @Test func `A digest that the server announces is computed in the same way`() async throws {
     try await DownloadFixture.serving(.file(Self.length, Fault(.digest()))) { fixture in
       let (result, readBack) = try await run(try fixture.file())
       #expect(result?.verified == .checksum)
@@ -88,8 +86,8 @@ struct IncrementalDigestTests {
     }
   }
 
-  @Test("A wrong digest fails the file", arguments: [1, 4])
-  func wrong(connections: Int) async throws {
+  @Test(arguments: [1, 4])
+  func `A wrong digest fails the file`(connections: Int) async throws {
     try await DownloadFixture.serving(.file(Self.length)) { fixture in
       let (result, _) = try await run(try request(fixture, connections: connections, seed: 8))
       #expect(result?.error?.code == .checksumMismatch)
@@ -108,8 +106,10 @@ struct IncrementalDigestTests {
     #expect(result == nil)
   }
 
-  @Test("After a pause, old bytes are read from the disk, and new ones are hashed as they come")
-  func resumes() async throws {
+  @Test
+  func `After a pause, old bytes are read from the disk, and new ones are hashed as they come`()
+    async throws
+  {
     try await DownloadFixture.serving(.file(Self.length)) { fixture in
       try await interrupt(fixture, try request(fixture))
       fixture.server.setFaults(resourcePath, [])
@@ -121,8 +121,7 @@ struct IncrementalDigestTests {
     }
   }
 
-  @Test("Wrong old bytes on the disk are detected when the file is resumed")
-  func damaged() async throws {
+  @Test func `Wrong old bytes on the disk are detected when the file is resumed`() async throws {
     try await DownloadFixture.serving(.file(Self.length)) { fixture in
       try await interrupt(fixture, try request(fixture))
       try fixture.damage("file.bin.haul.part", at: 100)
@@ -137,8 +136,9 @@ struct IncrementalDigestTests {
     }
   }
 
-  @Test("A digest announced in one run is checked in the next, whose answer has none")
-  func remembered() async throws {
+  @Test
+  func `A digest announced in one run is checked in the next, whose answer has none`() async throws
+  {
     let wrong = Fault(.digest(field: .repr, wrong: true))
     try await DownloadFixture.serving(.file(Self.length, wrong)) { fixture in
       try await interrupt(fixture, try fixture.file())
@@ -148,8 +148,7 @@ struct IncrementalDigestTests {
     }
   }
 
-  @Test("Another version begins a new digest")
-  func anotherVersion() async throws {
+  @Test func `Another version begins a new digest`() async throws {
     try await DownloadFixture.serving(.file(Self.length)) { fixture in
       try await interrupt(fixture, try request(fixture, seed: 8))
       fixture.server.setFaults(resourcePath, [])

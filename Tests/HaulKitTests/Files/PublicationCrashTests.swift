@@ -31,10 +31,10 @@ import Testing
     machine.killProcesses()
   }
 
-  @Test(
-    "A numbered file that was published when the process died is not downloaded again",
-    arguments: [DownloadRequest.Durability.strict, .relaxed])
-  func numbered(durability: DownloadRequest.Durability) async throws {
+  @Test(arguments: [DownloadRequest.Durability.strict, .relaxed])
+  func `A numbered file that was published when the process died is not downloaded again`(
+    durability: DownloadRequest.Durability
+  ) async throws {
     let file = FaultScript.Resource("/f.bin", seed: 9, length: Int64(Self.length))
     try await DownloadFixture.with([file]) { fixture in
       var published = 0
@@ -67,10 +67,10 @@ import Testing
     }
   }
 
-  @Test(
-    "A file that another download published when the process died is not taken for this one's",
-    arguments: [DownloadRequest.IfExists.overwrite, .rename, .update])
-  func ofAnother(ifExists: DownloadRequest.IfExists) async throws {
+  @Test(arguments: [DownloadRequest.IfExists.overwrite, .rename, .update])
+  func `A file that another download published when the process died is not taken for this one's`(
+    ifExists: DownloadRequest.IfExists
+  ) async throws {
     let files = [(9, "/a"), (10, "/b")].map { (seed, path) in
       // A shorter file has no journal.
       FaultScript.Resource(path, seed: UInt64(seed), length: 1_200_000)

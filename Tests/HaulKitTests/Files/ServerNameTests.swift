@@ -2,7 +2,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("The name that the server suggests (--remote-name)") struct ServerNameTests {
+/// The name that the server suggests (--remote-name).
+@Suite struct ServerNameTests {
   private static let length: Int64 = 300_000
 
   private func with(
@@ -49,10 +50,10 @@ import Testing
     (#"attachment; filename="a.txt. . ""#, "a.txt"),
   ]
 
-  @Test(
-    "Case 69: any suggested name becomes one harmless name in the directory",
-    arguments: suggestions)
-  func hostile(disposition: String, name: String) async throws {
+  @Test(arguments: suggestions)
+  func `Case 69: any suggested name becomes one harmless name in the directory`(
+    disposition: String, name: String
+  ) async throws {
     try await with(disposition) { fixture in
       let outcome = try await finish(fixture)
       try #require(try fixture.names() == [name])
@@ -62,8 +63,7 @@ import Testing
     }
   }
 
-  @Test("Case 69: a name of 300 bytes is cut and keeps its extension")
-  func long() async throws {
+  @Test func `Case 69: a name of 300 bytes is cut and keeps its extension`() async throws {
     let long = String(repeating: "x", count: 300) + ".tar.gz"
     try await with("attachment; filename=\"\(long)\"") { fixture in
       let outcome = try await finish(fixture)
@@ -74,8 +74,7 @@ import Testing
     }
   }
 
-  @Test("Case 69: control characters in the raw field are harmless")
-  func rawControls() async throws {
+  @Test func `Case 69: control characters in the raw field are harmless`() async throws {
     try await with(nil, Fault(.hostileText(place: .disposition))) { fixture in
       _ = try await finish(fixture)
       for name in try fixture.names() {
@@ -86,8 +85,8 @@ import Testing
     }
   }
 
-  @Test("Case 70: an exact path overrides it, and without the option it is not used")
-  func notUsed() async throws {
+  @Test
+  func `Case 70: an exact path overrides it, and without the option it is not used`() async throws {
     try await with(#"attachment; filename="server.txt""#) { fixture in
       _ = try await finish(fixture, as: "mine.bin")
       _ = try await finish(fixture) { $0.usesSuggestedName = false }
@@ -95,8 +94,7 @@ import Testing
     }
   }
 
-  @Test("An existing file of that name is not overwritten by default")
-  func taken() async throws {
+  @Test func `An existing file of that name is not overwritten by default`() async throws {
     try await with(#"attachment; filename="server.txt""#) { fixture in
       try fixture.put([1], as: "server.txt")
       try fixture.expectFailure(.nameConflict, try await finish(fixture) { $0.ifExists = .fail })
@@ -111,8 +109,7 @@ import Testing
     }
   }
 
-  @Test("An interrupted download resumes under the server's name")
-  func resumes() async throws {
+  @Test func `An interrupted download resumes under the server's name`() async throws {
     try await with(
       #"attachment; filename="server.bin""#, Fault(.stall(after: 200_000), when: .request(1))
     ) { fixture in
@@ -129,8 +126,10 @@ import Testing
     }
   }
 
-  @Test("Failures before the first answer are retried, and nothing is written before it")
-  func retries() async throws {
+  @Test
+  func `Failures before the first answer are retried, and nothing is written before it`()
+    async throws
+  {
     try await with(
       #"attachment; filename="server.bin""#, Fault(.status(500), when: .request(1))
     ) { fixture in
@@ -144,8 +143,7 @@ import Testing
     }
   }
 
-  @Test("A pause before the first answer leaves no file")
-  func pausesEarly() async throws {
+  @Test func `A pause before the first answer leaves no file`() async throws {
     try await with(nil, Fault(.stallBeforeHead)) { fixture in
       let server = fixture.server
       let request = try fixture.request("/url.bin") { $0.usesSuggestedName = true }
@@ -156,8 +154,7 @@ import Testing
     }
   }
 
-  @Test("An empty file has a name too")
-  func empty() async throws {
+  @Test func `An empty file has a name too`() async throws {
     let resource = FaultScript.Resource("/url.bin", seed: 9, length: 0).with {
       $0.contentDisposition = #"attachment; filename="server.txt""#
     }

@@ -5,7 +5,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Commands while the digest is computed", .timeLimit(.minutes(2)))
+/// Commands while the digest is computed.
+@Suite(.timeLimit(.minutes(2)))
 struct StoppedVerificationTests {
   private static let length: Int64 = 6 << 20
   /// Few enough that they are not read back before the new ones have come, however long that takes.
@@ -19,8 +20,8 @@ struct StoppedVerificationTests {
     return (TransferManager(engine: engine), transport)
   }
 
-  @Test("Case 3: a pause or a cancel during verification takes effect", arguments: [true, false])
-  func commanded(isPause: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Case 3: a pause or a cancel during verification takes effect`(isPause: Bool) async throws {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: Self.old)))
     try await DownloadFixture.serving(held) { fixture in
       let request = try fixture.file { $0.checksums = rightChecksums(length: Self.length) }

@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Common mistakes of download modules, which must be impossible here.
-@Suite("Mistakes of download modules") struct DownloadModuleMistakeTests {
+@Suite struct DownloadModuleMistakeTests {
   private static let length = 2 << 20
 
   @Test func `The finished file is at the requested path, and the result has that path`()

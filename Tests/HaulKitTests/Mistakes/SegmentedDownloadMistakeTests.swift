@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Common mistakes of downloads in pieces, which must be impossible here.
-@Suite("Mistakes of downloads in pieces") struct SegmentedDownloadMistakeTests {
+@Suite struct SegmentedDownloadMistakeTests {
   private static let split = 64 << 10
 
   /// The first and last byte of every requested closed range.

@@ -3,7 +3,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("What an additional connection gets ends no download", .timeLimit(.minutes(2)))
+/// What an additional connection gets ends no download.
+@Suite(.timeLimit(.minutes(2)))
 struct AdditionalConnectionTests {
   private static let length: Int64 = 4 << 20
 
@@ -29,8 +30,8 @@ struct AdditionalConnectionTests {
   private static let answers =
     statuses.map { [Fault.Action.status($0, body: "no")] } + others
 
-  @Test("The first connection completes the file alone", arguments: answers)
-  func first(actions: [Fault.Action]) async throws {
+  @Test(arguments: answers)
+  func `The first connection completes the file alone`(actions: [Fault.Action]) async throws {
     var fault = Fault(.stall(after: 0), when: .init(offsetAtLeast: 1))
     fault.actions = actions
     let file = FaultScript.Resource("/f.bin", seed: 5, length: Self.length, faults: [fault])
@@ -41,8 +42,7 @@ struct AdditionalConnectionTests {
     }
   }
 
-  @Test("If each answer has a new entity tag, one connection has the file")
-  func newTags() async throws {
+  @Test func `If each answer has a new entity tag, one connection has the file`() async throws {
     let tags = (1...40).map { number in
       Fault(.entityTag(value: "\"\(number)\""), .ignoreIfRange, when: .request(number))
     }
@@ -55,7 +55,8 @@ struct AdditionalConnectionTests {
   }
 }
 
-@Suite("Servers that refuse or break requests for a range", .timeLimit(.minutes(2)))
+/// Servers that refuse or break requests for a range.
+@Suite(.timeLimit(.minutes(2)))
 struct RefusedRangeTests {
   private func finish(
     _ actions: Fault.Action..., retries: Int = 3,
@@ -70,9 +71,8 @@ struct RefusedRangeTests {
     }
   }
 
-  @Test(
-    "A refused range is requested as the whole file", arguments: [400, 403, 404, 409, 416, 501])
-  func refused(status: Int) async throws {
+  @Test(arguments: [400, 403, 404, 409, 416, 501])
+  func `A refused range is requested as the whole file`(status: Int) async throws {
     try await finish(.status(status, body: "no")) { fixture, outcome in
       try fixture.expectWhole("f.bin", seed: 5, length: 300_000, outcome)
       #expect(outcome.attempts == 0)
@@ -80,8 +80,9 @@ struct RefusedRangeTests {
     }
   }
 
-  @Test("A server that fails at each range is asked without one at the second attempt")
-  func broken() async throws {
+  @Test
+  func `A server that fails at each range is asked without one at the second attempt`() async throws
+  {
     for ending in [Fault.Ending.close, .reset] {
       try await finish(.cut(how: ending, after: 0, in: .head)) { fixture, outcome in
         try fixture.expectWhole("f.bin", seed: 5, length: 300_000, outcome)
@@ -93,16 +94,18 @@ struct RefusedRangeTests {
     }
   }
 
-  @Test("A loop of redirects that only a range gets ends with a request without one")
-  func loop() async throws {
+  @Test
+  func `A loop of redirects that only a range gets ends with a request without one`() async throws {
     try await finish(.status(301, headers: ["Location: /f.bin"])) { fixture, outcome in
       try fixture.expectWhole("f.bin", seed: 5, length: 300_000, outcome)
       #expect(outcome.attempts == 0)
     }
   }
 
-  @Test("206 with the whole file is accepted, also in answer to a request without a range")
-  func alwaysPartial() async throws {
+  @Test
+  func `206 with the whole file is accepted, also in answer to a request without a range`()
+    async throws
+  {
     try await finish(.contentRange(value: nil)) { fixture, outcome in
       try fixture.expectWhole("f.bin", seed: 5, length: 300_000, outcome)
     }
@@ -118,8 +121,10 @@ struct RefusedRangeTests {
     }
   }
 
-  @Test("A mirror that breaks off and then refuses is left for the one that is named now")
-  func mirror() async throws {
+  @Test
+  func `A mirror that breaks off and then refuses is left for the one that is named now`()
+    async throws
+  {
     let first = FaultScript.Resource(
       "/a/f.bin", seed: 5, length: 300_000,
       faults: [

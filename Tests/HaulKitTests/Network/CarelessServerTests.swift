@@ -4,7 +4,7 @@ import HaulTesting
 import Testing
 
 /// What the normalizer repairs (decision 024), over Haul's plain client and over the TLS client.
-@Suite("Careless servers", .timeLimit(.minutes(2))) struct CarelessServerTests {
+@Suite(.timeLimit(.minutes(2))) struct CarelessServerTests {
   static let gets = "HTTP/1.1 200 OK\r\n"
 
   private func finish(
@@ -26,7 +26,6 @@ import Testing
   }
 
   @Test(
-    "The one meaning of an answer is taken, over http and https",
     arguments: [
       gets + "Content-Length: 5\r\nContent-Length: 5\r\n\r\nhello",
       gets + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
@@ -37,7 +36,9 @@ import Testing
       "HTTP/1.1 200 OK\nContent-Length: 5\n\nhello",
       gets + String(repeating: "X: y\r\n", count: 300) + "Content-Length: 5\r\n\r\nhello",
     ], [FaultServerTLS.none, .good])
-  func repaired(raw: String, tls: FaultServerTLS) async throws {
+  func `The one meaning of an answer is taken, over http and https`(
+    raw: String, tls: FaultServerTLS
+  ) async throws {
     try await finish(raw, tls: tls) { fixture, result in
       #expect(result.error == nil)
       let contents = try fixture.contents("f")
@@ -45,10 +46,10 @@ import Testing
     }
   }
 
-  @Test(
-    "A refusal counts although its chunks cannot be read; a file's chunks must be readable",
-    arguments: [404, 503, 200], [FaultServerTLS.none, .good])
-  func brokenRefusal(status: Int, tls: FaultServerTLS) async throws {
+  @Test(arguments: [404, 503, 200], [FaultServerTLS.none, .good])
+  func `A refusal counts although its chunks cannot be read; a file's chunks must be readable`(
+    status: Int, tls: FaultServerTLS
+  ) async throws {
     let raw = "HTTP/1.1 \(status) X\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhello\r\n0\r\n\r\n"
     try await finish(raw, tls: tls) { fixture, result in
       #expect(result.error?.status == (status == 200 ? nil : status))
@@ -58,16 +59,14 @@ import Testing
     }
   }
 
-  @Test(
-    "What has two meanings is refused in plain words",
-    arguments: [
-      (gets + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", "two different lengths"),
-      ("ICY 200 OK\r\n\r\nhello", "not HTTP"),
-      (gets + "X: a\0b\r\nContent-Length: 5\r\n\r\nhello", "forbidden character"),
-      (gets + "Transfer-Encoding: gzip, chunked\r\nContent-Length: 5\r\n\r\n", "transfer coding"),
-      (gets + String(repeating: "X: y\r\n", count: 6000) + "\r\n", "5000 fields"),
-    ])
-  func refused(raw: String, words: String) async throws {
+  @Test(arguments: [
+    (gets + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", "two different lengths"),
+    ("ICY 200 OK\r\n\r\nhello", "not HTTP"),
+    (gets + "X: a\0b\r\nContent-Length: 5\r\n\r\nhello", "forbidden character"),
+    (gets + "Transfer-Encoding: gzip, chunked\r\nContent-Length: 5\r\n\r\n", "transfer coding"),
+    (gets + String(repeating: "X: y\r\n", count: 6000) + "\r\n", "5000 fields"),
+  ])
+  func `What has two meanings is refused in plain words`(raw: String, words: String) async throws {
     try await finish(raw) { fixture, result in
       let error = try #require(result.error)
       #expect(error.code == .protocolViolation)
@@ -77,8 +76,10 @@ import Testing
     }
   }
 
-  @Test("Names in two encodings that are not UTF-8 are two names, and no byte of them is lost")
-  func names() async throws {
+  @Test
+  func `Names in two encodings that are not UTF-8 are two names, and no byte of them is lost`()
+    async throws
+  {
     for (name, wanted) in [
       ("gr\u{FC}n.pdf", "gr\u{FC}n.pdf"), ("\u{BB}\u{AA}\u{CC}\u{A9}.pdf", "»ªÌ©.pdf"),
       ("\u{83}f\u{81}\u{5B}.txt", "%83f%81[.txt"), ("\u{83}f\u{81}\u{5D}.txt", "%83f%81].txt"),
@@ -92,8 +93,7 @@ import Testing
     }
   }
 
-  @Test("A redirect is followed by the bytes that the server wrote")
-  func location() async throws {
+  @Test func `A redirect is followed by the bytes that the server wrote`() async throws {
     let raw = "HTTP/1.1 302 Found\r\nLocation: /caf\u{E9}/t \r\nContent-Length: 0\r\n\r\n"
     try await finish(raw, target: "caf%E9/t") { fixture, result in
       #expect(result.error == nil)
@@ -103,10 +103,8 @@ import Testing
 
   // The server of the tests reads UTF-8: for it, one byte of another encoding is one U+FFFD.
 
-  @Test(
-    "A cookie goes back with the bytes that the server wrote",
-    arguments: [FaultServerTLS.none, .good])
-  func cookie(tls: FaultServerTLS) async throws {
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A cookie goes back with the bytes that the server wrote`(tls: FaultServerTLS) async throws {
     let head = "HTTP/1.1 302 Found\r\nLocation: /t\r\nContent-Length: 0\r\n"
     let raw = head + "Set-Cookie: a=caf\u{E9}\r\nSet-Cookie: b=\u{C3}\u{A9}\r\n\r\n"
     try await finish(raw, tls: tls, target: "t") { fixture, result in
@@ -116,10 +114,9 @@ import Testing
     }
   }
 
-  @Test(
-    "A login is answered with the bytes that the server wrote",
-    arguments: [FaultServerTLS.none, .good])
-  func login(tls: FaultServerTLS) async throws {
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A login is answered with the bytes that the server wrote`(tls: FaultServerTLS) async throws
+  {
     let challenge = "Digest realm=\"caf\u{E9}\", nonce=\"\u{FF}\", opaque=\"\u{80}x\""
     let raw = "HTTP/1.1 401 No\r\nWWW-Authenticate: \(challenge)\r\nContent-Length: 0\r\n\r\n"
     let refuses = Fault(.raw(text: raw), when: .init(withoutText: "Digest username"))
@@ -138,10 +135,10 @@ import Testing
     }
   }
 
-  @Test(
-    "A broken download resumes with the bytes of its entity tag",
-    arguments: [FaultServerTLS.none, .good])
-  func resumes(tls: FaultServerTLS) async throws {
+  @Test(arguments: [FaultServerTLS.none, .good])
+  func `A broken download resumes with the bytes of its entity tag`(tls: FaultServerTLS)
+    async throws
+  {
     let part = "HTTP/1.1 206 Part\r\nContent-Range: bytes "
     let head = "ETag: \"caf\u{E9}\"\r\nContent-Length: "
     let first = Fault(

@@ -4,7 +4,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Content codings", .timeLimit(.minutes(2))) struct ContentCodingTests {
+/// Content codings.
+@Suite(.timeLimit(.minutes(2))) struct ContentCodingTests {
   /// 20,000 times `haul` and a line feed, in each coding.
   private static let bodies: [(coding: String, base64: String)] = [
     (

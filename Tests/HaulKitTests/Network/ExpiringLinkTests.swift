@@ -2,7 +2,8 @@ import HaulCore
 import HaulTesting
 import Testing
 
-@Suite("Links that expire, on one connection and on additional ones") struct ExpiringLinkTests {
+/// Links that expire, on one connection and on additional ones.
+@Suite struct ExpiringLinkTests {
   private static let length: Int64 = 2 << 20
 
   /// `/start` leads to `/f`. Its first answer stalls half-way, the second is `status`, and others
@@ -19,10 +20,10 @@ import Testing
     ]
   }
 
-  @Test(
-    "Case 42: an additional connection asks the original address again; the host's limit stays",
-    arguments: [401, 403, 404, 410])
-  func additional(status: Int) async throws {
+  @Test(arguments: [401, 403, 404, 410])
+  func `Case 42: an additional connection asks the original address again; the host's limit stays`(
+    status: Int
+  ) async throws {
     try await DownloadFixture.with(resources(status)) { fixture in
       let server = fixture.server
       let watcher = Task {
@@ -43,8 +44,8 @@ import Testing
     }
   }
 
-  @Test("Case 42: if the link and the original address expire, the bytes are kept")
-  func deadForGood() async throws {
+  @Test
+  func `Case 42: if the link and the original address expire, the bytes are kept`() async throws {
     let signed = FaultScript.Resource(
       "/signed", seed: 42, length: 600_000,
       faults: [
@@ -62,13 +63,13 @@ import Testing
     }
   }
 
-  @Test(
-    "Case 42: an address that is forbidden midway needs a new one if it has a signature or a token",
-    arguments: [
-      ("/f.bin?Signature=abc", TransferError.Code.needsNewURL), ("/f.bin?token=a", .needsNewURL),
-      ("/f.bin", .forbidden), ("/f.bin?lang=en", .forbidden),
-    ])
-  func direct(path: String, code: TransferError.Code) async throws {
+  @Test(arguments: [
+    ("/f.bin?Signature=abc", TransferError.Code.needsNewURL), ("/f.bin?token=a", .needsNewURL),
+    ("/f.bin", .forbidden), ("/f.bin?lang=en", .forbidden),
+  ])
+  func `Case 42: an address forbidden midway needs a new one if it has a signature or a token`(
+    path: String, code: TransferError.Code
+  ) async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 42, length: 600_000,
       faults: [
@@ -82,8 +83,7 @@ import Testing
     }
   }
 
-  @Test("A redirected address that never worked fails with its own code")
-  func neverWorked() async throws {
+  @Test func `A redirected address that never worked fails with its own code`() async throws {
     let gone = FaultScript.Resource(
       "/gone", seed: 1, length: 100, faults: [Fault(.status(404))])
     try await DownloadFixture.with([gone, .redirecting("/start", to: "/gone")]) { fixture in

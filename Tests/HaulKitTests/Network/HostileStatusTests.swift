@@ -3,7 +3,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Answers with an invalid status", .timeLimit(.minutes(2))) struct HostileStatusTests {
+/// Answers with an invalid status.
+@Suite(.timeLimit(.minutes(2))) struct HostileStatusTests {
   private func failure(_ fixture: DownloadFixture) async throws -> TransferError? {
     try await fixture.finish(
       fixture.request("/f", as: "out") {

@@ -3,16 +3,17 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Limits of a server are learned") struct LearnedLimitTests {
+/// Limits of a server are learned.
+@Suite struct LearnedLimitTests {
   private static let length: Int64 = 2 << 20
 
-  @Test(
-    "If a server refuses more than two connections, it completes with two, without an attempt",
-    arguments: [
-      Fault.Action.retryLater(status: 429, seconds: 1), .retryLater(seconds: 0), .status(403),
-      .cut(how: .reset, after: 0, in: .head),
-    ])
-  func two(refusal: Fault.Action) async throws {
+  @Test(arguments: [
+    Fault.Action.retryLater(status: 429, seconds: 1), .retryLater(seconds: 0), .status(403),
+    .cut(how: .reset, after: 0, in: .head),
+  ])
+  func `If a server refuses more than two connections, it completes with two, without an attempt`(
+    refusal: Fault.Action
+  ) async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 5, length: Self.length,
       faults: [
@@ -41,8 +42,8 @@ import Testing
     }
   }
 
-  @Test("A 416 on an additional connection leaves its range to the working one")
-  func unsatisfiable() async throws {
+  @Test
+  func `A 416 on an additional connection leaves its range to the working one`() async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 5, length: Self.length,
       faults: [
@@ -63,8 +64,10 @@ import Testing
     }
   }
 
-  @Test("A 429 to one file beside a working one is no attempt; the file waits for its turn")
-  func makesWay() async throws {
+  @Test
+  func `A 429 to one file beside a working one is no attempt; the file waits for its turn`()
+    async throws
+  {
     func resource(_ path: String, _ fault: Fault) -> FaultScript.Resource {
       FaultScript.Resource(path, seed: 6, length: 500_000, faults: [fault])
     }
@@ -105,8 +108,7 @@ import Testing
     }
   }
 
-  @Test("Case 40: a 503 with a date is a pause of the whole host")
-  func pausesHost() async throws {
+  @Test func `Case 40: a 503 with a date is a pause of the whole host`() async throws {
     let busy = FaultScript.Resource(
       "/busy.bin", seed: 7, length: 1000,
       faults: [Fault(.retryLater(seconds: 3600, asDate: true))])

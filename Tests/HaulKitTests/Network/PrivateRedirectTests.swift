@@ -5,7 +5,7 @@ import HaulTesting
 import Testing
 
 /// Only a proxy resolves a public host here; it connects to the test server.
-@Suite("A redirect of a public host to a private address")
+@Suite
 struct PrivateRedirectTests {
   private static let length: Int64 = 300_000
 
@@ -39,10 +39,8 @@ struct PrivateRedirectTests {
     }
   }
 
-  @Test(
-    "is refused by address and by name, before a request is sent",
-    arguments: ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "inner.example", "0.0.0.0"])
-  func refused(host: String) async throws {
+  @Test(arguments: ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "inner.example", "0.0.0.0"])
+  func `is refused by address and by name, before a request is sent`(host: String) async throws {
     try await run(to: { "http://\(host):\($0.server.port)/f.bin" }) { fixture, outcome in
       #expect(outcome?.result.error?.code == .redirectRefused)
       #expect(outcome?.result.error?.message.contains("private address") == true)
@@ -50,8 +48,7 @@ struct PrivateRedirectTests {
     }
   }
 
-  @Test("is refused from a host that was private before, and once was public")
-  func registry() throws {
+  @Test func `is refused from a host that was private before, and once was public`() throws {
     let registry = PrivateHostRegistry()
     let origin = try ResourceURL("http://A.example/").origin
     #expect(registry.isPublic(origin))
@@ -62,8 +59,7 @@ struct PrivateRedirectTests {
     #expect(registry.isPublic(origin))
   }
 
-  @Test("is refused from a host that names itself only once it was public")
-  func rebound() throws {
+  @Test func `is refused from a host that names itself only once it was public`() throws {
     let registry = PrivateHostRegistry()
     let (own, other) = (
       try ResourceURL("http://A.example/").origin, try ResourceURL("http://b.example/").origin
@@ -80,8 +76,8 @@ struct PrivateRedirectTests {
     #expect(!registry.mustBePublic(own, namedBy: other))
   }
 
-  @Test("is followed if it is allowed, or from a private host", arguments: [true, false])
-  func followed(fromPrivate: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `is followed if it is allowed, or from a private host`(fromPrivate: Bool) async throws {
     try await run(
       to: { "http://inner.example:\($0.server.port)/f.bin" },
       from: fromPrivate ? "127.0.0.1" : "public.example", refuses: fromPrivate

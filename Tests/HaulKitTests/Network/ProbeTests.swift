@@ -3,7 +3,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("haul probe: what a server supports") struct ProbeTests {
+/// What `haul probe` says that a server supports.
+@Suite struct ProbeTests {
   private func probe(
     _ fixture: DownloadFixture, _ path: String, _ change: (inout DownloadRequest) -> Void = { _ in }
   ) async throws -> ProbeResult {
@@ -22,8 +23,7 @@ import Testing
     }
   }
 
-  @Test("A server with ranges and a strong tag, behind a redirect")
-  func whole() async throws {
+  @Test func `A server with ranges and a strong tag, behind a redirect`() async throws {
     let file = FaultScript.Resource(
       "/file.bin", seed: 3, length: 5 << 20, faults: [Fault(.digest())]
     ).with { $0.contentDisposition = #"attachment; filename="server.iso""# }
@@ -46,8 +46,7 @@ import Testing
     }
   }
 
-  @Test("A server without ranges, and one without validators")
-  func plain() async throws {
+  @Test func `A server without ranges, and one without validators`() async throws {
     let noRanges = FaultScript.Resource("/a", seed: 3, length: 5 << 20).with {
       $0.acceptRanges = .none
     }
@@ -68,8 +67,7 @@ import Testing
     }
   }
 
-  @Test("A failure is reported with its code; a temporary one is retried")
-  func failures() async throws {
+  @Test func `A failure is reported with its code; a temporary one is retried`() async throws {
     let gone = FaultScript.Resource("/gone", seed: 3, length: 9, faults: [Fault(.status(404))])
     let busy = FaultScript.Resource(
       "/busy", seed: 3, length: 9, faults: [Fault(.status(500), when: .request(1))])

@@ -3,13 +3,13 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A slow or lost connection does not delay the others")
+/// A slow or lost connection does not delay the others.
+@Suite
 struct StragglerTests {
   private static let length: Int64 = 6 << 20
 
-  @Test(
-    "If one falls silent, another fetches its rest, and no attempt is counted")
-  func silent() async throws {
+  @Test
+  func `If one falls silent, another fetches its rest, and no attempt is counted`() async throws {
     let file = FaultScript.Resource(
       "/f.bin", seed: 5, length: Self.length,
       faults: [Fault(.stall(after: 64 << 10), when: .request(2))]
@@ -23,8 +23,10 @@ struct StragglerTests {
     }
   }
 
-  @Test("A connection lost after many bytes is replaced at once, and no attempt is counted")
-  func broken() async throws {
+  @Test
+  func `A connection lost after many bytes is replaced at once, and no attempt is counted`()
+    async throws
+  {
     let file = FaultScript.Resource(
       "/f.bin", seed: 6, length: Self.length,
       faults: [

@@ -6,7 +6,8 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-@Suite("Paths in requests", .timeLimit(.minutes(1))) struct PathTests {
+/// Paths in requests.
+@Suite(.timeLimit(.minutes(1))) struct PathTests {
   private func code(_ body: () async throws -> Void) async throws -> TransferError.Code? {
     do {
       try await body()

@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
 
-@Suite("The samples in the documents") struct SampleTests {
+/// The samples in the documents.
+@Suite struct SampleTests {
   private static let root = URL(filePath: #filePath).deletingLastPathComponent()
     .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
 
@@ -28,15 +29,13 @@ import Testing
     return samples
   }
 
-  @Test(
-    "compile as printed",
-    arguments: [
-      ("README.md", 1), ("docs/library.md", 27), ("docs/events.md", 1), ("docs/waiting.md", 2),
-      ("docs/library-reference.md", 2), ("docs/cache.md", 2),
-      ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
-      ("Sources/HaulCache/HaulCache.docc/HaulCache.md", 1),
-    ])
-  func compiled(document: String, count: Int) throws {
+  @Test(arguments: [
+    ("README.md", 1), ("docs/library.md", 27), ("docs/events.md", 1), ("docs/waiting.md", 2),
+    ("docs/library-reference.md", 2), ("docs/cache.md", 2),
+    ("Sources/HaulKit/HaulKit.docc/HaulKit.md", 1),
+    ("Sources/HaulCache/HaulCache.docc/HaulCache.md", 1),
+  ])
+  func `compile as printed`(document: String, count: Int) throws {
     let names = ["Samples", "PathSamples", "TestingSamples", "../../HaulCacheTests/CacheSamples"]
     let compiled = try names.flatMap {
       try lines("Tests/HaulKitTests/Samples/\($0).swift")
@@ -49,8 +48,7 @@ import Testing
     }
   }
 
-  @Test("are all checked: no other document has one")
-  func documents() throws {
+  @Test func `are all checked: no other document has one`() throws {
     let paths = ["docs", "docs/decisions"].flatMap { directory in
       ((try? FileManager.default.contentsOfDirectory(
         atPath: Self.root.appending(path: directory).path)) ?? [])
@@ -65,8 +63,7 @@ import Testing
     }
   }
 
-  @Test("and the glossary names existing files")
-  func glossary() throws {
+  @Test func `and the glossary names existing files`() throws {
     let sources = try ["Sources", "Tools"].flatMap {
       try FileManager.default.subpathsOfDirectory(atPath: Self.root.appending(path: $0).path)
     }
@@ -78,8 +75,7 @@ import Testing
     for name in named { #expect(files.contains(name), "the glossary names \(name)") }
   }
 
-  @Test("and the table of promises names existing suites")
-  func promises() throws {
+  @Test func `and the table of promises names existing suites`() throws {
     let tests = Self.root.appending(path: "Tests").path
     let sources = try FileManager.default.subpathsOfDirectory(atPath: tests)
       .filter { $0.hasSuffix(".swift") }

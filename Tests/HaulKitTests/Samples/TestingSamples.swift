@@ -17,9 +17,9 @@ struct MockTransport: Transport {
   }
 }
 
-@Suite("The samples about testing", .timeLimit(.minutes(1))) struct TestingSamples {
-  @Test("a mock transport returns its bytes")
-  func mock() async throws {
+/// The samples about testing.
+@Suite(.timeLimit(.minutes(1))) struct TestingSamples {
+  @Test func `a mock transport returns its bytes`() async throws {
     let transport = MockTransport(files: ["/a.txt": Array("hello".utf8)])
     let manager = try TransferManager(transport: transport)
     let url = try ResourceURL("https://example.com/a.txt")
@@ -30,8 +30,10 @@ struct MockTransport: Transport {
     await manager.shutdown()
   }
 
-  @Test("a retry waits only for the manual clock, and the file is on the simulated disk")
-  func kit() async throws {
+  @Test
+  func `a retry waits only for the manual clock, and the file is on the simulated disk`()
+    async throws
+  {
     let file = FaultScript.Resource("/big.iso", length: 300_000, faults: [.status(503, times: 1)])
     try await withFaultServer([file]) { server in
       let (disk, clock) = (SimulatedDisk(), ManualClock())

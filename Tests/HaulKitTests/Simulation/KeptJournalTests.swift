@@ -6,10 +6,10 @@ import Testing
 
 /// A finished file keeps its journal until the store has its end.
 @Suite struct KeptJournalTests {
-  @Test(
-    "killed between publishing and storing the end, without file attributes, the file is recognised"
-  )
-  func recognised() throws {
+  @Test
+  func `killed between publishing and storing the end, without attributes, the file is recognised`()
+    throws
+  {
     var faults = SimulatedFaults()
     faults.supportsAttributes = false
     let simulation = SimulatedManager(machine: SimulatedMachine(seed: 1, faults: faults))

@@ -13,8 +13,7 @@ import Testing
   static let count =
     environment["HAUL_WORLDS"].flatMap { UInt64($0) } ?? (firstSeed == nil ? 300 : 1)
 
-  @Test("Random commands, faults, crashes and restarts: all invariants hold")
-  func invariantsHold() async throws {
+  @Test func `Random commands, faults, crashes and restarts: all invariants hold`() async throws {
     let base = Self.firstSeed ?? 1
     print("worlds: \(Self.count) from seed \(base)")
     var failures = 0
@@ -30,8 +29,7 @@ import Testing
     }
   }
 
-  @Test("The same seed gives the same run, event by event")
-  func isRepeatable() async throws {
+  @Test func `The same seed gives the same run, event by event`() async throws {
     for seed in UInt64(1)...20 {
       await Task.yield()
       let (first, _) = try QueueWorld(seed: seed).run()

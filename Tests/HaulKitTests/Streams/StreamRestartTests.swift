@@ -3,14 +3,15 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A stream that starts over is read anew", .timeLimit(.minutes(2)))
+/// A stream that starts over is read anew.
+@Suite(.timeLimit(.minutes(2)))
 struct StreamRestartTests {
   private static let length: Int64 = 1 << 20
 
-  @Test(
-    "After a pause and a resume, or after requeueing, from its first byte",
-    arguments: [true, false])
-  func again(isPause: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `After a pause and a resume, or after requeueing, from its first byte`(isPause: Bool)
+    async throws
+  {
     let held = FaultScript.Resource.file(Self.length, Fault(.stall(after: 100_000)))
     try await DownloadFixture.serving(held) { fixture in
       let manager = try TransferManager()

@@ -3,12 +3,15 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("A download that a reader reads in order", .timeLimit(.minutes(2)))
+/// A download that a reader reads in order.
+@Suite(.timeLimit(.minutes(2)))
 struct StreamTests {
   private static let window: Int64 = 4 << 20
 
-  @Test("While one of eight connections is held, the others fill the window, and no more")
-  func oneIsHeld() async throws {
+  @Test
+  func `While one of eight connections is held, the others fill the window, and no more`()
+    async throws
+  {
     let length: Int64 = 16 << 20
     let held = Fault(.stall(after: 10_000), when: .init(times: 1, offsetAtLeast: 1 << 20))
     try await DownloadFixture.serving(.file(length, held)) { fixture in
@@ -24,8 +27,7 @@ struct StreamTests {
     }
   }
 
-  @Test("A reader that has not begun stops the network")
-  func slowReader() async throws {
+  @Test func `A reader that has not begun stops the network`() async throws {
     let length: Int64 = 8 << 20
     let resource = FaultScript.Resource.file(length)
     let silent = FaultScript.Resource(
@@ -51,18 +53,18 @@ struct StreamTests {
     }
   }
 
-  @Test(
-    "A body without an announced length, and an empty one, end correctly",
-    arguments: [0, 1, 300_000] as [Int64])
-  func unknownLength(length: Int64) async throws {
+  @Test(arguments: [0, 1, 300_000] as [Int64])
+  func `A body without an announced length, and an empty one, end correctly`(length: Int64)
+    async throws
+  {
     try await DownloadFixture.serving(.file(length, Fault(.ignoreRange, .chunked()))) { fixture in
       let run = try await StreamRun(try fixture.stream(connections: 4))
       try fixture.expectWhole(try await run.finish(), length: length)
     }
   }
 
-  @Test("Lost connections are replaced, and no byte comes twice", arguments: [1, 6])
-  func retries(connections: Int) async throws {
+  @Test(arguments: [1, 6])
+  func `Lost connections are replaced, and no byte comes twice`(connections: Int) async throws {
     let length: Int64 = 6 << 20
     let breaks = Fault(.reset(after: 150_000), when: .init(times: 4))
     try await DownloadFixture.serving(.file(length, breaks)) { fixture in
@@ -74,8 +76,7 @@ struct StreamTests {
     }
   }
 
-  @Test("A reader that stops reading cancels the transfer")
-  func abandoned() async throws {
+  @Test func `A reader that stops reading cancels the transfer`() async throws {
     try await DownloadFixture.serving(.file(8 << 20)) { fixture in
       let manager = try TransferManager()
       let events = manager.events()
@@ -92,8 +93,7 @@ struct StreamTests {
     }
   }
 
-  @Test("A stream has one reader, and a file has none")
-  func oneReader() async throws {
+  @Test func `A stream has one reader, and a file has none`() async throws {
     try await DownloadFixture.serving(.file()) { fixture in
       let manager = try TransferManager()
       let stream = try await manager.add(try fixture.stream())
@@ -106,8 +106,7 @@ struct StreamTests {
     }
   }
 
-  @Test("A pause ends a stream, and its reader gets the reason")
-  func paused() async throws {
+  @Test func `A pause ends a stream, and its reader gets the reason`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Fault(.stall(after: 100 * kibi)))) {
       fixture in
       let manager = try TransferManager()
@@ -127,8 +126,8 @@ struct StreamTests {
     }
   }
 
-  @Test("A stream paused before it began can be read after a resume", arguments: [true, false])
-  func pausedBefore(isRead: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `A stream paused before it began can be read after a resume`(isRead: Bool) async throws {
     try await DownloadFixture.serving(.file(300_000)) { fixture in
       try await fixture.withManager({ $0.isSuspended = true }) { manager in
         let transfer = try await manager.add(try fixture.stream())
@@ -145,8 +144,10 @@ struct StreamTests {
     }
   }
 
-  @Test("After a cancel or a shutdown the reader gets the error, and no buffered bytes")
-  func stoppedWithBytes() async throws {
+  @Test
+  func `After a cancel or a shutdown the reader gets the error, and no buffered bytes`()
+    async throws
+  {
     for isShutdown in [false, true] {
       try await DownloadFixture.serving(.file(8 << 20)) { fixture in
         let manager = try TransferManager()
@@ -165,8 +166,10 @@ struct StreamTests {
     }
   }
 
-  @Test("A stream cancelled before it began throws that, and can be read anew after a retry")
-  func cancelledBefore() async throws {
+  @Test
+  func `A stream cancelled before it began throws that, and can be read anew after a retry`()
+    async throws
+  {
     try await DownloadFixture.serving(.file(300_000)) { fixture in
       try await fixture.withManager({ $0.isSuspended = true }) { manager in
         let transfer = try await manager.add(try fixture.stream())

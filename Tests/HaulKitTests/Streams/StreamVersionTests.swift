@@ -3,7 +3,8 @@ import HaulKit
 import HaulTesting
 import Testing
 
-@Suite("Bytes that a reader has are never mixed and never replaced", .timeLimit(.minutes(2)))
+/// Bytes that a reader has are never mixed and never replaced.
+@Suite(.timeLimit(.minutes(2)))
 struct StreamVersionTests {
   private static let held = Fault(.stall(after: 200 * kibi))
 
@@ -22,8 +23,8 @@ struct StreamVersionTests {
     }
   }
 
-  @Test("Another version after the first bytes fails at once; the output stays")
-  func changes() async throws {
+  @Test
+  func `Another version after the first bytes fails at once; the output stays`() async throws {
     try await DownloadFixture.serving(.file(512 * kibi, Self.held)) { fixture in
       let outcome = try await finish(fixture, try fixture.stream()) {
         $0.replaceContent(resourcePath, seed: 8)
@@ -35,8 +36,10 @@ struct StreamVersionTests {
     }
   }
 
-  @Test("Without ranges, a new answer skips the bytes that are out, if the strong tag is the same")
-  func repeats() async throws {
+  @Test
+  func `Without ranges, a new answer skips the bytes that are out, if the strong tag is the same`()
+    async throws
+  {
     let resource = FaultScript.Resource.file(512 * kibi, Self.held) { $0.acceptRanges = .none }
     try await DownloadFixture.serving(resource) { fixture in
       let outcome = try await finish(fixture, try fixture.stream()) { _ in }
@@ -45,10 +48,10 @@ struct StreamVersionTests {
     }
   }
 
-  @Test(
-    "Without a strong validator a lost connection ends it, whatever digest was requested",
-    arguments: [true, false])
-  func unproved(hasRanges: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `Without a strong validator a lost connection ends it, whatever digest was requested`(
+    hasRanges: Bool
+  ) async throws {
     let resource = FaultScript.Resource.file(512 * kibi, Self.held) { resource in
       resource.acceptRanges = hasRanges ? .bytes : .none
       resource.entityTag = nil
@@ -63,8 +66,10 @@ struct StreamVersionTests {
     }
   }
 
-  @Test("The digest covers the passed bytes; a wrong one is reported last", arguments: [1, 4])
-  func checksum(connections: Int) async throws {
+  @Test(arguments: [1, 4])
+  func `The digest covers the passed bytes; a wrong one is reported last`(connections: Int)
+    async throws
+  {
     try await DownloadFixture.serving(.file(2 << 20)) { fixture in
       for isRight in [true, false] {
         let request = try fixture.stream(connections: connections) {
@@ -78,8 +83,7 @@ struct StreamVersionTests {
     }
   }
 
-  @Test("A digest that the server announces is checked too")
-  func announced() async throws {
+  @Test func `A digest that the server announces is checked too`() async throws {
     let wrong = Fault(.digest(field: .repr, wrong: true))
     try await DownloadFixture.serving(.file(512 * kibi, wrong)) { fixture in
       let outcome = try await StreamRun(try fixture.stream(connections: 4)).finish()

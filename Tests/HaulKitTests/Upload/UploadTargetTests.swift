@@ -36,7 +36,8 @@ private final class NamingServer: Transport {
   }
 }
 
-@Suite("The target of an upload that a server names", .timeLimit(.minutes(2)))
+/// The target of an upload that a server names.
+@Suite(.timeLimit(.minutes(2)))
 struct UploadTargetTests {
   /// Uploads with tus to an address with every secret.
   private func upload(_ server: NamingServer) async throws -> TransferResult {
@@ -57,8 +58,10 @@ struct UploadTargetTests {
     return result
   }
 
-  @Test("at the same origin keeps the secrets and the trust, and is known as the server's choice")
-  func sameOrigin() async throws {
+  @Test
+  func `at the same origin keeps the secrets and the trust, and is known as the server's choice`()
+    async throws
+  {
     let server = NamingServer(location: "/files/1")
     #expect(try await upload(server).state == .completed)
     let request = try #require(server.later.first)
@@ -68,8 +71,7 @@ struct UploadTargetTests {
     #expect(request.headersToSend["Authorization"] != nil)
   }
 
-  @Test("at another origin gets neither, and is known as named by the first")
-  func otherOrigin() async throws {
+  @Test func `at another origin gets neither, and is known as named by the first`() async throws {
     let server = NamingServer(location: "https://o.example/files/1")
     #expect(try await upload(server).state == .completed)
     let request = try #require(server.later.first)
@@ -79,8 +81,10 @@ struct UploadTargetTests {
     #expect(request.headersToSend["Authorization"] == nil)
   }
 
-  @Test("never leads from https to http: the own host keeps https, any other is refused")
-  func plainHTTP() async throws {
+  @Test
+  func `never leads from https to http: the own host keeps https, any other is refused`()
+    async throws
+  {
     let own = NamingServer(location: "http://h.example/files/1")
     #expect(try await upload(own).state == .completed)
     #expect(own.later.map(\.url.absoluteString) == ["https://h.example/files/1"])
@@ -90,10 +94,10 @@ struct UploadTargetTests {
     #expect(other.later.isEmpty)
   }
 
-  @Test(
-    "at a private address is refused before a request is sent, if a public host names it",
-    arguments: ["127.0.0.1", "localhost", "inner.example"], [false, true])
-  func privateAddress(host: String, isPublic: Bool) async throws {
+  @Test(arguments: ["127.0.0.1", "localhost", "inner.example"], [false, true])
+  func `at a private address is refused before a request is sent, if a public host names it`(
+    host: String, isPublic: Bool
+  ) async throws {
     try await withFaultServer(FaultScript([FaultScript.Resource("/f", seed: 1, length: 10)])) {
       (server) async throws in
       var settings = HTTPTransport.Settings()

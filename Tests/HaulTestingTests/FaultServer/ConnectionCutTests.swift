@@ -1,10 +1,11 @@
 import HaulTesting
 import Testing
 
-@Suite("A response with a faulty end", .timeLimit(.minutes(1)))
+/// A response with a faulty end.
+@Suite(.timeLimit(.minutes(1)))
 struct ConnectionCutTests {
-  @Test("is reset after exactly so many body bytes", arguments: [0, 1, 65_536, 99_999, 100_000])
-  func resets(after count: Int) async throws {
+  @Test(arguments: [0, 1, 65_536, 99_999, 100_000])
+  func `is reset after exactly so many body bytes`(after count: Int) async throws {
     try await withResource(Fault(.reset(after: Int64(count)))) { client, server in
       try await client.request("GET", "/f")
       let head = await client.takeHead()
@@ -18,8 +19,7 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("is reset only after a slow reader has received the bytes before")
-  func resetsAfterDelivery() async throws {
+  @Test func `is reset only after a slow reader has received the bytes before`() async throws {
     try await withResource(length: 8 << 20, Fault(.reset(after: 8 << 20 - 1))) { client, _ in
       try await client.request("GET", "/f")
       _ = await client.takeHead()
@@ -29,8 +29,8 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("is closed after exactly so many body bytes", arguments: [0, 777, 100_000])
-  func closes(after count: Int) async throws {
+  @Test(arguments: [0, 777, 100_000])
+  func `is closed after exactly so many body bytes`(after count: Int) async throws {
     try await withResource(Fault(.close(after: Int64(count)))) { client, server in
       try await client.request("GET", "/f", ["Range: bytes=0-"])
       let head = await client.takeHead()
@@ -42,8 +42,7 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("is not cut if it ends before the cut")
-  func isNotCutBeyondTheEnd() async throws {
+  @Test func `is not cut if it ends before the cut`() async throws {
     try await withResource(Fault(.reset(after: 11), .stallInHead(after: 100_000))) {
       client, server in
       let response = try await client.get("/f", "Range: bytes=0-9")
@@ -53,8 +52,8 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("stalls after so many bytes until it is released", arguments: [0, 5000, 99_999])
-  func stalls(after count: Int) async throws {
+  @Test(arguments: [0, 5000, 99_999])
+  func `stalls after so many bytes until it is released`(after count: Int) async throws {
     try await withResource(Fault(.stall(after: Int64(count)))) { client, server in
       try await client.request("GET", "/f")
       try await server.waitForHeld("/f")
@@ -71,8 +70,7 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("stalls before the head")
-  func stallsBeforeTheHead() async throws {
+  @Test func `stalls before the head`() async throws {
     try await withResource(Fault(.stallBeforeHead)) { client, server in
       try await client.request("GET", "/f")
       try await server.waitForHeld("/f")
@@ -82,8 +80,7 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("stalls in the middle of the head")
-  func stallsInTheHead() async throws {
+  @Test func `stalls in the middle of the head`() async throws {
     try await withResource(Fault(.stallInHead(after: 30))) { client, server in
       try await client.request("GET", "/f")
       try await server.waitForHeld("/f")
@@ -95,8 +92,8 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("is reset or closed in the head", arguments: [Fault.Ending.reset, .close])
-  func endsInTheHead(how: Fault.Ending) async throws {
+  @Test(arguments: [Fault.Ending.reset, .close])
+  func `is reset or closed in the head`(how: Fault.Ending) async throws {
     try await withResource(Fault(.cut(how: how, after: 20, in: .head))) { client, _ in
       try await client.request("GET", "/f")
       let all = await client.takeToEnd()
@@ -105,8 +102,7 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("can stall and then be reset")
-  func stallsThenResets() async throws {
+  @Test func `can stall and then be reset`() async throws {
     try await withResource(Fault(.reset(after: 200), .stall(after: 100))) { client, server in
       try await client.request("GET", "/f")
       try await server.waitForHeld("/f")
@@ -118,8 +114,8 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("that the client leaves is recorded as abandoned and no longer in progress")
-  func isAbandoned() async throws {
+  @Test
+  func `that the client leaves is recorded as abandoned and no longer in progress`() async throws {
     try await withResource(Fault(.stall(after: 10))) { client, server in
       try await client.request("GET", "/f")
       try await server.waitForHeld("/f")
@@ -130,9 +126,8 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test(
-    "drips", arguments: [Fault.Action.drip(bytes: 3, milliseconds: 1), .rate(bytesPerSecond: 5000)])
-  func drips(action: Fault.Action) async throws {
+  @Test(arguments: [Fault.Action.drip(bytes: 3, milliseconds: 1), .rate(bytesPerSecond: 5000)])
+  func `drips`(action: Fault.Action) async throws {
     try await withResource(length: 100, Fault(action)) { client, _ in
       let response = try await client.get("/f")
       #expect(content.matches(response.body))
@@ -140,8 +135,7 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("closes after a whole answer, with or without an announcement")
-  func closesAfterwards() async throws {
+  @Test func `closes after a whole answer, with or without an announcement`() async throws {
     for announced in [true, false] {
       try await withResource(Fault(.closeAfterwards(announced: announced))) { client, _ in
         let response = try await client.get("/f")
@@ -154,8 +148,7 @@ struct ConnectionCutTests {
     }
   }
 
-  @Test("is reset with all others when the connections are dropped")
-  func drops() async throws {
+  @Test func `is reset with all others when the connections are dropped`() async throws {
     try await withResource(Fault(.stall(after: 10))) { client, server in
       try await client.request("GET", "/f")
       try await server.waitForHeld("/f")

@@ -1,7 +1,8 @@
 import HaulTesting
 import Testing
 
-@Suite("Controlling the server", .timeLimit(.minutes(1)))
+/// Controlling the server.
+@Suite(.timeLimit(.minutes(1)))
 struct FaultMatchingTests {
   private let refusal = Fault.Action.status(503)
 
@@ -16,8 +17,8 @@ struct FaultMatchingTests {
     return statuses
   }
 
-  @Test("faults apply to the n-th request, the first ones, or after some others")
-  func matchesNumbers() async throws {
+  @Test
+  func `faults apply to the n-th request, the first ones, or after some others`() async throws {
     let four = Array(repeating: [String](), count: 4)
     #expect(try await statuses(.request(2), four) == [200, 503, 200, 200])
     #expect(try await statuses(.first(2), four) == [503, 503, 200, 200])
@@ -26,8 +27,10 @@ struct FaultMatchingTests {
     #expect(try await statuses(.init(), four) == [503, 503, 503, 503])
   }
 
-  @Test("faults apply to requests with a range, a condition, neither, an offset or a field")
-  func matchesRequests() async throws {
+  @Test
+  func `faults apply to requests with a range, a condition, neither, an offset or a field`()
+    async throws
+  {
     let requests = [
       [], ["Range: bytes=50-"], ["Range: bytes=5-9", "If-Range: \"seed-2a\""], ["X-Key: 1"],
     ]
@@ -42,8 +45,7 @@ struct FaultMatchingTests {
     #expect(try await statuses(.init(method: "HEAD"), requests) == [200, 206, 206, 200])
   }
 
-  @Test("faults apply to additional connections only, or beyond a limit")
-  func matchesConcurrency() async throws {
+  @Test func `faults apply to additional connections only, or beyond a limit`() async throws {
     try await withResource(
       Fault(.status(429), when: .init(othersInProgress: 2)),
       Fault(.stall(after: 10), when: .init(lastRequest: 2))
@@ -65,8 +67,10 @@ struct FaultMatchingTests {
     }
   }
 
-  @Test("a resource is replaced while the server runs; responses in progress do not change")
-  func replacesContent() async throws {
+  @Test
+  func `a resource is replaced while the server runs; responses in progress do not change`()
+    async throws
+  {
     try await withResource(Fault(.stall(after: 10), when: .request(1))) { client, server in
       try await client.request("GET", "/f")
       try await server.waitForHeld("/f")
@@ -80,8 +84,7 @@ struct FaultMatchingTests {
     }
   }
 
-  @Test("faults are set and cleared, resources added, scripts replaced")
-  func changesTheScript() async throws {
+  @Test func `faults are set and cleared, resources added, scripts replaced`() async throws {
     try await withResource { client, server in
       try await client.expect(200, "/f")
       #expect(server.setFaults("/f", [Fault(refusal, when: .first(1))]))
@@ -97,8 +100,7 @@ struct FaultMatchingTests {
     }
   }
 
-  @Test("a wait for an unmet condition ends with the state of the server")
-  func waitingTimesOut() async throws {
+  @Test func `a wait for an unmet condition ends with the state of the server`() async throws {
     try await withResource { client, server in
       try await client.expect(200, "/f")
       try await server.waitForRequests(1)
@@ -110,8 +112,7 @@ struct FaultMatchingTests {
     }
   }
 
-  @Test("a request body is counted and dropped")
-  func countsRequestBodies() async throws {
+  @Test func `a request body is counted and dropped`() async throws {
     try await withResource { client, server in
       try await client.send("POST /f HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nhello")
       #expect(await client.takeResponse().body.count == 100_000)
@@ -119,8 +120,7 @@ struct FaultMatchingTests {
     }
   }
 
-  @Test("the control endpoints report, reset and replace")
-  func controls() async throws {
+  @Test func `the control endpoints report, reset and replace`() async throws {
     try await withResource { client, server in
       try await client.expect(200, "/f")
       let stats = String(decoding: try await client.get("/_control/stats").body, as: UTF8.self)
@@ -143,8 +143,7 @@ struct FaultMatchingTests {
     }
   }
 
-  @Test("several servers run in one process, and a port is free afterwards")
-  func runsSeveral() async throws {
+  @Test func `several servers run in one process, and a port is free afterwards`() async throws {
     let first = try await FaultServer.start(FaultScript([.init("/f", seed: 42, length: 9)]))
     let second = try await FaultServer.start(FaultScript([.init("/f", seed: 43, length: 9)]))
     let client = try await WireClient.connect(first)

@@ -1,7 +1,8 @@
 import HaulTesting
 import Testing
 
-@Suite("Framing faults", .timeLimit(.minutes(1)))
+/// Framing faults.
+@Suite(.timeLimit(.minutes(1)))
 struct FramingFaultTests {
   /// The head and every byte after it; the client asks the server to close the connection
   /// afterwards.
@@ -45,8 +46,7 @@ struct FramingFaultTests {
     return (data, [], false)
   }
 
-  @Test("chunked without a length, with trailers")
-  func chunked() async throws {
+  @Test func `chunked without a length, with trailers`() async throws {
     let got = try await exchange(length: 200_000, .chunked(trailers: ["X-End: 1", "X-More: 2"]))
     #expect(got.head["Content-Length"] == nil)
     #expect(got.head["Transfer-Encoding"] == "chunked")
@@ -56,8 +56,7 @@ struct FramingFaultTests {
     #expect(body.trailers == ["X-End: 1", "X-More: 2"])
   }
 
-  @Test("chunked and closed without the terminal chunk")
-  func chunkedCutShort() async throws {
+  @Test func `chunked and closed without the terminal chunk`() async throws {
     let got = try await exchange(keepAlive: true, .chunked(terminal: false))
     let body = try dechunk(got.rest)
     #expect(!body.ends)
@@ -65,16 +64,14 @@ struct FramingFaultTests {
     #expect(got.end == .eof)
   }
 
-  @Test("chunked together with Content-Length")
-  func chunkedWithLength() async throws {
+  @Test func `chunked together with Content-Length`() async throws {
     let got = try await exchange(.chunked(), .addHeaders(fields: ["Content-Length: 5"]))
     #expect(got.head["Content-Length"] == "5")
     #expect(got.head["Transfer-Encoding"] == "chunked")
     #expect(try dechunk(got.rest).data == whole)
   }
 
-  @Test("HTTP/1.0, ended by the end of the connection")
-  func closeDelimited() async throws {
+  @Test func `HTTP/1.0, ended by the end of the connection`() async throws {
     let got = try await exchange(keepAlive: true, .closeDelimited())
     #expect(got.head.statusLine == "HTTP/1.0 200 OK")
     #expect(got.head["Content-Length"] == nil)
@@ -82,23 +79,21 @@ struct FramingFaultTests {
     #expect(got.end == .eof)
   }
 
-  @Test("Content-Length too large: the connection closes early")
-  func declaresTooMuch() async throws {
+  @Test func `Content-Length too large: the connection closes early`() async throws {
     let got = try await exchange(keepAlive: true, .declareLength(by: 100))
     #expect(got.head["Content-Length"] == "1100")
     #expect(got.rest == whole)
     #expect(got.end == .eof)
   }
 
-  @Test("Content-Length too small: more bytes follow")
-  func declaresTooLittle() async throws {
+  @Test func `Content-Length too small: more bytes follow`() async throws {
     let got = try await exchange(.declareLength(by: -100))
     #expect(got.head["Content-Length"] == "900")
     #expect(got.rest == whole)
   }
 
-  @Test("the body is longer than its range or length, declared or not", arguments: [true, false])
-  func lengthensTheBody(declared: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `the body is longer than its range or length, declared or not`(declared: Bool) async throws {
     try await withResource(Fault(.lengthenBody(by: 50, declared: declared))) { client, _ in
       try await client.request("GET", "/f", ["Range: bytes=10-19", "Connection: close"])
       let head = await client.takeHead()
@@ -108,20 +103,18 @@ struct FramingFaultTests {
     }
   }
 
-  @Test(
-    "Content-Length lines, unchanged",
-    arguments: [
-      ["{length}", "{length}"], ["1000", "999"], ["-5"], ["+5"], ["0x10"],
-      ["9223372036854775808"], ["1e3"], [],
-    ])
-  func tellsLengths(values: [String]) async throws {
+  @Test(arguments: [
+    ["{length}", "{length}"], ["1000", "999"], ["-5"], ["+5"], ["0x10"],
+    ["9223372036854775808"], ["1e3"], [],
+  ])
+  func `Content-Length lines, unchanged`(values: [String]) async throws {
     let got = try await exchange(.contentLength(values: values))
     #expect(got.head.values("Content-Length") == values.map { $0 == "{length}" ? "1000" : $0 })
     #expect(got.rest == whole)
   }
 
-  @Test("endless, chunked or to the end of the connection", arguments: [true, false])
-  func endless(chunked: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `endless, chunked or to the end of the connection`(chunked: Bool) async throws {
     try await withResource(length: 10, Fault(.endless(chunked: chunked))) { client, server in
       try await client.request("GET", "/f")
       let head = await client.takeHead()
@@ -132,8 +125,7 @@ struct FramingFaultTests {
     }
   }
 
-  @Test("HEAD has another length, or is refused")
-  func headDiffers() async throws {
+  @Test func `HEAD has another length, or is refused`() async throws {
     let other = try await exchange(method: "HEAD", .declareLength(by: 5))
     #expect(other.head["Content-Length"] == "1005")
     #expect(other.rest.isEmpty)
@@ -144,8 +136,7 @@ struct FramingFaultTests {
     }
   }
 
-  @Test("raw bytes: one byte for a scalar up to U+00FF, UTF-8 for others")
-  func rawBytes() async throws {
+  @Test func `raw bytes: one byte for a scalar up to U+00FF, UTF-8 for others`() async throws {
     try await withResource(Fault(.raw(text: "HTTQ/9 \u{9B}\u{FF}\u{202E}\n"))) { client, _ in
       try await client.request("GET", "/f")
       let all = await client.takeToEnd()

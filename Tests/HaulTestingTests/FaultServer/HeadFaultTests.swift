@@ -1,7 +1,8 @@
 import HaulTesting
 import Testing
 
-@Suite("Head faults", .timeLimit(.minutes(1)))
+/// Head faults.
+@Suite(.timeLimit(.minutes(1)))
 struct HeadFaultTests {
   private func head(_ actions: Fault.Action...) async throws -> WireHead {
     var fault = Fault()
@@ -15,10 +16,8 @@ struct HeadFaultTests {
     return try #require(result)
   }
 
-  @Test(
-    "any status, with its fields and body, and without the content",
-    arguments: [201, 202, 205, 400, 401, 403, 404, 407, 410, 429, 500, 503])
-  func anyStatus(status: Int) async throws {
+  @Test(arguments: [201, 202, 205, 400, 401, 403, 404, 407, 410, 429, 500, 503])
+  func `any status, with its fields and body, and without the content`(status: Int) async throws {
     let action = Fault.Action.status(status, headers: ["X-A: {port}"], body: "sorry")
     try await withResource(Fault(action, when: .first(1))) { client, server in
       let response = try await client.get("/f")
@@ -30,8 +29,8 @@ struct HeadFaultTests {
     }
   }
 
-  @Test("204 and 304 have no body and no length", arguments: [204, 304])
-  func statusWithoutBody(status: Int) async throws {
+  @Test(arguments: [204, 304])
+  func `204 and 304 have no body and no length`(status: Int) async throws {
     try await withResource(Fault(.status(status), when: .first(1))) { client, _ in
       try await client.request("GET", "/f")
       let head = await client.takeHead()
@@ -41,8 +40,7 @@ struct HeadFaultTests {
     }
   }
 
-  @Test("redirects with and without Location")
-  func redirects() async throws {
+  @Test func `redirects with and without Location`() async throws {
     let redirect = try await head(.redirect(status: 308, location: "http://127.0.0.1:1/x"))
     #expect(redirect.status == 308)
     #expect(redirect["Location"] == "http://127.0.0.1:1/x")
@@ -51,8 +49,7 @@ struct HeadFaultTests {
     #expect(lost["Location"] == nil)
   }
 
-  @Test("Retry-After in seconds, or as a date after Date")
-  func retryLater() async throws {
+  @Test func `Retry-After in seconds, or as a date after Date`() async throws {
     let seconds = try await head(.retryLater(status: 429, seconds: 7))
     #expect(seconds.status == 429)
     #expect(seconds["Retry-After"] == "7")
@@ -61,8 +58,7 @@ struct HeadFaultTests {
     #expect(date["Retry-After"] == date["Date"])
   }
 
-  @Test("fields are set, added and removed")
-  func changesFields() async throws {
+  @Test func `fields are set, added and removed`() async throws {
     let head = try await head(
       .setHeaders(fields: ["content-type: text/html"]),
       .addHeaders(fields: ["Content-Encoding: gzip", "Content-Encoding: br"]),
@@ -73,16 +69,14 @@ struct HeadFaultTests {
     #expect(head["Date"] == nil)
   }
 
-  @Test("a line of 200 KiB and 10,000 fields")
-  func headerBomb() async throws {
+  @Test func `a line of 200 KiB and 10,000 fields`() async throws {
     let head = try await head(.headerBomb(lineBytes: 200 * 1024, fields: 10_000))
     #expect(head["X-Long"]?.utf8.count == 200 * 1024)
     #expect(head.lines.count > 10_000)
     #expect(head["X-9999"] == "b")
   }
 
-  @Test("interim responses before the head")
-  func informational() async throws {
+  @Test func `interim responses before the head`() async throws {
     let action = Fault.Action.informational(count: 3, headers: ["Link: </s>"], milliseconds: 1)
     try await withResource(Fault(action)) { client, _ in
       try await client.request("GET", "/f")
@@ -94,8 +88,7 @@ struct HeadFaultTests {
     }
   }
 
-  @Test("endless interim responses")
-  func endlessInformational() async throws {
+  @Test func `endless interim responses`() async throws {
     try await withResource(Fault(.informational(status: 100))) { client, server in
       try await client.request("GET", "/f")
       for _ in 0..<500 { #expect(await client.takeHead().status == 100) }
@@ -105,8 +98,7 @@ struct HeadFaultTests {
     }
   }
 
-  @Test("hostile bytes in the reason, a field and a file name")
-  func hostileText() async throws {
+  @Test func `hostile bytes in the reason, a field and a file name`() async throws {
     let hostile =
       Array("\u{1B}]0;owned\u{7}\u{1B}[31m".utf8) + [0x9B] + Array("31m\u{9B}\u{202E}\u{7F}".utf8)
     let reason = try await head(.hostileText(place: .reason)).bytes
@@ -119,8 +111,7 @@ struct HeadFaultTests {
     #expect(fold.contains("\r\nX-Folded: first\r\n second\r\n\tthird\r\n"))
   }
 
-  @Test("digests of the whole, of the part, and wrong ones")
-  func digests() async throws {
+  @Test func `digests of the whole, of the part, and wrong ones`() async throws {
     let whole = SeededContent.sha256(seed: 42, length: 100_000)
     let part = content.sha256(of: 5..<10)
     try await withResource(

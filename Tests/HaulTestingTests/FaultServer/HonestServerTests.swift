@@ -1,10 +1,11 @@
 import HaulTesting
 import Testing
 
-@Suite("A server without faults", .timeLimit(.minutes(1)))
+/// A server without faults.
+@Suite(.timeLimit(.minutes(1)))
 struct HonestServerTests {
-  @Test("sends the whole resource with its validators, and keeps the connection")
-  func sendsTheWhole() async throws {
+  @Test
+  func `sends the whole resource with its validators, and keeps the connection`() async throws {
     try await withResource { client, server in
       for _ in 0..<3 {
         let response = try await client.get("/f?query=1")
@@ -27,12 +28,11 @@ struct HonestServerTests {
   }
 
   @Test(
-    "serves ranges",
     arguments: [
       ("0-", 0, 99_999), ("7-19", 7, 19), ("99999-", 99_999, 99_999), ("-5", 99_995, 99_999),
       ("50000-200000", 50_000, 99_999), ("-200000", 0, 99_999), ("12345-12345", 12_345, 12_345),
     ] as [(String, Int64, Int64)])
-  func servesRanges(range: String, first: Int64, last: Int64) async throws {
+  func `serves ranges`(range: String, first: Int64, last: Int64) async throws {
     try await withResource { client, server in
       let response = try await client.get("/f", "Range: bytes=\(range)")
       #expect(response.status == 206)
@@ -44,8 +44,8 @@ struct HonestServerTests {
     }
   }
 
-  @Test("answers 416 to a range beyond the end", arguments: ["100000-", "100000-100005", "-0"])
-  func refusesRangesBehindTheEnd(range: String) async throws {
+  @Test(arguments: ["100000-", "100000-100005", "-0"])
+  func `answers 416 to a range beyond the end`(range: String) async throws {
     try await withResource { client, _ in
       let response = try await client.get("/f", "Range: bytes=\(range)")
       #expect(response.status == 416)
@@ -54,17 +54,14 @@ struct HonestServerTests {
     }
   }
 
-  @Test(
-    "sends the whole resource for unsupported ranges",
-    arguments: ["bytes=1-2,5-6", "lines=1-2", "bytes=5-2"])
-  func ignoresOtherRanges(range: String) async throws {
+  @Test(arguments: ["bytes=1-2,5-6", "lines=1-2", "bytes=5-2"])
+  func `sends the whole resource for unsupported ranges`(range: String) async throws {
     try await withResource { client, _ in
       try await client.expect(200, "/f", "Range: \(range)")
     }
   }
 
-  @Test("serves an empty resource: 200, and 416 to a range")
-  func servesNothing() async throws {
+  @Test func `serves an empty resource: 200, and 416 to a range`() async throws {
     try await withResource(length: 0) { client, _ in
       let whole = try await client.get("/f")
       #expect(whole.status == 200)
@@ -75,8 +72,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("serves the end of a 6 GiB resource")
-  func servesFarOffsets() async throws {
+  @Test func `serves the end of a 6 GiB resource`() async throws {
     try await withResource(length: 6 << 30) { client, _ in
       let response = try await client.get("/f", "Range: bytes=4294967295-4294967306")
       #expect(response.head["Content-Range"] == "bytes 4294967295-4294967306/6442450944")
@@ -84,8 +80,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("answers HEAD with the length and no body, and ignores its range")
-  func answersHead() async throws {
+  @Test func `answers HEAD with the length and no body, and ignores its range`() async throws {
     try await withResource { client, _ in
       try await client.request("HEAD", "/f", ["Range: bytes=5-9"])
       let head = await client.takeResponse(hasBody: false).head
@@ -95,13 +90,13 @@ struct HonestServerTests {
     }
   }
 
-  @Test(
-    "accepts If-Range by strong tag or exact date only",
-    arguments: [
-      ("\"seed-2a\"", 206), ("\"other\"", 200), ("W/\"seed-2a\"", 200),
-      ("Wed, 01 Jan 2020 00:00:00 GMT", 206), ("Thu, 02 Jan 2020 00:00:00 GMT", 200),
-    ])
-  func honoursIfRange(validator: String, status: Int) async throws {
+  @Test(arguments: [
+    ("\"seed-2a\"", 206), ("\"other\"", 200), ("W/\"seed-2a\"", 200),
+    ("Wed, 01 Jan 2020 00:00:00 GMT", 206), ("Thu, 02 Jan 2020 00:00:00 GMT", 200),
+  ])
+  func `accepts If-Range by strong tag or exact date only`(validator: String, status: Int)
+    async throws
+  {
     try await withResource { client, _ in
       let response = try await client.get("/f", "Range: bytes=5-", "If-Range: \(validator)")
       #expect(response.status == status)
@@ -109,15 +104,13 @@ struct HonestServerTests {
     }
   }
 
-  @Test("never accepts a weak tag in If-Range")
-  func refusesWeakTags() async throws {
+  @Test func `never accepts a weak tag in If-Range`() async throws {
     try await withResource(change: { $0.entityTag = "W/\"w\"" }) { client, _ in
       try await client.expect(200, "/f", "Range: bytes=5-", "If-Range: W/\"w\"")
     }
   }
 
-  @Test("does not accept a date within the second of Date in If-Range")
-  func refusesWeakDates() async throws {
+  @Test func `does not accept a date within the second of Date in If-Range`() async throws {
     try await withResource(change: {
       $0.lastModified = 4_000_000_000
     }) { client, _ in
@@ -126,8 +119,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("answers 304 if the client has the version")
-  func answersNotModified() async throws {
+  @Test func `answers 304 if the client has the version`() async throws {
     try await withResource { client, _ in
       let response = try await client.get("/f", "If-None-Match: \"x\", W/\"seed-2a\"")
       #expect(response.status == 304)
@@ -136,8 +128,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("announces and serves ranges as the resource says")
-  func acceptRanges() async throws {
+  @Test func `announces and serves ranges as the resource says`() async throws {
     try await withResource(change: { $0.acceptRanges = .none }) { client, _ in
       let response = try await client.get("/f", "Range: bytes=5-9")
       #expect(response.status == 200)
@@ -150,8 +141,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("sends the fields of the resource, and no others")
-  func sendsFields() async throws {
+  @Test func `sends the fields of the resource, and no others`() async throws {
     try await withResource(change: {
       $0.entityTag = nil
       $0.lastModified = nil
@@ -170,8 +160,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("redirects to the address of the resource")
-  func redirects() async throws {
+  @Test func `redirects to the address of the resource`() async throws {
     try await withResource(change: {
       $0.redirect = .init(status: 307, location: "http://localhost:{port}/g")
     }) { client, server in
@@ -181,8 +170,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("answers 404 to other paths and keeps the connection")
-  func answersNotFound() async throws {
+  @Test func `answers 404 to other paths and keeps the connection`() async throws {
     try await withResource { client, server in
       try await client.expect(404, "/other")
       try await client.expect(200, "/f")
@@ -190,8 +178,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("answers pipelined requests in order")
-  func answersPipelined() async throws {
+  @Test func `answers pipelined requests in order`() async throws {
     try await withResource { client, _ in
       try await client.send(
         (0..<5).map { "GET /f HTTP/1.1\r\nHost: h\r\nRange: bytes=\($0)-\($0 + 9)\r\n\r\n" }
@@ -202,8 +189,7 @@ struct HonestServerTests {
     }
   }
 
-  @Test("closes if the client says so or uses HTTP/1.0")
-  func closesWhenAsked() async throws {
+  @Test func `closes if the client says so or uses HTTP/1.0`() async throws {
     for request in [
       "GET /f HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n", "GET /f HTTP/1.0\r\n\r\n",
     ] {
@@ -219,16 +205,14 @@ struct HonestServerTests {
     }
   }
 
-  @Test("accepts the absolute form, as a proxy receives it")
-  func understandsTheAbsoluteForm() async throws {
+  @Test func `accepts the absolute form, as a proxy receives it`() async throws {
     try await withResource { client, server in
       try await client.expect(200, "http://example.com:80/f?q")
       #expect(server.snapshot.requestCount("/f") == 1)
     }
   }
 
-  @Test("records the fields of a request in their own spelling")
-  func recordsFields() async throws {
+  @Test func `records the fields of a request in their own spelling`() async throws {
     try await withResource { client, server in
       _ = try await client.get("/f", "X-API-Key: canary", "cookie: a=b", "Cookie: c=d")
       #expect(

@@ -1,7 +1,8 @@
 import HaulTesting
 import Testing
 
-@Suite("Range faults", .timeLimit(.minutes(1)))
+/// Range faults.
+@Suite(.timeLimit(.minutes(1)))
 struct RangeFaultTests {
   private func get(
     _ actions: [Fault.Action], _ fields: [String] = ["Range: bytes=100-199"]
@@ -16,16 +17,14 @@ struct RangeFaultTests {
     return try #require(result)
   }
 
-  @Test("the range is ignored")
-  func ignoresRange() async throws {
+  @Test func `the range is ignored`() async throws {
     let response = try await get([.ignoreRange])
     #expect(response.status == 200)
     #expect(response.head["Content-Range"] == nil)
     #expect(response.body.count == 100_000)
   }
 
-  @Test("If-Range is ignored: 206 of the new version, whatever the validator")
-  func ignoresIfRange() async throws {
+  @Test func `If-Range is ignored: 206 of the new version, whatever the validator`() async throws {
     let fields = ["Range: bytes=100-199", "If-Range: \"old\""]
     let response = try await get(
       [.content(seed: 9), .entityTag(value: "\"new\""), .ignoreIfRange], fields)
@@ -34,30 +33,27 @@ struct RangeFaultTests {
     #expect(SeededContent.matches(seed: 9, response.body, at: 100))
   }
 
-  @Test("If-Range is refused: 200 even with the right validator")
-  func refusesIfRange() async throws {
+  @Test func `If-Range is refused: 200 even with the right validator`() async throws {
     let fields = ["Range: bytes=100-199", "If-Range: \"seed-2a\""]
     #expect(try await get([.refuseIfRange], fields).status == 200)
     #expect(try await get([.refuseIfRange]).status == 206)
   }
 
   @Test(
-    "Content-Range is as given",
     arguments: [
       ("bytes {first}-{last}/*", "bytes 100-199/*"), ("garbage", "garbage"),
       ("{first}-{last}/{total}", "100-199/100000"), ("bytes 0-9/10", "bytes 0-9/10"),
       ("bytes={first}-{last}/{total}", "bytes=100-199/100000"),
       ("bytes {first}-{last}/99", "bytes 100-199/99"), (nil, nil),
     ] as [(String?, String?)])
-  func reportsContentRange(template: String?, reported: String?) async throws {
+  func `Content-Range is as given`(template: String?, reported: String?) async throws {
     let response = try await get([.contentRange(value: template)])
     #expect(response.status == 206)
     #expect(response.head["Content-Range"] == reported)
     #expect(response.body == content.bytes(at: 100, count: 100))
   }
 
-  @Test("another range is sent, with a correct Content-Range")
-  func shiftsHonestly() async throws {
+  @Test func `another range is sent, with a correct Content-Range`() async throws {
     let response = try await get([.shiftRange(by: 7)])
     #expect(response.head["Content-Range"] == "bytes 107-199/100000")
     #expect(response.body == content.bytes(at: 107, count: 93))
@@ -66,15 +62,13 @@ struct RangeFaultTests {
     #expect(earlier.body == content.bytes(at: 0, count: 200))
   }
 
-  @Test("another range is sent, with the requested Content-Range")
-  func shiftsSecretly() async throws {
+  @Test func `another range is sent, with the requested Content-Range`() async throws {
     let response = try await get([.shiftRange(by: 7, honest: false)])
     #expect(response.head["Content-Range"] == "bytes 100-199/100000")
     #expect(response.body == content.bytes(at: 107, count: 100))
   }
 
-  @Test("a shorter range is sent, with a correct Content-Range")
-  func shortens() async throws {
+  @Test func `a shorter range is sent, with a correct Content-Range`() async throws {
     let response = try await get([.shortenRange(to: 10)])
     #expect(response.status == 206)
     #expect(response.head["Content-Range"] == "bytes 100-109/100000")
@@ -82,16 +76,14 @@ struct RangeFaultTests {
     #expect(response.body == content.bytes(at: 100, count: 10))
   }
 
-  @Test("an unrequested 206 is sent")
-  func sendsUnaskedPartial() async throws {
+  @Test func `an unrequested 206 is sent`() async throws {
     let response = try await get([.unaskedPartial], [])
     #expect(response.status == 206)
     #expect(response.head["Content-Range"] == "bytes 0-99999/100000")
     #expect(response.body.count == 100_000)
   }
 
-  @Test("one range is sent as multipart/byteranges")
-  func sendsMultipart() async throws {
+  @Test func `one range is sent as multipart/byteranges`() async throws {
     let response = try await get([.multipart])
     #expect(response.status == 206)
     #expect(
@@ -106,23 +98,21 @@ struct RangeFaultTests {
     #expect(response.body == before + content.bytes(at: 100, count: 100) + after)
   }
 
-  @Test("416 is sent with or without the total")
-  func refusesRange() async throws {
+  @Test func `416 is sent with or without the total`() async throws {
     let reported = try await get([.rangeNotSatisfiable()])
     #expect(reported.status == 416)
     #expect(reported.head["Content-Range"] == "bytes */100000")
     #expect(try await get([.rangeNotSatisfiable(withTotal: false)]).head["Content-Range"] == nil)
   }
 
-  @Test("the length of the resource changes")
-  func changesLength() async throws {
+  @Test func `the length of the resource changes`() async throws {
     let response = try await get([.content(seed: 42, length: 150)])
     #expect(response.head["Content-Range"] == "bytes 100-149/150")
     #expect(response.body == content.bytes(at: 100, count: 50))
   }
 
-  @Test("the content changes with the validators kept, from the second request on")
-  func changesContentWithoutNewValidator() async throws {
+  @Test
+  func `the content changes with the validators kept, from the second request on`() async throws {
     let fault = Fault(.content(seed: 43), when: .init(firstRequest: 2))
     try await withResource(fault) { client, _ in
       let first = try await client.get("/f")
@@ -133,8 +123,7 @@ struct RangeFaultTests {
     }
   }
 
-  @Test("the entity tag becomes weak or disappears")
-  func changesTag() async throws {
+  @Test func `the entity tag becomes weak or disappears`() async throws {
     #expect(try await get([.entityTag(value: "W/\"x\"")]).head["ETag"] == "W/\"x\"")
     #expect(try await get([.entityTag(value: nil)]).head["ETag"] == nil)
     #expect(try await get([.lastModified(seconds: nil)]).head["Last-Modified"] == nil)

@@ -1,7 +1,8 @@
 import HaulTesting
 import Testing
 
-@Suite("The script as JSON")
+/// The script as JSON.
+@Suite
 struct ScriptTests {
   static let actions: [Fault.Action] = [
     .content(seed: .max, length: 5), .content(seed: 1), .entityTag(value: nil),
@@ -22,8 +23,7 @@ struct ScriptTests {
     .rate(bytesPerSecond: 4), .closeAfterwards(announced: true),
   ]
 
-  @Test("keeps every action, match and property")
-  func roundTrips() throws {
+  @Test func `keeps every action, match and property`() throws {
     var fault = Fault(
       when: .init(
         method: "GET", has: .ifRange, firstRequest: 1, lastRequest: 2, skip: 3, times: 4,
@@ -45,8 +45,7 @@ struct ScriptTests {
     #expect(try FaultScript(json: script.json()) == script)
   }
 
-  @Test("has defaults for missing values")
-  func hasDefaults() throws {
+  @Test func `has defaults for missing values`() throws {
     let text = """
       {"resources": [{"path": "/f", "seed": 7, "length": 10, "faults": [
         {"do": [{"cut": {"how": "reset", "after": 100}}], "when": {"times": 1, "has": "range"}},
@@ -65,8 +64,7 @@ struct ScriptTests {
     #expect(try FaultScript(json: text.utf8).resources == [expected])
   }
 
-  @Test("refuses an unknown action")
-  func refusesUnknownActions() {
+  @Test func `refuses an unknown action`() {
     let text =
       #"{"resources": [{"path": "/f", "length": 1, "faults": [{"do": [{"explode": {}}]}]}]}"#
     #expect(throws: DecodingError.self) { try FaultScript(json: text.utf8) }

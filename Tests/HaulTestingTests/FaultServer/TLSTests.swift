@@ -2,7 +2,8 @@ import HaulTesting
 import NIOSSL
 import Testing
 
-@Suite("Over TLS", .timeLimit(.minutes(1)))
+/// Over TLS.
+@Suite(.timeLimit(.minutes(1)))
 struct TLSTests {
   private func configuration(trusting server: FaultServer) throws -> TLSConfiguration {
     var configuration = TLSConfiguration.makeClientConfiguration()
@@ -41,8 +42,8 @@ struct TLSTests {
     let text: String
   }
 
-  @Test("a good certificate is accepted with the authority, and refused without it")
-  func good() async throws {
+  @Test
+  func `a good certificate is accepted with the authority, and refused without it`() async throws {
     try await withServer(.good) { server, trusting in
       #expect(server.origin == "https://127.0.0.1:\(server.port)")
       let response = try await outcome(server, trusting).get()
@@ -53,10 +54,10 @@ struct TLSTests {
     }
   }
 
-  @Test(
-    "bad certificates are refused, and accepted without verification",
-    arguments: [FaultServerTLS.expired, .selfSigned, .wrongHost])
-  func bad(kind: FaultServerTLS) async throws {
+  @Test(arguments: [FaultServerTLS.expired, .selfSigned, .wrongHost])
+  func `bad certificates are refused, and accepted without verification`(kind: FaultServerTLS)
+    async throws
+  {
     try await withServer(kind) { server, trusting in
       let refusal = try await outcome(server, trusting)
       #expect(throws: Refusal.self) { try refusal.get() }
@@ -66,16 +67,14 @@ struct TLSTests {
     }
   }
 
-  @Test("a certificate for the wrong host is valid for that host")
-  func wrongHostOnly() async throws {
+  @Test func `a certificate for the wrong host is valid for that host`() async throws {
     try await withServer(.wrongHost) { server, trusting in
       let response = try await outcome(server, trusting, host: "elsewhere.invalid").get()
       #expect(response.status == 200)
     }
   }
 
-  @Test("TLS 1.1 only is refused from 1.2 on, and accepted if allowed")
-  func oldVersion() async throws {
+  @Test func `TLS 1.1 only is refused from 1.2 on, and accepted if allowed`() async throws {
     try await withServer(.tls11Only) { server, trusting in
       let refusal = try await outcome(server, trusting)
       #expect(throws: Refusal.self) { try refusal.get() }
@@ -86,8 +85,7 @@ struct TLSTests {
     }
   }
 
-  @Test("one authority can sign for several servers")
-  func sharedAuthority() async throws {
+  @Test func `one authority can sign for several servers`() async throws {
     let authority = try CertificateAuthority()
     let server = try await FaultServer.start(
       FaultScript([.init("/f", length: 5)]), tls: .good, authority: authority)
@@ -96,8 +94,8 @@ struct TLSTests {
     try await server.shutdown()
   }
 
-  @Test("a close-delimited body ends with close_notify or without", arguments: [true, false])
-  func closeNotify(notify: Bool) async throws {
+  @Test(arguments: [true, false])
+  func `a close-delimited body ends with close_notify or without`(notify: Bool) async throws {
     try await withServer(.good, Fault(.closeDelimited(closeNotify: notify))) { server, trusting in
       let client = try await WireClient.connect(server, tls: trusting)
       try await client.request("GET", "/f")
@@ -109,8 +107,8 @@ struct TLSTests {
     }
   }
 
-  @Test("cuts work", arguments: [Fault.Ending.reset, .close, .closeWithoutNotify])
-  func cuts(how: Fault.Ending) async throws {
+  @Test(arguments: [Fault.Ending.reset, .close, .closeWithoutNotify])
+  func `cuts work`(how: Fault.Ending) async throws {
     try await withServer(.good, Fault(.cut(how: how, after: 5000))) { server, trusting in
       let client = try await WireClient.connect(server, tls: trusting)
       try await client.request("GET", "/f")

@@ -5,10 +5,10 @@ import Testing
 private let buffer = RelayFlow.bufferSize
 private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
 
-@Suite("When a relay sends bytes")
+/// When a relay sends bytes.
+@Suite
 struct RelayFlowTests {
-  @Test("at most a window is in transit, and an acknowledgement allows more")
-  func holdsWindow() {
+  @Test func `at most a window is in transit, and an acknowledgement allows more`() {
     var flow = RelayFlow(window: 100_000, rate: nil, start: start)
     #expect(flow.turn(held: 1_000_000, now: start) == .send(buffer))
     flow.sent(buffer)
@@ -20,16 +20,14 @@ struct RelayFlowTests {
     #expect(flow.turn(held: 3, now: start) == .send(3))
   }
 
-  @Test("nothing leaves before the start")
-  func waitsForStart() {
+  @Test func `nothing leaves before the start`() {
     var flow = RelayFlow(window: buffer, rate: nil, start: start)
     #expect(flow.turn(held: 1, now: start - .nanoseconds(1)) == .wait(start))
     #expect(flow.turn(held: 1, now: start) == .send(1))
   }
 
-  @Test(
-    "a rate of N sends N bytes in a second, no more", arguments: [65536, 4 << 20, 100 << 20])
-  func keepsRate(_ rate: Int64) {
+  @Test(arguments: [65536, 4 << 20, 100 << 20])
+  func `a rate of N sends N bytes in a second, no more`(_ rate: Int64) {
     var flow = RelayFlow(window: .max, rate: rate, start: start)
     let end = start + .seconds(1)
     var (now, passed) = (start, Int64(0))
@@ -49,8 +47,7 @@ struct RelayFlowTests {
     #expect(rate...(rate + rate / 20) ~= passed)
   }
 
-  @Test("a connection has its own rate, or that of all")
-  func choosesRate() {
+  @Test func `a connection has its own rate, or that of all`() {
     var rules = RelayRules()
     #expect(rules.rate(ofConnection: 1) == nil)
     rules.rate = 100
@@ -59,12 +56,12 @@ struct RelayFlowTests {
   }
 }
 
-@Suite("A relay's total rate")
+/// A relay's total rate.
+@Suite
 struct TotalRateTests {
   private let rates = RelayRules.TotalRate(64 << 20, above: [4: 16 << 20, 8: 4 << 20])
 
-  @Test("depends on the number of open connections")
-  func dependsOnOpen() {
+  @Test func `depends on the number of open connections`() {
     #expect([0, 4, 5, 8, 9, 100].map { rates.rate(open: $0) >> 20 } == [64, 64, 16, 16, 4, 4])
   }
 
@@ -87,16 +84,15 @@ struct TotalRateTests {
     }
   }
 
-  @Test("is shared evenly, and is lower in total with more connections", arguments: [1, 4, 5, 16])
-  func sharesEvenly(_ connections: Int) throws {
+  @Test(arguments: [1, 4, 5, 16])
+  func `is shared evenly, and is lower in total with more connections`(_ connections: Int) throws {
     let sent = run(connections, for: .seconds(2))
     let wanted = Int(rates.rate(open: connections)) * 2
     #expect((wanted - buffer)...(wanted + buffer) ~= sent.reduce(0, +))
     #expect(try #require(sent.max()) - #require(sent.min()) <= buffer)
   }
 
-  @Test("a pause does not end in a burst")
-  func forgetsPause() {
+  @Test func `a pause does not end in a burst`() {
     var total = TotalRateState(.init(1 << 20), now: start)
     let later = start + .hours(1)
     var sent = 0
@@ -109,8 +105,7 @@ struct TotalRateTests {
     #expect(sent <= 32 * 1024)
   }
 
-  @Test("a connection with nothing to send costs nothing")
-  func idleIsFree() {
+  @Test func `a connection with nothing to send costs nothing`() {
     var total = TotalRateState(.init(1), now: start)
     #expect(total.turn(start) == .idle)
     total.ask(1)
@@ -121,7 +116,8 @@ struct TotalRateTests {
   }
 }
 
-@Suite("A relay's resets")
+/// A relay's resets.
+@Suite
 struct RelayDiceTests {
   private func resets(_ probability: Double, seed: UInt64, connection: Int = 1, pieces: [Int])
     -> [Int]
@@ -138,8 +134,7 @@ struct RelayDiceTests {
     return found
   }
 
-  @Test("come with the given probability")
-  func matchesProbability() {
+  @Test func `come with the given probability`() {
     let whole = Array(repeating: buffer, count: 100_000)
     let count = resets(0.002, seed: 5, pieces: whole).count
     #expect(150...250 ~= count)
@@ -147,8 +142,7 @@ struct RelayDiceTests {
     #expect(resets(1, seed: 5, pieces: [buffer - 1, 1]) == [1])
   }
 
-  @Test("depend on seed and connection, not on how the bytes are divided")
-  func dependsOnSeed() {
+  @Test func `depend on seed and connection, not on how the bytes are divided`() {
     let whole = Array(repeating: buffer, count: 10_000)
     let halves = Array(repeating: buffer / 2, count: 20_000)
     let expected = resets(0.01, seed: 9, pieces: whole)

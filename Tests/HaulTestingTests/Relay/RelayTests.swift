@@ -2,7 +2,8 @@ import FoundationEssentials
 import HaulTesting
 import Testing
 
-@Suite("A relay", .timeLimit(.minutes(1)))
+/// A relay.
+@Suite(.timeLimit(.minutes(1)))
 struct RelayTests {
   private static let length = 2_000_000
   private let script = FaultScript([
@@ -46,8 +47,9 @@ struct RelayTests {
     },
   ]
 
-  @Test("passes on requests and answers unchanged, however slowly", arguments: manners)
-  func passesBytes(_ rules: RelayRules) async throws {
+  @Test(arguments: manners)
+  func `passes on requests and answers unchanged, however slowly`(_ rules: RelayRules) async throws
+  {
     try await through(rules) { _, relay in
       let client = try await WireClient.connect(port: relay.port)
       for _ in 1...2 {
@@ -62,8 +64,8 @@ struct RelayTests {
     }
   }
 
-  @Test("ends the answer after its last byte", arguments: manners)
-  func passesEnd(_ rules: RelayRules) async throws {
+  @Test(arguments: manners)
+  func `ends the answer after its last byte`(_ rules: RelayRules) async throws {
     try await through(rules) { _, relay in
       let client = try await WireClient.connect(port: relay.port)
       try await client.request("GET", "/f", ["Connection: close"])
@@ -76,8 +78,10 @@ struct RelayTests {
     }
   }
 
-  @Test("passes on the answer to a client that has closed its output", arguments: manners)
-  func passesHalfClose(_ rules: RelayRules) async throws {
+  @Test(arguments: manners)
+  func `passes on the answer to a client that has closed its output`(_ rules: RelayRules)
+    async throws
+  {
     try await withEcho { port in
       try await withRelay(rules, port: port) { relay in
         let client = try await WireClient.connect(port: relay.port)
@@ -92,8 +96,7 @@ struct RelayTests {
     }
   }
 
-  @Test("passes on a connection that the server resets")
-  func passesReset() async throws {
+  @Test func `passes on a connection that the server resets`() async throws {
     try await through { server, relay in
       server.setFaults("/f", [Fault(.cut(how: .reset, after: 1000))])
       let client = try await WireClient.connect(port: relay.port)
@@ -105,8 +108,7 @@ struct RelayTests {
     }
   }
 
-  @Test("resets a connection when the dice say so")
-  func resets() async throws {
+  @Test func `resets a connection when the dice say so`() async throws {
     try await through(Self.rules { $0.resetProbability = 1 }) { _, relay in
       let client = try await WireClient.connect(port: relay.port)
       try await client.request("GET", "/f")
@@ -117,8 +119,7 @@ struct RelayTests {
     }
   }
 
-  @Test("ends the connection if the server is not reachable")
-  func endsWithoutServer() async throws {
+  @Test func `ends the connection if the server is not reachable`() async throws {
     try await withRelay(port: 1) { relay in
       do {
         let client = try await WireClient.connect(port: relay.port)
@@ -130,8 +131,7 @@ struct RelayTests {
     }
   }
 
-  @Test("reports how many connections were open, and when")
-  func countsOpen() async throws {
+  @Test func `reports how many connections were open, and when`() async throws {
     try await through { _, relay in
       let first = try await WireClient.connect(port: relay.port)
       #expect(try await first.get("/f").status == 200)
@@ -144,8 +144,7 @@ struct RelayTests {
     }
   }
 
-  @Test("reports as JSON")
-  func tellsJSON() throws {
+  @Test func `reports as JSON`() throws {
     var seen = RelaySnapshot()
     seen.accepted = 2
     seen.bytes = 7
