@@ -82,6 +82,7 @@ import Testing
   @Test(arguments: [
     ("https://h/x", UploadRequest.Method.resumable, "https://h/x"),
     ("tus+https://h/x/", .tus, "https://h/x/"), ("dav+https://h/x", .webDAV, "https://h/x"),
+    ("DAV+https://h/X", .webDAV, "https://h/X"),
   ])
   func `- is standard input, alone and with the whole address`(
     address: String, method: UploadRequest.Method, url: String

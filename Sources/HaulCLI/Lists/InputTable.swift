@@ -55,6 +55,10 @@ package struct InputTable {
         line: header.line,
         message: "the first line has the names of the columns, and '\(name)' is none of them")
     }
+    if let name = header.values.firstRepeated {
+      throw TextLine.ParseError(
+        line: header.line, message: "the first line has two columns '\(name)'")
+    }
     while let row = try table.next() {
       guard row.values.count == header.values.count else {
         throw TextLine.ParseError(
@@ -62,7 +66,7 @@ package struct InputTable {
           message: "it has \(row.values.count) values, and the first line \(header.values.count)")
       }
       let values = zip(header.values, row.values).filter { !$0.1.isEmpty }
-      try take(Dictionary(values) { first, _ in first }, at: row.line)
+      try take(Dictionary(uniqueKeysWithValues: values), at: row.line)
     }
   }
 
@@ -75,6 +79,11 @@ package struct InputTable {
       guard let object = try? JSONDecoder().decode([String: Scalar].self, from: content) else {
         throw TextLine.ParseError(
           line: index + 1, message: "it is no JSON object of texts and numbers")
+      }
+      // A value that is needed is not left out without a word: it may be a digest.
+      for (name, value) in object where value == .other && columns.values.contains(name) {
+        throw TextLine.ParseError(
+          line: index + 1, message: "the value of '\(name)' is no text and no number")
       }
       try take(object.compactMapValues(\.text), at: index + 1)
     }
@@ -131,23 +140,38 @@ package struct InputTable {
   }
 
   /// A value of an object, as text.
-  private struct Scalar: Decodable {
-    let text: String?
+  private enum Scalar: Decodable, Hashable {
+    case text(String)
+    /// Null, or a text without a character: as an empty value of a row.
+    case empty
+    /// A list, an object, or a text that is no Unicode.
+    case other
+
+    var text: String? { if case .text(let text) = self { text } else { nil } }
 
     init(from decoder: any Decoder) throws {
       let value = try decoder.singleValueContainer()
       if value.decodeNil() {
-        text = nil
+        self = .empty
       } else if let integer = try? value.decode(Int64.self) {
-        text = String(integer)
+        self = .text(String(integer))
       } else if let number = try? value.decode(Double.self) {
-        text = "\(number)"
+        self = .text("\(number)")
       } else if let flag = try? value.decode(Bool.self) {
-        text = String(flag)
+        self = .text(String(flag))
+      } else if let text = try? value.decode(String.self) {
+        self = text.isEmpty ? .empty : .text(text)
       } else {
-        // What a list or an object in it means is not known here.
-        text = try? value.decode(String.self)
+        self = .other
       }
     }
+  }
+}
+
+extension [String] {
+  /// An element that an earlier one equals, by its bytes.
+  fileprivate var firstRepeated: String? {
+    var known: Set<[UInt8]> = []
+    return first { !known.insert([UInt8]($0.utf8)).inserted }
   }
 }

@@ -10,8 +10,10 @@ struct UploadScheme {
   init?(of address: String) {
     for method in UploadRequest.Method.allCases {
       for (prefix, http) in method.uploadProtocol.schemes {
-        guard let rest = address.dropping(bytePrefix: prefix) else { continue }
-        (self.method, self.address) = (method, http + rest)
+        // A scheme is the same in upper case (RFC 3986, section 3.1).
+        guard address.lowercased().hasBytePrefix(prefix) else { continue }
+        let rest = address.utf8.dropFirst(prefix.utf8.count)
+        (self.method, self.address) = (method, http + String(Substring(rest)))
         return
       }
     }

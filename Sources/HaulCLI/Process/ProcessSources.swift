@@ -9,18 +9,25 @@ import HaulKit
 #endif
 
 extension CommandSources {
-  /// The real sources. Standard input is read only once, and kept for further requests.
+  /// The real sources. What may be a pipe is read only once, and kept for further use: standard
+  /// input, and files of header fields.
   static func process() -> CommandSources {
     var standardInput: String?
+    var headers: [String: String] = [:]
     return CommandSources(
       environment: ProcessInfo.processInfo.environment, wallSeconds: SystemClock().wallSeconds,
       read: { (path, purpose) throws(UsageError) in
-        guard path == "-", purpose == .list else {
-          return try SourceFile.text(of: path, for: purpose)
+        switch purpose {
+        case .list where path == "-":
+          if let standardInput { return standardInput }
+          standardInput = try SourceFile.text(from: STDIN_FILENO, purpose)
+          return standardInput
+        case .headers:
+          if let known = headers[path] { return known }
+          headers[path] = try SourceFile.text(of: path, for: purpose)
+          return headers[path]
+        default: return try SourceFile.text(of: path, for: purpose)
         }
-        if let standardInput { return standardInput }
-        standardInput = try SourceFile.text(from: STDIN_FILENO, purpose)
-        return standardInput
       },
       askPassword: { (user) throws(UsageError) in try PasswordPrompt.ask(for: user) },
       tree: { (path) throws(UsageError) in try UploadTree.read(path) },

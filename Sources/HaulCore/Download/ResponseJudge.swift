@@ -184,15 +184,9 @@ extension ResponseJudge {
         code, "the server answered \(head.statusText)\(Self.place(of: head))", advice: advice,
         status: head.status, isRetryable: retryable, retryAfter: retryAfter)
     }
-    switch head.status {
-    // S3 says it with each refusal of a request to the wrong region.
-    case 301, 307, 400, 403:
-      if let region = head.headers["x-amz-bucket-region"], let signing = request.signing,
-        S3Object.isRegion(region), region != signing.region
-      {
-        return error(.httpStatus, "the bucket is in the region \(region): name it")
-      }
-    default: break
+    if let signing = request.signing, let what = S3Refusal.advice(on: head, signing.region) {
+      let codes: [Int: TransferError.Code] = [403: .forbidden, 404: .notFound, 405: .notFound]
+      return error(codes[head.status] ?? .httpStatus, what)
     }
     switch head.status {
     case 401:

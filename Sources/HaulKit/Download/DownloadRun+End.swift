@@ -12,9 +12,9 @@ extension DownloadRun {
     ticks += 1
     // The last progress reports the average rate.
     let rate = received == total ? averageRate : meter.rate
-    let progress = TransferProgress(
-      bytes: received, total: total, rate: rate, connections: connections)
-    engine.hub.emit(progress: progress, of: id, context.identity)
+    emit(
+      progress: TransferProgress(
+        bytes: received, total: total, rate: rate, connections: connections))
     if let target {
       if checkpoints.begins(dirtyBytes: target.dirtyBytes, at: now) { checkpoint(target) }
       if !isReadingBack, target.digestLag >= Self.readBackThreshold { readBack(target) }
@@ -23,6 +23,10 @@ extension DownloadRun {
     surroundings.isRateLimited = isRateLimited
     surroundings.heldBack = heldBack
     await handle(ticks.isMultiple(of: 10) ? .tick : .measured)
+  }
+
+  private func emit(progress: TransferProgress) {
+    engine.hub.emit(progress: progress, of: id, context.identity)
   }
 
   /// Segments whose bytes wait for the rate limit: their connections do not wait for the network.
@@ -142,6 +146,11 @@ extension DownloadRun {
       if mayDiscard { await target?.discard() } else { await target?.release() }
       end = .finished(result(.cancelled))
     case .paused:
+      // Its bytes may have come after the last tick.
+      let (received, total) = plan.update { ($0.plan.receivedCount, $0.plan.length) }
+      if received > 0 {
+        emit(progress: TransferProgress(bytes: received, total: total, rate: 0, connections: 0))
+      }
       let error = await keep()
       end = error.map { .finished(result(.failed, error: $0)) } ?? .paused
     case .failed(let error):

@@ -41,6 +41,15 @@ import Testing
     #expect(request.checksums.map(\.algorithm) == [.md5])
   }
 
+  @Test(arguments: [
+    ("l.csv", "url,out,dir,checksum\nhttps://h/f,,,\n"),
+    ("l.jsonl", #"{"url": "https://h/f", "out": "", "dir": null, "checksum": "", "n": []}"#),
+  ])
+  func `An empty value is none`(file: String, text: String) throws {
+    let request = try #require(try plan(file, text)?.requests.first)
+    #expect(request.destination == .directory(".") && request.checksums.isEmpty)
+  }
+
   @Test func `--input-format says what standard input is`() throws {
     let plan = try plan(
       "-", #"{"url": "https://h/f", "limit-rate": 4096}"#, "--input-format", "jsonl")
@@ -59,6 +68,12 @@ import Testing
     ("l.jsonl", #"{"url": "https://h/f", "out": "a\nb"}"#, "line 1: a value has a NUL or a line"),
     ("l.csv", "url\n", "it contains no URL"),
     ("l.csv", "url,checksum\nhttps://h/f,abc\n", "line 2: checksum"),
+    ("l.csv", "url,out,url\nhttps://h/f,a,https://h/g\n", "line 1: the first line has two columns"),
+    (
+      "l.jsonl", #"{"url": "https://h/f", "checksum": ["sha-256=00"]}"#,
+      "line 1: the value of 'checksum' is no text"
+    ),
+    ("l.jsonl", #"{"url": "https://h/f", "out": {}}"#, "line 1: the value of 'out' is no text"),
   ])
   func `what cannot be read names the line`(file: String, text: String, message: String) {
     do {

@@ -68,16 +68,24 @@ import Testing
     await manager.shutdown()
   }
 
-  @Test func `A bucket in another region is named`() async throws {
-    let fields = [("x-amz-bucket-region", "ap-south-1")]
-    let source = FakeSource(1, to: FakeS3()) { _, _ in .status(301, fields) }
+  @Test(arguments: [
+    (301, "x-amz-bucket-region", "the bucket is in the region ap-south-1"),
+    (403, "x-amz-bucket-region", "the bucket is in the region ap-south-1"),
+    (403, "Server", "the object is archived"), (400, "Server", "the store refuses the key"),
+    (405, "x-amz-delete-marker", "the object was deleted"), (404, "Server", "check the address"),
+  ])
+  func `A store that refuses says why as far as its head does`(
+    status: Int, field: String, words: String
+  ) async throws {
+    let value = field == "x-amz-delete-marker" ? "true" : "ap-south-1"
+    let source = FakeSource(1, to: FakeS3()) { _, _ in .status(status, [(field, value)]) }
     let disk = SimulatedDisk()
     disk.makeDirectory("/d")
     let manager = try TransferManager(testing: .init(), transport: source, disk: disk)
     let request = try Self.request(.directory("/d"))
     let transfer = try await manager.add(TransferRequest(.download(request)))
     let error = await #expect(throws: TransferError.self) { try await transfer.result }
-    #expect(error?.message.contains("the bucket is in the region ap-south-1") == true)
+    #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
     await manager.shutdown()
   }
 
