@@ -66,6 +66,13 @@ private struct Sample {
   }
 
   // docs/library.md
+  func downloadObject(_ object: S3Object, key: S3Credentials) async throws {
+    let download = DownloadRequest(object, credentials: key, to: .file("disk.img"))
+    let result = try await manager.add(TransferRequest(.download(download))).result
+    print(result.state)
+  }
+
+  // docs/library.md
   func uploadRemote(id: String, secret: String, token: String) async throws {
     var source = DownloadRequest(url: try ResourceURL("https://example.com/disk.img"), to: .stream)
     source.headers = [("Authorization", "Bearer \(token)")]

@@ -43,7 +43,8 @@ func fullDownload() throws -> DownloadRequest {
   download.decodesContent = true
   download.allowInsecure = true
   download.creationMask = 0o027
-  download.roots = ["/d"]
+  (download.roots, download.region) = (["/d"], "r")
+  download.keySource = S3KeySource(.container, region: "r")
   download.trustedRedirectHosts = ["b.example", "a.example"]
   download.retry.retries = 0
   download.retry.maximumTimeWithoutProgress = .seconds(5) + .nanoseconds(1)

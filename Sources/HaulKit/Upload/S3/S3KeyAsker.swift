@@ -126,7 +126,8 @@ struct S3KeyAsker: Sendable {
   private func askInstance(at address: ResourceURL) async throws -> S3Keys {
     let path = address.path.hasByteSuffix("/") ? address.path : "\(address.path)/"
     func url(_ rest: String) throws(TransferError) -> ResourceURL {
-      try ResourceURL("\(address.origin)\(path)latest/\(rest)")
+      let origin = address.origin
+      return try ResourceURL("\(origin.scheme)://\(origin.authority)\(path)latest/\(rest)")
     }
     let limit = Self.instanceLimit
     let lifetime = HeaderFields([("X-aws-ec2-metadata-token-ttl-seconds", "21600")])
