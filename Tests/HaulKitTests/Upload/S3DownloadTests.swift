@@ -76,17 +76,18 @@ import Testing
   ])
   func `A store that refuses says why as far as its head does`(
     status: Int, field: String, words: String
-  ) async throws {
+  ) throws {
+    var request = FetchRequest(url: try ResourceURL("https://h.example/b/k"), firstByte: 0)
+    request.signing = S3Login(.known(Self.key), region: "us-east-1")
     let value = field == "x-amz-delete-marker" ? "true" : "ap-south-1"
-    let source = FakeSource(1, to: FakeS3()) { _, _ in .status(status, [(field, value)]) }
-    let disk = SimulatedDisk()
-    disk.makeDirectory("/d")
-    let manager = try TransferManager(testing: .init(), transport: source, disk: disk)
-    let request = try Self.request(.directory("/d"))
-    let transfer = try await manager.add(TransferRequest(.download(request)))
-    let error = await #expect(throws: TransferError.self) { try await transfer.result }
-    #expect(error?.message.contains(words) == true, "\(error?.message ?? "")")
-    await manager.shutdown()
+    let head = ResponseHead(
+      status: status, headers: HeaderFields([(field, value)]), url: request.url)
+    guard case .failure(let error) = ResponseJudge(wallSeconds: 0).verdict(on: head, to: request)
+    else {
+      Issue.record("it is no failure")
+      return
+    }
+    #expect(error.message.contains(words), "\(error.message)")
   }
 
   @Test func `A redirect to another server gets no signature, one to the same server does`()
