@@ -110,6 +110,12 @@ final class RemoteSource: Sendable {
     if !found.isEmpty { try request.compare(found) }
   }
 
+  /// - Returns: false if it was stopped.
+  /// - Throws: `source-changed` if its server has another version.
+  func checkVersion(unless stop: StopSignal, _ engine: Engine) async throws(TransferError) -> Bool {
+    try await fetch(0..<min(1, version.length), unless: stop, engine) != nil
+  }
+
   /// How often a change is asked for again: the nodes of a server may differ for a moment.
   private static let confirmations = 2
 

@@ -134,6 +134,21 @@ extension UploadRun {
     }
   }
 
+  /// Asks the server of the remote source for a byte of the version that this run has.
+  mutating func checkVersion() {
+    guard stopOrder == nil, let source = input.remote else { return }
+    let stop = StopSignal()
+    stops[0] = stop
+    helpers.append { [engine, inbox] in
+      do throws(TransferError) {
+        let isKnown = try await source.checkVersion(unless: stop, engine)
+        inbox.yield(.ended(part: 0, isKnown ? .sourceChecked(nil) : nil))
+      } catch {
+        inbox.yield(.ended(part: 0, .sourceChecked(error)))
+      }
+    }
+  }
+
   /// Releases a part that the store has; notes why one could not be read.
   mutating func noteSource(after event: UploadEvent) {
     guard let source = input.remote else { return }

@@ -224,6 +224,7 @@ struct UploadRun: ~Copyable {
     case .read(let count): read(count)
     case .connect(let count): return await connect(count)
     case .checkSource: return await checkSource()
+    case .checkVersion: checkVersion()
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
     case .finish(.completed): finish(.completed)
     case .finish(.failed(let error)): finish(.failed, error: error.naming(asked, of: request))

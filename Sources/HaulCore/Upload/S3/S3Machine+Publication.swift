@@ -21,10 +21,11 @@ extension S3Machine {
     let isThere = (200..<300).contains(head.status)
     if isThere, request.precondition == .absent {
       if isOwn(head) { return finish(.completed) }
-      return isAdopted(head) ? adopt(head) : end(attempts.conflict(status: 412))
+      return isOfOtherRun(head) ? judge(head, nil) : end(attempts.conflict(status: 412))
     }
     // The answer to HEAD has no code, so it does not say that the clock is wrong.
-    if publishesOnce, head.status == 403, messages.setClock(by: answer) {
+    if publishesOnce, head.status == 403, !hasSetClock, messages.setClock(by: answer) {
+      hasSetClock = true
       return [.send(messages.head)]
     }
     // 403: the key may not look. The store checks the condition itself.
@@ -49,12 +50,10 @@ extension S3Machine {
     return open()
   }
 
-  /// Makes the object of the parts. Not every store obeys `If-Match` then, so what there is is
+  /// Makes the object of the parts. Not every store obeys conditions then, so what there is is
   /// asked for just before.
   mutating func publish() -> [UploadCommand] {
-    guard let condition = messages.condition, condition != .absent || messages.refusesConditions
-    else { return complete() }
-    return confirm(.publication)
+    messages.condition == nil ? complete() : confirm(.publication)
   }
 
   /// Why the object was not made, if it may be there.
@@ -88,7 +87,7 @@ extension S3Machine {
     switch head.status {
     case 200..<300 where isOwn(head):
       return [.deleteRecord, .reportAcknowledged(parts.length)] + finish(.completed)
-    case 200..<300 where isAdopted(head): return adopt(head)
+    case 200..<300 where isOfOtherRun(head): return judge(head, doubt)
     case 200..<300, 404, 403: return conclude(doubt, holds: messages.condition?.holds(for: head))
     default: return doubt.isOptional ? conclude(doubt, holds: nil) : refused(answer)
     }
@@ -113,17 +112,52 @@ extension S3Machine {
     record == nil ? end(error) : abort(then: .failed(error))
   }
 
-  /// Whether the object that HEAD found was made by this upload.
+  /// Whether the object that HEAD found was made by this upload. A store may have dropped the mark
+  /// of an object whose answer was lost; then the digest of its bytes tells.
   private func isOwn(_ head: ResponseHead) -> Bool {
-    head.headers[S3Messages.markField] == mark
-      && ContentLength(head.headers) == .bytes(parts.length)
+    guard ContentLength(head.headers) == .bytes(parts.length) else { return false }
+    if let found = head.headers[S3Messages.markField] { return found == mark }
+    guard isSingle, attempts.mayHaveArrived, let tag = head.headers["ETag"] else { return false }
+    return messages.proof.sent.values.contains { $0.digest.matches(tag) }
   }
 
   /// Whether another run of the transfer has published that object since this one began.
-  private func isAdopted(_ head: ResponseHead) -> Bool {
+  private func isOfOtherRun(_ head: ResponseHead) -> Bool {
     guard let transfer = messages.transfer, let condition = messages.condition else { return false }
     return condition.holds(for: head) == false
       && head.headers[S3Messages.transferField] == transfer
+  }
+
+  /// Takes the object of another run, unless it may be of an older version than this one's: then
+  /// the source says which is the present one.
+  private mutating func judge(_ head: ResponseHead, _ doubt: S3Doubt?) -> [UploadCommand] {
+    if head.headers[S3Messages.versionField] == messages.version { return adopt(head) }
+    if case .source(let error)? = doubt { return adopt(head, unless: error) }
+    state = .comparingVersions(head)
+    return [.checkVersion]
+  }
+
+  /// The source has said whether this run has its present version.
+  /// - Parameter error: nil if it has.
+  mutating func compared(_ head: ResponseHead, _ error: TransferError?) -> [UploadCommand] {
+    guard let error else {
+      // The object is of an older version. What replaces that one now is asked for.
+      guard request.precondition == .none, let condition = S3Condition(head) else {
+        return stop(conflict)
+      }
+      messages.condition = condition
+      guard record == nil else { return publish() }
+      parts.reset()
+      return fill()
+    }
+    return error.code == .sourceChanged ? adopt(head, unless: error) : failed(error)
+  }
+
+  /// This run's version is not the source's any more. A digest that the user gave cannot be compared
+  /// with the object's.
+  private mutating func adopt(_ head: ResponseHead, unless error: TransferError) -> [UploadCommand]
+  {
+    request.download?.checksums.isEmpty == false ? stop(error) : adopt(head)
   }
 
   /// Takes the object of another run as the result of this one.

@@ -12,6 +12,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case sending(PartFailure?)
     /// Which object the store has decides how it goes on.
     case confirming(S3Doubt)
+    /// The object of another run is of another version: whether this one's is the source's still.
+    case comparingVersions(ResponseHead)
     /// The object is made, without a checksum: whether it is as long as the file.
     case measuring
     /// An upload is being deleted. Then the run ends, or nil: a new upload begins.
@@ -33,6 +35,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var mark = ""
   /// Whether the condition of the messages is that of the upload, or it has none.
   var isConditionKnown = false
+  /// Whether the clock was set by an answer to that question. Two clocks of a store may differ.
+  var hasSetClock = false
   /// Whether the store did not answer in time what it has, last.
   var hasAskedInVain = false
   /// Whether the answer to a file that is one object has proved that the store has its bytes.
@@ -51,7 +55,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
     staysLocal: Bool = false, isAttended: Bool, now: Instant
   ) {
-    messages = S3Messages(request: request, staysLocal: staysLocal)
+    messages = S3Messages(request: request, source: source, staysLocal: staysLocal)
     self.source = source
     messages.proof = S3Proof(needsMD5: source.remote != nil)
     if let extent, !extent.isWhole {
@@ -93,6 +97,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
       return isSingle ? (isProvenObject ? finish(.completed) : measure()) : publish()
     case (.checking, .sourceChecked(let error?)):
       return error.isRetryable ? failed(error) : sourceFailed(error)
+    case (.comparingVersions(let head), .sourceChecked(let error)): return compared(head, error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
       return answered(answer)

@@ -21,6 +21,8 @@ struct S3Messages: Sendable {
   private(set) var refusesConditions = false
   /// Names the transfer of a remote source; nil for any other source.
   let transfer: String?
+  /// Names the version of the source that is sent; nil for any other source.
+  let version: String?
   /// What proves that the store has the bytes of a part.
   var proof = S3Proof()
   /// Whether the signature covers the bytes of the file, because somebody on the way may change
@@ -28,18 +30,22 @@ struct S3Messages: Sendable {
   private let signsBytes: Bool
 
   /// - Parameter staysLocal: whether the requests stay on this machine.
-  init(request: UploadRequest, staysLocal: Bool = false) {
+  ///   - source: nil if no object is made.
+  init(request: UploadRequest, source: SourceIdentity? = nil, staysLocal: Bool = false) {
     (self.request, object) = (request, request.url)
     region = request.region ?? "us-east-1"
     signsBytes = request.url.origin.scheme != "https" && !staysLocal
     checksums = request.hasOwnChecksums ? nil : .ofWhole
     transfer = request.download?.url.transferDigest
+    version = (source?.remote?.validator).map { SHA256.hash(data: Array($0.utf8)).hexDigits }
   }
 
   /// The field of an object that names the upload which made it.
   static let markField = "x-amz-meta-haul-upload"
   /// The field of an object that names its transfer: the same in each run on any machine.
   static let transferField = "x-amz-meta-haul-transfer"
+  /// The field of an object that names the version of its source.
+  static let versionField = "x-amz-meta-haul-version"
   static let checksumField = "x-amz-checksum-crc32c"
   static let checksumAlgorithm = "x-amz-checksum-algorithm"
   static let checksumType = "x-amz-checksum-type"
@@ -57,6 +63,7 @@ struct S3Messages: Sendable {
       fields.append("Content-Type", type)
     }
     if let transfer { fields.append(Self.transferField, transfer) }
+    if let version { fields.append(Self.versionField, version) }
     return fields
   }
 
@@ -127,7 +134,10 @@ struct S3Messages: Sendable {
 
   /// Goes where the store says that the bucket is: at its own hosts, a few times.
   mutating func follow(_ answer: UploadAnswer) -> Bool {
-    guard relocations < 3, let place = S3Place(answer, from: self) else { return false }
+    // The object keeps its name: a page for logins is no other place of it.
+    guard relocations < 3, let place = S3Place(answer, from: self),
+      place.object.lastName == object.lastName
+    else { return false }
     relocations += 1
     (object, region) = (place.object, place.region)
     return true

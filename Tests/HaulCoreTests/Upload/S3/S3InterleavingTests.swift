@@ -93,6 +93,8 @@ import Testing
     private var machine: S3Machine
     private var random: SplitMix64
     let version: Int
+    /// The version that the source has.
+    var present: Int
     let length: Int64
     /// The request that it sends next.
     private(set) var next: UploadMessage?
@@ -101,6 +103,7 @@ import Testing
     init(version: Int, length: Int64, seed: UInt64) throws {
       machine = try Publication.machine(length, tag: "\"v\(version)\"")
       (random, self.version, self.length) = (SplitMix64(seed: seed), version, length)
+      present = version
       try take(.start(nil))
     }
 
@@ -113,6 +116,10 @@ import Testing
           case .digest(_, let part, _): events.append(S3MachineTests.digest(part))
           case .storeRecord: events.append(.stored(nil))
           case .checkSource: events.append(.sourceChecked(nil))
+          case .checkVersion:
+            events.append(
+              .sourceChecked(
+                version == present ? nil : TransferError(.sourceChanged, "changed")))
           case .finish(let end): self.end = end
           case .retry: throw TransferError(.internal, "nothing failed for a moment")
           default: break
@@ -153,6 +160,7 @@ import Testing
       var count = 0
       for index in writers.indices where writers[index].next != nil {
         var world = self
+        world.writers[index].present = writers.map(\.version).max() ?? 0
         try world.writers[index].step(&world.store)
         count += try world.explore()
       }
@@ -167,6 +175,7 @@ import Testing
       }
       guard count == 0 else { return count }
       #expect(!store.hasGoneBack)
+      #expect(store.object?.version == writers.map(\.version).max())
       #expect(store.uploads.isEmpty)
       #expect(writers.allSatisfy { $0.end == .completed })
       return 1

@@ -29,15 +29,28 @@ import Testing
 
   /// The answer to HEAD about an object.
   private static func object(
-    _ tag: String?, transfer: String? = nil, mark: String? = nil, length: Int64 = 5
+    _ tag: String?, transfer: String? = nil, mark: String? = nil, length: Int64 = 5,
+    version: String? = "\"v1\""
   ) throws -> UploadEvent {
-    let fields = [("ETag", tag), (transferField, transfer), ("x-amz-meta-haul-upload", mark)]
+    let fields = [
+      ("ETag", tag), (transferField, transfer), ("x-amz-meta-haul-upload", mark),
+      ("x-amz-meta-haul-version", try transfer.flatMap { _ in try version.map(Self.version) }),
+    ]
     return try answer(
       200,
       [("Content-Length", "\(length)")]
         + fields.compactMap { name, value in
           value.map { (name, $0) }
         })
+  }
+
+  /// How an object names the version with this entity tag.
+  private static func version(_ tag: String) throws -> String {
+    var machine = try machine(1, tag: tag)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(404))
+    return try #require(
+      try message(machine.handle(Script.digest(1))).fields["x-amz-meta-haul-version"])
   }
 
   /// What of an object names the transfer and the upload.
@@ -332,6 +345,45 @@ import Testing
     }
     _ = machine.handle(try answer(412))
     #expect(machine.handle(there).first == .reportAdoption(length: 5))
+  }
+
+  @Test(arguments: [part, part + 1])
+  func `An object of another version is adopted only if this run's is not the present one`(
+    length: Int64
+  ) throws {
+    let name = try Self.transfer(Self.link)
+    let older = try Self.object("\"t1\"", transfer: name, version: "\"v0\"")
+    let changed = TransferError(.sourceChanged, "changed")
+    for digests in [[], [Checksum("crc32c=01234567")].compactMap(\.self)] {
+      var machine = try Self.machine(length) { $0.download?.checksums = digests }
+      _ = machine.handle(.start(nil))
+      if length > Self.part {
+        _ = machine.handle(try answer(404))
+        _ = machine.handle(try answer(200, body: Script.created))
+        _ = machine.handle(.stored(nil))
+        for part in 1...2 { _ = try Script.take(part, &machine) }
+        _ = machine.handle(.sourceChecked(nil))
+      } else {
+        _ = machine.handle(try answer(404))
+        _ = machine.handle(Script.digest(1))
+        _ = machine.handle(
+          try answer(412, body: Script.refusal("PreconditionFailed"), part: 1))
+      }
+      #expect(machine.handle(older) == [.checkVersion])
+      var (present, gone) = (machine, machine)
+      let next = present.handle(.sourceChecked(nil))
+      if length > Self.part {
+        #expect(try message(next).method == "HEAD")
+        #expect(
+          Self.conditions(try message(present.handle(older))) == ["If-Match: \"t1\""])
+      } else {
+        #expect(next == [.digest(0..<length, part: 1, [.md5, .crc32c])])
+        #expect(
+          Self.conditions(try message(present.handle(Script.digest(1)))) == ["If-Match: \"t1\""])
+      }
+      let end = gone.handle(.sourceChecked(changed))
+      #expect(end.contains(.reportAdoption(length: 5)) == digests.isEmpty)
+    }
   }
 
   @Test func `A version that the user names is asked for as before`() throws {
