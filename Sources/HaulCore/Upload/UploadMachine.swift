@@ -61,7 +61,7 @@ package enum UploadCommand: Sendable, Hashable {
   /// What the server said when it took the file.
   case reportReply(UploadReply)
   case checkSource
-  /// Asks the server of a remote source whether it has the same version still; `sourceChecked` says.
+  /// Asks the server of a remote source whether it has this version still; `sourceChecked` says.
   case checkVersion
   /// Release what the server has of the stream, by the last `reportAcknowledged`, and read until so
   /// many bytes are held; fewer only at its end.
