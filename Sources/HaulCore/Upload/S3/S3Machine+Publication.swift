@@ -153,10 +153,11 @@ extension S3Machine {
     return error.code == .sourceChanged ? adopt(head, unless: error) : failed(error)
   }
 
-  /// This run's version is not the source's any more. A digest that the user gave cannot be compared
-  /// with the object's.
-  private mutating func adopt(_ head: ResponseHead, unless error: TransferError) -> [UploadCommand]
-  {
+  /// This run's version is not the source's any more: the object is the result, unless the user
+  /// gave a digest, which cannot be compared with it.
+  private mutating func adopt(
+    _ head: ResponseHead, unless error: TransferError
+  ) -> [UploadCommand] {
     request.download?.checksums.isEmpty == false ? stop(error) : adopt(head)
   }
 
