@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulControl
 import HaulCore
 
 /// For an engine that runs a command, perhaps again: Slurm, Kubernetes, AWS Batch.
@@ -26,11 +27,18 @@ struct WorkerOptions: ParsableArguments {
     completion: .file())
   var metricsFile: String?
 
-  func apply(to output: inout OutputOptions) throws(UsageError) {
+  /// - Parameter others: the manifest and the lists, which the metrics must not replace.
+  func apply(to output: inout OutputOptions, _ others: [String] = []) throws(UsageError) {
     guard worker || drain == nil else { throw UsageError("--drain is for --worker") }
     if worker { output.drain = drain ?? .seconds(25) }
     guard metricsFile?.isEmpty != true, metricsFile?.hasByte(0) != true else {
       throw UsageError("--metrics-file: the file's name is empty or has a NUL")
+    }
+    if let metricsFile {
+      let path = FilePath(WorkingDirectory.absolute(metricsFile))
+      for other in others where FilePath(WorkingDirectory.absolute(other)) == path {
+        throw UsageError("--metrics-file \(metricsFile): that is the manifest, or a list")
+      }
     }
     output.metricsFile = metricsFile
   }

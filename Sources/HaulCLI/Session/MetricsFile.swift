@@ -42,22 +42,61 @@ actor MetricsFile {
   }
 
   /// Writes it under another name, and renames it: nobody reads a part of it.
-  /// - Throws: `io`, `disk-full`.
+  /// - Throws: `io`, `disk-full`, and `name-conflict` if another file has the name.
   func write(_ manager: TransferManager) async throws(TransferError) {
     TransferMetricsCollector.record(await manager.counts, in: registry)
     TransferMetricsCollector.record(seconds: Units.seconds(clock.now - start), in: registry)
     collector.recordRate()
-    let temporary = path + ".tmp"
-    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o666)
+    try checkName()
+    let (directory, name) = path.pathParts
+    // The name of no other file, also if another run writes the same one.
+    let digits = UInt64.random(in: .min ... .max).hexDigits
+    let temporary = directory.appendingPath(".\(name).\(digits)")
+    let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
     guard descriptor >= 0 else { throw error(errno) }
-    let outcome = await OutputStream(descriptor: descriptor).write(registry.text)
-    _ = close(descriptor)  // an error of it was one of the write too, or is of no file system here
-    switch outcome {
-    case .written: break
-    case .gone: throw error(EPIPE)
-    case .failed(let number): throw error(number)
+    do throws(TransferError) {
+      let outcome = await OutputStream(descriptor: descriptor).write(registry.text)
+      // An error of it was one of the write too, or is of no file system here.
+      _ = close(descriptor)
+      switch outcome {
+      case .written: break
+      case .gone: throw error(EPIPE)
+      case .failed(let number): throw error(number)
+      }
+      try checkName()
+      guard rename(temporary, path) == 0 else { throw error(errno) }
+    } catch {
+      _ = unlink(temporary)  // the first error says more
+      throw error
     }
-    guard rename(temporary, path) == 0 else { throw error(errno) }
+  }
+
+  /// How each text of metrics begins.
+  private static let beginning = Array("# TYPE haul_".utf8)
+
+  /// A mistaken name may be that of a list, or of a device.
+  /// - Throws: if something has the name that is neither empty nor such a file.
+  private func checkName() throws(TransferError) {
+    var status = stat()
+    guard lstat(path, &status) == 0 else {
+      guard errno == ENOENT else { throw error(errno) }
+      return
+    }
+    guard status.st_mode & S_IFMT == S_IFREG else {
+      throw TransferError(.notARegularFile, "the metrics file \(path) is no regular file")
+    }
+    guard status.st_size > 0 else { return }
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
+    guard descriptor >= 0 else { throw error(errno) }
+    defer { _ = close(descriptor) }  // nothing was written
+    var start = Self.beginning
+    let count = read(descriptor, &start, start.count)
+    guard count >= 0 else { throw error(errno) }
+    guard count == start.count, start == Self.beginning else {
+      throw TransferError(
+        .nameConflict, "the metrics file \(path) would replace a file of another kind",
+        advice: "name another one, or remove it")
+    }
   }
 
   private func error(_ number: Int32) -> TransferError {

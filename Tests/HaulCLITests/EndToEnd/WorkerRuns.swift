@@ -125,4 +125,38 @@ import Testing
       #expect(fixture.server.snapshot.requests.count == before)
     }
   }
+
+  @Test func `A metrics file replaces nothing but an empty one or another metrics file`()
+    async throws
+  {
+    try await CommandFixture.with(CommandFixture.file(length: 1000)) { fixture in
+      let url = fixture.server.url("/file.bin")
+      let list = Array("\(url)\n".utf8)
+      try Data(list).write(to: URL(filePath: fixture.path("list")))
+      try Data(list).write(to: URL(filePath: fixture.path("m.prom.tmp")))
+      try FileManager.default.createSymbolicLink(
+        atPath: fixture.path("link"), withDestinationPath: "target")
+      #expect(mkfifo(fixture.path("fifo"), 0o600) == 0)
+      for name in ["list", "link", "fifo", "."] {
+        let result = try await fixture.haul(["get", "--metrics-file", name, url])
+        #expect(result.status == 1 && result.errors.contains("the metrics file \(name)"))
+      }
+      for name in ["list", "./list", fixture.path("list")] {
+        let result = try await fixture.haul(["get", "--metrics-file", name, "-i", "list"])
+        #expect(result.status == 2 && result.errors.contains("a list"), "\(result.errors)")
+      }
+      let manifest = ["get", "--metrics-file", "m", "--manifest", "./m", url]
+      #expect(try await fixture.haul(manifest).status == 2)
+      #expect(fixture.server.snapshot.requests.isEmpty)
+
+      try Data().write(to: URL(filePath: fixture.path("m.prom")))
+      for _ in 0..<2 {
+        #expect(try await fixture.haul(["get", "--metrics-file", "m.prom", url]).status == 0)
+      }
+      #expect(try fixture.contents("m.prom").starts(with: "# TYPE haul_".utf8))
+      #expect(try fixture.contents("list") == list && fixture.contents("m.prom.tmp") == list)
+      #expect(
+        try fixture.names() == ["fifo", "file.bin", "link", "list", "m.prom", "m.prom.tmp"])
+    }
+  }
 }
