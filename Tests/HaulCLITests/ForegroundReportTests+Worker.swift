@@ -73,4 +73,22 @@ extension ForegroundReportTests {
         "haul: 1 downloaded, 1 failed; 10.0 MiB in 1:00, 170.7 KiB/s",
       ])
   }
+
+  @Test(
+    arguments: [
+      (nil, false, .completed), (nil, true, .failed), (.zero, false, .failed),
+    ] as [(Duration?, Bool, HaulCLI.ExitStatus)])
+  func `A web page in place of a file has failed for good, for a worker and with a manifest`(
+    drain: Duration?, hasManifest: Bool, status: HaulCLI.ExitStatus
+  ) throws {
+    var run = Run(2, json: true, drain: drain, hasManifest: hasManifest)
+    let (good, bad) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
+    let page = TransferResult(state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10)
+    try run.handle(good.completed(), bad(.finished(page.notingUnexpectedPage())))
+    try run.end()
+    #expect(run.report.status == status)
+    let failed = status == .failed ? 1 : 0
+    #expect(run.json.contains(#""failed":\#(failed)"#), "\(run.json)")
+    #expect(run.json.contains(#""completed":\#(2 - failed)"#), "\(run.json)")
+  }
 }

@@ -12,10 +12,12 @@ import Testing
 
     init(
       _ expected: Int = 1, json: Bool = false, quiet: Bool = false,
-      view: ForegroundReport.ProgressView = .plain, drain: Duration? = nil
+      view: ForegroundReport.ProgressView = .plain, drain: Duration? = nil,
+      hasManifest: Bool = false
     ) {
       var options = OutputOptions()
       options.drain = drain
+      options.hasManifest = hasManifest
       options.json = json
       options.quiet = quiet
       report = ForegroundReport(

@@ -93,14 +93,13 @@ struct GetCommand: Command {
     if shortHelp { return PrintedText(text: ShortHelp.get) }
     let items = try GetItem.all(self, sources)
     if items.isEmpty, !content.inputFiles.isEmpty { return PrintedText(text: "") }
-    let others = content.inputFiles + (try manifestPath().map { [$0] } ?? [])
     if areRemote(items) {
       var plan = try PutPlan(self, items, sources)
-      try worker.apply(to: &plan.output, others)
+      try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
       return plan
     }
     var plan = try GetPlan(self, items, sources)
-    try worker.apply(to: &plan.output, others)
+    try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
     return plan
   }
 

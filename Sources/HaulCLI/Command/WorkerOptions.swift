@@ -27,8 +27,12 @@ struct WorkerOptions: ParsableArguments {
     completion: .file())
   var metricsFile: String?
 
-  /// - Parameter others: the manifest and the lists, which the metrics must not replace.
-  func apply(to output: inout OutputOptions, _ others: [String] = []) throws(UsageError) {
+  /// - Parameters:
+  ///   - manifest: its path; nil without one.
+  ///   - lists: which the metrics must not replace, as little as the manifest.
+  func apply(
+    to output: inout OutputOptions, _ manifest: String? = nil, _ lists: [String] = []
+  ) throws(UsageError) {
     guard worker || drain == nil else { throw UsageError("--drain is for --worker") }
     if worker { output.drain = drain ?? .seconds(25) }
     guard metricsFile?.isEmpty != true, metricsFile?.hasByte(0) != true else {
@@ -36,10 +40,12 @@ struct WorkerOptions: ParsableArguments {
     }
     if let metricsFile {
       let path = FilePath(WorkingDirectory.absolute(metricsFile))
-      for other in others where FilePath(WorkingDirectory.absolute(other)) == path {
+      for other in lists + [manifest].compactMap(\.self)
+      where FilePath(WorkingDirectory.absolute(other)) == path {
         throw UsageError("--metrics-file \(metricsFile): that is the manifest, or a list")
       }
     }
     output.metricsFile = metricsFile
+    output.hasManifest = manifest != nil
   }
 }

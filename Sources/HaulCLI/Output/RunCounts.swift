@@ -1,3 +1,4 @@
+import HaulControl
 import HaulCore
 
 /// How the transfers of a run ended.
@@ -22,9 +23,11 @@ package struct RunCounts: Hashable, Sendable {
 
   var ended: Int { completed + failed + cancelled }
 
-  mutating func count(_ result: TransferResult) {
+  /// - Parameter acceptsWarnings: whether a file counts as completed that may be a wrong one.
+  mutating func count(_ result: TransferResult, acceptsWarnings: Bool) {
     fetched += result.fetched
     switch result.state {
+    case .completed where result.warning != nil && !acceptsWarnings: failed += 1
     case .completed:
       completed += 1
       bytes += result.bytes

@@ -28,6 +28,8 @@ package struct OutputOptions: Hashable, Sendable {
   /// With `--worker`: how long what runs may go on after SIGTERM. Nil if no engine runs the command
   /// again.
   package var drain: Duration?
+  /// Whether a manifest has what becomes of each file.
+  package var hasManifest = false
   /// The path of the file for what a run does; nil without one.
   package var metricsFile: String?
 

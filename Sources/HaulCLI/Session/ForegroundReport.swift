@@ -170,7 +170,9 @@ extension ForegroundReport {
     switch event.kind {
     case .paused: transfers[fileIndex].isPaused = true
     case .resumed: transfers[fileIndex].isPaused = false
-    case .finished(let result): summary.count(result)
+    case .finished(let result):
+      // As the manifest: who runs a list looks at the status alone.
+      summary.count(result, acceptsWarnings: !isWorker && !options.hasManifest)
     default: break
     }
   }
