@@ -6,7 +6,8 @@ struct ManifestCommand: Command {
     commandName: "manifest",
     abstract: "Sums up what 'get --manifest' has written.",
     discussion: """
-      Of several lines for one file the last counts, except that a complete file stays complete.
+      Of several lines for one file the last counts, but a failure after a complete line only if \
+      its run began later.
 
       Examples:
         haul manifest done.jsonl

@@ -15,8 +15,8 @@ final class ManifestFile {
   private var needsLineBreak: Bool
 
   /// Opens it, or makes it.
-  /// - Parameter take: gets each line without its line break.
-  init(_ path: String, take: (ArraySlice<UInt8>) -> Void) throws(TransferError) {
+  /// - Parameter take: gets each line, and says whether it is one of a manifest.
+  init(_ path: String, take: (ArraySlice<UInt8>) -> Bool) throws(TransferError) {
     self.path = path
     // A link there may be another user's, and lead to a file of this one.
     descriptor = try Self.opened(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
@@ -27,9 +27,7 @@ final class ManifestFile {
           .permissionDenied, "the manifest \(path) belongs to another user",
           advice: "it would say what is left out; name another file")
       }
-      let rest = try FileLines.forEach(
-        of: descriptor, failure: { Self.error(path, "cannot be read", $0) }
-      ) { (line) throws(TransferError) in take(line) }
+      let rest = try Self.forEachLine(of: descriptor, path, take)
       needsLineBreak = !rest.isEmpty
     } catch {
       _ = close(descriptor)  // nothing was written
@@ -44,19 +42,31 @@ final class ManifestFile {
   ) throws(TransferError) {
     let descriptor = try opened(path, O_RDONLY)
     defer { _ = close(descriptor) }  // nothing was written
+    _ = try forEachLine(of: descriptor, path) { line in
+      guard let entry = ManifestLine.Entry(line) else { return false }
+      take(entry)
+      return true
+    }
+  }
+
+  /// - Parameter take: gets each line without its line break, and says whether it is one of a
+  ///   manifest.
+  /// - Returns: what follows the last line break.
+  private static func forEachLine(
+    of descriptor: Int32, _ path: String, _ take: (ArraySlice<UInt8>) -> Bool
+  ) throws(TransferError) -> [UInt8] {
     var (lines, entries) = (0, 0)
     let rest = try FileLines.forEach(
       of: descriptor, failure: { error(path, "cannot be read", $0) }
     ) { (line) throws(TransferError) in
       lines += 1
-      guard let entry = ManifestLine.Entry(line) else { return }
-      entries += 1
-      take(entry)
+      if take(line) { entries += 1 }
     }
     // One that was not written to its end, or not begun, has lost nothing.
-    guard entries > 0 || lines == 0 && rest.isEmpty else {
+    guard entries > 0 || lines == 0 && ManifestLine.mayBegin(rest) else {
       throw TransferError(.io, "\(path) is no manifest", advice: "give what get --manifest wrote")
     }
+    return rest
   }
 
   private static func opened(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {

@@ -103,7 +103,7 @@ extension ManifestLine {
   }
 
   private static let first = #"{"id":""#
-  private static let second = #"","state":"completed","#
+  private static let second = #"","state":""#
 
   /// The line, with its line break. Its id and its state come first, so that a long manifest is
   /// read fast.
@@ -113,23 +113,31 @@ extension ManifestLine {
     return start + json.dropFirst()
   }
 
-  /// The id, if the line says that the file is complete; nil for any other line.
-  package static func completed(_ line: some Collection<UInt8>) -> ID? {
-    let head = line.prefix(first.utf8.count + 32 + second.utf8.count)
-    guard head.starts(with: first.utf8) else { return nil }
-    let rest = head.dropFirst(first.utf8.count)
-    guard rest.dropFirst(32).elementsEqual(second.utf8) else { return nil }
-    return ID(String(decoding: rest.prefix(32), as: UTF8.self))
+  /// The id, and whether the line says that the file is complete; nil for a line of no file.
+  package static func end(_ line: some Collection<UInt8>) -> (id: ID, isComplete: Bool)? {
+    guard line.starts(with: first.utf8) else { return nil }
+    let rest = line.dropFirst(first.utf8.count)
+    let state = rest.dropFirst(32)
+    guard state.starts(with: second.utf8),
+      let id = ID(String(decoding: rest.prefix(32), as: UTF8.self))
+    else { return nil }
+    return (id, state.dropFirst(second.utf8.count).starts(with: #"completed","#.utf8))
   }
 
   /// The line with which a run begins: how many files its input has.
   package static func beginning(files: Int) -> String { "{\"files\":\(files)}\n" }
 
+  private static let start = #"{"files":"#
+
+  /// Whether it is empty or a part of such a line: the run was ended in its midst.
+  static func mayBegin(_ line: some Collection<UInt8>) -> Bool {
+    zip(line, start.utf8).allSatisfy(==)
+  }
+
   /// How many files the input of a run has; nil for any other line.
   package static func files(_ line: some Collection<UInt8>) -> Int? {
-    let start = #"{"files":"#.utf8
-    guard line.starts(with: start) else { return nil }
-    let rest = String(decoding: line.dropFirst(start.count), as: UTF8.self)
+    guard line.starts(with: start.utf8) else { return nil }
+    let rest = String(decoding: line.dropFirst(start.utf8.count), as: UTF8.self)
     return rest.hasByteSuffix("}") ? Int(rest.dropLast()) : nil
   }
 

@@ -27,13 +27,24 @@ actor ManifestRecorder {
       requests.map(\.request), in: WorkingDirectory.path)
     let ids = absolute.map { ManifestLine.ID(of: $0) }
     let wanted = Dictionary(zip(ids, absolute)) { first, _ in first }
-    var complete: Set<ManifestLine.ID> = []
+    // As `ManifestSum`: by how many runs had begun.
+    var (runs, complete) = (0, [ManifestLine.ID: Int]())
     file = try ManifestFile(path) { line in
-      guard let id = ManifestLine.completed(line), let request = wanted[id] else { return }
-      if request.isSettled(by: line) { complete.insert(id) } else { complete.remove(id) }
+      if ManifestLine.files(line) != nil {
+        runs += 1
+        return true
+      }
+      guard let (id, isComplete) = ManifestLine.end(line) else { return false }
+      guard let request = wanted[id] else { return true }
+      if isComplete {
+        complete[id] = request.isSettled(by: line) ? runs : nil
+      } else if let run = complete[id], run < runs {
+        complete[id] = nil
+      }
+      return true
     }
-    requests = zip(requests, ids).filter { !complete.contains($0.1) }.map(\.0)
-    rest = zip(absolute, ids).filter { !complete.contains($0.1) }.map(\.0)
+    requests = zip(requests, ids).filter { complete[$0.1] == nil }.map(\.0)
+    rest = zip(absolute, ids).filter { complete[$0.1] == nil }.map(\.0)
   }
 
   /// - Parameter transfers: those of the requests that are left, in the same order.

@@ -2,12 +2,13 @@ import FoundationEssentials
 import HaulCore
 
 /// What manifests say in all. Of several lines for one file the last counts, except that one that
-/// is complete stays so: another run may have found it taken.
+/// is complete stays so if a run fails that began before: it may have found it taken.
 struct ManifestSum {
-  private var complete: Set<ManifestLine.ID> = []
+  /// The length of each complete file, and how many runs had begun by its end.
+  private var complete: [ManifestLine.ID: (bytes: Int64, run: Int)] = [:]
   private var failed: [ManifestLine.ID: ManifestLine] = [:]
-  /// The lengths of the complete files.
-  private(set) var bytes: Int64 = 0
+  /// Each manifest counts as one more.
+  private var runs = 0
   /// How many files the inputs have.
   private var files = 0
   /// How many complete files each address has; only counted for a split.
@@ -22,19 +23,40 @@ struct ManifestSum {
   /// - Throws: for a manifest that cannot be read.
   mutating func add(_ path: String) throws(TransferError) {
     var most = 0
+    runs += 1
+    let first = runs
     try ManifestFile.forEachEntry(of: path) { entry in
       switch entry {
-      case .files(let files): most = max(most, files)
-      case .failed(let id, let line): if !complete.contains(id) { failed[id] = line }
+      case .files(let files):
+        runs += 1
+        most = max(most, files)
+      case .failed(let id, let line):
+        if let run = complete[id]?.run {
+          // Which of two manifests is the later one is not known.
+          guard run >= first, run < runs else { return }
+          complete[id] = nil
+          count(line, -1)
+        }
+        failed[id] = line
       case .complete(let id, let line):
         failed[id] = nil
-        guard complete.insert(id).inserted else { return }
-        bytes += line.bytes
-        if countsAddresses { addresses[ManifestLine.ID(hashing: line.url), default: 0] += 1 }
+        if let run = complete[id]?.run {
+          guard run >= first else { return }
+        } else {
+          count(line, 1)
+        }
+        complete[id] = (line.bytes, runs)
       }
     }
     files += most
   }
+
+  private mutating func count(_ line: ManifestLine, _ change: Int) {
+    if countsAddresses { addresses[ManifestLine.ID(hashing: line.url), default: 0] += change }
+  }
+
+  /// The lengths of the complete files.
+  private var bytes: Int64 { complete.values.reduce(0) { $0 + $1.bytes } }
 
   /// Files that no line tells of: no run has come to them, or it was interrupted.
   var missing: Int { max(0, files - complete.count - failed.count) }

@@ -206,4 +206,53 @@ import Testing
       try fixture.expectWhole("a.bin", length: 40_000)
     }
   }
+
+  @Test func `A failure counts after a complete line if its run began later`() async throws {
+    try await with { (fixture) async throws in
+      #expect(try await get(fixture).status == 0)
+      try FileManager.default.removeItem(atPath: fixture.path("a.bin"))
+      fixture.server.setFaults("/a.bin", [.always(.status(404))])
+      #expect(try await get(fixture).status == 1)
+      let failed = try await fixture.haul(["manifest", "done.jsonl"])
+      #expect(failed.status == 1)
+      #expect(failed.output == "3 files: 2 complete (78.1 KiB), 1 failed\n1  not-found\n")
+      // The next run agrees, also if a file of that length is there.
+      try Data(count: 40_000).write(to: URL(filePath: fixture.path("a.bin")))
+      #expect(try await get(fixture).status == 1)
+
+      // As if all runs had begun at the same time.
+      let lines = String(decoding: try fixture.contents("done.jsonl"), as: UTF8.self)
+        .split(separator: "\n")
+      let isBeginning = { (line: Substring) in line.hasPrefix(#"{"files":"#) }
+      let overlapping = lines.filter(isBeginning) + lines.filter { !isBeginning($0) }
+      try Data((overlapping.joined(separator: "\n") + "\n").utf8)
+        .write(to: URL(filePath: fixture.path("done.jsonl")))
+      let whole = try await fixture.haul(["manifest", "done.jsonl"])
+      #expect(whole.status == 0 && whole.output.hasPrefix("3 files: 3 complete (117.2 KiB)"))
+      let last = try await get(fixture)
+      #expect(last.status == 0 && last.errors.contains("all files are complete"))
+      // One manifest says nothing against another one.
+      try Data((lines.last { $0.contains("not-found") } ?? "").utf8 + [0x0A])
+        .write(to: URL(filePath: fixture.path("other.jsonl")))
+      #expect(try await fixture.haul(["manifest", "done.jsonl", "other.jsonl"]).status == 0)
+    }
+  }
+
+  @Test func `A file of another kind is no manifest, and stays as it is`() async throws {
+    try await with { (fixture) async throws in
+      let list = try fixture.contents("list.txt")
+      let get = ["get", "-i", "list.txt", "--manifest"]
+      let result = try await fixture.haul(get + ["list.txt"])
+      #expect(result.status == 1 && result.errors.contains("list.txt is no manifest"))
+      try Data("no line".utf8).write(to: URL(filePath: fixture.path("notes.md")))
+      #expect(try await fixture.haul(get + ["notes.md"]).status == 1)
+      #expect(try fixture.contents("list.txt") == list)
+      #expect(try fixture.contents("notes.md") == Array("no line".utf8))
+      #expect(fixture.server.snapshot.requests.isEmpty)
+      // The disk was full when the first line was written.
+      try Data(#"{"fil"#.utf8).write(to: URL(filePath: fixture.path("torn.jsonl")))
+      #expect(try await fixture.haul(get + ["torn.jsonl"]).status == 0)
+      #expect(try await fixture.haul(["manifest", "torn.jsonl"]).status == 0)
+    }
+  }
 }
