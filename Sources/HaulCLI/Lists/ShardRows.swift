@@ -25,12 +25,21 @@ struct ShardRows {
   /// The rows of the failed addresses, without lists.
   private(set) var failures: [[UInt8]] = []
   private var hosts: [String: Int] = [:]
+  /// The rows that were read, to leave out those that are given again.
+  private var given: Set<ManifestLine.ID> = []
+  private var repeats = 0
   /// The address of each row, and how many different rows an address has; for manifests.
   private var addresses: [ManifestLine.ID] = []
   private var seen: Set<ManifestLine.ID> = []
   private var counts: [ManifestLine.ID: Int] = [:]
 
-  init(_ plan: SplitPlan) { self.plan = plan }
+  /// The columns that have a meaning.
+  private let meanings: Set<String>
+
+  init(_ plan: SplitPlan) {
+    self.plan = plan
+    meanings = Set(InputTable.Meaning.allCases.map { plan.columns[$0] ?? $0.rawValue })
+  }
 
   var isEmpty: Bool { rows.isEmpty }
   var hostCount: Int { hosts.count }
@@ -44,7 +53,7 @@ struct ShardRows {
     for path in plan.inputs { try read(path) }
     guard !rows.isEmpty else { throw UsageError("\(plan.inputs[0]): it contains no URL") }
     if !plan.manifests.isEmpty { leaveOut(completeIn: sum) }
-    return []
+    return repeats > 0 ? ["\(repeats) rows are given twice and are split once"] : []
   }
 
   private mutating func take(failuresOf sum: ManifestSum) throws -> [String] {
@@ -57,8 +66,17 @@ struct ShardRows {
       add(url, size: nil, at: Place(list: -1, length: 0, offset: Int64(failures.count)))
       failures.append(Array(row))
     }
-    guard sum.missing > 0 else { return [] }
-    return ["files missing in the manifests: \(sum.missing); give the lists too to have them"]
+    var notes: [String] = []
+    if !failures.isEmpty {
+      notes.append(
+        "the rows have the addresses alone, without out, dir, checksum and headers; give the lists "
+          + "too to have them")
+    }
+    if sum.missing > 0 {
+      notes.append(
+        "files missing in the manifests: \(sum.missing); give the lists too to have them")
+    }
+    return notes
   }
 
   private mutating func read(_ path: String) throws(UsageError) {
@@ -110,6 +128,7 @@ struct ShardRows {
         throw UsageError("it has max-per-host, as a shard has: split the lists that it is made of")
       }
       let url = try AddressArgument.url(entry.address)
+      guard isNew(url, entry) else { return }
       let place = Place(list: list, length: Int32(row.bytes.count), offset: row.offset)
       add(url, size: try size(of: entry), at: place)
       if !plan.manifests.isEmpty { note(url, entry) }
@@ -132,6 +151,20 @@ struct ShardRows {
     if host == hosts.count { hosts[authority] = host }
     places.append(place)
     rows.append(ShardPlan.Row(host: host, size: size))
+  }
+
+  /// Whether a row is not as one before. Columns without a meaning count: a template of `get -o`
+  /// may name them. So do digests and fields: `get` refuses rows that differ in these alone.
+  private mutating func isNew(_ url: ResourceURL, _ entry: InputList.Entry) -> Bool {
+    let others = entry.columns.filter { !meanings.contains($0.key) }.sorted { $0.key < $1.key }
+    let texts =
+      [url.absoluteString, entry.out ?? "", entry.dir ?? ""]
+      + (entry.checksums + entry.headers).map(\.text) + others.flatMap { [$0.key, $0.value] }
+    // With their lengths: a value may have any byte.
+    let row = texts.map { "\($0.utf8.count)\n\($0)" }.joined()
+    let isNew = given.insert(ManifestLine.ID(hashing: row)).inserted
+    if !isNew { repeats += 1 }
+    return isNew
   }
 
   /// A manifest has addresses as they are shown: several rows may have the same.
@@ -158,6 +191,8 @@ final class SplitList {
   private let path: String
   private let descriptor: Int32
   private let status: stat
+  /// Its permission bits.
+  var permissions: mode_t { status.st_mode & 0o777 }
 
   init(_ path: String) throws(UsageError) {
     self.path = path

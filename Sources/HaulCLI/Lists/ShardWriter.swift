@@ -13,9 +13,12 @@ struct ShardWriter {
   private let plan: SplitPlan
   private let rows: ShardRows
   private let shards: ShardPlan
+  /// Those of a shard: nobody else may read more than in every list, which may have secrets.
+  private let permissions: mode_t
 
   init(_ plan: SplitPlan, _ rows: ShardRows) {
     (self.plan, self.rows) = (plan, rows)
+    permissions = rows.lists.reduce(0o666) { $0 & $1.permissions } | 0o600
     shards = ShardPlan(
       rows.rows, hosts: rows.hostCount, into: plan.count, by: plan.unit,
       maximumPerHost: plan.maximumPerHost)
@@ -32,7 +35,8 @@ struct ShardWriter {
     let parent = directory.pathParts.directory
     try files.createDirectory(
       atPath: parent.isEmpty ? "." : parent, withIntermediateDirectories: true)
-    guard mkdir(temporary, 0o777) == 0 else {
+    // Who may read the shards finds them too.
+    guard mkdir(temporary, permissions | permissions >> 2 & 0o111) == 0 else {
       guard errno == EEXIST else { throw Self.error(temporary, "cannot be made", errno) }
       throw TransferError(
         .inUse, "\(temporary) exists: another split writes it, or was stopped",
@@ -78,7 +82,7 @@ struct ShardWriter {
   private func writeShard(
     _ indices: ArraySlice<Int>, to path: String, _ shard: Int
   ) throws(TransferError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions)
     guard descriptor >= 0 else { throw Self.error(path, "cannot be made", errno) }
     defer { _ = close(descriptor) }  // it was synced
     var text: [UInt8] = []

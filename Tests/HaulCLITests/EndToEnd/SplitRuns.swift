@@ -138,9 +138,60 @@ import Testing
       let result = try await fixture.haul(
         ["split", "--failed", "m.jsonl", "--shards", "2", "--max-per-host", "9", "-o", "d"])
       #expect(result.status == 0 && result.errors.contains("missing in the manifests: 1"))
+      #expect(result.errors.contains("without out, dir, checksum and headers; give the lists"))
       let row = try JSONValue(parsing: try text("d/0.jsonl", fixture))
       #expect(row["url"]?.string == url && row["max-per-host"] == .integer(9))
       #expect(try text("d/1.jsonl", fixture) == "")
+    }
+  }
+
+  @Test func `A row that is given again is split once, and one for another file stays`()
+    async throws
+  {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let rows = [
+        "http://a/1,,,1", "http://a/1,x,,1", "http://a/1,,n,1", "http://b/1,,,1",
+        // The same file, also of another length.
+        "http://a/1,,,2", "http://a/1,x,,1",
+      ]
+      try write("url,out,note,size\n" + rows.joined(separator: "\n"), to: "l.csv", fixture)
+      try write("url,out,note,size\n\(rows[3])\n", to: "more.csv", fixture)
+      let split = ["split", "l.csv", "more.csv", "--shards", "1", "-o"]
+      let result = try await fixture.haul(split + ["d"])
+      #expect(result.status == 0)
+      #expect(result.errors.contains("3 rows are given twice and are split once"))
+      #expect(
+        try text("d/0.csv", fixture)
+          == "url,out,note,size\n" + rows[..<4].joined(separator: "\n") + "\n")
+
+      // With a manifest too: nothing of them is complete.
+      try write(#"{"files":4}"# + "\n", to: "m.jsonl", fixture)
+      let again = try await fixture.haul(split + ["e", "--failed", "m.jsonl"])
+      #expect(again.status == 0, "\(again.errors)")
+      #expect(try text("e/0.csv", fixture) == text("d/0.csv", fixture))
+    }
+  }
+
+  @Test func `Shards have no more permissions than every list has`() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      func mode(_ name: String) throws -> Int {
+        let attributes = try FileManager.default.attributesOfItem(atPath: fixture.path(name))
+        return try #require((attributes[.posixPermissions] as? NSNumber)?.intValue)
+      }
+      for (name, permissions) in [("open", 0o644), ("secret", 0o600), ("fixed", 0o440)] {
+        try write("http://a/\(name)\n", to: name, fixture)
+        #expect(chmod(fixture.path(name), mode_t(permissions)) == 0)
+      }
+      func split(_ lists: String..., to directory: String) async throws {
+        let result = try await fixture.haul(["split"] + lists + ["--shards", "1", "-o", directory])
+        #expect(result.status == 0, "\(result.errors)")
+      }
+      try await split("open", "secret", to: "s")
+      #expect(try [mode("s"), mode("s/0.txt")] == [0o700, 0o600])
+      try await split("open", "fixed", to: "f")
+      #expect(try [mode("f") & 0o707, mode("f/0.txt") & 0o227] == [0o700, 0o200])
+      try await split("open", to: "o")
+      #expect(try mode("o/0.txt") & 0o733 == 0o600)
     }
   }
 
