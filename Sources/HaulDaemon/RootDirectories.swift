@@ -181,10 +181,10 @@ extension TransferRequest {
     upload?.source.files ?? download?.destination.path.map { [$0] } ?? []
   }
 
-  /// Whether it carries what may be for its own address only.
+  /// Whether it carries what may be for its own address only, or a key signs it.
   fileprivate var hasSecrets: Bool {
-    !fields.fields.isEmpty || url?.credentials != nil || upload?.form.isEmpty == false
-      || upload?.download != nil
+    !fields.fields.isEmpty || url?.credentials != nil || !keySources.isEmpty
+      || upload?.form.isEmpty == false || upload?.download != nil
   }
 }
 

@@ -119,4 +119,22 @@ import Testing
       #expect(try remote.add(upload).status == 201)
     }
   }
+
+  @Test func `A client over TCP does not choose the object that a role's keys read`() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      let environment = try prepare(fixture.work, fixture.environment)
+      #expect(try await fixture.haul("suspend").status == 0)
+      let sum = "sha-256=\(String(repeating: "0", count: 64))"
+      let adding = try await fixture.work.haul(
+        ["add", "s3://bucket/f", "-o", "\(remote.root)/f", "--checksum", sum],
+        environment: environment)
+      #expect(adding.status == 0, "\(adding.errors)")
+      let id = adding.output.trimmingCharacters(in: .newlines)
+      let url = fixture.work.server.url("/bucket/private")
+      #expect(try remote.move(id, to: url).status == 403)
+      // The control: its owner may.
+      #expect(try await fixture.haul("set", id, "--url", url, "--same-resource").status == 0)
+    }
+  }
 }
