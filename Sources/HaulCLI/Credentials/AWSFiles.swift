@@ -3,7 +3,8 @@ import HaulCore
 /// The environment of the AWS tools, and the profile that it chooses in their files.
 struct AWSFiles {
   private let sources: CommandSources
-  private let isProfileChosen: Bool
+  /// The variable that names the profile; nil if none does.
+  private let profileVariable: String?
   private let files: AWSProfiles
   private let profileName: String
   /// The values of the profile in the configuration file.
@@ -11,8 +12,10 @@ struct AWSFiles {
 
   init(_ sources: CommandSources) throws(UsageError) {
     self.sources = sources
-    let chosen = Self.value("AWS_PROFILE", sources)
-    (profileName, isProfileChosen) = (chosen ?? "default", chosen != nil)
+    profileVariable = ["AWS_PROFILE", "AWS_DEFAULT_PROFILE"].first {
+      Self.value($0, sources) != nil
+    }
+    profileName = profileVariable.flatMap { Self.value($0, sources) } ?? "default"
     files = try AWSProfiles(
       Self.path("AWS_CONFIG_FILE", "config", sources),
       Self.path("AWS_SHARED_CREDENTIALS_FILE", "credentials", sources), sources.read)
@@ -21,14 +24,15 @@ struct AWSFiles {
 
   func environment(_ name: String) -> String? { Self.value(name, sources) }
 
-  /// Where the address of the store was found, and the address; nil for Amazon's.
-  var endpoint: (String, String)? {
+  /// Where the address of a service was found, and the address; nil for Amazon's.
+  /// - Parameter service: `s3` or `sts`.
+  func endpoint(of service: String) -> (String, String)? {
     guard !ignoresEndpoints else { return nil }
-    for name in ["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"] {
+    for name in ["AWS_ENDPOINT_URL_\(service.uppercased())", "AWS_ENDPOINT_URL"] {
       if let address = environment(name) { return (name, address) }
     }
     let services = profile["services"].flatMap { files.configuration?["services \($0)"] } ?? [:]
-    return (services["s3.endpoint_url"] ?? profile["endpoint_url"]).map { address in
+    return (services["\(service).endpoint_url"] ?? profile["endpoint_url"]).map { address in
       ("endpoint_url of the profile \(profileName)", address)
     }
   }
@@ -61,20 +65,18 @@ struct AWSFiles {
         id, secret, environment("AWS_SESSION_TOKEN"), "the environment")
       return (credentials, nil)
     }
-    if let place = try webIdentity() { return (nil, try source(place, region)) }
-    switch try files.question(of: profileName) {
-    case .known(let credentials): return (credentials, nil)
-    case .some:
+    if let place = try webIdentity() { return (nil, try source(place, region, asksRole: true)) }
+    if let question = try files.question(of: profileName) {
+      if case .known(let credentials) = question { return (credentials, nil) }
       let place = S3KeySource.Place.profile(
         name: profileName, configuration: files.configurationPath,
         credentials: files.credentialsPath)
-      return (nil, try source(place, region))
-    case nil: break
+      return (nil, try source(place, region, asksRole: question.asksTokenService))
     }
-    guard !isProfileChosen || files.knows(profileName) else {
-      throw UsageError("AWS_PROFILE: there is no profile \(profileName)")
+    if let profileVariable, !files.knows(profileName) {
+      throw UsageError("\(profileVariable): there is no profile \(profileName)")
     }
-    return (nil, try source(try machine(), region))
+    return (nil, try source(try machine(), region, asksRole: false))
   }
 
   private func webIdentity() throws(UsageError) -> S3KeySource.Place? {
@@ -100,19 +102,28 @@ struct AWSFiles {
         + "~/.aws/credentials")
   }
 
+  /// - Parameter asksRole: whether the token service is asked.
   private func source(
-    _ place: S3KeySource.Place, _ region: String
+    _ place: S3KeySource.Place, _ region: String, asksRole: Bool
   ) throws(UsageError) -> S3KeySource {
     guard S3Object.isRegion(region) else {
       throw UsageError("s3: \(region) is not the name of a region")
     }
-    let name = "AWS_ENDPOINT_URL_STS"
-    guard let text = environment(name) else { return S3KeySource(place, region: region) }
+    guard asksRole, let (name, text) = endpoint(of: "sts") else {
+      return S3KeySource(place, region: region)
+    }
+    let url: ResourceURL
     do {
-      return S3KeySource(place, region: region, tokenService: try AddressArgument.url(text))
+      url = try AddressArgument.url(text)
     } catch {
       throw UsageError("\(name): \(error.message)")
     }
+    do throws(TransferError) {
+      try S3KeyAddress.check(url, of: name)
+    } catch {
+      throw UsageError(error.message)
+    }
+    return S3KeySource(place, region: region, tokenService: url)
   }
 
   private static func value(_ name: String, _ sources: CommandSources) -> String? {

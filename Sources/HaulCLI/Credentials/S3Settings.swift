@@ -26,7 +26,7 @@ struct S3Settings {
       addressing = try files.addressing()
     }
     let given = options.endpoint.map { ("--s3-endpoint", $0) }
-    guard let (name, address) = given ?? files.endpoint else {
+    guard let (name, address) = given ?? files.endpoint(of: "s3") else {
       endpoint = nil
       return
     }

@@ -117,6 +117,36 @@ import Testing
     #expect(try Self.refusal(wrong).contains("AWS_ENDPOINT_URL_STS"))
   }
 
+  @Test func `The token service is found like the store, in the order of the AWS tools`() throws {
+    var environment = Self.identity.merging([
+      "AWS_ENDPOINT_URL_STS": "https://a", "AWS_ENDPOINT_URL": "https://b",
+    ]) { $1 }
+    let services = "services = x\nendpoint_url = https://d\n"
+    let section = "[services x]\nsts =\n  endpoint_url = https://c\n"
+    var files = [Self.configuration: "[default]\n\(services)\(section)"]
+    func host() throws -> String? { try Self.source(environment, files)?.tokenService?.origin.host }
+    #expect(try host() == "a")
+    environment["AWS_ENDPOINT_URL_STS"] = nil
+    #expect(try host() == "b")
+    environment["AWS_ENDPOINT_URL"] = nil
+    #expect(try host() == "c")
+    files[Self.configuration] = "[default]\n\(services)"
+    #expect(try host() == "d")
+    environment["AWS_ENDPOINT_URL_STS"] = "https://a"
+    environment["AWS_IGNORE_CONFIGURED_ENDPOINT_URLS"] = "true"
+    #expect(try host() == nil)
+  }
+
+  @Test(arguments: ["AWS_ENDPOINT_URL_STS", "AWS_ENDPOINT_URL"])
+  func `Without TLS, only this machine gets a token`(variable: String) throws {
+    let foreign = [variable: "http://192.0.2.2"]
+    let message = try Self.refusal(Self.identity.merging(foreign) { $1 })
+    #expect(message.contains("\(variable): without TLS"))
+    // The control: where no role is asked for, it gets none.
+    let files = [Self.configuration: "[default]\ncredential_process = x\n"]
+    #expect(try Self.source(foreign, files)?.tokenService == nil)
+  }
+
   @Test func `A file that names a program must not be writable for others`() throws {
     var purposes: [CommandSources.Purpose] = []
     let sources = CommandSources(

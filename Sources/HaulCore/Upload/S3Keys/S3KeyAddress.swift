@@ -23,11 +23,18 @@ package enum S3KeyAddress {
     guard let url = try? ResourceURL(text) else {
       throw TransferError(.badURL, "\(full) is not an address")
     }
+    try check(url, of: full)
+    return url
+  }
+
+  /// A host of the network without TLS could be anybody on the way.
+  /// - Parameter name: where the address is from.
+  /// - Throws: `bad-url`.
+  package static func check(_ url: ResourceURL, of name: String) throws(TransferError) {
     guard url.origin.scheme == "https" || isOfMachine(url.origin.host) else {
       throw TransferError(
-        .badURL, "\(full): without TLS, keys are only asked for at this machine's own addresses")
+        .badURL, "\(name): without TLS, keys are only asked for at this machine's own addresses")
     }
-    return url
   }
 
   private static let services = ["169.254.170.2", "169.254.170.23", "fd00:ec2::23"]

@@ -84,6 +84,13 @@ package indirect enum S3KeyQuestion: Sendable, Hashable {
   case program([String])
   case container
   case instance(ResourceURL)
+
+  package var asksTokenService: Bool {
+    switch self {
+    case .webIdentity, .role: true
+    case .known, .program, .container, .instance: false
+    }
+  }
 }
 
 /// A role of Amazon's, and for what it is taken.
