@@ -40,24 +40,33 @@ struct AWSProfiles {
   ) throws(UsageError) -> S3KeyQuestion? {
     let (known, configured) = (try credentials()?[name] ?? [:], configured(name))
     let values = configured.merging(known) { $1 }
-    if let role = Self.role(values), values["mfa_serial"] == nil {
+    if let role = Self.role(values) {
       if let file = values["web_identity_token_file"] { return .webIdentity(role, tokenFile: file) }
-      if let source = values["source_profile"] {
+      // As the source of another profile, it first has its own key.
+      if others.isEmpty || values["aws_access_key_id"] == nil {
+        for option in ["mfa_serial", "credential_source"] where values[option] != nil {
+          throw Self.unsupported(option, name)
+        }
+        guard let source = values["source_profile"] else {
+          throw Self.unsupported("role_arn without source_profile", name)
+        }
         let found =
           source.isByteEqual(name)
-          ? try ownKey(name, known, configured).map { .known($0) }
-          : try question(of: source, excluding: others + [name])
+          ? try own(name, known, configured) : try question(of: source, excluding: others + [name])
         guard let found else {
           throw UsageError("the profile \(name) has the source_profile \(source), without a key")
         }
         return .role(role, with: found)
       }
     }
-    if let key = try ownKey(name, known, configured) { return .known(key) }
-    if let words = try program(name, known, configured) { return .program(words) }
+    if let key = try own(name, known, configured) { return key }
     guard let other = Self.unsupported.first(where: { values[$0] != nil }) else { return nil }
-    throw UsageError(
-      "the profile \(name) has \(other), which is not supported; set the variables that "
+    throw Self.unsupported(other, name)
+  }
+
+  private static func unsupported(_ option: String, _ name: String) -> UsageError {
+    UsageError(
+      "the profile \(name) has \(option), which is not supported; set the variables that "
         + "'aws configure export-credentials --format env' prints")
   }
 
@@ -72,8 +81,8 @@ struct AWSProfiles {
   }
 
   private static let unsupported = [
-    "sso_session", "sso_start_url", "mfa_serial", "role_arn", "web_identity_token_file",
-    "credential_source", "login_session",
+    "sso_session", "sso_start_url", "mfa_serial", "web_identity_token_file", "credential_source",
+    "login_session",
   ]
 
   private static func role(_ values: [String: String]) -> S3Role? {
@@ -84,14 +93,16 @@ struct AWSProfiles {
     }
   }
 
-  private func ownKey(
+  /// Its key without a role: that of the file for keys, of a program, of the configuration file.
+  private func own(
     _ name: String, _ known: [String: String], _ configured: [String: String]
-  ) throws(UsageError) -> S3Credentials? {
-    if let key = try Self.key(in: known, name) { return key }
+  ) throws(UsageError) -> S3KeyQuestion? {
+    if let key = try Self.key(in: known, name) { return .known(key) }
+    if let words = try program(name, known, configured) { return .program(words) }
     guard configured["aws_access_key_id"] != nil else { return nil }
     // Read again, because a file with secrets must not be readable for others.
     _ = try Self.file(configurationPath, .accessKeys, read)
-    return try Self.key(in: configured, name)
+    return try Self.key(in: configured, name).map { .known($0) }
   }
 
   private func program(
@@ -115,8 +126,10 @@ struct AWSProfiles {
   private static func key(
     in profile: [String: String], _ name: String
   ) throws(UsageError) -> S3Credentials? {
-    guard let id = profile["aws_access_key_id"], let secret = profile["aws_secret_access_key"]
-    else { return nil }
+    guard let id = profile["aws_access_key_id"] else { return nil }
+    guard let secret = profile["aws_secret_access_key"] else {
+      throw UsageError("the profile \(name) has aws_access_key_id, but no aws_secret_access_key")
+    }
     return try checked(id, secret, profile["aws_session_token"], "the profile \(name)")
   }
 

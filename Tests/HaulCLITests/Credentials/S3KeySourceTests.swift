@@ -91,13 +91,63 @@ import Testing
   @Test(arguments: [
     ("sso_session = s", "sso_session, which is not supported"),
     ("role_arn = r\nsource_profile = default\nmfa_serial = m", "mfa_serial, which is not"),
-    ("role_arn = r\ncredential_source = Environment", "role_arn, which is not supported"),
+    ("role_arn = r\ncredential_source = Environment", "credential_source, which is not supported"),
     ("credential_process = 'canary", "a quote in it has no end"),
     ("role_arn = r\nsource_profile = default", "without a key"),
   ])
   func `What is not supported is named`(content: String, reason: String) throws {
     let files = [Self.configuration: "[default]\n\(content)\n"]
     #expect(try Self.refusal([:], files).contains(reason))
+  }
+
+  @Test(arguments: [
+    ("role_arn = r\ncredential_source = Environment", "credential_source, which is not"),
+    ("role_arn = r", "role_arn without source_profile, which is not"),
+    ("role_arn = r\nsource_profile = default\nmfa_serial = m", "mfa_serial, which is not"),
+  ])
+  func `A role is not left out for a key beside it`(role: String, reason: String) throws {
+    let key = "aws_access_key_id = i\naws_secret_access_key = canary\n"
+    for path in [Self.configuration, Self.credentials] {
+      #expect(try Self.refusal([:], [path: "[default]\n\(key)\(role)\n"]).contains(reason))
+    }
+    // The control: a key counts for the profiles whose source it is, and without a role.
+    let files = [
+      Self.configuration: "[default]\nrole_arn = q\nsource_profile = s\n",
+      Self.credentials: "[s]\n\(key)\(role)\n",
+    ]
+    #expect(try Self.source([:], files)?.place == Self.profile)
+    #expect(try Self.source([:], [Self.credentials: "[default]\n\(key)mfa_serial=m\n"]) == nil)
+  }
+
+  @Test func `A program comes after the file for keys, and before keys of the configuration`()
+    throws
+  {
+    let key = "[default]\naws_access_key_id=i\naws_secret_access_key=canary\n"
+    let program = "credential_process = x\n"
+    #expect(try Self.source([:], [Self.configuration: key + program])?.place == Self.profile)
+    #expect(try Self.source([:], [Self.credentials: key + program]) == nil)
+    let both = [Self.configuration: "[default]\n\(program)", Self.credentials: key]
+    #expect(try Self.source([:], both) == nil)
+  }
+
+  @Test func `AWS_DEFAULT_PROFILE counts where AWS_PROFILE is not set`() throws {
+    let files = [
+      Self.configuration: "[profile a]\ncredential_process=x\n[profile b]\ncredential_process=x\n"
+    ]
+    func profile(_ environment: [String: String]) throws -> String? {
+      try Self.source(environment, files)?.name
+    }
+    #expect(try profile(["AWS_DEFAULT_PROFILE": "a"]) == "the profile a")
+    #expect(try profile(["AWS_DEFAULT_PROFILE": "a", "AWS_PROFILE": "b"]) == "the profile b")
+    #expect(try profile(["AWS_DEFAULT_PROFILE": "a", "AWS_PROFILE": ""]) == "the profile a")
+    let missing = try Self.refusal(["AWS_DEFAULT_PROFILE": "c"], files)
+    #expect(missing.contains("AWS_DEFAULT_PROFILE: there is no profile c"))
+  }
+
+  @Test(arguments: [configuration, credentials])
+  func `Half of a key is an error`(path: String) throws {
+    let half = [path: "[default]\naws_access_key_id = i\n"]
+    #expect(try Self.refusal(Self.container, half).contains("but no aws_secret_access_key"))
   }
 
   @Test func `Half of a source is an error`() throws {
