@@ -182,7 +182,7 @@ extension S3KeyAccess {
       },
       token: { (path) throws(TransferError) in
         do throws(UsageError) {
-          return try SourceFile.text(of: path, for: .awsConfiguration)
+          return try SourceFile.text(of: path, for: .token)
         } catch {
           throw TransferError(.unauthorized, "\(path): \(error.message)")
         }

@@ -10,12 +10,14 @@ package struct CommandSources {
     case accessKeys, awsConfiguration
     /// A configuration file that names a program.
     case programs
+    /// The proof of a role, which is read again while transfers wait.
+    case token
 
     /// Whether the file is refused when others could read it.
     package var isSecret: Bool {
       switch self {
       case .password, .bearer, .netrc, .webhookSecret, .accessKeys: true
-      case .headers, .cookies, .list, .configuration, .programs, .awsConfiguration: false
+      case .headers, .cookies, .list, .configuration, .programs, .awsConfiguration, .token: false
       }
     }
 
@@ -30,7 +32,7 @@ package struct CommandSources {
     package var maximumSize: Int {
       switch self {
       case .headers, .password, .bearer, .netrc, .configuration, .webhookSecret, .programs,
-        .accessKeys, .awsConfiguration:
+        .accessKeys, .awsConfiguration, .token:
         1 << 20
       case .cookies: 16 << 20
       case .list: 64 << 20

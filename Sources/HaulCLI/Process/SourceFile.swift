@@ -18,7 +18,7 @@ enum SourceFile {
     guard !path.utf8.contains(0) else { throw UsageError("the name of the file has a NUL") }
     let opened: Int32?
     do throws(TransferError) {
-      opened = try NamedFile.open(path)
+      opened = try NamedFile.open(path, isRegular: purpose == .token)
     } catch {
       throw UsageError(error.message)
     }

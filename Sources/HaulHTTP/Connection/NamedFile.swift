@@ -12,8 +12,11 @@ package import HaulCore
 /// reading it would wait for ever. So nothing is waited for before its owner is known.
 package enum NamedFile {
   /// The descriptor, which the caller closes; nil if there is no such file.
+  /// - Parameter isRegular: whether it must be a regular file, which nothing waits for.
   /// - Throws: `source-unreadable`, also for a pipe, socket or terminal of another user.
-  package static func open(_ path: String) throws(TransferError) -> Int32? {
+  package static func open(
+    _ path: String, isRegular: Bool = false
+  ) throws(TransferError) -> Int32? {
     try path.checkPath()
     let descriptor = openFile(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
@@ -21,7 +24,7 @@ package enum NamedFile {
       throw unreadable(SystemError.text(errno))
     }
     do throws(TransferError) {
-      try accept(descriptor, isGiven: isGiven(path))
+      try accept(descriptor, isGiven: isGiven(path), isRegular: isRegular)
     } catch {
       _ = close(descriptor)  // nothing was written
       throw error
@@ -52,11 +55,14 @@ package enum NamedFile {
       || path.isByteEqual("/dev/stdin")
   }
 
-  private static func accept(_ descriptor: Int32, isGiven: Bool) throws(TransferError) {
+  private static func accept(
+    _ descriptor: Int32, isGiven: Bool, isRegular: Bool
+  ) throws(TransferError) {
     var status = stat()
     guard fstat(descriptor, &status) == 0 else { throw unreadable(SystemError.text(errno)) }
     let kind = status.st_mode & S_IFMT
     guard kind != S_IFREG, kind != S_IFDIR else { return }
+    guard !isRegular else { throw unreadable("it is no regular file") }
     guard isGiven || status.st_uid == geteuid() || status.st_uid == 0 else {
       throw unreadable("it is a pipe or a device of another user")
     }

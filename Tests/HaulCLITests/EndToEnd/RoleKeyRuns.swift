@@ -70,6 +70,22 @@ import Testing
     }
   }
 
+  @Test func `A token file that is a pipe without a writer is not waited for`() async throws {
+    try await CommandFixture.with(Self.store) { fixture in
+      try Data("file".utf8).write(to: URL(filePath: fixture.path("f.bin")))
+      #expect(mkfifo(fixture.path("token"), 0o600) == 0)
+      let environment = [
+        "XDG_STATE_HOME": fixture.path("state"), "AWS_ENDPOINT_URL": fixture.server.origin,
+        "AWS_WEB_IDENTITY_TOKEN_FILE": fixture.path("token"), "AWS_ROLE_ARN": "arn:r",
+      ]
+      let result = try await fixture.haul(
+        ["put", "f.bin", "s3://bucket/k"], environment: environment)
+      #expect(result.status == 1)
+      #expect(result.errors.contains("it is no regular file"), "\(result.errors)")
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
+  }
+
   @Test func `The daemon asks for the keys itself, and stores none`() async throws {
     try await DaemonFixture.with([Self.store]) { (fixture) async throws in
       let environment = try prepare(fixture.work, fixture.environment)
