@@ -47,9 +47,14 @@ extension Engine {
     guard !request.isOfClient else { throw Self.noRoleForClients }
     let key = try await s3Keys.keys(of: source)
     let response = try await transport.fetch(signed(request, by: key, login))
-    // The status of a key that has expired.
-    guard response.head.status == 400, !response.head.wasRedirected else { return response }
-    s3Keys.refused(key, of: source)
+    guard !response.head.wasRedirected else { return response }
+    switch response.head.status {
+    // A key that has expired.
+    case 400: s3Keys.refused(key, of: source)
+    // A key that the store does not know, or an object that the key may not read.
+    case 403: s3Keys.doubted(key, of: source)
+    default: return response
+    }
     let newer = try await s3Keys.keys(of: source)
     return newer == key
       ? response : try await transport.fetch(signed(request, by: newer, login))

@@ -29,7 +29,7 @@ extension Engine {
     request.session = session
     let answer = try await transport.send(request)
     guard let source = upload.keySource, let keys else { return answer }
-    if S3Failure.isKeyExpired(answer) { s3Keys.refused(keys, of: source) }
+    if S3Failure.isKeyGone(answer) { s3Keys.refused(keys, of: source) }
     return answer.without(keys)
   }
 }

@@ -1,6 +1,7 @@
 import HaulCore
 import HaulKit
 import HaulTesting
+import NIOConcurrencyHelpers
 import Testing
 
 /// Downloads of objects of an S3 store, and uploads whose source is one.
@@ -65,6 +66,57 @@ import Testing
     #expect(result.state == .completed)
     #expect(store.snapshot.objects["/c/k"]?.bytes == source.content)
     try Self.check(source.snapshot.requests)
+    await manager.shutdown()
+  }
+
+  /// A store that takes one session token, and the services that give keys.
+  private final class KeyedStore: Transport {
+    let source = FakeSource(1000, to: FakeS3())
+    let services = FakeKeyServices()
+    let token = NIOLockedValueBox("canary-session-1")
+
+    func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+      let isKnown = request.headersToSend["X-Amz-Security-Token"] == token.withLockedValue { $0 }
+      if isKnown { return try await source.fetch(request) }
+      let head = ResponseHead(status: 403, headers: HeaderFields(), url: request.url)
+      return FetchResponse(head: head, bytes: [UInt8]())
+    }
+
+    func send(_ message: SendRequest) async throws -> SendResponse {
+      try await services.send(message)
+    }
+  }
+
+  @Test func `A refused download asks for another key of the role, once a minute`() async throws {
+    let (store, disk, clock) = (KeyedStore(), SimulatedDisk(), ManualClock(wallStart: 0))
+    disk.makeDirectory("/d")
+    var configuration = TransferManager.Configuration()
+    configuration.keyAccess = S3KeyAccess(
+      environment: [
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI": FakeKeyServices.container,
+        "AWS_CONTAINER_AUTHORIZATION_TOKEN": "canary-container",
+      ],
+      profile: { (_, _, _) throws(TransferError) in .container }, token: { _ in nil })
+    let manager = try TransferManager(
+      testing: configuration, transport: store, disk: disk, clock: clock)
+    func download(_ key: String) async throws -> TransferResult.State {
+      let object = try S3Object(
+        bucket: "b", key: key, endpoint: try ResourceURL("http://h.example"))
+      var request = DownloadRequest(url: object.url, to: .file("/d/\(key)"))
+      request.take(object, nil, S3KeySource(.container, region: "us-east-1"))
+      return try await manager.add(TransferRequest(.download(request))).result.state
+    }
+    #expect(try await download("a") == .completed)
+    store.token.withLockedValue { $0 = "canary-session-2" }
+    clock.adjustWallClock(by: 61)
+    #expect(try await download("b") == .completed)
+    #expect(store.services.snapshot.given == 2)
+    // Forbidden objects.
+    store.token.withLockedValue { $0 = "none" }
+    for key in ["c", "d"] {
+      await #expect(throws: TransferError.self) { try await download(key) }
+    }
+    #expect(store.services.snapshot.given == 2)
     await manager.shutdown()
   }
 

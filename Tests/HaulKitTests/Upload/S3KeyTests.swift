@@ -232,6 +232,25 @@ import Testing
     #expect(Self.signers(services).first == "key-1" && Self.signers(services).last == "key-2")
   }
 
+  @Test(arguments: ["InvalidAccessKeyId", "InvalidToken"])
+  func `A key that the store does not know is not that of the next transfer`(
+    code: String
+  ) async throws {
+    let store = FakeS3 { request, _ in
+      request.headers["X-Amz-Security-Token"] == "canary-session-1"
+        ? .answer(403, FakeS3.error(code)) : nil
+    }
+    let services = FakeKeyServices(store)
+    let manager = try Self.manager(services)
+    let first = try await manager.add(try Self.request(.container))
+    let error = await #expect(throws: TransferError.self) { try await first.result }
+    #expect(error?.message.contains(code) == true)
+    let second = try await manager.add(try Self.request(.container, at: "https://h.a"))
+    #expect(try await second.result.state == .completed)
+    await manager.shutdown()
+    #expect(Self.signers(services).last == "key-2")
+  }
+
   @Test func `A store that repeats the token does not get it shown`() async throws {
     let words = "<Message>not canary-session-1</Message>"
     let store = FakeS3 { _, _ in .answer(400, "<Error><Code>Odd</Code>\(words)</Error>") }

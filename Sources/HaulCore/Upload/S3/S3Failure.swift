@@ -61,14 +61,15 @@ package struct S3Failure {
     ["ExpiredToken", "ExpiredTokenException", "RequestExpired", "TokenRefreshRequired"]
       .contains(code)
   }
-  /// Whether an answer of a store says that.
-  package static func isKeyExpired(_ response: SendResponse) -> Bool {
+  /// Whether an answer of a store says that, or that it does not know the key or its token: a key
+  /// without an end may have been replaced.
+  package static func isKeyGone(_ response: SendResponse) -> Bool {
     guard !(200..<300).contains(response.head.status) else { return false }
-    return S3Failure(
+    let failure = S3Failure(
       UploadAnswer(
         response.head, body: response.body, isWhole: response.isWhole, sent: 0, part: 0,
-        wallSeconds: 0)
-    ).isKeyExpired
+        wallSeconds: 0))
+    return failure.isKeyExpired || ["InvalidAccessKeyId", "InvalidToken"].contains(failure.code)
   }
   /// Whether the store lacks parts that it had.
   var arePartsGone: Bool { code == "InvalidPart" || code == "InvalidPartOrder" }

@@ -12,6 +12,8 @@ package struct S3KeyState: Sendable {
   private var isAsking = false
   /// Whether the source has given keys before.
   private var hasAnswered = false
+  /// Whether the store has refused the keys without saying why.
+  private var isDoubtful = false
   /// Valid keys are not asked for again before this time.
   private var nextTime = -Double.infinity
 
@@ -26,9 +28,8 @@ package struct S3KeyState: Sendable {
   /// - Parameter now: in seconds since 1970.
   package mutating func next(at now: Double) -> Step {
     let rest = rest(at: now)
-    if let keys, rest > Self.late, isAsking || rest > Self.early || now < nextTime {
-      return .use(keys)
-    }
+    let isGood = rest > Self.early && !isDoubtful
+    if let keys, rest > Self.late, isAsking || isGood || now < nextTime { return .use(keys) }
     guard !isAsking else { return .wait }
     isAsking = true
     return .ask
@@ -42,9 +43,9 @@ package struct S3KeyState: Sendable {
   ) -> Result<S3Keys, any Error> {
     isAsking = false
     switch answer {
-    case .success(let new): (keys, hasAnswered) = (new, true)
+    case .success(let new): (keys, hasAnswered, isDoubtful) = (new, true, false)
     case .failure(let error as TransferError):
-      nextTime = now + Self.pause
+      (nextTime, isDoubtful) = (now + Self.pause, false)
       if let keys, rest(at: now) > Self.late { return .success(keys) }
       return .failure(hasAnswered ? error.retryable : error)
     case .failure: return answer
@@ -53,9 +54,15 @@ package struct S3KeyState: Sendable {
     return answer
   }
 
-  /// The store says that these have expired.
+  /// The store says that these have expired, or that it does not know them.
   package mutating func refused(_ credentials: S3Credentials) {
     if keys?.credentials == credentials { keys = nil }
+  }
+
+  /// The store refuses these, and does not say whether it knows them: new ones are asked for, but
+  /// not for each of many forbidden objects.
+  package mutating func doubted(_ credentials: S3Credentials, at now: Double) {
+    if keys?.credentials == credentials, now >= nextTime { isDoubtful = true }
   }
 
   /// How long the keys are valid, in seconds.

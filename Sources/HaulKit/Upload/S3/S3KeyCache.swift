@@ -38,9 +38,14 @@ package final class S3KeyCache: Sendable {
     }
   }
 
-  /// The store says that these have expired.
+  /// The store says that these have expired, or that it does not know them.
   func refused(_ keys: S3Credentials, of source: S3KeySource) {
     entries.withLockedValue { $0[source]?.state.refused(keys) }
+  }
+
+  /// The store refuses a request that these signed.
+  func doubted(_ keys: S3Credentials, of source: S3KeySource) {
+    entries.withLockedValue { $0[source]?.state.doubted(keys, at: clock.wallSeconds) }
   }
 
   private func askNow(_ source: S3KeySource) async throws -> S3Credentials {

@@ -92,6 +92,27 @@ import Testing
     #expect(state.next(at: 1) == .ask)
   }
 
+  @Test func `Keys that the store may not know are asked for again, once a minute`() throws {
+    let keys = Self.keys(until: nil)
+    var state = try Self.state(keys)
+    state.doubted(keys.credentials, at: 59)
+    #expect(state.next(at: 60) == .use(keys))
+    state.doubted(Self.keys("older", until: nil).credentials, at: 60)
+    #expect(state.next(at: 60) == .use(keys))
+    state.doubted(keys.credentials, at: 60)
+    #expect(state.next(at: 60) == .ask)
+    #expect(state.next(at: 60) == .use(keys))
+    // A source that does not answer leaves the old ones.
+    #expect(try state.ended(.failure(Self.failure), at: 61).get() == keys)
+    #expect(state.next(at: 200) == .use(keys))
+    state.doubted(keys.credentials, at: 200)
+    #expect(state.next(at: 200) == .ask)
+    let newer = Self.keys("newer", until: nil)
+    #expect(try state.ended(.success(newer), at: 201).get() == newer)
+    state.doubted(newer.credentials, at: 260)
+    #expect(state.next(at: 260) == .use(newer))
+  }
+
   @Test func `Keys that are given for a short time are used meanwhile`() throws {
     let keys = Self.keys(until: 180)
     var state = try Self.state(keys)
