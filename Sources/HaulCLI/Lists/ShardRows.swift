@@ -63,7 +63,9 @@ struct ShardRows {
           "the manifests leave out secrets, such as those of \(failure.url); give the lists too")
       }
       let row = try JSONLines.line(of: ["url": url.absoluteString]).utf8.dropLast()
-      add(url, size: nil, at: Place(list: -1, length: 0, offset: Int64(failures.count)))
+      add(
+        url.origin.authority, size: nil,
+        at: Place(list: -1, length: 0, offset: Int64(failures.count)))
       failures.append(Array(row))
     }
     var notes: [String] = []
@@ -127,14 +129,30 @@ struct ShardRows {
       guard entry.maximumPerHost == nil else {
         throw UsageError("it has max-per-host, as a shard has: split the lists that it is made of")
       }
-      let url = try AddressArgument.url(entry.address)
-      guard isNew(url, entry) else { return }
+      guard isNew(entry) else { return }
+      let host = try host(of: entry)
       let place = Place(list: list, length: Int32(row.bytes.count), offset: row.offset)
-      add(url, size: try size(of: entry), at: place)
-      if !plan.manifests.isEmpty { note(url, entry) }
+      add(host, size: try size(of: entry), at: place)
     } catch {
       throw UsageError("\(path): line \(line): \(error.message)")
     }
+  }
+
+  /// The host of an address, or the bucket of an object.
+  private mutating func host(of entry: InputList.Entry) throws(UsageError) -> String {
+    guard PutPlan.isS3(entry.address) else {
+      let url = try AddressArgument.url(entry.address)
+      if !plan.manifests.isEmpty { note(url, entry) }
+      return url.origin.authority
+    }
+    guard plan.manifests.isEmpty else {
+      throw UsageError("--failed: manifests have other addresses for objects of s3://")
+    }
+    let (bucket, key) = PutPlan.s3Parts(entry.address)
+    guard !bucket.isEmpty, !key.isEmpty, !key.hasByteSuffix("/") else {
+      throw UsageError("that is no object; name each one: s3://bucket/key")
+    }
+    return PutPlan.s3Prefix + bucket
   }
 
   private func size(of entry: InputList.Entry) throws(UsageError) -> Int64? {
@@ -145,20 +163,20 @@ struct ShardRows {
     return size
   }
 
-  private mutating func add(_ url: ResourceURL, size: Int64?, at place: Place) {
-    let authority = url.origin.authority
-    let host = hosts[authority] ?? hosts.count
-    if host == hosts.count { hosts[authority] = host }
+  private mutating func add(_ host: String, size: Int64?, at place: Place) {
+    let number = hosts[host] ?? hosts.count
+    if number == hosts.count { hosts[host] = number }
     places.append(place)
-    rows.append(ShardPlan.Row(host: host, size: size))
+    rows.append(ShardPlan.Row(host: number, size: size))
   }
 
   /// Whether a row is not as one before. Columns without a meaning count: a template of `get -o`
   /// may name them. So do digests and fields: `get` refuses rows that differ in these alone.
-  private mutating func isNew(_ url: ResourceURL, _ entry: InputList.Entry) -> Bool {
+  private mutating func isNew(_ entry: InputList.Entry) -> Bool {
+    let address = (try? ResourceURL(entry.address))?.absoluteString ?? entry.address
     let others = entry.columns.filter { !meanings.contains($0.key) }.sorted { $0.key < $1.key }
     let texts =
-      [url.absoluteString, entry.out ?? "", entry.dir ?? ""]
+      [address, entry.out ?? "", entry.dir ?? ""]
       + (entry.checksums + entry.headers).map(\.text) + others.flatMap { [$0.key, $0.value] }
     // With their lengths: a value may have any byte.
     let row = texts.map { "\($0.utf8.count)\n\($0)" }.joined()

@@ -41,6 +41,26 @@ import Testing
     }
   }
 
+  @Test func `The host of an object is its bucket`() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try write("s3://a/1\ns3://b/1\ns3://a/2\ns3://a/3\n", to: "l", fixture)
+      func split(_ more: String...) async throws -> CommandResult {
+        try await fixture.haul(["split", "l", "--shards", "2", "--max-per-host", "3"] + more)
+      }
+      let result = try await split("-o", "d")
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(
+        try text("d/0.txt", fixture)
+          == "s3://a/1\n  max-per-host=2\ns3://a/2\n  max-per-host=2\n")
+      #expect(
+        try text("d/1.txt", fixture)
+          == "s3://b/1\n  max-per-host=3\ns3://a/3\n  max-per-host=1\n")
+      try write("s3://a/1\ns3://a/dir/\n", to: "l", fixture)
+      let wrong = try await split("-o", "e")
+      #expect(wrong.status == 2 && wrong.errors.contains("l: line 2: that is no object"))
+    }
+  }
+
   @Test func `A directory with the same shards stays, and one with others is refused`()
     async throws
   {
