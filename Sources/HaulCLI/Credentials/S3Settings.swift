@@ -2,7 +2,7 @@ import HaulCore
 
 /// Where an S3 store is, and the access key or what gives it: from the options, the environment,
 /// the files of the AWS tools, and the machine, in this order.
-struct S3Settings {
+struct S3Settings: Sendable {
   /// Nil if the key comes from `keySource`.
   let credentials: S3Credentials?
   let keySource: S3KeySource?

@@ -5,7 +5,7 @@ struct GetItem {
   /// Without an access key.
   let url: ResourceURL
   /// What the address names in an S3 store, and the settings of the store; nil for any other.
-  let object: (S3Object, S3Settings)?
+  let object: SourceStore.Object?
   /// The list and the line that it comes from; nil for the command line.
   var entry: (list: String, line: Int)?
   var out: String?
@@ -66,8 +66,8 @@ struct GetItem {
 
   private init(_ address: String, in store: inout SourceStore) throws(UsageError) {
     if PutPlan.isS3(address) {
-      let (object, settings) = try store.object(address)
-      (url, self.object) = (object.url, (object, settings))
+      let object = try store.object(address)
+      (url, self.object) = (object.object.url, object)
     } else {
       (url, object) = (try AddressArgument.url(address), nil)
     }

@@ -37,8 +37,8 @@ struct ItemRequests {
     if !fields.isEmpty { request.headers = fields }
     request.rateLimit = item.rateLimit
     // A store gets its key, and no login of another server.
-    if let (object, store) = item.object {
-      request.take(object, store.credentials, store.keySource)
+    if let found = item.object {
+      request.take(found.object, found.store.credentials, found.store.keySource)
     } else {
       try authorization.apply(to: &request)
       try cookies.apply(to: &request)

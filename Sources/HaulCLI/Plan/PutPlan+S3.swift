@@ -6,7 +6,9 @@ extension PutPlan {
   static let s3Prefix = "s3://"
 
   static func isS3(_ address: String) -> Bool {
-    address.lowercased().hasBytePrefix(s3Prefix)
+    // Each line of a list comes here.
+    address.utf8.first.map { $0 | 0x20 == UInt8(ascii: "s") } == true
+      && address.lowercased().hasBytePrefix(s3Prefix)
   }
 
   /// The bucket, and the key as it is written.
