@@ -32,7 +32,8 @@ struct GetCommand: Command {
       ~/.config/haul/haul.conf switches on.
 
       Exit status: 0 all completed; 1 at least one failed; 2 wrong usage, nothing was \
-      started; 75 with --worker, another run may help; 129, 130, 131 and 143 ended by a signal, the bytes are kept; 141 the reader of \
+      started; 75 with --worker, another run may help; 129, 130, 131 and 143 ended by a signal, \
+      the bytes are kept; 141 the reader of \
       standard output closed it.
       """,
     helpNames: .long)
