@@ -361,40 +361,6 @@ extension ControlAPI {
   }
 }
 
-extension TransferRequest {
-  /// Gives a download or an upload another address. As after a redirect, what was said of one
-  /// server does not hold for another one: header fields, trusted hosts, an unchecked certificate.
-  ///
-  /// Its user says that the new one has the same file: bytes on disk count if length and strong
-  /// validator agree, and otherwise are not discarded without a word.
-  fileprivate mutating func move(to url: ResourceURL, keepingName: Bool) throws(Problem) {
-    guard let old = self.url else {
-      throw Problem(409, "Conflict", "a program has no address")
-    }
-    if old.origin != url.origin {
-      fields = HeaderFields()
-      download?.trustedRedirectHosts = []
-      download?.allowInsecure = false
-      upload?.allowInsecure = false
-      upload?.keySource = nil
-      download?.region = nil
-      download?.keySource = nil
-    }
-    if keepingName, case .directory(let path)? = download?.destination {
-      download?.destination = .file(path.appendingPath(FileName(old).text))
-      download?.createsDirectories = true
-    }
-    download?.resumesFromOtherURL = true
-    download?.url = url
-    upload?.url = url
-  }
-
-  fileprivate mutating func limitRate(to rate: Int64) throws(Problem) {
-    guard self.url != nil else { throw Problem(409, "Conflict", "a program has no rate") }
-    rateLimit = try Problem.checked(try TransferRequest.rate(rate))
-  }
-}
-
 extension Optional {
   fileprivate func asyncMap<Value>(_ body: (Wrapped) async throws -> Value) async rethrows -> Value?
   {

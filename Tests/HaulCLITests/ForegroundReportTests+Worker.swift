@@ -3,7 +3,7 @@ import HaulCore
 import HaulTesting
 import Testing
 
-/// With `--worker`: what an engine that runs the command again is told.
+/// What `--worker` reports to an engine that may run the command again.
 extension ForegroundReportTests {
   enum Outcome: Sendable { case completed, failed, temporary, left }
 

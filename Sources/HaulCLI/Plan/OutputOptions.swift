@@ -25,7 +25,7 @@ package struct OutputOptions: Hashable, Sendable {
   /// The descriptor whose bytes are uploaded, which no other command can continue: 0 is standard
   /// input. Nil if files are.
   package var input: Int32?
-  /// With `--worker`: how long what runs may go on after SIGTERM. Nil if no engine runs the command
+  /// How long transfers of a `--worker` may run on after SIGTERM. Nil if no engine runs the command
   /// again.
   package var drain: Duration?
   /// Whether a manifest has what becomes of each file.

@@ -2,7 +2,7 @@
 package struct S3Login: Sendable, Hashable {
   package enum Key: Sendable, Hashable {
     case known(S3Credentials)
-    /// A role's: whoever sends a request asks for it.
+    /// A role's keys: the sender of a request asks for them.
     case of(S3KeySource)
   }
 

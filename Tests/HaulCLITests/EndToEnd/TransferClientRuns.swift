@@ -141,7 +141,7 @@ struct TransferClientRuns {
   }
 
   @Test
-  func `one transfer: success, failure and cancellation are told apart; the same name is the same`()
+  func `one transfer: success, failure and cancellation differ; the same name is the same transfer`()
     async throws
   {
     try await withProgram(["b1", "b2"], stalling: false) { (program) async throws in

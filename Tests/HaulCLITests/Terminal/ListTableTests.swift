@@ -203,7 +203,7 @@ struct ListTableTests {
   }
 
   @Test(arguments: [("first", "before all others"), ("forced", "beyond the limits")])
-  func `a transfer that was started says so while it waits, and is not told to start again`(
+  func `a transfer that was started says so while it waits, and names no command to start it`(
     start: String, part: String
   ) throws {
     var started = try transfer("x", .queued, waiting: wait("slot", "why"))

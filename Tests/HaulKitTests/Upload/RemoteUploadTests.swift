@@ -97,7 +97,7 @@ import Testing
     ("f.iso", "text/html; charset=utf-8", true), ("f.iso", "application/octet-stream", false),
     ("f.html", "text/html", false), ("f", "text/html", false), ("f.iso", nil, false),
   ])
-  func `A page in place of a file of another kind is told`(
+  func `A page in place of a file of another kind is reported`(
     name: String, type: String?, isTold: Bool
   ) async throws {
     let source = FakeSource(1, to: FakeS3())

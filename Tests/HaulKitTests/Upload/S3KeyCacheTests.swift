@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct S3KeyCacheTests {
   private static let source = S3KeySource(.container, region: "r")
 
-  /// A source that answers when it is told to.
+  /// A source that answers when the test says so.
   private final class Source: Sendable {
     typealias Answer = Result<S3Keys, any Error>
 

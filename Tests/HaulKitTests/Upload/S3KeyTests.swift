@@ -204,7 +204,7 @@ import Testing
     return "1970-01-01T\(hour < 10 ? "0" : "")\(hour):00:00Z"
   }
 
-  @Test func `An upload that lasts longer than its keys goes on with new ones`() async throws {
+  @Test func `An upload that lasts longer than its keys continues with new ones`() async throws {
     let clock = ManualClock(wallStart: 0)
     let store = FakeS3 { request, _ in
       // A minute is left when the first part is sent.

@@ -241,7 +241,7 @@ struct S3Messages: Sendable {
 }
 
 extension ResourceURL {
-  /// The same for each link to the resource, whoever has signed it.
+  /// The same for every link to the resource, whichever key signed it.
   fileprivate var transferDigest: String {
     SHA256.hash(data: Array(exactResourceText.utf8)).hexDigits
   }

@@ -122,7 +122,7 @@ struct S3KeyAsker: Sendable {
     return token
   }
 
-  /// By version 2 only: version 1 answers whoever has a server ask for an address.
+  /// Uses version 2 only: version 1 also answers a server that was tricked into asking.
   private func askInstance(at address: ResourceURL) async throws -> S3Keys {
     let path = address.path.hasByteSuffix("/") ? address.path : "\(address.path)/"
     func url(_ rest: String) throws(TransferError) -> ResourceURL {

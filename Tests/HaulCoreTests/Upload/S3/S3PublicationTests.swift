@@ -158,7 +158,7 @@ import Testing
     return try Names(try message(machine.handle(try answer(404)))).transfer
   }
 
-  @Test func `A transfer has one name, whoever runs it and whatever the version`() throws {
+  @Test func `A transfer has one name in every run and for every version`() throws {
     let name = try Self.transfer(Self.link)
     #expect(name.count == 64)
     let again = "https://s.example/f?X-Amz-Credential=d&X-Amz-Signature=2"
