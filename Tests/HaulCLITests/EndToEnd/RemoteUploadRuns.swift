@@ -157,7 +157,9 @@ import Testing
 /// The same through a real daemon.
 @Suite(.timeLimit(.minutes(5)))
 struct DaemonRemoteRuns {
-  @Test func `after kill -9 the daemon sends only the parts that the store does not have`() async throws {
+  @Test func `after kill -9 the daemon sends only the parts that are not in the store`()
+    async throws
+  {
     let part: Int64 = 8 << 20
     let source = FaultScript.Resource("/f.bin", seed: 6, length: 2 * part + 1).with {
       $0.faults = [Fault(.stallBeforeHead, when: .init(offsetAtLeast: 2 * part))]

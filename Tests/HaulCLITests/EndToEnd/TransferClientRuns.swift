@@ -141,7 +141,7 @@ struct TransferClientRuns {
   }
 
   @Test
-  func `one transfer: success, failure and cancellation differ; the same name is the same transfer`()
+  func `one transfer: success, failure and cancellation differ; a name is one transfer`()
     async throws
   {
     try await withProgram(["b1", "b2"], stalling: false) { (program) async throws in
