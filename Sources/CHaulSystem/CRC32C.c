@@ -119,8 +119,3 @@ uint32_t haul_crc32c(uint32_t crc, const void *bytes, size_t length) {
 #endif
   return haul_crc32c_portable(crc, bytes, length);
 }
-
-int haul_crc32c_is_accelerated(void) {
-  pthread_once(&once, prepare);
-  return accelerated;
-}

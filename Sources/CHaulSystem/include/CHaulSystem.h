@@ -11,8 +11,6 @@
 uint32_t haul_crc32c(uint32_t crc, const void *bytes, size_t length);
 /// The same by table, on any processor.
 uint32_t haul_crc32c_portable(uint32_t crc, const void *bytes, size_t length);
-/// Whether `haul_crc32c` uses an instruction here.
-int haul_crc32c_is_accelerated(void);
 
 #define HAUL_MD5_LANES 8
 /// MD5 of so many messages at once, continuing from `registers`: the first register of every

@@ -24,6 +24,4 @@ package struct CRC32C: Hashable, Sendable {
   package static func portable(_ bytes: [UInt8], continuing value: UInt32 = 0) -> UInt32 {
     bytes.withUnsafeBytes { haul_crc32c_portable(value, $0.baseAddress, $0.count) }
   }
-
-  package static var isAccelerated: Bool { haul_crc32c_is_accelerated() != 0 }
 }

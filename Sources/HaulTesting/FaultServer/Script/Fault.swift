@@ -80,8 +80,5 @@ public struct Fault: Codable, Hashable, Sendable {
     package static func first(_ count: Int, has condition: Condition? = nil) -> Match {
       Match(has: condition, times: count)
     }
-
-    /// Only while another response of the resource is in progress.
-    package static let additionalConnection = Match(othersInProgress: 1)
   }
 }
