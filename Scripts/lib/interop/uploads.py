@@ -36,7 +36,8 @@ class Server:
     streams: bool = False  # does not keep a request in memory
     # An upload that is whole, but without an answer that says so, is sent once more.
     repeats_unanswered: bool = False
-    forgets_ended: bool = False  # the address of an upload is gone when it has ended
+    # The address of an upload is gone when it has ended, or after a conflict.
+    forgets_ended: bool = False
 
     def address(self, name):
         return f"{self.scheme}{self.wire.base}{self.path}{name if self.names_file else ''}"
@@ -48,10 +49,12 @@ class Server:
 
     def offset(self, first):
         """Bytes that the server has acknowledged of an upload: the last of the addresses from this
-        number on, or all of them, if they are of its parts."""
+        number on, or all of them, if they are of its parts. None if the upload is forgotten."""
         acknowledged = 0
         for told in reversed(self.wire.locations[first:]):
             headers = self.head(told)
+            if headers is None:
+                return None
             if headers.get("Upload-Concat") != "partial":
                 return acknowledged or int(headers["Upload-Offset"])
             acknowledged += int(headers["Upload-Offset"])
@@ -64,13 +67,15 @@ class Server:
         answer = connection.getresponse()
         answer.close()
         connection.close()
+        if answer.status == 404 and self.forgets_ended:
+            return None
         if answer.status not in (200, 204):
             raise RuntimeError(f"HEAD of an upload: {answer.status}")
         return answer.headers
 
     def has_joined(self, told):
         """Whether the address is of a file that the server made of its parts."""
-        return self.head(told).get("Upload-Concat", "").startswith("final")
+        return (self.head(told) or {}).get("Upload-Concat", "").startswith("final")
 
     def digest(self, name):
         """Of what curl reads back."""
@@ -143,7 +148,7 @@ def _interrupted(checks, server, file):
         first = _part_way(checks, server, file, 72 * MIB)
         problems.of(first, status=-signal.SIGINT)
         server.wire.settle()
-        reused, before = server.offset(known), server.wire.sent
+        reused, before = server.offset(known) or 0, server.wire.sent
         if reused < MIB:
             problems.add(f"the server has kept {reused} bytes")
         again = checks.haul.put(file, server.address(file.name))
@@ -233,14 +238,18 @@ class Killer:
                 self._problems.add(f"a new upload, although the server had {self._offset} bytes")
             self._offset = 0
         offset = self._offset_now()
-        if offset < self._offset:
+        if offset < self._offset and not self._server.forgets_ended:
             self._problems.add(f"the server had {self._offset} bytes, and now {offset}")
         self._offset = offset
         return True
 
     def _offset_now(self):
         """Of the last upload; 0 if this file has none."""
-        return self._server.offset(self._first)
+        offset = self._server.offset(self._first)
+        if offset is not None:
+            return offset
+        is_whole = self._server.digest(self._name) == harness.sha256_of(self._file)
+        return self._length if is_whole else 0
 
     @property
     def _is_known(self):
@@ -262,7 +271,8 @@ class Killer:
 
     @property
     def _may_be_resent(self):
-        return self._offset == self._length and self._server.repeats_unanswered
+        return self._offset == self._length and (self._server.repeats_unanswered
+                                                 or self._server.forgets_ended)
 
     def _finish(self):
         wire = self._server.wire
