@@ -75,13 +75,18 @@ final class CommandRun {
     Task { pieces.yield(.exited(try await process.waitForExit())) }
   }
 
-  /// The `haul` that was built with the tests, in the same directory.
-  static let executable: URL = {
+  /// The program at `HAUL_PROGRAM`, or the one that was built with the tests.
+  static let executable =
+    ProcessInfo.processInfo.environment["HAUL_PROGRAM"]
+    .map { URL(filePath: $0) } ?? products.appending(path: "haul")
+
+  /// The directory of the programs that were built with the tests.
+  static let products: URL = {
     let arguments = CommandLine.arguments
     let own =
       (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
       ?? arguments.first ?? "."  // without /proc
-    return URL(filePath: own).deletingLastPathComponent().appending(path: "haul")
+    return URL(filePath: own).deletingLastPathComponent()
   }()
 
   private static func read(_ pipe: Pipe, _ take: @escaping @Sendable (Data?) -> Void) {

@@ -34,7 +34,7 @@ extension DaemonFixture {
     let command = real(line, id: id).replacing(/\bURL\b/) { _ in
       work.server.url(paths.popFirst() ?? "/none")
     }
-    let programs = CommandRun.executable.deletingLastPathComponent().path
+    let programs = CommandRun.products.path
     // What a test puts in `bin` replaces no installed program.
     let path = ["PATH": "\(programs):/usr/bin:/bin:\(work.path("bin"))"]
     let result = try await CommandRun(

@@ -6,7 +6,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct ExampleRuns {
   func program(_ name: String) -> String {
-    CommandRun.executable.deletingLastPathComponent().appending(path: name).path
+    CommandRun.products.appending(path: name).path
   }
 
   private func run(_ name: String, _ arguments: [String], in fixture: CommandFixture) async throws

@@ -106,7 +106,7 @@ struct DrillFixture {
   }
 
   func run(_ options: [String]) async throws -> Run {
-    let program = CommandRun.executable.deletingLastPathComponent().appending(path: "haul-drill")
+    let program = CommandRun.products.appending(path: "haul-drill")
     let result = try await CommandRun(
       [directory, server.url("")] + options, in: directory, program: program.path
     ).end()

@@ -112,7 +112,7 @@ struct ProgramRuns {
     }
 
     func drill(_ script: String, _ options: [String] = []) async throws -> CommandRun {
-      let program = CommandRun.executable.deletingLastPathComponent().appending(path: "haul-drill")
+      let program = CommandRun.products.appending(path: "haul-drill")
       return try await CommandRun(
         [directory, "http://127.0.0.1", "--script", script] + options, in: directory,
         program: program.path)
