@@ -39,7 +39,7 @@ extension DownloadMachine {
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
       digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
-      coding: head.contentCoding, isMisplacedPage: isMisplaced(head),
+      isMisplacedPage: isMisplaced(head),
       copiedAt: head.cacheUse == .hit ? head.copiedAt ?? .infinity : nil)
     switch verdict {
     case .failure: return []
@@ -61,8 +61,6 @@ extension DownloadMachine {
     let isOtherResource: Bool
     /// The digest of the whole file that it announces.
     let digest: Checksum?
-    /// The content coding of its body.
-    let coding: String?
     /// Whether it is a page in place of a file of another kind.
     let isMisplacedPage: Bool
     /// When the copy of a cache that did not ask the server was received, in seconds since 1970.
@@ -171,6 +169,8 @@ extension DownloadMachine {
     of body: ResponseBody, _ digest: Checksum? = nil, to version: Version
   ) -> Validator.Comparison {
     if let total = body.total, let length = version.length, total != length { return .different }
+    // Servers forget that each coding needs a tag of its own (RFC 9110, section 8.8.3).
+    if !version.hasCoding(of: body) { return .different }
     // Equal digests mean equal bytes; a different validator then comes from another server node.
     if let digest, let announced = version.announced, digest.algorithm == announced.algorithm {
       return digest == announced ? .same : .different
@@ -196,7 +196,7 @@ extension DownloadMachine {
   ) -> [Command] {
     var version = Version(
       validator: changes.hasUnstableValidators ? .none : body.validator, length: body.total,
-      announced: answer.digest, location: answer.location, coding: answer.coding)
+      announced: answer.digest, location: answer.location, coding: body.coding)
     if let copiedAt = answer.copiedAt {
       if let same = existing.files.first(where: { $0.isAsNew(as: version, receivedAt: copiedAt) }) {
         return [.drop(id)] + closeAndFinish(id, .alreadyExists(same), &plan)

@@ -83,6 +83,11 @@ extension DownloadMachine {
     _ id: SegmentID, _ error: TransferError, plan: inout SegmentPlan
   ) -> [Command] {
     guard let fetch = fetches[id] else { return [] }
+    if error.code == .changedOnServer, goal == .transfer || goal == .confirm {
+      let commands = abandon(id, error.fact, plan: &plan)
+      changes.restarts += 1
+      return commands
+    }
     if plan.isComplete || (goal != .transfer && goal != .confirm) {
       return stopped(id, plan: &plan)
     }

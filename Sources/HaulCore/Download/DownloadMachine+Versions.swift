@@ -132,7 +132,9 @@ extension DownloadMachine {
   }
 
   mutating func join(_ body: ResponseBody, _ digest: Checksum?) -> Join? {
-    guard let version, let length = version.length, body.total == length else { return nil }
+    guard let version, let length = version.length, body.total == length,
+      version.hasCoding(of: body)
+    else { return nil }
     // A date beside a weak tag proves nothing about another resource.
     if rules.resumesFromOtherURL, !mayMixVersions, !version.validator.hasWeakTag,
       !body.validator.hasWeakTag,
@@ -275,7 +277,8 @@ extension DownloadMachine {
     if isBesideWorking(id) {
       if let seen, let version {
         changes.noteDoubt(
-          Version(validator: seen.validator, length: seen.total), beside: version.validator)
+          Version(validator: seen.validator, length: seen.total, coding: seen.coding),
+          beside: version.validator)
       }
       return closeSurplus(id, "another version", &plan)
     }

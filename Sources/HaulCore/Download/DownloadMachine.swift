@@ -27,6 +27,11 @@ package struct DownloadMachine: Sendable {
       self.location = location
       self.coding = coding
     }
+
+    /// Whether the body is encoded as the bytes of this version are.
+    func hasCoding(of body: ResponseBody) -> Bool {
+      coding?.lowercased() == body.coding?.lowercased()
+    }
   }
 
   /// A fetch in progress.

@@ -31,6 +31,8 @@ package struct ResponseBody: Sendable, Hashable {
   package let total: Int64?
   package let framing: Framing
   package let validator: Validator
+  /// The content coding of its bytes.
+  package var coding: String?
 }
 
 /// Checks a response header against its request. Nothing is written before it agrees.
@@ -72,7 +74,8 @@ package struct ResponseJudge: Sendable {
     if length == 0 { return .empty(validator) }
     return .whole(
       ResponseBody(
-        start: 0, end: length, total: length, framing: framing(of: head), validator: validator))
+        start: 0, end: length, total: length, framing: framing(of: head), validator: validator,
+        coding: head.contentCoding))
   }
 
   private func partial(_ head: ResponseHead, to request: FetchRequest) -> ResponseVerdict {
@@ -110,7 +113,8 @@ package struct ResponseJudge: Sendable {
       let length = head.removedCoding == nil ? total : nil
       return .whole(
         ResponseBody(
-          start: 0, end: length, total: length, framing: body.framing, validator: body.validator))
+          start: 0, end: length, total: length, framing: body.framing, validator: body.validator,
+          coding: body.coding))
     }
     return .failure(
       TransferError(

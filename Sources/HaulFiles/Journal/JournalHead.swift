@@ -19,6 +19,8 @@ package final class JournalHead: Codable, Hashable, Sendable {
   package let length: Int64?
   /// The digest of the whole file that the server announced, as `ALGORITHM=HEX`.
   package let announced: String?
+  /// The content coding of the bytes; nil for none.
+  package let coding: String?
   /// True if a client over TCP asked for the bytes; nil otherwise, so that nothing is written.
   private let ofClient: Bool?
 
@@ -29,7 +31,7 @@ package final class JournalHead: Codable, Hashable, Sendable {
   ///   - isOfClient: whether a client over TCP asks for the bytes.
   package init(
     url: ResourceURL, location: ResourceURL? = nil, validator: Validator, length: Int64?,
-    announced: Checksum? = nil, isOfClient: Bool = false
+    announced: Checksum? = nil, coding: String? = nil, isOfClient: Bool = false
   ) {
     self.url = url.redacted
     fingerprint = .of(url)
@@ -39,6 +41,7 @@ package final class JournalHead: Codable, Hashable, Sendable {
     self.validator = validator
     self.length = length
     self.announced = announced?.description
+    self.coding = coding
     ofClient = isOfClient ? true : nil
   }
 
@@ -47,7 +50,7 @@ package final class JournalHead: Codable, Hashable, Sendable {
       && left.tokenFingerprint == right.tokenFingerprint && left.location == right.location
       && left.locationFingerprint == right.locationFingerprint && left.validator == right.validator
       && left.length == right.length && left.announced == right.announced
-      && left.ofClient == right.ofClient
+      && left.coding == right.coding && left.ofClient == right.ofClient
   }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(fingerprint) }

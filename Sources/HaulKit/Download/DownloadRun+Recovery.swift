@@ -23,7 +23,7 @@ extension DownloadRun {
     var recovered = DownloadMachine.Recovered(
       version: .init(
         validator: head.validator, length: head.length,
-        announced: head.announced.flatMap { Checksum($0) }),
+        announced: head.announced.flatMap { Checksum($0) }, coding: head.coding),
       isSameAddress: head.matches(request.url), hasSameTokens: head.hasTokens(of: request.url),
       mayMixVersions: recovery.mayMixVersions, location: head.knownLocation,
       received: recovery.received)

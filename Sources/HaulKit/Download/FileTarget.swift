@@ -32,7 +32,7 @@ struct FileTarget: DownloadTarget {
     JournalHead(
       url: url, location: version.location.flatMap { $0 == url ? nil : $0 },
       validator: version.validator, length: version.length, announced: version.announced,
-      isOfClient: isOfClient)
+      coding: version.coding, isOfClient: isOfClient)
   }
 
   var digestLag: Int64 { part.digestLag }

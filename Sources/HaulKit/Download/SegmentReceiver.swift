@@ -56,10 +56,13 @@ struct SegmentReceiver: Sendable {
   }
 
   private func receive(_ state: inout State, _ idleTimer: IdleTimer?) async throws {
+    let length = body.end == nil ? plan.update({ $0.plan.length }) : nil
     if idleTimer == nil, let chunks = response.collected {
+      if let length, chunks.reduce(0, { $0 + Int64($1.count) }) > length { throw Self.isLonger }
       for chunk in chunks { if try await take(chunk, &state) { return } }
       return try await ended(state)
     }
+    if let length { return try await receive(exactly: length, &state, idleTimer) }
     if let length = newVersion?.length { try await target.ensureRoom(for: length) }
     var chunks = response.body.makeAsyncIterator()
     while true {
@@ -75,6 +78,30 @@ struct SegmentReceiver: Sendable {
       }
     }
   }
+
+  /// Receives a body without an announced end, of a file whose length is known from another one:
+  /// its last bytes are written only when nothing follows them, because a longer file is another.
+  private func receive(
+    exactly length: Int64, _ state: inout State, _ idleTimer: IdleTimer?
+  ) async throws {
+    var chunks = response.body.makeAsyncIterator()
+    var last: (any ByteChunk)?
+    while true {
+      idleTimer?.begin(at: engine.clock.now)
+      let next = try await chunks.next(isolation: #isolation)
+      if next == nil { try Task.checkCancellation() }
+      idleTimer?.end()
+      if let last {
+        let end = state.position + Int64(last.count)
+        if end > length || (end == length && next != nil) { throw Self.isLonger }
+        _ = try await take(last, &state)
+      }
+      guard let next else { return try await ended(state) }
+      last = next
+    }
+  }
+
+  private static let isLonger = TransferError(.changedOnServer, "the file is longer now")
 
   /// Writes what belongs to the segment; true when that was its last byte.
   private func take(_ chunk: any ByteChunk, _ state: inout State) async throws -> Bool {

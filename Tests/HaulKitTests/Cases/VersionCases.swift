@@ -150,4 +150,50 @@ struct VersionCases {
       #expect(outcome.result.reused == 200 * kibi)
     }
   }
+
+  private static let coded = Fault.Action.addHeaders(fields: ["Content-Encoding: gzip"])
+  private static let other = Fault.Action.content(seed: 9, length: 512 * kibi)
+
+  @Test(arguments: [true, false])
+  func `With another content coding it is another version, although the tag is the same`(
+    isCodedFirst: Bool
+  ) async throws {
+    let first = Fault(.ignoreRange, Self.coded, .stall(after: 200 * kibi))
+    try await DownloadFixture.serving(.file(512 * kibi, isCodedFirst ? first : Self.half)) {
+      fixture in
+      try await fixture.interrupt(try fixture.file())
+      fixture.server.setFaults(
+        resourcePath,
+        [isCodedFirst ? Fault(Self.other) : Fault(.ignoreRange, Self.coded, Self.other)])
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()), seed: 9)
+    }
+  }
+
+  @Test(arguments: [nil, "\"1\""])
+  func `So it is within one run, with a tag or with a date alone`(tag: String?) async throws {
+    let resource = FaultScript.Resource.file(
+      512 * kibi, Fault(.reset(after: 200_000), when: .request(1)),
+      Fault(.ignoreRange, Self.coded, Self.other, .chunked(), when: .init(firstRequest: 2))
+    ) { $0.entityTag = tag }
+    try await DownloadFixture.serving(resource) { fixture in
+      try fixture.expectWhole(try await fixture.finish(try fixture.file()), seed: 9)
+    }
+  }
+
+  @Test(arguments: [512 * kibi, 512 * kibi + 100, 512 * kibi - 100])
+  func `A body without a length must have that of the file, or the file is another`(
+    length: Int64
+  ) async throws {
+    let resource = FaultScript.Resource.file(
+      512 * kibi, Fault(.reset(after: 200_000), when: .request(1)),
+      Fault(
+        .ignoreRange, .content(seed: length == 512 * kibi ? 7 : 9, length: length), .chunked(),
+        when: .init(firstRequest: 2)))
+    try await DownloadFixture.serving(resource) { fixture in
+      let outcome = try await fixture.finish(try fixture.file { $0.retry.retries = 1 })
+      guard length >= 512 * kibi else { return try fixture.expectFailure(outcome, .connectionLost) }
+      try fixture.expectWhole(outcome, seed: length == 512 * kibi ? 7 : 9, length: length)
+      #expect(outcome.restarts == (length == 512 * kibi ? 0 : 1))
+    }
+  }
 }
