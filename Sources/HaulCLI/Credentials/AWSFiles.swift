@@ -55,7 +55,7 @@ struct AWSFiles {
     }
   }
 
-  /// The access key, or where it comes from, in the order of the AWS tools.
+  /// The access key, or where it comes from, in the order of aws-cli and boto3.
   func keys(region: String) throws(UsageError) -> (S3Credentials?, S3KeySource?) {
     if let id = environment("AWS_ACCESS_KEY_ID") {
       guard let secret = environment("AWS_SECRET_ACCESS_KEY") else {
@@ -65,7 +65,9 @@ struct AWSFiles {
         id, secret, environment("AWS_SESSION_TOKEN"), "the environment")
       return (credentials, nil)
     }
-    if let place = try webIdentity() { return (nil, try source(place, region, asksRole: true)) }
+    if let file = environment("AWS_WEB_IDENTITY_TOKEN_FILE"), try !files.takesRole(profileName) {
+      return (nil, try source(try webIdentity(file), region, asksRole: true))
+    }
     if let question = try files.question(of: profileName) {
       if case .known(let credentials) = question { return (credentials, nil) }
       let place = S3KeySource.Place.profile(
@@ -79,8 +81,7 @@ struct AWSFiles {
     return (nil, try source(try machine(), region, asksRole: false))
   }
 
-  private func webIdentity() throws(UsageError) -> S3KeySource.Place? {
-    guard let file = environment("AWS_WEB_IDENTITY_TOKEN_FILE") else { return nil }
+  private func webIdentity(_ file: String) throws(UsageError) -> S3KeySource.Place {
     guard let role = environment("AWS_ROLE_ARN") else {
       throw UsageError("AWS_WEB_IDENTITY_TOKEN_FILE is set, but AWS_ROLE_ARN is not")
     }

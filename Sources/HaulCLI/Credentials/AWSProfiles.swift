@@ -29,6 +29,12 @@ struct AWSProfiles {
     !configured(name).isEmpty || (try? credentials()?[name]) ?? nil != nil
   }
 
+  /// Whether a profile takes a role with the key of another source, not with a web identity.
+  func takesRole(_ name: String) throws(UsageError) -> Bool {
+    let values = configured(name).merging(try credentials()?[name] ?? [:]) { $1 }
+    return values["role_arn"] != nil && values["web_identity_token_file"] == nil
+  }
+
   /// How the key of a profile is got; nil if the profile does not say.
   func question(of name: String) throws(UsageError) -> S3KeyQuestion? {
     try question(of: name, for: [])

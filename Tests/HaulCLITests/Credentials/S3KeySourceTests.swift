@@ -62,6 +62,28 @@ import Testing
     #expect(try Self.refusal(environment).contains("there is no access key"))
   }
 
+  /// aws-cli and boto3: their provider of a profile's role comes before that of web identities.
+  @Test func `A profile's role comes before the web identity of the environment`() throws {
+    let role = "[default]\nrole_arn = q\n"
+    let environment = Self.identity.merging(Self.container) { $1 }
+    let place = S3KeySource.Place.webIdentity(role: "arn:r", session: nil, tokenFile: "/token")
+    for path in [Self.configuration, Self.credentials] {
+      let name = path == Self.configuration ? "profile s" : "s"
+      let key = "[\(name)]\naws_access_key_id=i\naws_secret_access_key=canary\n"
+      let files = [path: "\(role)source_profile = s\n\(key)"]
+      #expect(try Self.source(environment, files)?.place == Self.profile)
+      // Half of a web identity does no harm there.
+      let half = environment.filter { $0.key != "AWS_ROLE_ARN" }
+      #expect(try Self.source(half, files)?.place == Self.profile)
+      // The control: keys of the environment, and a role that is a web identity too.
+      #expect(try Self.source(environment.merging(Self.keys) { $1 }, files) == nil)
+      let identities = [path: "\(role)web_identity_token_file = /t\n"]
+      #expect(try Self.source(environment, identities)?.place == place)
+    }
+    let unsupported = [Self.configuration: role]
+    #expect(try Self.refusal(environment, unsupported).contains("without source_profile"))
+  }
+
   @Test(arguments: [
     "credential_process = canary --x", "role_arn = r\nweb_identity_token_file = /t",
     "role_arn = r\nsource_profile = default\naws_access_key_id=i\naws_secret_access_key=canary",
