@@ -26,7 +26,7 @@ package enum HaulProgram {
   ///   - serve: the daemon, which is not part of this module.
   /// - Returns: the exit status.
   package static func run(_ arguments: [[UInt8]], serve: @escaping Serve) async -> Int32 {
-    Signals.quitAtOnce()
+    Signals.begin(arguments)
     OutputStream.occupyClosedDescriptors()
     let limits = ProcessLimits.ofThisProcess()
     let plan: any CommandPlan

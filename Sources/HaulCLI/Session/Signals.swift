@@ -86,10 +86,15 @@ package struct Signals: Sendable {
     }
   }
 
-  /// Makes SIGQUIT end the process silently: the Swift runtime's own handler takes seconds to
-  /// write a report.
-  static func quitAtOnce() {
+  /// What holds from the first moment. SIGQUIT ends the process silently: the Swift runtime's own
+  /// handler takes seconds to write a report. Until `takeOver`, SIGTERM to a worker ends it with
+  /// the status that leaves everything to another run.
+  /// - Parameter arguments: nothing else is known then.
+  static func begin(_ arguments: [[UInt8]]) {
     handle(SIGQUIT) { _ in _exit(128 + SIGQUIT) }
+    if arguments.contains(where: { $0.elementsEqual("--worker".utf8) }) {
+      handle(SIGTERM) { _ in _exit(ExitStatus.tryAgain.rawValue) }
+    }
   }
 
   /// For a process that outlives its terminal.

@@ -86,6 +86,26 @@ import Testing
     }
   }
 
+  @Test(arguments: [(["--worker"], 75), ([], 143)] as [([String], Int32)])
+  func `SIGTERM leaves everything to another run also before anything begins`(
+    options: [String], status: Int32
+  ) async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let pipe = fixture.path("fields")
+      try #require(mkfifo(pipe, 0o600) == 0)
+      let run = try await CommandRun(
+        ["get", "-H", "@fields", fixture.server.url("/file.bin")] + options, in: fixture.directory)
+      // The pipe can be opened once haul opens it too, which waits for its end.
+      let writer = await withCheckedContinuation { opened in
+        Thread.detachNewThread { opened.resume(returning: open(pipe, O_WRONLY | O_CLOEXEC)) }
+      }
+      run.send(SIGTERM)
+      #expect(await run.end().status == status)
+      close(writer)
+      #expect(fixture.server.snapshot.requests.isEmpty)
+    }
+  }
+
   @Test func `A second signal ends it at once; SIGINT does not drain`() async throws {
     try await held([]) { (run, fixture) async throws in
       run.send(SIGTERM)
