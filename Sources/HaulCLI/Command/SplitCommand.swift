@@ -62,18 +62,7 @@ struct SplitCommand: Command {
     completion: .file())
   var failed: [String] = []
 
-  @Option(
-    help: ArgumentHelp(
-      "The columns of the lists, as of 'haul get', and size.", valueName: "url=NAME,..."),
-    transform: InputTable.columns)
-  var columns: [InputTable.Meaning: String] = [:]
-
-  @Option(
-    help: ArgumentHelp(
-      "How the lists are written (default: by the end of the name, else list).",
-      valueName: "how"),
-    completion: .list(InputTable.Format.allCases.map(\.rawValue)), transform: ArgumentValue.choice)
-  var inputFormat: InputTable.Format?
+  @OptionGroup var table: TableOptions
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard !inputs.isEmpty || !failed.isEmpty else { throw UsageError("give at least one list") }
@@ -83,19 +72,19 @@ struct SplitCommand: Command {
     guard !inputs.contains(where: { $0 == "-" }) else {
       throw UsageError("standard input can be read only once; save the list to a file")
     }
-    let formats = Set(inputs.map { inputFormat ?? InputTable.Format(of: $0) })
+    let formats = Set(inputs.map { table.inputFormat ?? InputTable.Format(of: $0) })
     guard formats.count < 2 else {
       throw UsageError("the lists are written in different ways; split each by itself")
     }
     let format = formats.first ?? .jsonl
-    guard format != .list || columns.isEmpty else {
+    guard format != .list || table.columns.isEmpty else {
       throw UsageError("a list of lines has no columns; say what it is: --input-format")
     }
     guard format != .list || by != .bytes else {
       throw UsageError("--by bytes needs a column 'size': a list of lines has none")
     }
     return SplitPlan(
-      inputs: inputs, format: format, columns: columns, count: shards, unit: by,
+      inputs: inputs, format: format, columns: table.columns, count: shards, unit: by,
       maximumPerHost: maxPerHost, directory: output,
       manifests: try ManifestCommand.files(failed, sources))
   }
