@@ -44,7 +44,7 @@ package struct NoticeProgram: Sendable {
           try process.begin()
           return process
         }
-        let (end, hasTimedOut) = await self.end(of: process, within: deadline)
+        let (end, hasTimedOut) = await process.end(within: deadline, by: clock)
         if hasTimedOut {
           let time = "\(deadline.components.seconds) s"
           throw TransferError(.timeout, "\(name) did not end within \(time) and was killed")
@@ -57,24 +57,6 @@ package struct NoticeProgram: Sendable {
     #else
       throw NoticeOutbox.Failure("programs cannot be run on this system")
     #endif
-  }
-
-  private func end(
-    of process: any ProgramProcess, within deadline: Duration
-  ) async -> (end: ProgramEnd, hasTimedOut: Bool) {
-    let killing = Task { () -> Bool in
-      // Ends early when the program has ended.
-      guard (try? await clock.sleep(until: clock.now + deadline)) != nil else { return false }
-      process.send(.kill)
-      return true
-    }
-    let end = await withTaskCancellationHandler {
-      await process.waitForExit()
-    } onCancel: {
-      process.send(.kill)
-    }
-    killing.cancel()
-    return (end, await killing.value)
   }
 }
 

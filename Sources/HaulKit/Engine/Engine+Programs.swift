@@ -1,4 +1,4 @@
-import HaulCore
+package import HaulCore
 
 /// Programs of steps that the last process left running.
 extension Engine {
@@ -32,5 +32,27 @@ extension Engine {
     _ left: [StoredProcess], _ programs: any Programs
   ) async -> [StoredProcess] {
     (try? await io.run { left.filter { !programs.isGone($0) } }) ?? []
+  }
+}
+
+extension ProgramProcess {
+  /// Waits for its end, and kills it after some time, or when the task is cancelled.
+  package func end(
+    within limit: Duration, by clock: any TransferClock
+  ) async -> (end: ProgramEnd, hasTimedOut: Bool) {
+    let deadline = clock.now + limit
+    let killing = Task {
+      // Ends early when the program has ended.
+      guard (try? await clock.sleep(until: deadline)) != nil else { return false }
+      send(.kill)
+      return true
+    }
+    let end = await withTaskCancellationHandler {
+      await waitForExit()
+    } onCancel: {
+      send(.kill)
+    }
+    killing.cancel()
+    return (end, await killing.value)
   }
 }

@@ -216,21 +216,9 @@ struct S3KeyAsker: Sendable {
       try process.begin()
       return process
     }
-    let deadline = clock.now + Self.programLimit
-    let killing = Task { [clock] in
-      // Ends early when the program has ended.
-      guard (try? await clock.sleep(until: deadline)) != nil else { return false }
-      process.send(.kill)
-      return true
-    }
-    let end = await withTaskCancellationHandler {
-      await process.waitForExit()
-    } onCancel: {
-      process.send(.kill)
-    }
-    killing.cancel()
+    let (end, hasTimedOut) = await process.end(within: Self.programLimit, by: clock)
     try Task.checkCancellation()
-    guard await !killing.value else {
+    guard !hasTimedOut else {
       throw TransferError(
         .unauthorized, "\(command.name) did not end within \(Self.programLimit)", isRetryable: true)
     }
