@@ -47,14 +47,23 @@ package struct InputList: Hashable, Sendable {
     guard let (key, value) = line.option else {
       throw line.parseError("an indented line is written key=value")
     }
-    let last = entries.count - 1
+    let (last, option) = (entries.count - 1, Option(line: line.number, text: value))
+    func set<Value>(
+      _ field: WritableKeyPath<Entry, Value?>, to new: Value
+    ) throws(TextLine.ParseError) {
+      guard entries[last][keyPath: field] == nil else {
+        throw line.parseError("\(key) is given twice for one address")
+      }
+      guard !value.isEmpty else { throw line.parseError("\(key) has no value") }
+      entries[last][keyPath: field] = new
+    }
     switch key {
-    case "out": try set(\.out, of: last, to: value, key, line)
-    case "dir": try set(\.dir, of: last, to: value, key, line)
-    case "limit-rate": try set(\.rateLimit, of: last, to: value, key, line)
-    case "max-per-host": try set(\.maximumPerHost, of: last, to: value, key, line)
-    case "checksum": entries[last].checksums.append(Option(line: line.number, text: value))
-    case "header": entries[last].headers.append(Option(line: line.number, text: value))
+    case "out": try set(\.out, to: value)
+    case "dir": try set(\.dir, to: value)
+    case "limit-rate": try set(\.rateLimit, to: option)
+    case "max-per-host": try set(\.maximumPerHost, to: option)
+    case "checksum": entries[last].checksums.append(option)
+    case "header": entries[last].headers.append(option)
     case "priority", "group", "id":
       throw line.parseError("\(key) is not yet supported")
     // Its query may have the first `=`, and it may be a secret.
@@ -74,25 +83,4 @@ package struct InputList: Hashable, Sendable {
   }
 
   private static let keys = "out, dir, checksum, header, limit-rate and max-per-host"
-
-  private mutating func set(
-    _ field: WritableKeyPath<Entry, Option?>, of entry: Int, to value: String, _ key: String,
-    _ line: TextLine
-  ) throws(TextLine.ParseError) {
-    guard entries[entry][keyPath: field] == nil else {
-      throw line.parseError("\(key) is given twice for one address")
-    }
-    entries[entry][keyPath: field] = Option(line: line.number, text: value)
-  }
-
-  private mutating func set(
-    _ field: WritableKeyPath<Entry, String?>, of entry: Int, to value: String, _ key: String,
-    _ line: TextLine
-  ) throws(TextLine.ParseError) {
-    guard entries[entry][keyPath: field] == nil else {
-      throw line.parseError("\(key) is given twice for one address")
-    }
-    guard !value.isEmpty else { throw line.parseError("\(key) has no value") }
-    entries[entry][keyPath: field] = value
-  }
 }

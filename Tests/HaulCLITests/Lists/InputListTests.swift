@@ -78,6 +78,8 @@ import Testing
     ("https://h/1\n\n  out", "line 3: an indented line is written key=value"),
     ("https://h/1\n  out=\n", "line 2: out has no value"),
     ("https://h/1\n  out=a\n  out=b", "line 3: out is given twice"),
+    ("https://h/1\n  limit-rate=\n", "line 2: limit-rate has no value"),
+    ("https://h/1\n  max-per-host=1\n  max-per-host=1", "line 3: max-per-host is given twice"),
     ("https://h/1\n  out=..", "line 1: -o ..: that is a directory"),
     ("https://h/1\n  out=-", "line 1: out: a list cannot write to standard output"),
     ("https://h/1\n  checksum=md5=0", "line 2: checksum: md5 needs 32"),
