@@ -178,9 +178,9 @@ extension TransferRequest {
     case .step: return ""
     case .download(let download):
       switch download.destination {
-      case .file(let path): return path
+      case .file(let path): return FilePath(path).text
       case .directory(let path):
-        return path.appendingPath(
+        return FilePath(path).text.appendingPath(
           download.usesSuggestedName ? "" : FileName(download.url).text)
       case .stream: return "-"
       }

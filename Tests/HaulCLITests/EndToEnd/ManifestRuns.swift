@@ -238,6 +238,21 @@ import Testing
     }
   }
 
+  @Test func `A path counts as the file that it names, however it is written`() async throws {
+    try await with { (fixture) async throws in
+      let get = ["get", fixture.server.url("/a.bin"), "--manifest", "m.jsonl"]
+      #expect(try await fixture.haul(get + ["-o", ".//a.bin"]).status == 0)
+      let count = fixture.server.snapshot.requests.count
+      for place in [["-o", "a.bin"], ["-d", "./"], ["-d", "."], ["-d", fixture.path("./")]] {
+        let again = try await fixture.haul(get + place)
+        #expect(again.errors.contains("all files are complete"), "\(place): \(again.errors)")
+      }
+      #expect(fixture.server.snapshot.requests.count == count)
+      let sum = try await fixture.haul(["manifest", "m.jsonl"])
+      #expect(sum.status == 0 && sum.output.hasPrefix("1 files: 1 complete"))
+    }
+  }
+
   @Test func `A file of another kind is no manifest, and stays as it is`() async throws {
     try await with { (fixture) async throws in
       let list = try fixture.contents("list.txt")
