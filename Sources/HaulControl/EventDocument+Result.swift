@@ -99,6 +99,9 @@ extension TransferResult {
         + "is needed"
     )
   }
+
+  /// The state, where a completed file that may be a wrong one counts as failed.
+  package var strictState: State { state == .completed && warning != nil ? .failed : state }
 }
 
 /// Network figures of the last run.

@@ -65,7 +65,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     // What may be wrong is not left out of the next run.
     let warning = result.state == .completed ? result.warning : nil
     id = ID(of: request).text
-    state = warning == nil ? result.state : .failed
+    state = result.strictState
     url = request.source?.redacted ?? ""
     target = request.upload?.url.redacted ?? request.targetText
     path = state == .completed ? result.path.map(WorkingDirectory.absolute) : nil

@@ -26,8 +26,7 @@ package struct RunCounts: Hashable, Sendable {
   /// - Parameter acceptsWarnings: whether a file counts as completed that may be a wrong one.
   mutating func count(_ result: TransferResult, acceptsWarnings: Bool) {
     fetched += result.fetched
-    switch result.state {
-    case .completed where result.warning != nil && !acceptsWarnings: failed += 1
+    switch acceptsWarnings ? result.state : result.strictState {
     case .completed:
       completed += 1
       bytes += result.bytes

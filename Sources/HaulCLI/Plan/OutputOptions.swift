@@ -34,4 +34,8 @@ package struct OutputOptions: Hashable, Sendable {
   package var metricsFile: String?
 
   package init() {}
+
+  /// Whether a file counts as completed that may be a wrong one: who runs a list looks at the
+  /// status alone.
+  var acceptsWarnings: Bool { drain == nil && !hasManifest }
 }

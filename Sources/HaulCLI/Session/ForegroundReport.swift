@@ -171,8 +171,7 @@ extension ForegroundReport {
     case .paused: transfers[fileIndex].isPaused = true
     case .resumed: transfers[fileIndex].isPaused = false
     case .finished(let result):
-      // As the manifest: who runs a list looks at the status alone.
-      summary.count(result, acceptsWarnings: !isWorker && !options.hasManifest)
+      summary.count(result, acceptsWarnings: options.acceptsWarnings)
     default: break
     }
   }

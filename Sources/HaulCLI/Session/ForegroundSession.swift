@@ -84,7 +84,7 @@ struct ForegroundSession {
       indices: indices, options: output, context: context,
       standardOutput: .standardOutput, standardError: .standardError)
     let events = manager.events()
-    let metrics = output.metricsFile.map { MetricsFile($0, context.clock) }
+    let metrics = output.metricsFile.map { MetricsFile($0, output, context.clock) }
     let transfers: [Transfer]
     do {
       // A file that cannot be written is reported before anything begins.

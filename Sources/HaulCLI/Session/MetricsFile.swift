@@ -17,15 +17,25 @@ actor MetricsFile {
   private let start: Instant
   private let registry: MetricsRegistry
   private var collector: TransferMetricsCollector
+  private let acceptsWarnings: Bool
+  /// How many completed files count as failed.
+  private var doubtful = 0
 
-  init(_ path: String, _ clock: any TransferClock) {
+  init(_ path: String, _ output: OutputOptions, _ clock: any TransferClock) {
     (self.path, self.clock, start) = (path, clock, clock.now)
-    registry = MetricsRegistry()
-    collector = TransferMetricsCollector(registry)
+    (registry, acceptsWarnings) = (MetricsRegistry(), output.acceptsWarnings)
+    collector = TransferMetricsCollector(registry, acceptsWarnings: acceptsWarnings)
   }
 
   func note(_ events: [TransferEvent]) {
-    for event in events { collector.apply(event) }
+    for event in events {
+      collector.apply(event)
+      if case .finished(let result) = event.kind, !acceptsWarnings,
+        result.strictState != result.state
+      {
+        doubtful += 1
+      }
+    }
   }
 
   /// Writes it every few seconds, until the task is cancelled.
@@ -44,7 +54,10 @@ actor MetricsFile {
   /// Writes it under another name, and renames it: nobody reads a part of it.
   /// - Throws: `io`, `disk-full`, and `name-conflict` if another file has the name.
   func write(_ manager: TransferManager) async throws(TransferError) {
-    TransferMetricsCollector.record(await manager.counts, in: registry)
+    var counts = await manager.counts
+    counts[.completed, default: 0] -= doubtful
+    counts[.failed, default: 0] += doubtful
+    TransferMetricsCollector.record(counts, in: registry)
     TransferMetricsCollector.record(seconds: Units.seconds(clock.now - start), in: registry)
     collector.recordRate()
     try checkName()

@@ -8,7 +8,12 @@ package struct TransferMetricsCollector {
   /// Bytes that were counted of each running transfer, and its rate.
   private var running: [TransferID: (first: Int64, bytes: Int64, rate: Double)] = [:]
 
-  package init(_ registry: MetricsRegistry) { self.registry = registry }
+  /// Whether a file counts as completed that may be a wrong one.
+  private let acceptsWarnings: Bool
+
+  package init(_ registry: MetricsRegistry, acceptsWarnings: Bool = true) {
+    (self.registry, self.acceptsWarnings) = (registry, acceptsWarnings)
+  }
 
   package mutating func apply(_ event: TransferEvent) {
     switch event.kind {
@@ -22,9 +27,10 @@ package struct TransferMetricsCollector {
     case .finished(let result):
       let counted = running.removeValue(forKey: event.id).map { $0.bytes - $0.first } ?? 0
       count("haul_received_bytes_total", result.fetched - counted)
-      count("haul_ended_total", 1, ("state", result.state.rawValue))
-      if let error = result.error, result.state == .failed {
-        count("haul_failed_total", 1, ("code", error.code.rawValue))
+      let state = acceptsWarnings ? result.state : result.strictState
+      count("haul_ended_total", 1, ("state", state.rawValue))
+      if state == .failed, let code = result.error?.code.rawValue ?? result.warning?.code {
+        count("haul_failed_total", 1, ("code", code))
       }
     case .paused, .removed, .waiting: running[event.id] = nil
     default: break

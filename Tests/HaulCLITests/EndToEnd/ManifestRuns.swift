@@ -150,8 +150,13 @@ import Testing
       fixture.server.setFaults(
         "/b.bin", [.always(.setHeaders(fields: ["Content-Type: text/html"]))])
       let page = ["get", fixture.server.url("/b.bin"), "-d", "p", "--manifest", "page.jsonl"]
-      // The status of a run and that of its manifest agree.
-      #expect(try await fixture.haul(page).status == 1)
+      // The status of a run, its manifest and its metrics agree.
+      #expect(try await fixture.haul(page + ["--metrics-file", "m.prom"]).status == 1)
+      let metrics = String(decoding: try fixture.contents("m.prom"), as: UTF8.self)
+      for line in [
+        #"haul_transfers{state="completed"} 0.0"#, #"haul_transfers{state="failed"} 1.0"#,
+        #"haul_ended_total{state="failed"} 1"#, #"haul_failed_total{code="web-page"} 1"#,
+      ] { #expect(metrics.contains(line + "\n"), "\(line) is not in \(metrics)") }
       let sum = try await fixture.haul(["manifest", "page.jsonl"])
       #expect(sum.status == 1 && sum.output.hasSuffix("1  web-page\n"))
 
