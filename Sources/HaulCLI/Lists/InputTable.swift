@@ -80,6 +80,10 @@ package struct InputTable {
         throw TextLine.ParseError(
           line: index + 1, message: "it is no JSON object of texts and numbers")
       }
+      // Of two values of one name, the last one would count without a word.
+      guard Self.members(of: content) == object.count else {
+        throw TextLine.ParseError(line: index + 1, message: "it has two values of one name")
+      }
       // A value that is needed is not left out without a word: it may be a digest.
       for (name, value) in object where value == .other && columns.values.contains(name) {
         throw TextLine.ParseError(
@@ -87,6 +91,26 @@ package struct InputTable {
       }
       try take(object.compactMapValues(\.text), at: index + 1)
     }
+  }
+
+  /// How many members an object has, which is valid JSON: each has a colon outside of texts.
+  private static func members(of object: Data) -> Int {
+    var (count, depth, isText, isEscaped) = (0, 0, false, false)
+    for byte in object {
+      if isText {
+        isText = isEscaped || byte != UInt8(ascii: "\"")
+        isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "\""): isText = true
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+      case UInt8(ascii: ":") where depth == 1: count += 1
+      default: break
+      }
+    }
+    return count
   }
 
   private mutating func take(

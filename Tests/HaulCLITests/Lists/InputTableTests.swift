@@ -50,6 +50,12 @@ import Testing
     #expect(request.destination == .directory(".") && request.checksums.isEmpty)
   }
 
+  @Test func `One name twice is no matter of what is inside of values`() throws {
+    let text =
+      #"{"url": "https://h/f", "t": "a:\"}:{\\", "n": {"t": 1, "b": {"t": ":"}}, "m": [{"t": 1}]}"#
+    #expect(try plan("l.jsonl", text + "\n{\"url\":\"https://h/g\"}")?.requests.count == 2)
+  }
+
   @Test func `--input-format says what standard input is`() throws {
     let plan = try plan(
       "-", #"{"url": "https://h/f", "limit-rate": 4096}"#, "--input-format", "jsonl")
@@ -74,6 +80,8 @@ import Testing
       "line 1: the value of 'checksum' is no text"
     ),
     ("l.jsonl", #"{"url": "https://h/f", "out": {}}"#, "line 1: the value of 'out' is no text"),
+    ("l.jsonl", #"{"url": "https://h/g", "url": "https://h/f"}"#, "line 1: it has two values of"),
+    ("l.jsonl", #"{"url": "https://h/f", "x": 1, "\u0078": 1}"#, "line 1: it has two values of"),
   ])
   func `what cannot be read names the line`(file: String, text: String, message: String) {
     do {
