@@ -188,9 +188,12 @@ extension ResponseJudge {
         code, "the server answered \(head.statusText)\(Self.place(of: head))", advice: advice,
         status: head.status, isRetryable: retryable, retryAfter: retryAfter)
     }
-    if let signing = request.signing, let what = S3Refusal.advice(on: head, signing.region) {
-      let codes: [Int: TransferError.Code] = [403: .forbidden, 404: .notFound, 405: .notFound]
-      return error(codes[head.status] ?? .httpStatus, what)
+    if let signing = request.signing {
+      var unsigned = request
+      unsigned.signing = nil
+      let byStatus = failure(for: head, to: unsigned)
+      return S3Refusal.error(
+        on: head, to: signing, byStatus: byStatus, wallSeconds: wallSeconds) ?? byStatus
     }
     switch head.status {
     case 401:

@@ -17,6 +17,8 @@ public struct ResponseHead: Sendable, Hashable {
   package var cacheUse: CacheUse?
   /// When the copy of a cache was received, in seconds since 1970.
   package var copiedAt: Double?
+  /// The start of the body of an S3 store that refuses to send an object, without secrets.
+  package var refusal: [UInt8]?
   /// `HTTP/1.0`, `HTTP/1.1` or `HTTP/2`.
   public var version: String
 

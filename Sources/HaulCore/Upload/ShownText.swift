@@ -28,7 +28,11 @@ enum ShownText {
   /// A server's words, for the middle of a message; nil for none, or if they repeat what it was
   /// sent.
   static func shown(_ words: String, of request: UploadRequest, at url: ResourceURL) -> String? {
-    guard !secrets(of: request, at: url).contains(where: { words.hasBytes($0) }) else { return nil }
+    secrets(of: request, at: url).contains(where: { words.hasBytes($0) }) ? nil : shown(words)
+  }
+
+  /// The words of a server whose answer has no secrets, likewise.
+  static func shown(_ words: String) -> String? {
     // In a message, a semicolon separates fact and advice.
     let shown = line(words, atMost: 200).replacingBytes(";", with: ",")
     return shown.isEmpty || shown.hasBytePrefix("<") ? nil : shown

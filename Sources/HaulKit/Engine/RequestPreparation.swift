@@ -41,12 +41,12 @@ extension Engine {
   ) async throws -> FetchResponse {
     let source: S3KeySource
     switch login.key {
-    case .known(let key): return try await transport.fetch(signed(request, by: key, login))
+    case .known(let key): return try await ask(request, by: key, login)
     case .of(let known): source = known
     }
     guard !request.isOfClient else { throw Self.noRoleForClients }
     let key = try await s3Keys.keys(of: source)
-    let response = try await transport.fetch(signed(request, by: key, login))
+    let response = try await ask(request, by: key, login)
     guard !response.head.wasRedirected else { return response }
     switch response.head.status {
     // A key that has expired.
@@ -56,9 +56,51 @@ extension Engine {
     default: return response
     }
     let newer = try await s3Keys.keys(of: source)
-    return newer == key
-      ? response : try await transport.fetch(signed(request, by: newer, login))
+    return newer == key ? response : try await ask(request, by: newer, login)
   }
+
+  /// Sends a signed request. If the store refuses it, its head has what the store says.
+  private func ask(
+    _ request: FetchRequest, by key: S3Credentials, _ login: S3Login
+  ) async throws -> FetchResponse {
+    let response = try await transport.fetch(signed(request, by: key, login))
+    guard response.head.status >= 300, response.head.status != 416, !response.head.wasRedirected
+    else { return response }
+    var head = response.head
+    let body = await words(of: response.body)
+    try Task.checkCancellation()
+    let fields = request.headers.fields.map(\.value).filter { $0.utf8.count >= 8 }
+    let secrets = [key.secretAccessKey, key.sessionToken] + fields
+    head.refusal = SendResponse(head: head, body: body).without(secrets).body
+    return FetchResponse(head: head, bytes: [UInt8]())
+  }
+
+  /// The start of a body, which is waited for only for seconds: the status has decided.
+  private func words(of body: FetchResponse.Body) async -> [UInt8] {
+    await withTaskGroup(of: [UInt8].self) { [clock] group in
+      group.addTask {
+        var bytes: [UInt8] = []
+        do {
+          for try await chunk in body {
+            chunk.withBytes { bytes += $0.prefix(Self.longestWords - bytes.count) }
+            if bytes.count == Self.longestWords { break }
+          }
+        } catch {
+          // What came before the end may say it all the same.
+        }
+        return bytes
+      }
+      group.addTask {
+        // It is cancelled when the body is there.
+        try? await clock.sleep(until: clock.now + .seconds(10))
+        return []
+      }
+      defer { group.cancelAll() }
+      return await group.next() ?? []
+    }
+  }
+
+  private static let longestWords = 64 << 10
 
   private func signed(
     _ request: FetchRequest, by key: S3Credentials, _ login: S3Login

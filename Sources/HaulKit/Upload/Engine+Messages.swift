@@ -30,14 +30,14 @@ extension Engine {
     let answer = try await transport.send(request)
     guard let source = upload.keySource, let keys else { return answer }
     if S3Failure.isKeyGone(answer) { s3Keys.refused(keys, of: source) }
-    return answer.without(keys)
+    return answer.without([keys.secretAccessKey, keys.sessionToken])
   }
 }
 
 extension SendResponse {
   /// A store may repeat what it was sent, and its words are shown.
-  fileprivate func without(_ keys: S3Credentials) -> SendResponse {
-    let secrets = [keys.secretAccessKey, keys.sessionToken].compactMap(\.self)
+  func without(_ secrets: [String?]) -> SendResponse {
+    let secrets = secrets.compactMap(\.self).filter { !$0.isEmpty }
     let text = String(decoding: body, as: UTF8.self)
     guard secrets.contains(where: { text.hasBytes($0) }) else { return self }
     let hidden = secrets.reduce(text) { text, secret in

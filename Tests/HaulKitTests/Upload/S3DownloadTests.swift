@@ -142,6 +142,124 @@ import Testing
     #expect(error.message.contains(words), "\(error.message)")
   }
 
+  private static func words(_ code: String, _ more: String = "") -> [UInt8] {
+    Array("<?xml version=\"1.0\"?>\n<Error><Code>\(code)</Code>\(more)</Error>".utf8)
+  }
+
+  private static func error(
+    _ status: Int, _ body: [UInt8], _ key: S3Login.Key = .known(key)
+  ) throws -> TransferError {
+    var request = FetchRequest(url: try ResourceURL("https://h.example/b/k"), firstByte: 0)
+    request.signing = S3Login(key, region: "us-east-1")
+    let fields = HeaderFields([("Date", "Thu, 01 Jan 1970 01:00:00 GMT")])
+    var head = ResponseHead(status: status, headers: fields, url: request.url)
+    head.refusal = body
+    guard case .failure(let error) = ResponseJudge(wallSeconds: 0).verdict(on: head, to: request)
+    else { throw TransferError(.internal, "it is no failure") }
+    return error
+  }
+
+  @Test(
+    arguments: [
+      (
+        404, "NoSuchKey", "<Message>The specified key does not exist.</Message>", .notFound,
+        "(NoSuchKey); it says: The specified key does not exist."
+      ),
+      (404, "NoSuchBucket", "", .notFound, "(NoSuchBucket); there is no such bucket"),
+      (
+        403, "AccessDenied", "<Message>User x; no\u{1B}[2Jthing</Message>", .forbidden,
+        "(AccessDenied); the access key does not allow that; it says: User x, no [2Jthing"
+      ),
+      (403, "InvalidObjectState", "", .forbidden, "the object is archived; restore it first"),
+      (403, "InvalidAccessKeyId", "", .unauthorized, "it does not know the access key"),
+      (403, "RequestTimeTooSkewed", "", .unauthorized, "this machine's clock is wrong"),
+      (
+        400, "ExpiredToken", "", .unauthorized,
+        "the temporary access key has expired; get a new one"
+      ),
+      (
+        400, "AuthorizationHeaderMalformed", "<Region>eu-west-1</Region>", .redirectRefused,
+        "the bucket is in the region eu-west-1; give that"
+      ),
+      (
+        301, "PermanentRedirect", "<Region>eu-west-1</Region>", .redirectRefused,
+        "the bucket is in the region eu-west-1; give that"
+      ),
+      (
+        400, "InvalidRequest", "<Message>Use Version 4.</Message>", .httpStatus,
+        "says: Use Version 4."
+      ),
+      (400, "Odd", "", .httpStatus, "the server answered 400 (Odd); the file was not sent"),
+    ] as [(Int, String, String, TransferError.Code, String)])
+  func `A store that refuses says why in its own words`(
+    status: Int, code: String, more: String, reported: TransferError.Code, message: String
+  ) throws {
+    let error = try Self.error(status, Self.words(code, more))
+    #expect(error.code == reported && error.status == status && !error.isRetryable)
+    #expect(error.message.contains(message), "\(error.message)")
+  }
+
+  @Test func `Words that pass lead to another attempt; what is no document says nothing`() throws {
+    #expect(try Self.error(503, Self.words("SlowDown")).isRetryable)
+    let source = S3Login.Key.of(S3KeySource(.container, region: "us-east-1"))
+    let expired = try Self.error(400, Self.words("ExpiredToken"), source)
+    #expect(expired.isRetryable && expired.message.contains("a new one is asked for"))
+    for body in [[], Array(Self.words("AccessDenied").dropLast()), Array("<html></html>".utf8)] {
+      #expect(try Self.error(403, body).message.contains("the key may not read the object"))
+    }
+  }
+
+  /// A store that refuses each object.
+  private struct RefusingStore: Transport {
+    let body: @Sendable () -> FetchResponse.Body
+
+    func fetch(_ request: FetchRequest) async throws -> FetchResponse {
+      FetchResponse(head: ResponseHead(status: 403, url: request.url), body: body())
+    }
+
+    func send(_ message: SendRequest) async throws -> SendResponse {
+      throw TransferError(.internal, "nothing is sent")
+    }
+  }
+
+  private static func refusal(
+    _ body: @escaping @Sendable () -> FetchResponse.Body
+  ) async throws -> String {
+    let disk = SimulatedDisk()
+    disk.makeDirectory("/d")
+    let manager = try TransferManager(
+      testing: .init(), transport: RefusingStore(body: body), disk: disk)
+    var request = try Self.request(.directory("/d"))
+    request.headers.append(("X-Customer-Key", "customer-canary"))
+    let transfer = try await manager.add(TransferRequest(.download(request)))
+    let error = await #expect(throws: TransferError.self) { try await transfer.result }
+    await manager.shutdown()
+    return try #require(error).message
+  }
+
+  @Test func `The words of a refusal are read, but not without end, and without secrets`()
+    async throws
+  {
+    let text = "<Message>no canary/secret, no customer-canary, no such right</Message>"
+    let chunks = [Self.words("AccessDenied", text)]
+    let shown = try await Self.refusal { CollectedBody(chunks: chunks) }
+    #expect(shown.contains("(AccessDenied)") && shown.contains("no such right"), "\(shown)")
+    #expect(!shown.contains("canary"))
+
+    let lost = try await Self.refusal {
+      AsyncThrowingStream<any ByteChunk, any Error> { continuation in
+        continuation.yield(chunks[0])
+        continuation.finish(throwing: TransferError(.connectionLost, "lost"))
+      }
+    }
+    #expect(lost.contains("no such right"), "\(lost)")
+
+    let endless = try await Self.refusal {
+      AsyncThrowingStream<any ByteChunk, any Error> { [UInt8](repeating: 0x20, count: 1000) }
+    }
+    #expect(endless.contains("the key may not read the object"), "\(endless)")
+  }
+
   @Test func `A redirect to another server gets no signature, one to the same server does`()
     throws
   {

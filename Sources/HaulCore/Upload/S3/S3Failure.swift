@@ -136,22 +136,23 @@ package struct S3Failure {
   }
 
   /// The error to report.
-  func error(_ request: UploadRequest) -> TransferError {
+  func error(_ request: some RefusedRequest) -> TransferError {
     switch code {
     case "NoSuchBucket": return error(.notFound, "there is no such bucket")
     case "NoSuchUpload": return error(.notFound, "it no longer has the parts of the file")
     case "InvalidAccessKeyId": return error(.unauthorized, "it does not know the access key")
     case "SignatureDoesNotMatch":
-      let metadata = request.fields.nonASCIIMetadata.map { "; or encode \($0), which is not ASCII" }
+      let metadata = request.upload?.fields.nonASCIIMetadata
+        .map { "; or encode \($0), which is not ASCII" }
       return error(.unauthorized, "the secret access key, or the region, is wrong\(metadata ?? "")")
-    case _ where isKeyExpired && request.keySource != nil:
+    case _ where isKeyExpired && request.renewsKey:
       return error(
         .unauthorized, "the temporary access key has expired; a new one is asked for",
         isRetryable: true)
     case "ExpiredToken", "TokenRefreshRequired":
       return error(.unauthorized, "the temporary access key has expired; get a new one")
     case "InvalidToken": return error(.unauthorized, "the session token is wrong")
-    case "RequestTimeTooSkewed": return skewed
+    case "RequestTimeTooSkewed": return skewed(request)
     case "AccessDenied", "AllAccessDisabled":
       let reason = reason(request).map { "; it says: \($0)" } ?? ""
       return error(.forbidden, "the access key does not allow that\(reason)")
@@ -165,6 +166,8 @@ package struct S3Failure {
       return error(
         .redirectRefused, "the bucket is at another address for now; give that of its region"
       ).remedied(by: .endpoint)
+    case "InvalidObjectState":
+      return error(.forbidden, "the object is archived; restore it first")
     case "ConditionalRequestConflict":
       return error(.httpStatus, "another program writes the object too", isRetryable: true)
     case "EntityTooLarge": return error(.tooLarge, "the file is too large for it")
@@ -188,28 +191,30 @@ package struct S3Failure {
       .remedied(by: .region)
   }
 
-  private func other(_ request: UploadRequest) -> TransferError {
+  private func other(_ request: some RefusedRequest) -> TransferError {
     // Without a code, a gateway may have answered in place of the store.
-    let byStatus = UploadJudge(answer, of: request).failure(of: head, to: request)
+    let byStatus = request.failure(byStatusOf: answer)
     if region != nil, (300..<400).contains(head.status) { return elsewhere }
     guard code != nil else { return byStatus }
-    let shown = words.flatMap { ShownText.shown($0, of: request, at: head.url) }
+    let shown = words.flatMap { request.shown($0, at: head.url) }
     return error(
-      byStatus.code, shown.map { "it says: \($0)" } ?? "the file was not taken",
+      byStatus.code,
+      shown.map { "it says: \($0)" }
+        ?? "the file was not \(request.upload == nil ? "sent" : "taken")",
       isRetryable: byStatus.isRetryable)
   }
 
   /// The store's own words, if they say more than its code.
-  private func reason(_ request: UploadRequest) -> String? {
+  private func reason(_ request: some RefusedRequest) -> String? {
     func letters(_ text: String?) -> [UInt8] {
       (text ?? "").lowercased().utf8.filter { (0x61...0x7A).contains($0) }
     }
     guard let words, letters(words) != letters(code) else { return nil }
-    return ShownText.shown(words, of: request, at: head.url)
+    return request.shown(words, at: head.url)
   }
 
   /// A request may also have waited on its way for too long, so another one is made.
-  private var skewed: TransferError {
+  private func skewed(_ request: some RefusedRequest) -> TransferError {
     let date = head.headers["Date"].flatMap { HTTPDate($0, now: answer.wallSeconds) }
     let difference = date.map { abs(Double($0.secondsSince1970) - answer.wallSeconds) }
     let isClockWrong = difference ?? 0 > 300
@@ -218,7 +223,8 @@ package struct S3Failure {
       isClockWrong
         ? "this machine's clock is wrong"
         : "it got the request too late, or a clock is wrong: compare this machine's",
-      isRetryable: true)
+      // The next request of an upload has the store's time.
+      isRetryable: request.upload != nil || !isClockWrong)
   }
 
   /// - Parameter advice: what explains the status, or what to do; the status itself is the fact.
