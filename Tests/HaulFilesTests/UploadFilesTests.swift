@@ -164,8 +164,24 @@ import Testing
       try UploadRecordFile(of: request(), in: Self.directory, on: machine.startProcess())
     }
     #expect(error?.code == .inUse)
+    #expect(error?.message.contains("both would go on with one record") == true)
     first.close()
     _ = try UploadRecordFile(of: request(), in: Self.directory, on: machine.startProcess())
+  }
+
+  @Test func `Uploads of other files, and to other addresses, share the directory`() throws {
+    let machine = SimulatedMachine(seed: 1)
+    var others = [try request("/d/g"), try request()]
+    others[1].url = try ResourceURL("https://h.example/other/")
+    let all = try ([request()] + others).map {
+      try UploadRecordFile(of: $0, in: Self.directory, on: machine.startProcess())
+    }
+    for (number, file) in all.enumerated() { try file.store(record(number)) }
+    for file in all { file.close() }
+    for (number, other) in ([try request()] + others).enumerated() {
+      let next = try UploadRecordFile(of: other, in: Self.directory, on: machine.startProcess())
+      #expect(next.record == record(number))
+    }
   }
 
   @Test func `A stored record survives a power cut, and a torn one is none`() throws {

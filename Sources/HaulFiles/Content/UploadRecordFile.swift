@@ -21,7 +21,9 @@ package final class UploadRecordFile: Sendable {
     do {
       lock = try JournalLock.take(name, in: self.directory, user: disk.effectiveUser)
     } catch  where error.code == .inUse {
-      throw TransferError(.inUse, "another haul uploads this file to this address")
+      throw TransferError(
+        .inUse, "another haul uploads this file to this address",
+        advice: "wait for it: both would go on with one record, and send the same parts")
     }
     record = Self.read(lock.file)
   }
