@@ -9,8 +9,12 @@ struct ManifestCommand: Command {
       Of several lines for one file the last counts, but a failure after a complete line only if \
       its run began later.
 
+      With -i, what counts as missing is compared with the lists: a task that never began has no \
+      manifest.
+
       Examples:
         haul manifest done.jsonl
+        haul manifest done.jsonl -i list.txt
         haul manifest --failed done.jsonl
 
       Exit status: 0 all files are complete, 1 some failed or are missing, 2 wrong usage.
@@ -21,6 +25,15 @@ struct ManifestCommand: Command {
     completion: .file())
   var paths: [String]
 
+  @Option(
+    name: [.customShort("i", allowingJoined: true), .customLong("input-file")],
+    help: ArgumentHelp(
+      "A list of the job, or a directory of its shards; may be repeated.", valueName: "FILE"),
+    completion: .file())
+  var inputFiles: [String] = []
+
+  @OptionGroup var table: TableOptions
+
   @Flag(help: "Print the lines of the files that failed.")
   var failed = false
 
@@ -29,12 +42,32 @@ struct ManifestCommand: Command {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard !failed || !json else { throw UsageError("--failed and --json contradict each other") }
-    return ManifestPlan(paths: try Self.files(paths, sources), failed: failed, json: json)
+    let manifests = try Self.files(paths, sources)
+    return ManifestPlan(
+      paths: manifests, lists: try lists(manifests, sources), failed: failed, json: json)
+  }
+
+  private func lists(
+    _ manifests: [String], _ sources: CommandSources
+  ) throws(UsageError) -> SplitPlan? {
+    guard !inputFiles.isEmpty || !table.columns.isEmpty || table.inputFormat != nil else {
+      return nil
+    }
+    guard !inputFiles.isEmpty else {
+      throw UsageError("--columns and --input-format are for a list: give it with -i")
+    }
+    let lists = try Self.files(
+      inputFiles, sources, "list", ends: [".jsonl", ".ndjson", ".csv", ".tsv", ".txt"])
+    return SplitPlan(
+      inputs: lists, format: try table.format(of: lists), columns: table.columns, count: 1,
+      unit: .lines, directory: "", manifests: manifests)
   }
 
   /// The manifests, and those in directories of them.
+  /// - Parameter ends: of their names in a directory.
   static func files(
-    _ paths: [String], _ sources: CommandSources
+    _ paths: [String], _ sources: CommandSources, _ what: String = "manifest",
+    ends: [String] = [".jsonl"]
   ) throws(UsageError) -> [String] {
     var files: [String] = []
     for path in paths {
@@ -45,11 +78,12 @@ struct ManifestCommand: Command {
         files.append(path)
         continue
       }
-      files += tree.entries.filter { $0.names.last?.hasByteSuffix(".jsonl") == true }
-        .map { path.appendingPath($0.names.joined(separator: "/")) }
+      files += tree.entries.filter { entry in
+        ends.contains { entry.names.last?.hasByteSuffix($0) == true }
+      }.map { path.appendingPath($0.names.joined(separator: "/")) }
     }
     if files.isEmpty, let path = paths.first {
-      throw UsageError("\(path): there is no manifest in it")
+      throw UsageError("\(path): there is no \(what) in it")
     }
     return files
   }
@@ -58,13 +92,16 @@ struct ManifestCommand: Command {
 /// What `haul manifest` prints.
 package struct ManifestPlan: CommandPlan, Hashable {
   package var paths: [String]
+  /// With which it is compared; nil for none.
+  package var lists: SplitPlan?
   package var failed: Bool
   package var json: Bool
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      var sum = ManifestSum()
+      var sum = ManifestSum(countingAddresses: lists != nil)
       for path in paths { try sum.add(path) }
+      if let lists { try sum.compare(with: lists) }
       let text =
         if failed {
           try sum.failures.map { try $0.text() }.joined()
@@ -72,6 +109,8 @@ package struct ManifestPlan: CommandPlan, Hashable {
           json ? try JSONLines.line(of: sum) : sum.text
         }
       return await OutputStream.show(text, then: sum.isWhole ? .completed : .failed)
+    } catch let error as UsageError {
+      return await OutputStream.fail(error.message, with: .usage)
     } catch {
       return await OutputStream.fail(error)
     }

@@ -66,20 +66,10 @@ struct SplitCommand: Command {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard !inputs.isEmpty || !failed.isEmpty else { throw UsageError("give at least one list") }
-    for name in inputs + [output] where name.isEmpty || name.hasByte(0) {
+    guard !output.isEmpty, !output.hasByte(0) else {
       throw UsageError("the name of a file is empty or has a NUL")
     }
-    guard !inputs.contains(where: { $0 == "-" }) else {
-      throw UsageError("standard input can be read only once; save the list to a file")
-    }
-    let formats = Set(inputs.map { table.inputFormat ?? InputTable.Format(of: $0) })
-    guard formats.count < 2 else {
-      throw UsageError("the lists are written in different ways; split each by itself")
-    }
-    let format = formats.first ?? .jsonl
-    guard format != .list || table.columns.isEmpty else {
-      throw UsageError("a list of lines has no columns; say what it is: --input-format")
-    }
+    let format = try table.format(of: inputs)
     guard format != .list || by != .bytes else {
       throw UsageError("--by bytes needs a column 'size': a list of lines has none")
     }

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulCore
 
 /// How lists are written.
 struct TableOptions: ParsableArguments {
@@ -17,4 +18,23 @@ struct TableOptions: ParsableArguments {
       valueName: "how"),
     completion: .list(InputTable.Format.allCases.map(\.rawValue)), transform: ArgumentValue.choice)
   var inputFormat: InputTable.Format?
+
+  /// How lists are written that are read together, as files.
+  func format(of lists: [String]) throws(UsageError) -> InputTable.Format {
+    guard !lists.contains(where: { $0.isEmpty || $0.hasByte(0) }) else {
+      throw UsageError("the name of a file is empty or has a NUL")
+    }
+    guard !lists.contains("-") else {
+      throw UsageError("standard input can be read only once; save the list to a file")
+    }
+    let formats = Set(lists.map { inputFormat ?? InputTable.Format(of: $0) })
+    guard formats.count < 2 else {
+      throw UsageError("the lists are written in different ways; give each by itself")
+    }
+    let format = formats.first ?? .jsonl
+    guard format != .list || columns.isEmpty else {
+      throw UsageError("a list of lines has no columns; say what it is: --input-format")
+    }
+    return format
+  }
 }

@@ -33,6 +33,7 @@ struct ShardRows {
   private var seen: Set<ManifestLine.ID> = []
   private var counts: [ManifestLine.ID: Int] = [:]
 
+  private var takesShards = false
   /// The columns that have a meaning.
   private let meanings: Set<String>
 
@@ -43,6 +44,20 @@ struct ShardRows {
 
   var isEmpty: Bool { rows.isEmpty }
   var hostCount: Int { hosts.count }
+
+  /// How many files of the lists the manifests do not tell of. The lists may be shards.
+  static func missing(
+    of plan: SplitPlan, in sum: ManifestSum
+  ) throws(UsageError) -> Int {
+    var rows = ShardRows(plan)
+    rows.takesShards = true
+    for path in plan.inputs { try rows.read(path) }
+    var failed: [ManifestLine.ID: Int] = [:]
+    for line in sum.failures { failed[ManifestLine.ID(hashing: line.url), default: 0] += 1 }
+    return rows.counts.reduce(0) { missing, of in
+      missing + max(0, of.value - sum.complete(at: of.key) - (failed[of.key] ?? 0))
+    }
+  }
 
   /// - Returns: notes for the user.
   /// - Throws: `UsageError` for a list that cannot be read, `TransferError` for a manifest.
@@ -126,7 +141,7 @@ struct ShardRows {
       guard let entry = entries.first else { return }
       line = row.line + entry.line - above - 1
       guard entries.count == 1 else { throw UsageError("a line ends with a carriage return alone") }
-      guard entry.maximumPerHost == nil else {
+      guard takesShards || entry.maximumPerHost == nil else {
         throw UsageError("it has max-per-host, as a shard has: split the lists that it is made of")
       }
       guard isNew(entry) else { return }
@@ -146,7 +161,7 @@ struct ShardRows {
       return url.origin.authority
     }
     guard plan.manifests.isEmpty else {
-      throw UsageError("--failed: manifests have other addresses for objects of s3://")
+      throw UsageError("manifests have other addresses for objects of s3://")
     }
     let (bucket, key) = PutPlan.s3Parts(entry.address)
     guard !bucket.isEmpty, !key.isEmpty, !key.hasByteSuffix("/") else {

@@ -14,6 +14,8 @@ struct ManifestSum {
   /// How many complete files each address has; only counted for a split.
   private var addresses: [ManifestLine.ID: Int] = [:]
   private let countsAddresses: Bool
+  /// How many files of the lists no line tells of; nil without lists.
+  private var missingOfLists: Int?
 
   init(countingAddresses: Bool = false) { countsAddresses = countingAddresses }
 
@@ -59,7 +61,12 @@ struct ManifestSum {
   private var bytes: Int64 { complete.values.reduce(0) { $0 + $1.bytes } }
 
   /// Files that no line tells of: no run has come to them, or it was interrupted.
-  var missing: Int { max(0, files - complete.count - failed.count) }
+  var missing: Int { missingOfLists ?? max(0, files - complete.count - failed.count) }
+
+  /// Compares it with the lists of the job: a task that never began has no manifest.
+  mutating func compare(with lists: SplitPlan) throws(UsageError) {
+    missingOfLists = try ShardRows.missing(of: lists, in: self)
+  }
 
   var isWhole: Bool { failed.isEmpty && missing == 0 }
 

@@ -258,6 +258,43 @@ import Testing
     }
   }
 
+  @Test func `A task that never began is missing, if its list is known`() async throws {
+    try await with { (fixture) async throws in
+      let split = ["split", "list.txt", "--shards", "3", "--by", "lines", "--max-per-host", "3"]
+      #expect(try await fixture.haul(split + ["-o", "shards"]).status == 0)
+      func task(_ number: Int) async throws -> Int32 {
+        let get = ["get", "-i", "shards/\(number).txt", "--manifest", "done/"]
+        return try await fixture.haul(get).status
+      }
+      func sum(_ more: String...) async throws -> CommandResult {
+        try await fixture.haul(["manifest", "done"] + more)
+      }
+      for number in 0..<2 { #expect(try await task(number) == 0) }
+      #expect(try await sum().status == 0)
+      for list in ["shards", "list.txt"] {
+        let missing = try await sum("-i", list)
+        #expect(missing.status == 1)
+        #expect(missing.output == "3 files: 2 complete (78.1 KiB), 1 missing\n")
+      }
+      fixture.server.setFaults("/c.bin", [.always(.status(404))])
+      #expect(try await task(2) == 1)
+      let failed = try await sum("-i", "shards")
+      #expect(failed.output == "3 files: 2 complete (78.1 KiB), 1 failed\n1  not-found\n")
+      fixture.server.setFaults("/c.bin", [])
+      #expect(try await task(2) == 0)
+      #expect(try await sum("-i", "shards").status == 0)
+
+      // Another manifest of the same files makes no more of them.
+      #expect(try await get(fixture).status == 0)
+      #expect(try await sum("done.jsonl").status == 1)
+      let whole = try await sum("done.jsonl", "-i", "shards")
+      #expect(whole.status == 0 && whole.output == "3 files: 3 complete (117.2 KiB)\n")
+      for wrong in [["-i", "shards", "--columns", "url=x"], ["--columns", "url=x"]] {
+        #expect(try await fixture.haul(["manifest", "done"] + wrong).status == 2)
+      }
+    }
+  }
+
   @Test func `A file of another kind is no manifest, and stays as it is`() async throws {
     try await with { (fixture) async throws in
       let list = try fixture.contents("list.txt")
