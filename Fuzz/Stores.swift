@@ -3,6 +3,10 @@ import HaulCore
 let storeTargets = [
   Target(name: "store-answers") { input in
     for steps in 0..<3 { giveAnswer(input.bytes, after: steps) }
+    if let page = try? S3ListPage(input.bytes, below: "p/") {
+      expect(page.keys.allSatisfy { $0?.hasBytePrefix("p/") ?? true }, "a key above the prefix")
+      expect(page.next != "", "a list without an end")
+    }
   }
 ]
 

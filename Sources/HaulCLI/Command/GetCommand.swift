@@ -92,6 +92,7 @@ struct GetCommand: Command {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     if shortHelp { return PrintedText(text: ShortHelp.get) }
+    if let listing = try ListingPlan(self, sources) { return listing }
     let items = try GetItem.all(self, sources)
     if items.isEmpty, !content.inputFiles.isEmpty { return PrintedText(text: "") }
     if areRemote(items) {

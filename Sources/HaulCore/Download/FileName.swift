@@ -47,6 +47,18 @@ package struct FileName: Hashable, Sendable {
     self.init(contentDisposition: suggested)
   }
 
+  /// The path below a directory that a server chooses, such as the key of an object: each name in
+  /// it is safe as one that a server sends. Nil for what is no such path: a name is empty, `.` or
+  /// `..`, or nothing is left of it.
+  package static func path(chosenByServer path: String) -> String? {
+    var names: [String] = []
+    for name in path.pathNames {
+      guard let safe = FileName(contentDisposition: name) else { return nil }
+      names.append(safe.text)
+    }
+    return names.joined(separator: "/")
+  }
+
   /// The name that the user wrote; nil if nothing is left. A leading dot is kept.
   package init?(user name: String) {
     guard let name = Self.safe(Array(name.utf8), keepingDot: true) else { return nil }

@@ -72,6 +72,11 @@ public struct S3Object: Hashable, Sendable {
     url = try ResourceURL("\(base)\(slash)\(isInHost ? path : "\(bucket)/\(path)")")
   }
 
+  /// A list of objects: see `S3ListPage`.
+  init(listOf bucket: String, _ region: String, _ url: ResourceURL) {
+    (self.bucket, key, self.region, self.url) = (bucket, "", region, url)
+  }
+
   /// Whether the store of this host takes the bucket only in the host's name: Alibaba OSS and
   /// Tencent COS.
   private static func refusesPaths(_ host: String) -> Bool {

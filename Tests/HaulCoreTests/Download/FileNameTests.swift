@@ -181,6 +181,16 @@ import Testing
     }
   }
 
+  @Test(
+    arguments: [
+      ("a/b c/d.bin", "a/b c/d.bin"), (".ssh/-x", "_.ssh/_-x"), ("a/y.lnk", "a/y.lnk.download"),
+      ("a:b/c", "a_b/c"), ("a\\..\\b/c", "b/c"), ("..", nil), ("a/../b", nil), ("../x", nil),
+      ("/etc/x", nil), ("a//b", nil), ("./a", nil), ("a/", nil), ("", nil), ("a/ ./b", nil),
+    ] as [(String, String?)])
+  func `A path that a server chooses stays below its directory`(path: String, safe: String?) {
+    #expect(FileName.path(chosenByServer: path) == safe)
+  }
+
   private func isSafe(_ name: String, allowingDot: Bool) -> Bool {
     let scalars = name.unicodeScalars
     guard let first = scalars.first, let last = scalars.last else { return false }

@@ -2,9 +2,9 @@ import Crypto
 import FoundationEssentials
 import HaulCore
 
-/// An S3 store, as far as uploads need one: objects, and uploads in parts of at most 16 MiB. It
-/// takes only signed requests, but does not check the signatures. Conditions are obeyed as Amazon
-/// does, unless told otherwise.
+/// An S3 store, as far as transfers need one: objects, their list, and uploads in parts of at most
+/// 16 MiB. It takes only signed requests, but does not check the signatures. Conditions are obeyed
+/// as Amazon does, unless told otherwise.
 struct S3Server: UploadServer {
   private struct Upload {
     var path: String
@@ -44,10 +44,31 @@ struct S3Server: UploadServer {
         return ServiceAnswer(status: 404)
       }
       return ServiceAnswer(status: 200, headers: (metadata[request.path] ?? []) + [tag], body: file)
+    case ("GET", nil) where query["list-type"] == "2": return list(request, query)
+    case ("GET", nil):
+      guard let file = files[request.path], let tag = tags[request.path] else {
+        return Self.refusal(404, "NoSuchKey")
+      }
+      return ServiceAnswer(status: 200, headers: [tag], body: file)
     case ("POST", nil): return create(request)
     case (_, let id?): return handle(request, query, of: id)
     default: return Self.refusal(405, "MethodNotAllowed")
     }
+  }
+
+  /// A page of at most two objects, so that few have several pages.
+  private func list(_ request: RequestRecord, _ query: [String: String]) -> ServiceAnswer {
+    let prefix = PercentCoding.text(query["prefix"] ?? "")
+    let keys = files.keys.compactMap { $0.dropping(bytePrefix: request.path) }
+      .map { PercentCoding.text($0) }.filter { $0.hasBytePrefix(prefix) }.sorted()
+    let start = query["continuation-token"].flatMap { Int($0) } ?? 0
+    let page = keys.dropFirst(start).prefix(2)
+    let next = start + page.count
+    return Self.document(
+      "ListBucketResult",
+      "<EncodingType>url</EncodingType><IsTruncated>\(next < keys.count)</IsTruncated>"
+        + "<NextContinuationToken>\(next)</NextContinuationToken>"
+        + page.map { "<Contents><Key>\(PercentCoding.component($0))</Key></Contents>" }.joined())
   }
 
   private mutating func create(_ request: RequestRecord) -> ServiceAnswer {
