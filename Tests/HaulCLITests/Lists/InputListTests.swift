@@ -44,6 +44,16 @@ import Testing
     #expect(requests[1].headers.map(\.name) == ["x-a"])
   }
 
+  /// A list is the user's own, as the command line is; names that a server chooses are others.
+  @Test func `out and dir of a list lead where they say`() throws {
+    let list = "https://h/1\n out=../x\nhttps://h/2\n out=/abs/y\nhttps://h/3\n dir=../up\n"
+    let requests = try plan(["-i", "list", "-d", "base"], sources(["list": list])).requests
+    #expect(
+      requests.map(\.destination) == [
+        .file("base/../x"), .file("/abs/y"), .directory("../up"),
+      ])
+  }
+
   @Test
   func `lists and addresses of the command line are combined, also from standard input`() throws {
     let files = sources(["a": "https://h/2\n", "-": "https://h/3\n"])
