@@ -24,7 +24,7 @@ struct TableOptions: ParsableArguments {
     guard !lists.contains(where: { $0.isEmpty || $0.hasByte(0) }) else {
       throw UsageError("the name of a file is empty or has a NUL")
     }
-    guard !lists.contains("-") else {
+    guard !lists.contains(where: { $0 == "-" }) else {
       throw UsageError("standard input can be read only once; save the list to a file")
     }
     let formats = Set(lists.map { inputFormat ?? InputTable.Format(of: $0) })
