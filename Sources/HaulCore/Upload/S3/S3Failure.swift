@@ -48,8 +48,8 @@ package struct S3Failure {
   }
   /// Whether the store no longer has the upload: it was completed or aborted.
   var isUploadGone: Bool { code == "NoSuchUpload" }
-  /// Whether the condition of the request does not hold.
-  var isUnmet: Bool { head.status == 412 || code == "PreconditionFailed" }
+  /// Whether the condition of the request does not hold. MinIO said so with 304 for a time.
+  var isUnmet: Bool { [304, 412].contains(head.status) || code == "PreconditionFailed" }
   /// Whether there is no object, and a condition names one.
   var lacksObject: Bool { code == "NoSuchKey" }
   /// Whether another request for the object was under way.
@@ -112,21 +112,41 @@ package struct S3Failure {
 
   /// Whether it may refuse fields with conditions, which it does not know.
   var mayRefuseConditions: Bool {
-    let known = ["InvalidArgument", "InvalidRequest", "NotImplemented", "BadRequest"]
-    let isKnown = code.map(known.contains) ?? (head.status == 400)
-    return !isDigestWrong && (isKnown || head.status == 501)
+    guard !isDigestWrong, !isUnmet, !isConflict else { return false }
+    let known = [
+      "InvalidArgument", "InvalidRequest", "NotImplemented", "BadRequest", "MethodNotAllowed",
+    ]
+    let isKnown = code.map(known.contains) ?? [400, 405].contains(head.status)
+    return isKnown || [422, 501].contains(head.status)
+      || [400, 405, 409].contains(head.status) && says("if-match", "if-none-match")
+  }
+
+  /// Whether it is a refusal with 409 that does not say why: some stores answer so where the
+  /// condition does not hold.
+  func isUnclear(for request: UploadRequest) -> Bool {
+    head.status == 409 && !isConflict && !mayRefuseConditions && !error(request).isRetryable
   }
 
   /// What is reported when the upload goes on without checksums.
   var refusedChecksums: TransferError { refused("CRC32C checksums") }
   /// What is reported when the upload goes on without conditions.
-  var refusedConditions: TransferError { refused("If-Match or If-None-Match") }
+  var refusedConditions: TransferError { refused(Self.conditions) }
 
-  private func refused(_ fields: String) -> TransferError {
+  /// Why an upload fails that does not go on without its condition.
+  func refusedPromise(_ request: UploadRequest) -> TransferError {
+    let said = reason(request).map { ", and says: \($0)" } ?? ""
+    return refused(Self.conditions, advice: "it may not know such conditions\(said)")
+  }
+
+  private static let conditions = "If-Match or If-None-Match"
+
+  private func refused(
+    _ fields: String, advice: String = "the upload goes on without them"
+  ) -> TransferError {
     let reason = code.map { " (\($0))" } ?? ""
     return TransferError(
       .httpStatus, "the server answered \(head.status)\(reason), perhaps because of \(fields)",
-      advice: "the upload goes on without them", status: head.status)
+      advice: advice, status: head.status)
   }
 
   /// Whether it may refuse a part because that came without its MD5: where objects are locked, some

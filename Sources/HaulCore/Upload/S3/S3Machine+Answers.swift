@@ -184,11 +184,13 @@ extension S3Machine {
       parts.close(answer.part)
       return confirm(doubt)
     }
-    if isSingle,
-      let report = messages.dropChecksums(after: answer) ?? messages.dropCondition(after: answer)
-    {
+    if isSingle, let report = messages.dropChecksums(after: answer) {
       parts.close(answer.part)
       return [report] + fill()
+    }
+    if isSingle, let commands = conditionRefused(answer) {
+      parts.close(answer.part)
+      return commands
     }
     if messages.proof.sent[answer.part]?.isChecked == false, S3Failure(answer).mayMissMD5 {
       messages.proof.demandMD5()
@@ -215,7 +217,7 @@ extension S3Machine {
       return [.reportRefusal(failure.refusedChecksums)] + complete()
     }
     if let doubt = doubt(after: failure) { return confirm(doubt) }
-    if let report = messages.dropCondition(after: answer) { return [report] + publish() }
+    if let commands = conditionRefused(answer) { return commands }
     if failure.arePartsGone {
       (parts.areKnown, state) = (false, .waiting)
       let lost = TransferError(

@@ -53,7 +53,8 @@ extension S3Machine {
   /// Makes the object of the parts. Not every store obeys conditions then, so what there is is
   /// asked for just before.
   mutating func publish() -> [UploadCommand] {
-    messages.condition == nil ? complete() : confirm(.publication)
+    messages.condition == nil
+      ? complete() : confirm(.publication(isConditional: !messages.refusesConditions))
   }
 
   /// Why the object was not made, if it may be there.
@@ -62,9 +63,25 @@ extension S3Machine {
       if failure.isConflict { return .conflict(failure.error(request)) }
       if failure.isUnmet || failure.lacksObject { return .unmet(conflict) }
     }
+    let isConditional = messages.condition != nil || request.precondition != .none
+    if isConditional, failure.isUnclear(for: request) {
+      return .refused(failure.refusedPromise(request))
+    }
     guard failure.isUnmet else { return nil }
     if request.precondition == .absent { return .unmet(conflict) }
     return isSingle && !attempts.mayHaveArrived ? nil : .unmet(failure.error(request))
+  }
+
+  /// The store may refuse the condition. That of the user is kept. Without that of the run, the
+  /// store is asked just before the object is made.
+  /// - Returns: nil if it refuses something else.
+  mutating func conditionRefused(_ answer: UploadAnswer) -> [UploadCommand]? {
+    if let report = messages.dropCondition(after: answer) { return [report] + publish() }
+    let failure = S3Failure(answer)
+    guard request.precondition != .none, failure.mayRefuseConditions else { return nil }
+    let error = failure.refusedPromise(request)
+    // Without a code, a gateway may have answered: the parts are kept.
+    return failure.code == nil ? end(error) : stop(error)
   }
 
   /// The object that has the name is not that of the condition.
@@ -101,9 +118,10 @@ extension S3Machine {
     case (.unmet, true?) where request.precondition == .none: failed(.refusedCondition)
     case (.unmet(let error), _), (.source(let error), _): stop(error)
     case (_, false?): stop(conflict)
+    case (.refused(let error), _): stop(error)
     case (.gone(let error), _): startOver(error)
     case (.conflict(let error), _): record == nil ? failed(error) : replaceUpload(error)
-    case (.publication, _): complete()
+    case (.publication, _): isSingle ? fill() : complete()
     }
   }
 

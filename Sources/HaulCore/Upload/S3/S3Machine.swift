@@ -162,7 +162,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
 
   /// Sends the object, or creates an upload in parts.
   mutating func open() -> [UploadCommand] {
-    guard !isSingle else { return fill() }
+    guard !isSingle else { return messages.refusesConditions ? publish() : fill() }
     state = .creating
     return [.send(messages.create(mark: mark))]
   }

@@ -28,7 +28,7 @@ import Testing
   }
 
   /// The answer to HEAD about an object.
-  private static func object(
+  static func object(
     _ tag: String?, transfer: String? = nil, mark: String? = nil, length: Int64 = 5,
     version: String? = "\"v1\""
   ) throws -> UploadEvent {
@@ -54,7 +54,7 @@ import Testing
   }
 
   /// What of an object names the transfer and the upload.
-  private struct Names {
+  struct Names {
     let transfer: String
     let mark: String
 
@@ -77,7 +77,7 @@ import Testing
   }
 
   /// The same with the request that makes the object.
-  private static func completing(
+  static func completing(
     over found: UploadEvent, _ change: (inout UploadRequest) -> Void = { _ in }
   ) throws -> (machine: S3Machine, names: Names, complete: UploadMessage) {
     var (machine, names) = try sending(over: found, change)
@@ -88,7 +88,7 @@ import Testing
     return (machine, names, last)
   }
 
-  private static func conditions(_ message: UploadMessage) -> [String] {
+  static func conditions(_ message: UploadMessage) -> [String] {
     message.fields.fields.filter { $0.name.hasPrefix("If-") }.map { "\($0.name): \($0.value)" }
   }
 
@@ -152,7 +152,7 @@ import Testing
     #expect(Self.conditions(put) == [] && put.fields[Self.transferField] == nil)
   }
 
-  private static func transfer(_ link: String, tag: String = "\"v1\"") throws -> String {
+  static func transfer(_ link: String, tag: String = "\"v1\"") throws -> String {
     var machine = try machine(part + 1, from: link, tag: tag)
     _ = machine.handle(.start(nil))
     return try Names(try message(machine.handle(try answer(404)))).transfer
@@ -292,44 +292,6 @@ import Testing
       try answer(200, body: Script.list([(1, Self.part, "x"), (2, 1, "y")])))
     let complete = try message(machine.handle(.sourceChecked(nil)))
     #expect(complete.method == "POST" && Self.conditions(complete) == [])
-  }
-
-  @Test(arguments: [(501, "NotImplemented"), (400, "InvalidArgument"), (400, "")])
-  func `A store that refuses conditions gets the object without them`(
-    status: Int, code: String
-  ) throws {
-    let refused = { (part: Int) in
-      try answer(status, body: code.isEmpty ? "" : Script.refusal(code), part: part)
-    }
-    var (machine, _, _) = try Self.completing(over: try answer(404))
-    let commands = machine.handle(try refused(0))
-    guard case .reportRefusal? = commands.first else { throw TransferError(.internal, "") }
-    #expect(try message(commands).method == "HEAD")
-    var replaced = machine
-    let complete = try message(machine.handle(try answer(404)))
-    #expect(complete.method == "POST" && Self.conditions(complete) == [])
-    #expect(try message(replaced.handle(try Self.object("\"t1\""))).method == "DELETE")
-
-    var small = try Self.machine(1)
-    _ = small.handle(.start(nil))
-    _ = small.handle(try answer(404))
-    _ = small.handle(Script.digest(1))
-    // It may also be because of the checksums, which are left out first.
-    _ = small.handle(try refused(1))
-    #expect(Self.conditions(try message(small.handle(Script.digest(1)))) == ["If-None-Match: *"])
-    guard case .reportRefusal? = small.handle(try refused(1)).first else {
-      throw TransferError(.internal, "")
-    }
-    #expect(Self.conditions(try message(small.handle(Script.digest(1)))) == [])
-  }
-
-  @Test func `A condition of the user is never left out`() throws {
-    var (machine, _, complete) = try Self.completing(over: try answer(404)) {
-      $0.precondition = .absent
-    }
-    #expect(Self.conditions(complete) == ["If-None-Match: *"])
-    let refused = try answer(501, body: Script.refusal("NotImplemented"))
-    #expect(failure(of: machine.handle(refused)) != nil)
   }
 
   @Test func `With fail, only an object since the beginning is adopted`() throws {
