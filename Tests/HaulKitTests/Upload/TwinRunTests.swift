@@ -52,12 +52,13 @@ import Testing
   }
 
   private static func manager(
-    _ transport: any Transport, _ disk: SimulatedDisk
+    _ transport: any Transport, _ disk: SimulatedDisk, _ clock: ManualClock? = nil
   ) throws -> TransferManager {
     disk.makeDirectory("/u")
     var configuration = TransferManager.Configuration()
     configuration.uploadDirectory = "/u"
-    return try TransferManager(testing: configuration, transport: transport, disk: disk)
+    return try TransferManager(
+      testing: configuration, transport: transport, disk: disk, clock: clock)
   }
 
   /// Runs the transfer on another machine.
@@ -150,6 +151,28 @@ import Testing
       Self.change(source)
       #expect(try await end(of: source, holding: held, changes: true).get().isAdopted, "\(held)")
     }
+  }
+
+  @Test func `A small object that may have replaced a newer one is no success`() async throws {
+    let (store, clock) = (FakeS3(), ManualClock())
+    store.change { $0.ignoredConditions = ["If-None-Match", "If-Match"] }
+    let source = FakeSource(1, to: store)
+    let gate = Gate(source, holding: 1)
+    let manager = try Self.manager(gate, SimulatedDisk(), clock)
+    let transfer = try await manager.add(try Self.request())
+    try await until { gate.isClosed }
+    Self.change(source)
+    try await publish(source)
+    clock.advance(by: .seconds(6))
+    gate.open()
+    // A change is asked for twice more, a second apart.
+    for second in 7...8 {
+      try await until { clock.wakeUps.contains(.seconds(second)) }
+      clock.advance(by: .seconds(1))
+    }
+    let error = await #expect(throws: TransferError.self) { try await transfer.result }
+    await manager.shutdown()
+    #expect(error?.code == .sourceChanged)
   }
 
   @Test func `Parts that the store does not delete then stay on record, and it is complete`()

@@ -264,10 +264,11 @@ extension S3Machine {
       return [.deleteRecord]
         + fail(.protocolViolation, "the server took the object, and has none there")
     }
-    let isOther = !isSingle && head.headers[S3Messages.markField].map { $0 != mark } ?? false
-    guard (200..<300).contains(head.status), !isOther,
+    let isOther = head.headers[S3Messages.markField].map { $0 != mark } ?? false
+    if isOther, isSingle, messages.condition != nil { return replaced(head) }
+    guard (200..<300).contains(head.status), isSingle || !isOther,
       case .bytes(let length) = ContentLength(head.headers), length != parts.length
-    else { return [.deleteRecord] + finish(.completed) }
+    else { return taken() }
     return [.deleteRecord]
       + fail(
         .checksumMismatch, "the server made an object of \(length) bytes, not \(parts.length)")

@@ -57,6 +57,24 @@ extension S3Machine {
       ? complete() : confirm(.publication(isConditional: !messages.refusesConditions))
   }
 
+  /// Whether the small object was sent so long after the store was asked that another run may have
+  /// published a newer one, which a store that ignores conditions has replaced.
+  var isLate: Bool {
+    messages.condition != nil && isSingle && asked.map { attempts.now - $0 > .seconds(5) } ?? false
+  }
+
+  /// The object is made. If that was late, the source says whether it is the present version.
+  mutating func taken() -> [UploadCommand] {
+    guard isLate else { return [.deleteRecord] + finish(.completed) }
+    state = .lookingBack
+    return [.checkVersion]
+  }
+
+  /// The store has another object than the small one that it took: it ignores conditions.
+  mutating func replaced(_ head: ResponseHead) -> [UploadCommand] {
+    isOfOtherRun(head) ? judge(head, nil) : end(conflict)
+  }
+
   /// Why the object was not made, if it may be there.
   func doubt(after failure: S3Failure) -> S3Doubt? {
     if messages.condition != nil {

@@ -14,8 +14,10 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case confirming(S3Doubt)
     /// The object of another run is of another version: whether this one's is the source's still.
     case comparingVersions(ResponseHead)
-    /// The object is made, without a checksum: whether it is as long as the file.
+    /// The object is made: whether it is there, and as long as the file.
     case measuring
+    /// The same, and it may have replaced a newer one: whether this run's version is present still.
+    case lookingBack
     /// An upload is being deleted. Then the run ends, or nil: a new upload begins.
     case aborting(UploadEnd?)
     case done
@@ -35,6 +37,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var mark = ""
   /// Whether the condition of the messages is that of the upload, or it has none.
   var isConditionKnown = false
+  /// When the store was asked for it.
+  var asked: Instant?
   /// Whether the clock was set by an answer to that question. Two clocks of a store may differ.
   var hasSetClock = false
   /// Whether the store did not answer in time what it has, last.
@@ -94,10 +98,13 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case (.sending, .digested(let part, .failure(let error))):
       return partFailed(part, error)
     case (.checking, .sourceChecked(nil)):
-      return isSingle ? (isProvenObject ? finish(.completed) : measure()) : publish()
+      return isSingle ? (isProvenObject && !isLate ? finish(.completed) : measure()) : publish()
     case (.checking, .sourceChecked(let error?)):
       return error.isRetryable ? failed(error) : sourceFailed(error)
     case (.comparingVersions(let head), .sourceChecked(let error)): return compared(head, error)
+    case (.lookingBack, .sourceChecked(let error?)) where error.code == .sourceChanged:
+      return end(error)
+    case (.lookingBack, .sourceChecked): return finish(.completed)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
       return answered(answer)
@@ -110,7 +117,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case (.confirming(let doubt), .failed) where doubt.isOptional:
       return conclude(doubt, holds: nil)
     // The store has said that it made the object.
-    case (.measuring, .failed): return [.deleteRecord] + finish(.completed)
+    case (.measuring, .failed): return taken()
     case (.completing, .failed(let error, _, _)):
       attempts.mayHaveArrived = true
       return failed(error)
@@ -144,6 +151,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     if mark.isEmpty { mark = newMark() }
     messages.beginChecksums()
     guard asksFirst else { return open() }
+    if asked == nil { asked = attempts.now }
     state = .asking
     return [.send(messages.head)]
   }

@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// Stores that refuse conditions, or answer them in other ways than Amazon does.
+/// Stores that refuse conditions, ignore them, or answer them in other ways than Amazon does.
 extension S3PublicationTests {
   private typealias Script = S3MachineTests
 
@@ -114,6 +114,55 @@ extension S3PublicationTests {
     var small = try Self.sending()
     #expect(try message(small.handle(try Self.refusal(409, code, part: 1))).method == "HEAD")
     #expect(small.handle(published).last == .finish(.completed))
+  }
+
+  /// A machine whose small file the store has taken after this time, and the names of its object.
+  private static func stored(after time: Duration) throws -> (S3Machine, Names, [UploadCommand]) {
+    var machine = try machine(1)
+    _ = machine.handle(.start(nil), at: .zero)
+    _ = machine.handle(try answer(404), at: .zero)
+    let names = try Names(try message(machine.handle(Script.digest(1), at: .zero)))
+    let tag = [("ETag", Script.hex(1))]
+    _ = machine.handle(try answer(200, tag, sent: 1, part: 1), at: time)
+    let commands = machine.handle(.sourceChecked(nil), at: time)
+    return (machine, names, commands)
+  }
+
+  @Test func `A small object is not asked for again, unless it was sent late`() throws {
+    #expect(try Self.stored(after: .seconds(5)).2 == [.finish(.completed)])
+    #expect(try message(Self.stored(after: .seconds(6)).2).method == "HEAD")
+  }
+
+  @Test func `A small object that was sent late counts only if its version is present still`()
+    throws
+  {
+    let changed = TransferError(.sourceChanged, "changed")
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    let (machine, names, _) = try Self.stored(after: .seconds(6))
+    let own = try Self.object("\"t1\"", transfer: names.transfer, mark: names.mark, length: 1)
+    for look in [own, try answer(403), .failed(lost, sent: 0)] {
+      var machine = machine
+      #expect(machine.handle(look, at: .seconds(6)) == [.checkVersion])
+      var (older, unknown) = (machine, machine)
+      #expect(machine.handle(.sourceChecked(nil)).last == .finish(.completed))
+      #expect(unknown.handle(.sourceChecked(lost)).last == .finish(.completed))
+      #expect(failure(of: older.handle(.sourceChecked(changed))) == changed)
+    }
+  }
+
+  @Test func `An object that has replaced the one that was sent late is adopted or told`() throws {
+    var (machine, names, _) = try Self.stored(after: .seconds(6))
+    var (older, other, gone) = (machine, machine, machine)
+    let published = try Self.object("\"t1\"", transfer: names.transfer, mark: "m")
+    #expect(machine.handle(published).first == .reportAdoption(length: 5))
+    let old = try Self.object(
+      "\"t1\"", transfer: names.transfer, mark: "m", version: "\"v0\"")
+    #expect(older.handle(old) == [.checkVersion])
+    _ = older.handle(.sourceChecked(nil))
+    #expect(Self.conditions(try message(older.handle(Script.digest(1)))) == ["If-Match: \"t1\""])
+    let foreign = try Self.object("\"t1\"", transfer: "another", mark: "m")
+    #expect(failure(of: other.handle(foreign))?.code == .nameConflict)
+    #expect(failure(of: gone.handle(try answer(404)))?.code == .protocolViolation)
   }
 
   @Test func `304 says that the condition does not hold`() throws {
