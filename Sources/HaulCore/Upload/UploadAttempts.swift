@@ -99,6 +99,9 @@ extension TransferError {
     TransferError(code, fact, advice: advice, status: status, isRetryable: true).with(cause)
   }
 
+  /// The same, if it answers a question: what a server cannot say now (5xx), it may say later.
+  var ofQuestion: TransferError { status ?? 0 >= 500 && !isRetryable ? retryable : self }
+
   /// The same for good, with this advice.
   func advising(_ advice: String) -> TransferError {
     TransferError(code, fact, advice: advice, status: status)

@@ -42,6 +42,7 @@ extension DAVMachine {
     case .asking where isSuccess: return end(conflict(head.status))
     // A server that does not answer HEAD still knows `Overwrite`.
     case .asking where isGone || [403, 405, 501].contains(head.status): return makeDirectory()
+    case .asking: return failed(judge.failure(of: head, to: request).ofQuestion)
     case .making(let level, let isDescending):
       return makeAnswered(head, level, isDescending: isDescending, judge)
     case .lookingForDirectory(let refusal):

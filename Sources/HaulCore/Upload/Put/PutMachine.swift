@@ -108,6 +108,7 @@ package struct PutMachine: UploadMachine, StatefulUpload {
     switch head.status {
     case 404, 410, 403, 405, 501: return send(to: request.url)
     case 200..<300: return end(attempts.conflict(status: head.status))
+    case 500..<600: return failed(judge.failure(of: head, to: request).ofQuestion)
     default: return self.judge(head, of: request.url, 0, isFullySent: false, judge)
     }
   }

@@ -30,7 +30,7 @@ extension S3Machine {
     }
     // 403: the key may not look. The store checks the condition itself.
     if !isThere, ![404, 403, 405, 501].contains(head.status) {
-      let error = self.error(of: answer)
+      let error = self.error(of: answer).ofQuestion
       guard request.precondition == .none, !error.isRetryable else { return failed(error) }
     }
     if publishesOnce, !isConditionKnown {
@@ -124,7 +124,9 @@ extension S3Machine {
       return [.deleteRecord, .reportAcknowledged(parts.length)] + finish(.completed)
     case 200..<300 where isOfOtherRun(head): return judge(head, doubt)
     case 200..<300, 404, 403: return conclude(doubt, holds: messages.condition?.holds(for: head))
-    default: return doubt.isOptional ? conclude(doubt, holds: nil) : refused(answer)
+    default:
+      return doubt.isOptional
+        ? conclude(doubt, holds: nil) : failed(error(of: answer).ofQuestion)
     }
   }
 

@@ -64,6 +64,17 @@ import Testing
     #expect(error?.message == "the server answered 503 after 2 attempts; try again later")
   }
 
+  @Test(arguments: [500, 503, 507, 599])
+  func `A server that fails at the question whether there is a file is asked again`(
+    status: Int
+  ) throws {
+    var machine = try machine { ($0.precondition, $0.retry.retries) = (.absent, 1) }
+    #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+    #expect(retried(machine.handle(try answer(status)))?.status == status)
+    #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+    #expect(failure(of: machine.handle(try answer(status)))?.status == status)
+  }
+
   private static let unavailable = "the server answered 503; try again later"
 
   @Test(arguments: [

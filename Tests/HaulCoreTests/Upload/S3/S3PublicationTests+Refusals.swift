@@ -165,6 +165,22 @@ extension S3PublicationTests {
     #expect(failure(of: gone.handle(try answer(404)))?.code == .protocolViolation)
   }
 
+  @Test(arguments: [500, 502, 503, 504, 505, 507, 508, 509, 520, 529, 599], [true, false])
+  func `A store that fails at the first question is asked again, and gets no object unasked`(
+    status: Int, mayReplace: Bool
+  ) throws {
+    var machine = try Self.machine(1) {
+      $0.retry.retries = 2
+      $0.precondition = mayReplace ? .none : .absent
+    }
+    for _ in 1...2 {
+      #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+      #expect(retried(machine.handle(try answer(status)))?.status == status)
+    }
+    #expect(try message(machine.handle(.start(nil))).method == "HEAD")
+    #expect(failure(of: machine.handle(try answer(status)))?.fact.contains("3 attempts") == true)
+  }
+
   @Test func `304 says that the condition does not hold`() throws {
     var machine = try Self.completing(over: try answer(404)).machine
     #expect(try message(machine.handle(try answer(304))).method == "HEAD")
