@@ -131,7 +131,9 @@ public struct UploadRequest: Sendable, Hashable {
   /// If its server has ranges, a length and a strong validator, it is read in parts of 8 MiB, and
   /// each is sent once it is there: the upload continues with the parts that the store lacks, also
   /// after a crash. If another version is there meanwhile, it fails with `source-changed`. Any
-  /// other resource is sent as a stream, which does not continue.
+  /// other resource is sent as a stream, which does not continue. The object gets the media type,
+  /// the coding, the language, the disposition and the cache control of the resource, unless
+  /// `headers` say otherwise.
   /// - Parameters:
   ///   - download: what to send, with the destination `.stream`. Its `checksums` are checked before
   ///     the object is made.

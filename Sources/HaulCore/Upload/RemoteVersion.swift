@@ -22,6 +22,8 @@ package struct RemoteVersion: Sendable, Hashable {
     package let reading: Reading
     /// How the resource is encoded, unasked.
     package let coding: String?
+    /// What readers need to know of its bytes.
+    package let fields: HeaderFields
     /// Whether it is a page in place of a file of another kind, and no digest would tell.
     package let isUnexpectedPage: Bool
   }
@@ -40,7 +42,7 @@ package struct RemoteVersion: Sendable, Hashable {
   ) throws(TransferError) -> Answer {
     let reading = try reading(head, to: probe, of: source, wallSeconds: wallSeconds)
     return Answer(
-      reading: reading, coding: head.contentCoding,
+      reading: reading, coding: head.contentCoding, fields: head.fieldsOfBytes,
       isUnexpectedPage: source.checksums.isEmpty
         && head.isMisplacedPage(at: source.url, named: target.path.lastPathName))
   }

@@ -51,6 +51,8 @@ package struct UploadStart: Sendable {
   let extent: UploadExtent
   /// What is sent instead of a file; nil for none.
   let form: FormBody?
+  /// What the server of a remote source says of its bytes.
+  let fields: HeaderFields
   /// Whether an earlier run may have sent the file.
   let hasRun: Bool
   /// Whether the server is asked without a proxy.
@@ -60,9 +62,11 @@ package struct UploadStart: Sendable {
 
   package init(
     _ request: UploadRequest, _ source: SourceIdentity, _ extent: UploadExtent,
-    form: FormBody? = nil, hasRun: Bool, staysLocal: Bool, isAttended: Bool, now: Instant
+    form: FormBody? = nil, fields: HeaderFields = HeaderFields(), hasRun: Bool, staysLocal: Bool,
+    isAttended: Bool, now: Instant
   ) {
     (self.request, self.source, self.extent, self.form) = (request, source, extent, form)
+    self.fields = fields
     (self.hasRun, self.staysLocal, self.isAttended) = (hasRun, staysLocal, isAttended)
     self.now = now
   }

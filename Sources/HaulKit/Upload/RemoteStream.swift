@@ -10,12 +10,18 @@ struct RemoteStream: AsyncSequence, Sendable {
   let request: DownloadRequest
   let engine: Engine
   let watch: ReadingWatch
+  /// Gets the answer whose body they are.
+  let noteHead: @Sendable (ResponseHead) -> Void
 
   /// The bytes, read at most once.
-  static func open(_ request: DownloadRequest, _ engine: Engine) -> UploadStream {
+  static func open(
+    _ request: DownloadRequest, _ engine: Engine,
+    noteHead: @escaping @Sendable (ResponseHead) -> Void
+  ) -> UploadStream {
     let watch = ReadingWatch(engine)
     watch.timer.end()
-    let stream = UploadStream(RemoteStream(request: request, engine: engine, watch: watch))
+    let stream = UploadStream(
+      RemoteStream(request: request, engine: engine, watch: watch, noteHead: noteHead))
     watch.whenStalled { [weak stream] in stream?.close() }
     return stream
   }
@@ -93,6 +99,7 @@ struct RemoteStream: AsyncSequence, Sendable {
     case .range, .unusableRange, .unsatisfiable:
       throw TransferError.source(.protocolViolation, "sent a part in place of everything")
     }
+    noteHead(response.head)
     return response.body.makeAsyncIterator()
   }
 }

@@ -76,13 +76,16 @@ struct UploadDriver: TransferDriver {
   }
 
   /// The machine of its protocol.
-  /// - Parameter extent: what of the source can be sent.
+  /// - Parameters:
+  ///   - extent: what of the source can be sent.
+  ///   - fields: what the server of a remote source says of its bytes.
   func machine(
-    of source: SourceIdentity, _ extent: UploadExtent, _ form: FormBody?, _ engine: Engine
+    of source: SourceIdentity, _ extent: UploadExtent, _ form: FormBody? = nil,
+    fields: HeaderFields = HeaderFields(), _ engine: Engine
   ) -> any UploadMachine {
     request.method.uploadProtocol.machine(
       UploadStart(
-        request, source, extent, form: form, hasRun: hasRun,
+        request, source, extent, form: form, fields: fields, hasRun: hasRun,
         staysLocal: engine.proxies.keepLocal(request.url.origin), isAttended: engine.isAttended,
         now: engine.clock.now))
   }

@@ -1,4 +1,5 @@
 import HaulCore
+import NIOConcurrencyHelpers
 
 /// Sources that are no files: streams, and remote resources.
 extension UploadRun {
@@ -9,7 +10,8 @@ extension UploadRun {
     var number = UInt64.random(in: 1...UInt64.max)
     if case .stream(let own?) = request.source { number = own }
     let source = SourceIdentity(stream: number, length: extent.length)
-    machine = driver.machine(of: source, extent, nil, engine)
+    machine = driver.machine(
+      of: source, extent, fields: sourceFields.withLockedValue { $0 }, engine)
     await handle(.start(record, connections: 1))
   }
 
@@ -66,6 +68,7 @@ extension UploadRun {
       outcome.isUnexpectedPage = answer.isUnexpectedPage
       // Only parts are read in ranges.
       if case .ranges(let version) = answer.reading, request.method.uploadProtocol.parts != nil {
+        sourceFields.withLockedValue { $0 = answer.fields }
         return await begin(RemoteSource(source, version))
       }
       outcome.coding = answer.coding
@@ -85,7 +88,10 @@ extension UploadRun {
   }
 
   private mutating func readStream(of source: DownloadRequest) {
-    input = .stream(RemoteStream.open(source, engine))
+    input = .stream(
+      RemoteStream.open(source, engine) { [sourceFields] head in
+        sourceFields.withLockedValue { $0 = head.fieldsOfBytes }
+      })
     read(UploadExtent.window)
   }
 
@@ -98,7 +104,9 @@ extension UploadRun {
       identity = known
     }
     noteLength(identity.size)
-    machine = driver.machine(of: identity, UploadExtent(end: identity.size), nil, engine)
+    machine = driver.machine(
+      of: identity, UploadExtent(end: identity.size), fields: sourceFields.withLockedValue { $0 },
+      engine)
     connections = grantConnections(beside: 1)
     await handle(.start(record, connections: connections))
   }

@@ -28,6 +28,8 @@ struct UploadRun: ~Copyable {
   var machine: (any UploadMachine)?
   /// Decides when that server is asked again.
   var asking: UploadAttempts
+  /// What the server of the remote source says of its bytes.
+  let sourceFields = NIOLockedValueBox(HeaderFields())
   /// Why the remote source could not be read, last.
   var sourceError: TransferError?
   /// How many connections it has of the scheduler.

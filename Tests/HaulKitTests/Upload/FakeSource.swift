@@ -27,6 +27,8 @@ final class FakeSource: Transport {
     var tag: String? = "\"v1\""
     /// Nil for none.
     var type: String?
+    /// More fields of each answer.
+    var fields: [(String, String)] = []
     var hasLength = true
     var requests: [FetchRequest] = []
 
@@ -98,6 +100,7 @@ final class FakeSource: Transport {
   ) -> FetchResponse {
     var fields = state.tag.map { [("ETag", $0)] } ?? []
     if let type = state.type { fields.append(("Content-Type", type)) }
+    fields += state.fields
     if state.hasLength { fields.append(("Content-Length", "\(range.count)")) }
     if status == 206 {
       fields.append(

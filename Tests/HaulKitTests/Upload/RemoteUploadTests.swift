@@ -8,7 +8,7 @@ import Testing
 /// Uploads of a remote resource to an S3 store, both in memory.
 @Suite(.timeLimit(.minutes(3))) struct RemoteUploadTests {
   private static let path = "/b/k"
-  private static let part = 8 << 20
+  static let part = 8 << 20
 
   private static func request(
     _ change: (inout UploadRequest) -> Void = { _ in }
@@ -25,7 +25,7 @@ import Testing
     return TransferRequest(.upload(upload))
   }
 
-  private static func disk() -> SimulatedDisk {
+  static func disk() -> SimulatedDisk {
     let disk = SimulatedDisk()
     disk.makeDirectory("/u")
     return disk
@@ -41,7 +41,7 @@ import Testing
   }
 
   /// Runs one upload to its end.
-  private func upload(
+  func upload(
     _ source: FakeSource, _ disk: SimulatedDisk = disk(), clock: ManualClock? = nil,
     _ change: (inout UploadRequest) -> Void = { _ in }
   ) async throws -> TransferResult {

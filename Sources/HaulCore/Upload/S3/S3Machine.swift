@@ -54,12 +54,14 @@ package struct S3Machine: UploadMachine, StatefulUpload {
 
   /// - Parameters:
   ///   - extent: of a stream, what was read of it; nil for a file.
+  ///   - fields: what the server of a remote source says of its bytes.
   ///   - staysLocal: whether the requests stay on this machine.
   package init(
     _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
-    staysLocal: Bool = false, isAttended: Bool, now: Instant
+    fields: HeaderFields = HeaderFields(), staysLocal: Bool = false, isAttended: Bool, now: Instant
   ) {
-    messages = S3Messages(request: request, source: source, staysLocal: staysLocal)
+    messages = S3Messages(
+      request: request, source: source, fields: fields, staysLocal: staysLocal)
     self.source = source
     messages.proof = S3Proof(needsMD5: source.remote != nil)
     if let extent, !extent.isWhole {

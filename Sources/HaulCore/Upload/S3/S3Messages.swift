@@ -23,6 +23,8 @@ struct S3Messages: Sendable {
   let transfer: String?
   /// Names the version of the source that is sent; nil for any other source.
   let version: String?
+  /// What the server of a remote source says of its bytes.
+  private let fieldsOfSource: HeaderFields
   /// What proves that the store has the bytes of a part.
   var proof = S3Proof()
   /// Whether the signature covers the bytes of the file, because somebody on the way may change
@@ -31,8 +33,11 @@ struct S3Messages: Sendable {
 
   /// - Parameter staysLocal: whether the requests stay on this machine.
   ///   - source: nil if no object is made.
-  init(request: UploadRequest, source: SourceIdentity? = nil, staysLocal: Bool = false) {
-    (self.request, object) = (request, request.url)
+  init(
+    request: UploadRequest, source: SourceIdentity? = nil, fields: HeaderFields = HeaderFields(),
+    staysLocal: Bool = false
+  ) {
+    (self.request, object, fieldsOfSource) = (request, request.url, fields)
     region = request.region ?? "us-east-1"
     signsBytes = request.url.origin.scheme != "https" && !staysLocal
     checksums = request.hasOwnChecksums ? nil : .ofWhole
@@ -59,6 +64,9 @@ struct S3Messages: Sendable {
   /// `application/octet-stream` to each reader.
   private var ofObject: HeaderFields {
     var fields = request.fields
+    for field in fieldsOfSource.fields where fields[field.name] == nil {
+      fields.append(field.name, field.value)
+    }
     if fields["Content-Type"] == nil, let type = MediaType.ofFile(named: String(object.lastName)) {
       fields.append("Content-Type", type)
     }

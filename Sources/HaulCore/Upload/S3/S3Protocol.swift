@@ -5,7 +5,8 @@ extension UploadProtocol {
     keepsAbandoned: true, parts: S3Parts.connections,
     machine: {
       S3Machine(
-        $0.request, source: $0.source, extent: $0.extent, staysLocal: $0.staysLocal,
+        $0.request, source: $0.source, extent: $0.extent, fields: $0.fields,
+        staysLocal: $0.staysLocal,
         isAttended: $0.isAttended, now: $0.now)
     }, terminations: S3Machine.terminations)
 }

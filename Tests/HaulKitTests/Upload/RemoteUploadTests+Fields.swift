@@ -1,0 +1,31 @@
+import HaulCore
+import HaulKit
+import Testing
+
+/// What the object is told of the bytes.
+extension RemoteUploadTests {
+  @Test(arguments: [1, 2 * part], [false, true])
+  func `The object has what the source says of its bytes`(
+    length: Int, isStream: Bool
+  ) async throws {
+    let store = FakeS3()
+    let source = FakeSource(length, to: store) { request, _ in
+      // What is asked for a range is not what has all bytes.
+      isStream && request.firstByte != nil ? .status(403, [("Content-Language", "fr")]) : nil
+    }
+    source.change {
+      ($0.type, $0.fields) = (
+        "text/x-own", [("Content-Language", "de"), ("Set-Cookie", "a=b")]
+      )
+      // A body with a coding has no ranges.
+      if isStream { $0.fields = [("Content-Encoding", "gzip"), ("Content-Language", "de")] }
+    }
+    #expect(try await upload(source).state == .completed)
+    let creation = try #require(
+      store.snapshot.requests.first { $0.names == ["uploads"] || $0.method == "PUT" })
+    #expect(creation.headers["Content-Type"] == "text/x-own")
+    #expect(creation.headers["Content-Language"] == "de")
+    #expect(creation.headers["Content-Encoding"] == (isStream ? "gzip" : nil))
+    #expect(creation.headers["Set-Cookie"] == nil)
+  }
+}
