@@ -64,7 +64,7 @@ enum StoredLength {
 /// Tells two files of a WebDAV server apart (RFC 4918, sections 15.4 to 15.7).
 struct StoredVersion: Sendable, Hashable {
   let length: Int64?
-  private let entityTag: String?
+  let entityTag: String?
   private let modified: String?
 
   /// From the answer to PROPFIND.

@@ -89,6 +89,27 @@ extension TransferError {
         ? "an earlier attempt of this upload may have stored it: compare it" : nil, status: status)
   }
 
+  static let refusedCondition = TransferError(
+    .httpStatus, "the server refuses a condition that holds", status: 412, isRetryable: true)
+
+  /// The server has another file there than the condition of the upload names.
+  static let isReplaced = TransferError(
+    .nameConflict, "the server has another file there than when the upload began",
+    advice: "upload it again to replace that", status: 412)
+
+  /// The same, and nothing tells it from what this run would have stored.
+  static let isPerhapsReplaced = TransferError(
+    isReplaced.code, isReplaced.fact,
+    advice: "it may be that of another run: compare it, or upload it again to replace it",
+    status: 412)
+
+  /// The same, of a refusal that may be about this field.
+  func suspecting(_ field: String) -> TransferError {
+    var parts = parts
+    parts.fact += ", perhaps because of \(field)"
+    return TransferError(parts)
+  }
+
   /// The same, of an upload whose source cannot be read again.
   var spent: TransferError {
     advising("what was read of the source is gone: upload it from its beginning")

@@ -160,10 +160,11 @@ package struct UploadRecord: Sendable, Hashable, Codable {
     /// Which checksums the store expects; nil for none.
     package var checksums: S3Checksums?
     /// What the store must have for the object to be made; nil for anything.
-    package var condition: S3Condition?
+    package var condition: UploadCondition?
 
     package init(
-      partSize: Int64, mark: String, checksums: S3Checksums? = nil, condition: S3Condition? = nil
+      partSize: Int64, mark: String, checksums: S3Checksums? = nil,
+      condition: UploadCondition? = nil
     ) {
       self.partSize = partSize
       self.mark = mark

@@ -22,6 +22,8 @@ package struct UploadProtocol: Sendable {
   package var takesForms = false
   /// Whether a source that ends with `/` is a directory, which is made without its content.
   package var makesDirectories = false
+  /// Whether the server is asked what it has before the first byte of a remote source is read.
+  package var asksBeforeReading = false
   /// Whether requests are signed with the access key and for the region of a store.
   package var isSigned = false
   /// Whether an answer means nothing without its body.

@@ -72,7 +72,7 @@ extension UploadRun {
         return await begin(RemoteSource(source, version))
       }
       outcome.coding = answer.coding
-      readStream(of: source)
+      await readStream(of: source)
     case .failure(let error) where engine.isOffline(error): end = .suspended(.offline)
     case .failure(let error):
       sourceError = error
@@ -81,18 +81,26 @@ extension UploadRun {
       switch asking.failed(error) {
       case .success(let retry): await perform(retry)
       // Some firewalls break every connection that asks for a range.
-      case .failure(let error) where error.code == .connectionLost: readStream(of: source)
+      case .failure(let error) where error.code == .connectionLost: await readStream(of: source)
       case .failure(let error): finish(.failed, error: error)
       }
     }
   }
 
-  private mutating func readStream(of source: DownloadRequest) {
+  private mutating func readStream(of source: DownloadRequest) async {
     input = .stream(
       RemoteStream.open(source, engine) { [sourceFields] head in
         sourceFields.withLockedValue { $0 = head.fieldsOfBytes }
       })
-    read(UploadExtent.window)
+    guard request.method.uploadProtocol.asksBeforeReading else {
+      return read(UploadExtent.window)
+    }
+    // The machine asks the server what it has, and then for the first bytes.
+    let number = UInt64.random(in: 1...UInt64.max)
+    machine = driver.machine(
+      of: SourceIdentity(stream: number, length: nil), UploadExtent(end: 0, isWhole: false), nil,
+      engine)
+    await handle(.start(record, connections: 1))
   }
 
   private mutating func begin(_ source: RemoteSource) async {

@@ -2,7 +2,6 @@ import HaulCore
 import HaulFiles
 import HaulKit
 import HaulTesting
-import NIOConcurrencyHelpers
 import Testing
 
 /// Two machines that run the same transfer to an S3 store: the first one stops at one of its
@@ -10,33 +9,6 @@ import Testing
 @Suite(.timeLimit(.minutes(5))) struct TwinRunTests {
   private static let path = "/b/k"
   private static let part = 8 << 20
-
-  /// The way of one machine, which holds one of its requests to the store before it is sent.
-  private final class Gate: Transport {
-    private let base: FakeSource
-    private let held: Int
-    private let requests = NIOLockedValueBox(0)
-    private let (opening, key) = AsyncStream<Never>.makeStream()
-
-    init(_ base: FakeSource, holding held: Int) { (self.base, self.held) = (base, held) }
-
-    var isClosed: Bool { requests.withLockedValue { $0 > held } }
-
-    func open() { key.finish() }
-
-    func fetch(_ request: FetchRequest) async throws -> FetchResponse {
-      try await base.fetch(request)
-    }
-
-    func send(_ message: SendRequest) async throws -> SendResponse {
-      let number = requests.withLockedValue { requests in
-        defer { requests += 1 }
-        return requests
-      }
-      if number == held { for await _ in opening {} }
-      return try await base.send(message)
-    }
-  }
 
   private static func request() throws -> TransferRequest {
     let object = try S3Object(

@@ -18,7 +18,7 @@ enum DAVQuestion: Sendable, Hashable {
 }
 
 /// Why it is asked what has the name of the file.
-enum DAVTargetLook: Sendable, Hashable { case beforeMove, refused, refusedByHead }
+enum DAVTargetLook: Sendable, Hashable { case first, beforeMove, refused, refusedByHead }
 
 /// What its answer says.
 enum DAVFinding: Sendable, Hashable {
@@ -39,9 +39,12 @@ extension DAVMachine {
     let isSuccess = (200..<300).contains(head.status)
     let isGone = head.status == 404 || head.status == 410
     switch state {
-    case .asking where isSuccess: return end(conflict(head.status))
+    case .asking where isSuccess && request.precondition == .absent:
+      return end(conflict(head.status))
     // A server that does not answer HEAD still knows `Overwrite`.
-    case .asking where isGone || [403, 405, 501].contains(head.status): return makeDirectory()
+    case .asking where isSuccess || isGone || [403, 405, 501].contains(head.status):
+      if isGone { publication.keep(.absent) }
+      return makeDirectory()
     case .asking: return failed(judge.failure(of: head, to: request).ofQuestion)
     case .making(let level, let isDescending):
       return makeAnswered(head, level, isDescending: isDescending, judge)
@@ -53,11 +56,15 @@ extension DAVMachine {
       if question == .stored, byHead == nil { part?.tag = head.headers["ETag"] }
       let finding = finding(in: answer, question, isProperty: byHead != nil, judge)
       return found(finding, question, byHead)
+    case .lookingAtTarget(.first): return firstAnswered(answer, judge)
+    case .comparing: return compared(answer, judge)
+    case .comparingFile(let content):
+      return compared(content, with: StoredContent(head, of: request).digests)
     case .lookingAtTarget(.beforeMove): return targetAnswered(answer)
     case .lookingAtTarget(let look):
       return collectionAnswered(answer, byHead: look == .refusedByHead, judge)
-    case .cleaning(let error):
-      return (isSuccess || isGone ? [.deleteRecord] : []) + finish(.failed(error))
+    case .cleaning(let end):
+      return (isSuccess || isGone ? [.deleteRecord] : []) + finish(end)
     case .clearing(let error): return sendDirectly(because: error)
     default: return failed(judge.failure(of: head, to: request))
     }
@@ -176,7 +183,7 @@ extension DAVMachine {
     case 408, 503, 504, 520...527:
       mayHaveMoved = true
       return failed(error)
-    case 412 where request.precondition == .none && !target.isFile: return lookAtTarget(.refused)
+    case 412 where mayBeReplaced && !target.isFile: return lookAtTarget(.refused)
     case 404 where !mayHaveMoved: return sendAgain()
     case 207:
       return moveRefused(
@@ -225,6 +232,7 @@ extension DAVMachine {
   private mutating func targetAnswered(_ answer: UploadAnswer) -> [UploadCommand] {
     switch StoredLength.isCollection(answer) {
     case true: return end(.isNoFile)
+    case false where publication.isReplaced(by: StoredVersion(answer)): return compare()
     case false where request.precondition == .absent: return end(conflict(412))
     case false: target = .file(StoredVersion(answer))
     case nil: break
@@ -253,6 +261,7 @@ extension DAVMachine {
         ? failed(error) : lookAtTarget(.refusedByHead)
     }
     guard isFile else { return end(.isNoFile) }
+    if publication.isReplaced(by: byHead ? nil : StoredVersion(answer)) { return compare() }
     target = .file(nil)
     return mayHaveMoved ? look() : move()
   }
@@ -361,6 +370,8 @@ extension DAVMachine {
     // Another file of the same content may have the same tag.
     case .unchanged where target.version?.mayEqual(entityTag: part?.tag) == true:
       return look(.left)
+    // Another run has published since.
+    case .length where publication.publishesOnce: return compare()
     case .length, .gone, .unchanged: return giveUpMoving(.isNotThere)
     }
     return [.deleteRecord] + finish(.completed)
@@ -384,10 +395,6 @@ extension DAVFinding {
 }
 
 extension TransferError {
-  fileprivate static let isNoFile = TransferError(
-    .nameConflict, "something has that name there that is not known to be a file",
-    advice: "add the name of the file to the address, or delete what is there", status: 412)
-
   fileprivate static let isNotThere = TransferError(
     .protocolViolation, "the server says that it moved the file, but its name does not have it")
 

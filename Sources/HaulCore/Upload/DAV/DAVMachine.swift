@@ -3,7 +3,7 @@
 /// part of it there.
 package struct DAVMachine: UploadMachine, StatefulUpload {
   enum State: UploadStates {
-    case waiting, asking, storing, sending, checking, moving
+    case waiting, asking, storing, reading, sending, checking, moving
     /// The directory of this level in `addresses` is made. Once one was found or made, those below
     /// it are missing.
     case making(level: Int, isDescending: Bool)
@@ -13,8 +13,13 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     case looking(DAVQuestion, head: DAVFinding?)
     /// What has the name of the file.
     case lookingAtTarget(DAVTargetLook)
-    /// The temporary name is deleted; then the upload fails with this error.
-    case cleaning(TransferError)
+    /// What has the name of the file and was not there before, to compare it with the file.
+    case comparing
+    /// The same, once this is known of it: the bytes of the file are read, or the server is asked
+    /// for what it has under the temporary name.
+    case comparingFile(StoredContent)
+    /// The temporary name is deleted; then the upload ends.
+    case cleaning(UploadEnd)
     /// The same; then the file is sent to its own name, because of this error.
     case clearing(TransferError)
     /// Decides instead, once the server is known not to move files.
@@ -27,7 +32,9 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   private(set) var addresses: DAVAddresses
   /// The length of the source, in bytes; nil for a stream until its end was sent.
   private(set) var length: Int64?
-  private let isStream: Bool
+  private(set) var isStream: Bool
+  /// Whether other runs may publish at the same time, and what the server had at the beginning.
+  var publication: DAVPublication
   var state = State.waiting
   /// The temporary name, once it is chosen.
   var part: DAVPart?
@@ -54,6 +61,7 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     self.request = request
     self.source = source
     self.isStream = isStream
+    publication = DAVPublication(request)
     length = isStream ? nil : source.size
     addresses = DAVAddresses(request.url)
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
@@ -70,18 +78,26 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     case (.waiting, .start(let stored, _)): return start(stored)
     case (.storing, .stored(nil)): return send()
     case (.storing, .stored(let error?)): return finish(.failed(error))
+    case (.reading, .read(let extent)):
+      (length, isStream, publication.isRead) = (extent.length, extent.length == nil, true)
+      return send()
+    case (.comparingFile(let content), .digested(_, .success(let digests))):
+      return compared(content, with: digests)
+    case (.comparingFile, .digested(_, .failure(let error))): return end(error)
     case (.checking, .sourceChecked(nil)): return publish()
     case (.checking, .sourceChecked(let error?)): return end(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
       let judge = UploadJudge(answer, of: request)
       return answered(answer, judge)
-    case (.cleaning(let error), .failed): return finish(.failed(error))
+    case (.cleaning(let end), .failed): return finish(end)
     case (.clearing(let error), .failed): return sendDirectly(because: error)
     // The server took the file, and need not answer more.
     case (.looking(let question, let head), .failed) where question.isOptional:
       return found(.unclear(nil), question, head)
     case (.lookingAtTarget(.beforeMove), .failed): return move()
+    case (.lookingAtTarget(.first), .failed(let error, _, _)): return askedInVain(error)
+    case (.comparingFile(let content), .failed): return compared(content, with: [])
     case (.making(0, _), .failed(let error, _, _)) where error.hadConnection:
       return lookForDirectory(error)
     case (.moving, .failed(let error, _, _)):
@@ -136,11 +152,13 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     }
     if mayHaveMoved { return look() }
     if part?.isWhole == true { return check() }
-    if request.precondition == .absent, !request.isDirectory {
-      return send(.asking, "HEAD", addresses.target)
-    }
+    if publication.isUnasked { return lookAtTarget(.first) }
+    if request.precondition == .absent, !request.isDirectory { return ask() }
     return makeDirectory()
   }
+
+  /// Asks whether there is a file.
+  mutating func ask() -> [UploadCommand] { send(.asking, "HEAD", addresses.target) }
 
   mutating func makeDirectory() -> [UploadCommand] {
     guard !addresses.hasDirectory, addresses.directoryCount > 0 else { return sendPart() }
@@ -163,6 +181,10 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
 
   private mutating func send() -> [UploadCommand] {
     guard let part else { return [] }
+    guard publication.isRead else {
+      state = .reading
+      return [.read(UploadExtent.window)]
+    }
     self.part?.isStored = true
     state = .sending
     var message = Self.message("PUT", part.url, request)
@@ -193,12 +215,13 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   }
 
   mutating func lookAtTarget(_ look: DAVTargetLook) -> [UploadCommand] {
-    (state, target) = (.lookingAtTarget(look), .asked)
+    state = .lookingAtTarget(look)
+    if look != .first { target = .asked }
     let url = addresses.target
     var message =
       look == .refusedByHead
       ? Self.message("HEAD", url, request) : .properties(url, of: request)
-    message.isOptional = look == .beforeMove
+    message.isOptional = look == .beforeMove || look == .first
     return [.send(message)]
   }
 
@@ -259,10 +282,11 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   mutating func sendDirectly(because error: TransferError) -> [UploadCommand] {
     var request = request
     (request.method, request.url) = (.put, addresses.target)
-    state = .plain(
-      PutMachine(
-        request, length: isStream ? nil : length, hasRun: attempts.mayHaveArrived,
-        measures: .byProperties, isAttended: attempts.isAttended, now: attempts.now))
+    var machine = PutMachine(
+      request, length: isStream ? nil : length, hasRun: attempts.mayHaveArrived,
+      measures: .byProperties, isAttended: attempts.isAttended, now: attempts.now)
+    if publication.publishesOnce { machine.publication.keep(publication.condition) }
+    state = .plain(machine)
     return [.deleteRecord, .retry(after: .zero, attempt: 1, error)]
   }
 
@@ -311,8 +335,13 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   /// Deletes the temporary name, with one attempt, and fails.
   mutating func end(_ error: TransferError) -> [UploadCommand] {
     let shown = mayHaveMoved && error.code != .nameConflict ? error.leavingOpen : error
-    guard let part, part.isStored else { return finish(.failed(shown)) }
-    return send(.cleaning(shown), "DELETE", part.url)
+    return end(.failed(shown))
+  }
+
+  /// The same, and ends.
+  mutating func end(_ end: UploadEnd) -> [UploadCommand] {
+    guard let part, part.isStored else { return finish(end) }
+    return send(.cleaning(end), "DELETE", part.url)
   }
 }
 

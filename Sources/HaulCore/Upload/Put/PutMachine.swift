@@ -4,7 +4,7 @@
 /// Such an upload cannot resume: each attempt sends the whole file.
 package struct PutMachine: UploadMachine, StatefulUpload {
   enum State: UploadStates {
-    case waiting, asking, done
+    case waiting, asking, reading, done
     /// The file goes to this address, after so many redirects.
     case sending(ResourceURL, redirects: Int)
     /// The server has taken it there.
@@ -12,16 +12,22 @@ package struct PutMachine: UploadMachine, StatefulUpload {
     /// What the server has. HEAD is first, and has found this; PROPFIND decides.
     case measuring(ResourceURL)
     case comparing(head: Int64?)
+    /// What is at this address now, because the server refuses the condition.
+    case looking(ResourceURL)
+    /// What this run would have stored, to compare it with that.
+    case digesting(StoredContent)
   }
 
   /// How the server is asked for the length of what it has, once it has taken the file.
   package enum Measure: Sendable { case never, byHead, byProperties }
 
-  private let request: UploadRequest
+  let request: UploadRequest
   /// In bytes; nil for a stream until its end was sent.
-  private var length: Int64?
-  private let isStream: Bool
+  private(set) var length: Int64?
+  private(set) var isStream: Bool
   private let form: FormBody?
+  /// Whether other runs may publish at the same time, and what of that is known.
+  var publication = PutPublication()
   private var measures: Measure
   var state = State.waiting
   package var attempts: UploadAttempts
@@ -58,7 +64,17 @@ package struct PutMachine: UploadMachine, StatefulUpload {
       return judge(
         answer.head, of: url, redirects, isFullySent: isFullySent(answer.sent),
         UploadJudge(answer, of: request))
-    case (.asking, .failed(let error, _, _)): return failed(error)
+    case (.reading, .read(let extent)):
+      (length, isStream, publication.isRead) = (extent.length, extent.length == nil, true)
+      return send(to: request.url)
+    case (.looking(let url), .answered(let answer)):
+      attempts.noteAnswer()
+      return looked(answer.head, at: url, UploadJudge(answer, of: request))
+    case (.digesting(let content), .digested(_, .success(let digests))):
+      return compared(content, with: digests)
+    case (.digesting, .digested(_, .failure(let error))): return end(error)
+    case (.asking, .failed(let error, _, _)): return askedInVain(error)
+    case (.looking, .failed(let error, _, _)): return failed(error)
     case (.sending, .failed(let error, let sent, _)):
       return lost(error, sent: sent)
     case (.checking(let url), .sourceChecked(let error)):
@@ -82,15 +98,24 @@ package struct PutMachine: UploadMachine, StatefulUpload {
   private func isFullySent(_ sent: Int64) -> Bool { length.map { sent >= $0 } ?? false }
 
   private mutating func begin() -> [UploadCommand] {
-    guard request.precondition == .absent else { return send(to: request.url) }
+    guard asksFirst else { return proceed() }
     state = .asking
     return [.send(UploadMessage("HEAD", request.url, fields: request.fields))]
   }
 
-  private mutating func send(to url: ResourceURL, after redirects: Int = 0) -> [UploadCommand] {
+  /// Sends the file, once its first bytes were read.
+  mutating func proceed() -> [UploadCommand] {
+    guard publication.isRead else {
+      state = .reading
+      return [.read(UploadExtent.window)]
+    }
+    return publication.isRefused ? look(at: request.url) : send(to: request.url)
+  }
+
+  mutating func send(to url: ResourceURL, after redirects: Int = 0) -> [UploadCommand] {
     state = .sending(url, redirects: redirects)
     var fields = request.fields
-    for (name, value) in request.condition { fields.append(name, value) }
+    for (name, value) in conditions { fields.append(name, value) }
     var message = UploadMessage(request.method.rawValue, url, fields: fields)
     message.sendsStream = isStream
     if let length, !isStream, form == nil { message.range = 0..<length }
@@ -106,11 +131,19 @@ package struct PutMachine: UploadMachine, StatefulUpload {
   /// the upload is sent with.
   private mutating func found(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
     switch head.status {
-    case 404, 410, 403, 405, 501: return send(to: request.url)
+    case 404, 410, 403, 405, 501: break
+    case 200..<300 where request.precondition == .none: break
     case 200..<300: return end(attempts.conflict(status: head.status))
     case 500..<600: return failed(judge.failure(of: head, to: request).ofQuestion)
-    default: return self.judge(head, of: request.url, 0, isFullySent: false, judge)
+    default:
+      guard request.precondition == .none else {
+        return self.judge(head, of: request.url, 0, isFullySent: false, judge)
+      }
+      let error = judge.failure(of: head, to: request)
+      if error.isRetryable { return failed(error) }
     }
+    publication.learn(head, of: request)
+    return proceed()
   }
 
   private mutating func judge(
@@ -141,8 +174,16 @@ package struct PutMachine: UploadMachine, StatefulUpload {
       }
       return send(to: target, after: redirects + 1)
     case .failure(let error) where error.code == .nameConflict:
-      return end(attempts.conflict(status: head.status))
-    case .failure(let error): return lost(error, sent: 0)
+      return publication.condition == nil || publication.isRefused
+        ? end(attempts.conflict(status: head.status)) : look(at: url)
+    case .failure(let error) where mayRefuseCondition(head.status):
+      return conditionRefused(error, at: url)
+    case .failure(let error):
+      // A proxy may not have waited for the server.
+      if publication.condition != nil, isFullySent, head.status >= 500 {
+        attempts.mayHaveArrived = true
+      }
+      return lost(error, sent: 0)
     }
   }
 
@@ -165,7 +206,10 @@ package struct PutMachine: UploadMachine, StatefulUpload {
   private mutating func compared(_ found: Int64?) -> [UploadCommand] {
     guard let length, let found, found != length else { return finish(.completed) }
     attempts.mayHaveArrived = true
-    return failed(StoredLength.mismatch(found, of: length))
+    let error = StoredLength.mismatch(found, of: length)
+    // It may be the file of another run, which must not be replaced.
+    return publication.publishesOnce
+      ? end(error.advising("another run may have stored its file: look there")) : failed(error)
   }
 
   /// The server has not said that it took the file. A POST may have had its effect all the same.

@@ -1,6 +1,7 @@
 extension UploadProtocol {
   static let put = UploadProtocol(
     name: "PUT", canRequireAbsence: true, canRequireVersion: true, takesForms: true,
+    asksBeforeReading: true,
     machine: PutMachine.init)
 
   static let post = UploadProtocol(
@@ -13,5 +14,8 @@ extension PutMachine {
     self.init(
       start.request, length: start.extent.length, form: start.form, hasRun: start.hasRun,
       isAttended: start.isAttended, now: start.now)
+    if start.request.method.uploadProtocol.asksBeforeReading, start.request.download != nil {
+      askBeforeReading()
+    }
   }
 }

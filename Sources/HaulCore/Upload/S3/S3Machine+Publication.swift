@@ -34,7 +34,7 @@ extension S3Machine {
       guard request.precondition == .none, !error.isRetryable else { return failed(error) }
     }
     if publishesOnce, !isConditionKnown {
-      (messages.condition, isConditionKnown) = (S3Condition(head), true)
+      (messages.condition, isConditionKnown) = (UploadCondition(head), true)
     }
     return open()
   }
@@ -104,10 +104,7 @@ extension S3Machine {
 
   /// The object that has the name is not that of the condition.
   private var conflict: TransferError {
-    guard request.precondition != .absent else { return attempts.conflict(status: 412) }
-    return TransferError(
-      .nameConflict, "the server has another file there than when the upload began",
-      advice: "upload it again to replace that", status: 412)
+    request.precondition == .absent ? attempts.conflict(status: 412) : .isReplaced
   }
 
   /// Asks which object the store has.
@@ -180,7 +177,7 @@ extension S3Machine {
   mutating func compared(_ head: ResponseHead, _ error: TransferError?) -> [UploadCommand] {
     guard let error else {
       // The object is of an older version. What replaces that one now is asked for.
-      guard request.precondition == .none, let condition = S3Condition(head) else {
+      guard request.precondition == .none, let condition = UploadCondition(head) else {
         return stop(conflict)
       }
       messages.condition = condition
@@ -209,8 +206,6 @@ extension S3Machine {
 }
 
 extension TransferError {
-  fileprivate static let refusedCondition = TransferError(
-    .httpStatus, "the server refuses a condition that holds", status: 412, isRetryable: true)
   static let lostParts = TransferError(
     .notFound, "the server no longer has the parts of the file", status: 404)
 }

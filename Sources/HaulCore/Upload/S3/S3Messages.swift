@@ -16,7 +16,7 @@ struct S3Messages: Sendable {
   /// Whether the store has refused a request with checksums.
   private var refusesChecksums = false
   /// What the store must have for the object to be made; nil if only the request says so.
-  var condition: S3Condition?
+  var condition: UploadCondition?
   /// Whether the store has refused a request with that condition.
   private(set) var refusesConditions = false
   /// Names the transfer of a remote source; nil for any other source.
