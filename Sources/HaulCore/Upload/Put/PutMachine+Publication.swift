@@ -10,6 +10,8 @@ struct PutPublication: Sendable {
   private(set) var isConditionKnown = false
   /// Whether the server has refused a request with the condition.
   var isRefused = false
+  /// Whether it has said that the condition does not hold, although it does.
+  var isContradicted = false
   /// Whether the first bytes of the source were read: after the server was asked.
   var isRead = true
   /// Whether the server did not answer what it has, last.
@@ -86,7 +88,15 @@ extension PutMachine {
     _ head: ResponseHead, at url: ResourceURL, _ judge: UploadJudge
   ) -> [UploadCommand] {
     if publication.condition?.holds(for: head) == true {
-      return publication.isRefused ? send(to: url) : failed(.refusedCondition)
+      if publication.isRefused { return send(to: url) }
+      guard request.precondition == .none, publication.isContradicted, !attempts.isSpent else {
+        publication.isContradicted = true
+        return failed(.refusedCondition)
+      }
+      // Some servers take every condition for one that does not hold.
+      publication.isRefused = true
+      let refusal = TransferError.refusedCondition.advising("the upload goes on without it")
+      return [.reportRefusal(refusal)] + send(to: url)
     }
     guard (200..<300).contains(head.status) else {
       let error = judge.failure(of: head, to: request).ofQuestion

@@ -156,6 +156,27 @@ import Testing
     }
   }
 
+  @Test func `A condition that is refused twice although it holds is left out`() throws {
+    for precondition in [UploadRequest.Precondition.none, .absent] {
+      var machine = try Self.looking { $0.precondition = precondition }
+      #expect(retried(machine.handle(try answer(404)))?.status == 412)
+      // With the user's condition, it is asked for again first.
+      if try message(machine.handle(.start(nil))).method == "HEAD" {
+        _ = machine.handle(try answer(404))
+      }
+      _ = machine.handle(try answer(412))
+      let commands = machine.handle(try answer(404))
+      guard precondition == .none else {
+        #expect(retried(commands)?.status == 412)
+        continue
+      }
+      guard case .reportRefusal? = commands.first else {
+        throw TransferError(.internal, "not reported")
+      }
+      #expect(Self.conditions(try message(commands)) == [])
+    }
+  }
+
   @Test func `A stream that is gone is compared with the digest that the user gave`() throws {
     let digest = try #require(Self.sha256)
     for checksums in [[digest], []] {
