@@ -65,8 +65,10 @@ extension PutMachine {
     return proceed()
   }
 
+  /// Whether the answer to the file may be about the condition that it was sent with.
   func mayRefuseCondition(_ status: Int) -> Bool {
-    [400, 405, 422, 501].contains(status) && !conditions.isEmpty
+    guard case .sending = state else { return false }
+    return [400, 405, 422, 501].contains(status) && !conditions.isEmpty
   }
 
   /// The server may not know conditions. That of the user is kept. Without that of the run, the

@@ -60,7 +60,8 @@ extension S3Machine {
   /// Whether the small object was sent so long after the store was asked that another run may have
   /// published a newer one, which a store that ignores conditions has replaced.
   var isLate: Bool {
-    messages.condition != nil && isSingle && asked.map { attempts.now - $0 > .seconds(5) } ?? false
+    guard isSingle, messages.condition != nil, let askedAt else { return false }
+    return attempts.now - askedAt > .seconds(5)
   }
 
   /// The object is made. If that was late, the source says whether it is the present version.

@@ -38,7 +38,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// Whether the condition of the messages is that of the upload, or it has none.
   var isConditionKnown = false
   /// When the store was asked for it.
-  var asked: Instant?
+  var askedAt: Instant?
   /// Whether the clock was set by an answer to that question. Two clocks of a store may differ.
   var hasSetClock = false
   /// Whether the store did not answer in time what it has, last.
@@ -153,7 +153,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     if mark.isEmpty { mark = newMark() }
     messages.beginChecksums()
     guard asksFirst else { return open() }
-    if asked == nil { asked = attempts.now }
+    if askedAt == nil { askedAt = attempts.now }
     state = .asking
     return [.send(messages.head)]
   }

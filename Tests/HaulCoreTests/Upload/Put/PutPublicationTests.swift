@@ -226,6 +226,11 @@ import Testing
       let error = failure(of: machine.handle(try answer(501)))
       #expect(error?.message.contains("perhaps because of If-") == true)
     }
+    var asking = try Self.machine { $0.precondition = .absent }
+    _ = asking.handle(.start(nil))
+    // The question has no condition.
+    let error = failure(of: asking.handle(try answer(400)))
+    #expect(error?.status == 400 && error?.message.contains("If-None-Match") == false)
   }
 
   @Test func `A file of another length may be that of another run, and is not replaced`() throws {
