@@ -1,7 +1,7 @@
 import HaulCore
 import NIOConcurrencyHelpers
 
-/// The way of one machine, which holds one of its requests to the server that gets a file, before it
+/// The way of one machine, which holds one of its requests to the server that gets a file before it
 /// is sent.
 final class Gate: Transport {
   private let base: any Transport

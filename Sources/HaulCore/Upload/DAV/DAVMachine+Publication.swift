@@ -87,7 +87,7 @@ extension DAVMachine {
     return ask()
   }
 
-  /// Another file has the name than at the beginning: whether it is what this run would have stored.
+  /// Another file has the name than at the beginning: whether it is what this run would store.
   mutating func compare() -> [UploadCommand] {
     // Another attempt looks again.
     (state, target) = (.comparing, .unasked)

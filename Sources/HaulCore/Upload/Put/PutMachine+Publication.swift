@@ -1,6 +1,6 @@
-/// What an upload with PUT knows of the file that it would replace. Several runs of the transfer of a
-/// remote source may publish at the same time, on any machine: no older version may replace a newer
-/// one.
+/// What an upload with PUT knows of the file that it would replace. Several runs of the transfer of
+/// a remote source may publish at the same time, on any machine: no older version may replace a
+/// newer one.
 struct PutPublication: Sendable {
   /// Whether there may be such runs. A file of this machine is no transfer of another one.
   private(set) var publishesOnce = false
