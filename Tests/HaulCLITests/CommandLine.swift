@@ -5,7 +5,7 @@ import Testing
 extension Invocation {
   /// Parses a command line with only these files.
   static func plan(
-    _ arguments: [String], reading read: @escaping (String) throws(UsageError) -> String
+    _ arguments: [String], reading read: @escaping @Sendable (String) throws(UsageError) -> String
   ) throws(UsageError) -> any CommandPlan {
     let sources = CommandSources(read: { (path, _) throws(UsageError) in try read(path) })
     return try plan(arguments, from: sources)

@@ -94,16 +94,17 @@ extension AddPlan {
       requests = [TransferRequest.step(program: command.arguments)]
     } else {
       let get = try GetCommand(command)
-      let items = try GetItem.all(get, sources)
+      var reader = try ItemReader(get, sources)
+      let items = try reader.all()
       if let entry = items.first(where: { $0.maximumPerHost != nil })?.listEntry {
         throw UsageError("\(entry): max-per-host is for 'haul get'; 'haul serve' has the option")
       }
       if get.areRemote(items) {
-        let plan = try PutPlan(get, items, sources)
+        let plan = try PutPlan(get, items, reader, sources)
         requests = plan.requests.map { TransferRequest(.upload($0)) }
         notes = plan.notes
       } else {
-        let plan = try GetPlan(get, items, sources)
+        let plan = try GetPlan(get, items, reader, sources)
         guard !plan.output.streams else {
           let output = command.destination.output ?? "-"
           throw UsageError("-o \(output): the daemon only writes files; use 'haul get'")

@@ -93,14 +93,15 @@ struct GetCommand: Command {
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     if shortHelp { return PrintedText(text: ShortHelp.get) }
     if let listing = try ListingPlan(self, sources) { return listing }
-    let items = try GetItem.all(self, sources)
+    var reader = try ItemReader(self, sources)
+    let items = try reader.next(atMost: sources.window)
     if items.isEmpty, !content.inputFiles.isEmpty { return PrintedText(text: "") }
     if areRemote(items) {
-      var plan = try PutPlan(self, items, sources)
+      var plan = try PutPlan(self, items, reader, sources)
       try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
       return plan
     }
-    var plan = try GetPlan(self, items, sources)
+    var plan = try GetPlan(self, items, reader, sources)
     try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
     return plan
   }
@@ -129,8 +130,8 @@ extension GetPlan: CommandPlan {
   package func run(in context: ProcessContext) async -> ExitStatus {
     await ForegroundSession(
       requests: requests.map { TransferRequest(.download($0)) }, managerOptions: managerOptions,
-      output: output, indices: indices, notes: notes, usesCache: usesCache, manifest: manifest,
-      context: context
+      output: output, indices: indices, rest: rest, notes: notes, usesCache: usesCache,
+      manifest: manifest, context: context
     ).run()
   }
 }

@@ -91,7 +91,7 @@ extension PutPlan: CommandPlan {
   package func run(in context: ProcessContext) async -> ExitStatus {
     await ForegroundSession(
       requests: requests.map { TransferRequest(.upload($0)) }, managerOptions: managerOptions,
-      output: output, indices: indices ?? Array(1...requests.count), notes: notes,
+      output: output, indices: indices ?? Array(1...requests.count), rest: rest, notes: notes,
       manifest: manifest, context: context
     ).run()
   }

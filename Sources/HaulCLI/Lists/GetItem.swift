@@ -1,7 +1,7 @@
 import HaulCore
 
 /// One address for `haul get`, from the command line or a list, with its own options.
-struct GetItem {
+struct GetItem: Sendable {
   /// Without an access key.
   let url: ResourceURL
   /// What the address names in an S3 store, and the settings of the store; nil for any other.
@@ -18,53 +18,7 @@ struct GetItem {
   /// All values of its row, by the names of the columns.
   var columns: [String: String] = [:]
 
-  /// All addresses, first those of the command line.
-  static func all(
-    _ command: GetCommand, _ sources: CommandSources
-  ) throws(UsageError) -> [GetItem] {
-    var store = SourceStore(command.s3, sources)
-    var items = try command.urls.map { (text) throws(UsageError) in
-      try GetItem(text, in: &store)
-    }
-    let files = command.content.inputFiles
-    guard files.count(where: { $0 == "-" }) <= 1 else {
-      throw UsageError("-i - is given twice, but standard input can be read only once")
-    }
-    guard !files.isEmpty || command.content.columns.isEmpty && command.content.inputFormat == nil
-    else { throw UsageError("--columns and --input-format are for a list: give it with -i") }
-    for file in files { try items.append(contentsOf: list(file, command, &store, sources)) }
-    return items
-  }
-
-  private static func list(
-    _ file: String, _ command: GetCommand, _ store: inout SourceStore, _ sources: CommandSources
-  ) throws(UsageError) -> [GetItem] {
-    let options = command.content
-    let text = try sources.text(of: file, for: .list, named: "-i \(file)")
-    let name = file == "-" ? "standard input" : file
-    let format = options.inputFormat ?? InputTable.Format(of: file)
-    guard format != .list || options.columns.isEmpty else {
-      throw UsageError("\(name): a list of lines has no columns; say what it is: --input-format")
-    }
-    guard options.columns[.size] == nil else {
-      throw UsageError("--columns: size is a column for 'haul split'")
-    }
-    let list: InputTable
-    do {
-      list = try InputTable(text, as: format, columns: options.columns)
-    } catch {
-      throw UsageError("\(name): line \(error.line): \(error.message)")
-    }
-    // A job may have more tasks than its lists have hosts.
-    guard !list.entries.isEmpty || command.worker.worker else {
-      throw UsageError("\(name): it contains no URL")
-    }
-    var items: [GetItem] = []
-    for entry in list.entries { items.append(try GetItem(entry, of: name, in: &store)) }
-    return items
-  }
-
-  private init(_ address: String, in store: inout SourceStore) throws(UsageError) {
+  init(_ address: String, in store: inout SourceStore) throws(UsageError) {
     if PutPlan.isS3(address) {
       let object = try store.object(address)
       (url, self.object) = (object.object.url, object)
@@ -73,7 +27,7 @@ struct GetItem {
     }
   }
 
-  private init(
+  init(
     _ entry: InputList.Entry, of name: String, in store: inout SourceStore
   ) throws(UsageError) {
     var line = entry.line

@@ -26,11 +26,26 @@ package struct InputList: Hashable, Sendable {
 
   package private(set) var entries: [Entry] = []
 
-  /// Parses a list.
-  package init(_ text: String) throws(TextLine.ParseError) {
-    try TextLine.read(text) { (line) throws(TextLine.ParseError) in
+  /// Parses a list, or whole entries of one.
+  /// - Parameter first: the number of the first line.
+  package init(_ text: String, from first: Int = 1) throws(TextLine.ParseError) {
+    try TextLine.read(text, from: first) { (line) throws(TextLine.ParseError) in
       if line.isIndented { try takeOption(line) } else { try takeAddress(line) }
     }
+  }
+
+  /// How many bytes of a piece are whole entries: what is before its last address, which may have
+  /// further options.
+  static func wholeLength(of piece: ArraySlice<UInt8>) -> Int {
+    var end = piece.endIndex
+    while let lineBreak = piece[..<end].lastIndex(of: 0x0A) {
+      let next = piece[(lineBreak + 1)...].first
+      if let next, ![0x09, 0x0A, 0x0D, 0x20, UInt8(ascii: "#")].contains(next) {
+        return lineBreak + 1 - piece.startIndex
+      }
+      end = lineBreak
+    }
+    return 0
   }
 
   private mutating func takeAddress(_ line: TextLine) throws(TextLine.ParseError) {

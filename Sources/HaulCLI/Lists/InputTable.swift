@@ -2,9 +2,9 @@ import FoundationEssentials
 import HaulCore
 
 /// A list with a row for each address: CSV, TSV, or a JSON object on each line.
-package struct InputTable {
+package struct InputTable: Sendable {
   /// What a column may hold.
-  package enum Meaning: String, CaseIterable {
+  package enum Meaning: String, CaseIterable, Sendable {
     case url, out, dir, checksum
     case rateLimit = "limit-rate"
     case maximumPerHost = "max-per-host"
@@ -27,28 +27,85 @@ package struct InputTable {
   }
 
   package private(set) var entries: [InputList.Entry] = []
+  private let format: Format
   /// The column of each meaning.
   private let columns: [Meaning: String]
+  /// Those that are named otherwise than what they mean.
+  private let wanted: [Meaning: String]
+  /// The names of the columns; nil before the first row.
+  private var header: [String]?
+  /// The number of the next line.
+  private(set) var line = 1
 
   /// - Parameter columns: those that are named otherwise than what they mean.
+  init(as format: Format, columns: [Meaning: String]) {
+    (self.format, wanted) = (format, columns)
+    self.columns = Dictionary(uniqueKeysWithValues: Meaning.allCases.map { ($0, $0.rawValue) })
+      .merging(columns) { $1 }
+  }
+
+  /// A whole list.
   package init(
     _ text: String, as format: Format, columns: [Meaning: String]
   ) throws(TextLine.ParseError) {
-    self.columns = Dictionary(uniqueKeysWithValues: Meaning.allCases.map { ($0, $0.rawValue) })
-      .merging(columns) { $1 }
+    self.init(as: format, columns: columns)
+    _ = try take(text, isLast: true)  // all of it
+  }
+
+  /// How many bytes of a piece are whole lines and, in a list of lines, whole entries.
+  func wholeLength(of piece: ArraySlice<UInt8>) -> Int {
+    if format == .list { return InputList.wholeLength(of: piece) }
+    return piece.lastIndex(of: 0x0A).map { $0 + 1 - piece.startIndex } ?? 0
+  }
+
+  /// Reads the whole rows of the next piece.
+  /// - Parameter isLast: whether nothing follows it.
+  /// - Returns: how many bytes of it were read.
+  mutating func take(_ piece: String, isLast: Bool) throws(TextLine.ParseError) -> Int {
     switch format {
-    case .list: entries = try InputList(text).entries
-    case .csv: try takeRows(TableText(text, separator: UInt8(ascii: ",")), wanted: columns)
-    case .tsv: try takeRows(TableText(text, separator: UInt8(ascii: "\t")), wanted: columns)
-    case .jsonl: try takeObjects(text)
+    case .list: entries += try InputList(piece, from: line).entries
+    case .csv: return try takeRows(piece, separator: UInt8(ascii: ","), isLast: isLast)
+    case .tsv: return try takeRows(piece, separator: UInt8(ascii: "\t"), isLast: isLast)
+    case .jsonl: try takeObjects(piece)
     }
+    line += piece.utf8.count { $0 == 0x0A }
+    return piece.utf8.count
+  }
+
+  mutating func takeEntries() -> [InputList.Entry] {
+    defer { entries = [] }
+    return entries
+  }
+
+  /// Goes on at another line, where a piece began.
+  mutating func move(to line: Int) {
+    self.line = line
+    if line == 1 { header = nil }
   }
 
   private mutating func takeRows(
-    _ table: TableText, wanted: [Meaning: String]
-  ) throws(TextLine.ParseError) {
-    var table = table
-    guard let header = try table.next() else { return }
+    _ piece: String, separator: UInt8, isLast: Bool
+  ) throws(TextLine.ParseError) -> Int {
+    var table = TableText(piece, separator: separator, from: line, isLast: isLast)
+    if header == nil, let first = try table.next() {
+      try check(header: first)
+      header = first.values
+    }
+    let header = header ?? []
+    while let row = try table.next() {
+      guard row.values.count == header.count else {
+        throw TextLine.ParseError(
+          line: row.line,
+          message: "it has \(row.values.count) values, and the first line \(header.count)")
+      }
+      let values = zip(header, row.values).filter { !$0.1.isEmpty }
+      try take(Dictionary(uniqueKeysWithValues: values), at: row.line)
+    }
+    line = table.line
+    return table.used
+  }
+
+  private func check(header: TableText.Row) throws(TextLine.ParseError) {
     for name in wanted.values.sorted() + [columns[.url] ?? ""]
     where !header.values.contains(name) {
       throw TextLine.ParseError(
@@ -59,15 +116,6 @@ package struct InputTable {
       throw TextLine.ParseError(
         line: header.line, message: "the first line has two columns '\(name)'")
     }
-    while let row = try table.next() {
-      guard row.values.count == header.values.count else {
-        throw TextLine.ParseError(
-          line: row.line,
-          message: "it has \(row.values.count) values, and the first line \(header.values.count)")
-      }
-      let values = zip(header.values, row.values).filter { !$0.1.isEmpty }
-      try take(Dictionary(uniqueKeysWithValues: values), at: row.line)
-    }
   }
 
   private mutating func takeObjects(_ text: String) throws(TextLine.ParseError) {
@@ -76,20 +124,21 @@ package struct InputTable {
     {
       let content = Data(line.utf8)
       guard content.contains(where: { ![0x20, 0x09, 0x0D].contains($0) }) else { continue }
+      let number = self.line + index
       guard let object = try? JSONDecoder().decode([String: Scalar].self, from: content) else {
         throw TextLine.ParseError(
-          line: index + 1, message: "it is no JSON object of texts and numbers")
+          line: number, message: "it is no JSON object of texts and numbers")
       }
       // Of two values of one name, the last one would count without a word.
       guard Self.members(of: content) == object.count else {
-        throw TextLine.ParseError(line: index + 1, message: "it has two values of one name")
+        throw TextLine.ParseError(line: number, message: "it has two values of one name")
       }
       // A value that is needed is not left out without a word: it may be a digest.
       for (name, value) in object where value == .other && columns.values.contains(name) {
         throw TextLine.ParseError(
-          line: index + 1, message: "the value of '\(name)' is no text and no number")
+          line: number, message: "the value of '\(name)' is no text and no number")
       }
-      try take(object.compactMapValues(\.text), at: index + 1)
+      try take(object.compactMapValues(\.text), at: number)
     }
   }
 

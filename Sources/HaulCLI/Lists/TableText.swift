@@ -1,28 +1,46 @@
 import HaulCore
 
-/// The rows of a text with columns: comma-separated (RFC 4180) or tab-separated values.
+/// The rows of a text with columns, or of a piece of one: comma-separated (RFC 4180) or
+/// tab-separated values.
 struct TableText {
   /// A row that has a value, and the line where it begins.
   typealias Row = (line: Int, values: [String])
 
   private var rest: ArraySlice<UInt8>
-  private var line = 1
+  /// The number of the next line.
+  private(set) var line: Int
   private let separator: UInt8
   /// Whether a value may be in double quotes. Tab-separated values have none.
   private let hasQuotes: Bool
+  /// Whether nothing follows it: then its last row ends with it.
+  private let isLast: Bool
 
-  init(_ text: String, separator: UInt8) {
+  init(_ text: String, separator: UInt8, from line: Int, isLast: Bool) {
     rest = Array(text.utf8)[...]
-    if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
-    self.separator = separator
+    if line == 1, rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
+    (self.separator, self.line, self.isLast) = (separator, line, isLast)
     hasQuotes = separator == UInt8(ascii: ",")
   }
 
-  /// The next row that is not empty; nil at the end.
+  /// How many bytes were read: up to the end of a row.
+  var used: Int { rest.startIndex }
+
+  /// The next row that is not empty; nil at the end, and for a row that may go on in what follows.
   mutating func next() throws(TextLine.ParseError) -> Row? {
     while !rest.isEmpty {
-      let row = try row()
-      if row.values != [""] { return row }
+      let before = self
+      let row: Row
+      do {
+        row = try self.row()
+        if isLast || !rest.isEmpty {
+          if row.values != [""] { return row }
+          continue
+        }
+      } catch {
+        if isLast || !rest.isEmpty { throw error }
+      }
+      self = before
+      return nil
     }
     return nil
   }

@@ -1,46 +1,54 @@
 import HaulCore
 
 /// The targets of a run, as far as known before it starts. Finds two transfers for one file.
-struct TargetSet {
-  private struct Target {
-    let first: GetItem
-    let isExact: Bool
-    let request: DownloadRequest
-    /// Further addresses for the same path, with their requests and origins.
-    var others: [ResourceURL: (request: DownloadRequest, listEntry: String?)] = [:]
+struct TargetSet: Sendable {
+  /// An earlier item, and what it asks for.
+  typealias Earlier = (item: GetItem, request: DownloadRequest)
 
-    func earlier(_ url: ResourceURL) -> (request: DownloadRequest, listEntry: String?)? {
-      url == first.url ? (request, first.listEntry) : others[url]
-    }
+  /// A further address for the path of another one.
+  private struct Further: Hashable {
+    let path: FilePath
+    let url: ResourceURL
   }
 
-  private var targets: [Target] = []
-  /// The index of the target of each path.
-  private var indices: [FilePath: Int] = [:]
+  private var paths = FirstItems()
+  private var furthers = FirstItems()
+  /// Whether files have names that get a number, in the order in which they are added.
+  private(set) var hasNumbered = false
 
   /// Adds an item. Two addresses with the same file name are two files if a number may be added; a
   /// repeated address is one file.
+  /// - Parameters:
+  ///   - number: of the item, from 1.
+  ///   - earlier: an earlier one, by its number.
   /// - Returns: a warning if the same request exists already, so that it is left out.
   /// - Throws: when another item has the same target.
   mutating func insert(
-    _ request: DownloadRequest, of item: GetItem
+    _ request: DownloadRequest, of item: GetItem, number: Int,
+    _ earlier: (Int) throws(UsageError) -> Earlier
   ) throws(UsageError) -> String? {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = FilePath(path)
-    // One lookup, because the lookup of a path is most of the work, and few paths exist already.
-    guard let index = indices.updateValue(targets.count, forKey: key) else {
-      targets.append(Target(first: item, isExact: isExact, request: request))
+    var found: (first: Earlier, isExact: Bool)?
+    _ = try paths.number(of: key, orSet: number) { (number) throws(UsageError) in
+      let first = try earlier(number)
+      guard let target = Self.target(of: first.request), FilePath(target.path) == key else {
+        return false
+      }
+      found = (first, target.isExact)
+      return true
+    }
+    guard let (first, isFirstExact) = found else { return nil }
+    let start = item.listEntry.map { "\($0): " } ?? ""
+    let mayBeNumbered = !isExact && !isFirstExact
+    if mayBeNumbered, request.ifExists == .rename {
+      hasNumbered = true
       return nil
     }
-    indices[key] = index
-    let target = targets[index]
-    let start = item.listEntry.map { "\($0): " } ?? ""
-    let mayBeNumbered = !isExact && !target.isExact
-    if mayBeNumbered, request.ifExists == .rename { return nil }
-    if let earlier = target.earlier(item.url) {
-      let earlierEntry = Self.inParentheses(earlier.listEntry)
-      let givenTwice = "\(start)\(item.url.redacted) is given twice\(earlierEntry)"
-      guard earlier.request != request else {
+    if let same = try same(as: item, key, number: number, first, earlier) {
+      let givenTwice =
+        "\(start)\(item.url.redacted) is given twice\(Self.inParentheses(same.item.listEntry))"
+      guard same.request != request else {
         return "\(givenTwice) and is downloaded once; use --if-exists rename to get two files"
       }
       throw UsageError(
@@ -50,10 +58,29 @@ struct TargetSet {
     guard mayBeNumbered, request.ifExists == .update else {
       throw UsageError(
         "\(start)the target \(path) also belongs to another address, "
-          + "\(target.first.url.redacted)\(Self.inParentheses(target.first.listEntry))")
+          + "\(first.item.url.redacted)\(Self.inParentheses(first.item.listEntry))")
     }
-    targets[index].others[item.url] = (request, item.listEntry)
+    hasNumbered = true
     return nil
+  }
+
+  /// An earlier item with the same path and address; nil for the first one, which is kept.
+  private mutating func same(
+    as item: GetItem, _ path: FilePath, number: Int, _ first: Earlier,
+    _ earlier: (Int) throws(UsageError) -> Earlier
+  ) throws(UsageError) -> Earlier? {
+    guard item.url != first.item.url else { return first }
+    var found: Earlier?
+    let key = Further(path: path, url: item.url)
+    _ = try furthers.number(of: key, orSet: number) { (number) throws(UsageError) in
+      let other = try earlier(number)
+      guard other.item.url == item.url, let target = Self.target(of: other.request),
+        FilePath(target.path) == path
+      else { return false }
+      found = other
+      return true
+    }
+    return found
   }
 
   /// Nil if it is not a file, or if the server sends its name.

@@ -3,7 +3,7 @@ import HaulCore
 
 /// Where the files of a list go on another server: a text with fields such as `{name}`, which each
 /// address fills with its own values.
-struct TargetTemplate {
+struct TargetTemplate: Sendable {
   private enum Part {
     case text(String)
     /// - Parameter digits: how many of its first characters, or the least number of digits.

@@ -12,10 +12,11 @@ package struct TextLine {
   let content: ArraySlice<UInt8>
 
   /// Passes the lines to `take` in order, except empty lines and lines that begin with `#`.
+  /// - Parameter first: the number of the first line.
   static func read(
-    _ text: String, _ take: (TextLine) throws(ParseError) -> Void
+    _ text: String, from first: Int = 1, _ take: (TextLine) throws(ParseError) -> Void
   ) throws(ParseError) {
-    var number = 0
+    var number = first - 1
     // An array, because its bytes are read several times.
     for line in Array(text.utf8).split(separator: 0x0A, omittingEmptySubsequences: false) {
       number += 1

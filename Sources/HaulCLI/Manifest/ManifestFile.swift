@@ -93,6 +93,20 @@ final class ManifestFile {
     return mkdir(directory, 0o777) == 0 || errno == EEXIST
   }
 
+  /// A line that was passed to `take`, by where it begins.
+  func line(at offset: Int64) throws(TransferError) -> ArraySlice<UInt8> {
+    var line: [UInt8] = []
+    while true {
+      var piece = [UInt8](repeating: 0, count: 1024)
+      let count = pread(descriptor, &piece, piece.count, off_t(offset) + line.count)
+      if count < 0, errno == EINTR { continue }
+      guard count >= 0 else { throw Self.error(path, "cannot be read", errno) }
+      line += piece[..<count]
+      if let end = line.firstIndex(of: 0x0A) { return line[..<end] }
+      if count == 0 { return line[...] }
+    }
+  }
+
   /// Appends whole lines with one write.
   func append(_ lines: String) async throws(TransferError) {
     let text = (needsLineBreak ? "\n" : "") + lines

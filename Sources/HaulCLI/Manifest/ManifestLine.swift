@@ -9,7 +9,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   package struct ID: Hashable, Sendable {
     /// Two numbers, because a million of them are held.
     private let high: UInt64
-    private let low: UInt64
+    let low: UInt64
 
     package init(of request: TransferRequest) {
       let user = request.upload?.url.credentials?.user ?? ""

@@ -8,49 +8,69 @@ actor ManifestRecorder {
   /// How many files the input has.
   private let count: Int
   private let clock: any TransferClock
-  /// What is left to do, with absolute paths; by its transfers once they are known.
-  private let rest: [TransferRequest]
+  /// The first ones that are left to do, with absolute paths, until their transfers are known.
+  private var first: [TransferRequest]
   private var requests: [TransferID: TransferRequest] = [:]
   /// Why the manifest does not have all ends.
   private var problem: TransferError?
 
   /// - Parameters:
   ///   - path: of the manifest.
-  ///   - requests: loses what is complete.
+  ///   - requests: the first ones of the input; loses what is complete.
+  ///   - rest: what follows them; it loses the same.
   init(
     _ path: String, _ requests: inout [(request: TransferRequest, index: Int)],
-    _ clock: any TransferClock
+    _ rest: inout InputRest?, _ clock: any TransferClock
   ) throws(TransferError) {
-    (self.clock, count) = (clock, requests.count)
+    (self.clock, count) = (clock, requests.count + (rest?.count ?? 0))
     // In another directory, the same relative path is another file.
     let absolute = try WorkingDirectory.resolve(
       requests.map(\.request), in: WorkingDirectory.path)
     let ids = absolute.map { ManifestLine.ID(of: $0) }
-    let wanted = Dictionary(zip(ids, absolute)) { first, _ in first }
-    // As `ManifestSum`: by how many runs had begun.
-    var (runs, complete) = (0, [ManifestLine.ID: Int]())
-    file = try ManifestFile(path) { line in
-      if ManifestLine.files(line) != nil {
-        runs += 1
-        return true
-      }
-      guard let (id, isComplete) = ManifestLine.end(line) else { return false }
-      guard let request = wanted[id] else { return true }
-      if isComplete {
-        complete[id] = request.isSettled(by: line) ? runs : nil
-      } else if let run = complete[id], run < runs {
-        complete[id] = nil
-      }
-      return true
+    var complete = CompleteLines(rest == nil ? Set(ids) : nil)
+    let file = try ManifestFile(path) { complete.take($0) }
+    let left = try zip(absolute, ids).map { (request, id) throws(TransferError) in
+      try !complete.settle(request, id, in: file)
     }
-    requests = zip(requests, ids).filter { complete[$0.1] == nil }.map(\.0)
-    rest = zip(absolute, ids).filter { complete[$0.1] == nil }.map(\.0)
+    requests = zip(requests, left).filter(\.1).map(\.0)
+    first = zip(absolute, left).filter(\.1).map(\.0)
+    if let whole = rest { rest = try Self.left(of: whole, complete, file) }
+    self.file = file
   }
 
-  /// - Parameter transfers: those of the requests that are left, in the same order.
+  /// What is left of a long input; nil if nothing is.
+  private static func left(
+    of rest: InputRest, _ complete: CompleteLines, _ file: ManifestFile
+  ) throws(TransferError) -> InputRest? {
+    var (reader, leftOut) = (rest.reader, [UInt32]())
+    while true {
+      let some: [(request: TransferRequest, index: Int)]
+      do throws(UsageError) {
+        some = try reader.next(atMost: GetPlan.checkedAtOnce)
+      } catch {
+        throw TransferError(.io, error.message)
+      }
+      if some.isEmpty { return rest.leavingOut(leftOut) }
+      let absolute = try WorkingDirectory.resolve(
+        some.map(\.request), in: WorkingDirectory.path)
+      for (request, transfer) in zip(absolute, some) {
+        let id = ManifestLine.ID(of: request)
+        if try complete.settle(request, id, in: file) { leftOut.append(UInt32(transfer.index)) }
+      }
+    }
+  }
+
+  /// - Parameter transfers: those of the first requests that are left, in the same order.
   func begin(_ transfers: [Transfer]) async {
-    for (transfer, request) in zip(transfers, rest) { requests[transfer.id] = request }
+    for (transfer, request) in zip(transfers, first) { requests[transfer.id] = request }
+    first = []
     await append(ManifestLine.beginning(files: count))
+  }
+
+  /// Takes further transfers, before their events.
+  func note(_ transfers: [Transfer], of requests: [TransferRequest]) throws(TransferError) {
+    let absolute = try WorkingDirectory.resolve(requests, in: WorkingDirectory.path)
+    for (transfer, request) in zip(transfers, absolute) { self.requests[transfer.id] = request }
   }
 
   func note(_ events: [TransferEvent]) async {
@@ -80,6 +100,49 @@ actor ManifestRecorder {
   func finish() throws(TransferError) {
     if let problem { throw problem }
     try file.finish()
+  }
+}
+
+/// The last line of each file that a manifest has as complete. A manifest may be longer than the
+/// memory: of each line only the place is held.
+private struct CompleteLines {
+  /// Of a line: where it begins, and how many runs had begun, in one number.
+  private var places: [UInt64: UInt64] = [:]
+  /// Nil for all.
+  private let wanted: Set<ManifestLine.ID>?
+  private var offset: UInt64 = 0
+  private var runs: UInt64 = 0
+
+  private static let runBits: UInt64 = 24
+
+  init(_ wanted: Set<ManifestLine.ID>?) { self.wanted = wanted }
+
+  /// As `ManifestSum`: by how many runs had begun.
+  /// - Returns: whether it is a line of a manifest.
+  mutating func take(_ line: ArraySlice<UInt8>) -> Bool {
+    defer { offset += UInt64(line.count) + 1 }
+    if ManifestLine.files(line) != nil {
+      runs = min(runs + 1, 1 << Self.runBits - 1)
+      return true
+    }
+    guard let (id, isComplete) = ManifestLine.end(line) else { return false }
+    guard wanted?.contains(id) ?? true else { return true }
+    if isComplete {
+      places[id.low] = offset << Self.runBits | runs
+    } else if let place = places[id.low], place & (1 << Self.runBits - 1) < runs {
+      places[id.low] = nil
+    }
+    return true
+  }
+
+  /// Whether nothing is left to do for a request.
+  func settle(
+    _ request: TransferRequest, _ id: ManifestLine.ID, in file: ManifestFile
+  ) throws(TransferError) -> Bool {
+    guard let place = places[id.low] else { return false }
+    let line = try file.line(at: Int64(place >> Self.runBits))
+    // Two files may have the same half of an id: then both are asked for.
+    return ManifestLine.end(line)?.id == id && request.isSettled(by: line)
   }
 }
 

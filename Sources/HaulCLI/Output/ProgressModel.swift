@@ -2,7 +2,10 @@ import HaulCore
 
 /// All files of a run, and the totals for the bars. An update costs O(running files).
 package struct ProgressModel: Sendable {
+  /// Those that are shown: of a long input, some that have ended have made room for others.
   package private(set) var files: [FileProgress] = []
+  /// How many files there have been.
+  private var known = 0
   /// The total number of files; not all need to be known yet.
   package let expected: Int
   /// The indices of the running files, in order.
@@ -21,8 +24,16 @@ package struct ProgressModel: Sendable {
   @discardableResult
   package mutating func append(_ file: FileProgress) -> Int {
     files.append(file)
+    known += 1
     count(file.share, at: files.count - 1)
     return files.count - 1
+  }
+
+  /// Puts a further file in the place of one that has ended, which still counts.
+  mutating func replace(at index: Int, by file: FileProgress) {
+    files[index] = file
+    known += 1
+    count(file.share, at: index)
   }
 
   package subscript(index: Int) -> FileProgress {
@@ -43,7 +54,7 @@ package struct ProgressModel: Sendable {
 
   /// The total of all files; lengths are included only if all remaining ones are known.
   var total: TransferProgress {
-    let isWhole = files.count == expected && sum.unknown == 0
+    let isWhole = known == expected && sum.unknown == 0
     return TransferProgress(
       bytes: Int64(clamping: sum.bytes), total: isWhole ? Int64(clamping: sum.lengths) : nil,
       rate: active.reduce(0) { $0 + (files[$1].progress?.rate ?? 0) },

@@ -2,7 +2,7 @@ import HaulCore
 
 /// Input from outside the command line, read before anything starts. Tests replace the real
 /// sources.
-package struct CommandSources {
+package struct CommandSources: Sendable {
   /// What a file is read for. It determines the largest size, and whether others may read the file.
   package enum Purpose: Hashable, Sendable {
     case headers, password, bearer, netrc, cookies, list, configuration, webhookSecret
@@ -35,39 +35,46 @@ package struct CommandSources {
         .accessKeys, .awsConfiguration, .token:
         1 << 20
       case .cookies: 16 << 20
-      case .list: 64 << 20
+      case .list: 4 << 30
       }
     }
   }
 
-  package typealias Reader = (_ path: String, _ purpose: Purpose) throws(UsageError) -> String?
+  package typealias Reader =
+    @Sendable (_ path: String, _ purpose: Purpose) throws(UsageError) -> String?
 
   package var environment: [String: String]
   /// Seconds since 1970, to find expired cookies.
   package var wallSeconds: Double
-  /// The text of a file (for a list, `-` is standard input); nil if it does not exist.
+  /// The text of a file; nil if it does not exist.
   package var read: Reader
+  /// A list, `-` for standard input; nil if it does not exist.
+  package var list: @Sendable (_ path: String) throws(UsageError) -> ListText?
   /// Asks for the password of a user, without echo; nil without a terminal.
-  package var askPassword: (_ user: String) throws(UsageError) -> String?
+  package var askPassword: @Sendable (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.
-  package var tree: (_ path: String) throws(UsageError) -> UploadTree?
+  package var tree: @Sendable (_ path: String) throws(UsageError) -> UploadTree?
   /// Whether the program was given this open descriptor, and can read from it.
-  package var isOpen: (_ descriptor: Int32) -> Bool
+  package var isOpen: @Sendable (_ descriptor: Int32) -> Bool
+  /// How many transfers are in memory at once: some megabytes, and enough that a host which is
+  /// slow seldom has all of them.
+  package var window = 4096
 
   package init(
     environment: [String: String] = [:], wallSeconds: Double = 0,
     read: @escaping Reader = { (_, _) throws(UsageError) in nil },
-    askPassword: @escaping (_ user: String) throws(UsageError) -> String? = {
+    askPassword: @escaping @Sendable (_ user: String) throws(UsageError) -> String? = {
       (_) throws(UsageError) in nil
     },
-    tree: @escaping (_ path: String) throws(UsageError) -> UploadTree? = {
+    tree: @escaping @Sendable (_ path: String) throws(UsageError) -> UploadTree? = {
       (_) throws(UsageError) in nil
     },
-    isOpen: @escaping (_ descriptor: Int32) -> Bool = { _ in true }
+    isOpen: @escaping @Sendable (_ descriptor: Int32) -> Bool = { _ in true }
   ) {
     self.environment = environment
     self.wallSeconds = wallSeconds
     self.read = read
+    list = { (path) throws(UsageError) in try read(path, .list).map { ListText($0) } }
     self.askPassword = askPassword
     self.tree = tree
     self.isOpen = isOpen
@@ -80,16 +87,27 @@ extension CommandSources {
   func text(
     of path: String, for purpose: Purpose, named name: String
   ) throws(UsageError) -> String {
+    try existing(path, name) { (path) throws(UsageError) in try read(path, purpose) }
+  }
+
+  /// A list that must exist.
+  func list(at path: String, named name: String) throws(UsageError) -> ListText {
+    try existing(path, name, list)
+  }
+
+  private func existing<Content>(
+    _ path: String, _ name: String, _ read: (String) throws(UsageError) -> Content?
+  ) throws(UsageError) -> Content {
     guard !path.isEmpty, !path.hasBytes("\0") else {
       throw UsageError("\(name): the file's name is empty or has a NUL")
     }
-    let text: String?
+    let content: Content?
     do {
-      text = try read(path, purpose)
+      content = try read(path)
     } catch {
       throw UsageError("\(name): \(error.message)")
     }
-    guard let text else { throw UsageError("\(name): there is no such file") }
-    return text
+    guard let content else { throw UsageError("\(name): there is no such file") }
+    return content
   }
 }

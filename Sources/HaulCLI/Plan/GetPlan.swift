@@ -13,60 +13,106 @@ package struct GetPlan: Hashable, Sendable {
   package var manifest: String?
   /// For each request, the number of its address in the arguments, from 1.
   package var indices: [Int] = []
+  /// What follows the requests; nil if they are all.
+  package var rest: InputRest?
   /// Notes for the user before the start: lines for standard error.
   package var notes: [String] = []
 }
 
 extension GetPlan {
+  /// - Parameters:
+  ///   - items: the first ones.
+  ///   - reader: what follows them. It is checked here, and not kept.
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(
-    _ command: GetCommand, _ items: [GetItem], _ sources: CommandSources
+    _ command: GetCommand, _ items: [GetItem], _ reader: ItemReader, _ sources: CommandSources
   ) throws(UsageError) {
-    try Self.checkUse(of: command, count: items.count)
-    guard command.s3.isEmpty || items.contains(where: { $0.object != nil }) else {
-      throw S3Options.misused
-    }
-    try Self.checkLocalUse(of: command, count: items.count)
-    var downloads = try ItemRequests(command, sources, from: items[0].url)
-    var targets = TargetSet()
+    // One more shows that there are several.
+    let count = items.count + (reader.isAtEnd ? 0 : 1)
+    try Self.checkUse(of: command, count: count)
+    var hasObject = command.s3.isEmpty || items.contains { $0.object != nil }
+    guard hasObject || !reader.isAtEnd else { throw S3Options.misused }
+    try Self.checkLocalUse(of: command, count: count)
+    var downloads = try ItemDownloads(command, sources, from: items[0].url)
+    var (targets, all) = (TargetSet(), reader)
+    var survey = ItemSurvey(downloads.requests.notes)
     requests = []
-    notes = downloads.notes
     manifest = try command.manifestPath()
     usesCache = command.cache ?? false
-    let destination = command.destination
-    // That of most lines of a long list.
-    var common: (DownloadRequest.Destination, createsDirectories: Bool)?
-    for (number, item) in items.enumerated() {
-      if common == nil, !item.hasOwnDestination { common = try item.destination(destination) }
-      var request = try downloads.request(for: item)
-      if item.hasOwnDestination {
-        (request.destination, request.createsDirectories) = try item.destination(destination)
-      } else if let common {
-        (request.destination, request.createsDirectories) = common
+    /// Nil for an item that is left out.
+    func check(_ item: GetItem, _ number: Int) throws(UsageError) -> DownloadRequest? {
+      let request = try downloads.download(for: item)
+      let warning = try targets.insert(request, of: item, number: number) {
+        (number) throws(UsageError) in
+        let item = try all.item(number)
+        return (item, try downloads.download(for: item))
       }
-      // What the cache keeps must come over one connection.
-      if usesCache { request.minimumSplit = UserCache.configuration.maximumSize }
-      if let warning = try targets.insert(request, of: item) {
-        notes.append(warning)
-        continue
-      }
+      guard let warning else { return request }
+      survey.leaveOut(number, warning)
+      return nil
+    }
+    for (index, item) in items.enumerated() {
+      guard let request = try check(item, index + 1) else { continue }
       requests.append(request)
-      indices.append(number + 1)
+      indices.append(index + 1)
     }
     managerOptions = try ManagerOptions(
       command.limits, connections: command.ranges.connections,
       command.connections)
     managerOptions.limitHosts(by: items, command.limits)
+    var (number, further) = (items.count, 0)
+    while !all.isAtEnd {
+      let some = try all.next(atMost: Self.checkedAtOnce)
+      for item in some {
+        number += 1
+        // The other ones have no place on another server: refused there.
+        if PutPlan.isRemote(item.out) {
+          _ = try PutPlan(command, items + [item], all.ended, sources)
+        }
+        guard let request = try check(item, number) else { continue }
+        guard request.destination != .stream else { throw Self.severalStreams }
+        further += 1
+      }
+      hasObject = hasObject || some.contains { $0.object != nil }
+      managerOptions.limitHosts(by: some, command.limits)
+    }
+    guard hasObject else { throw S3Options.misused }
+    notes = survey.allNotes
+    output = command.output.values
+    output.discards = command.destination.output == Self.nowhere
+    if further > 0 {
+      let rest = ItemTransferReader(
+        reader, downloads, after: items.count, leavingOut: survey.leftOut)
+      try take(
+        InputRest(count: further, window: sources.window, rest),
+        isWhole: usesCache || targets.hasNumbered)
+    }
     // A later run without these options would get the same file from the cache.
-    if !usesCache { downloads.addCredentials(to: &managerOptions) }
+    if !usesCache { downloads.requests.addCredentials(to: &managerOptions) }
     if let hint = Self.hint(onHostsOf: requests, command.limits, managerOptions) {
       notes.append(hint)
     }
-    output = command.output.values
-    output.discards = command.destination.output == Self.nowhere
     output.streams = try Self.streams(requests, output)
     guard manifest == nil || !output.streams else {
       throw UsageError("-o - and --manifest contradict each other: a later run has no such file")
+    }
+  }
+
+  /// How many items of a long input are checked before the next ones are read.
+  static let checkedAtOnce = 1024
+
+  /// Takes what follows the first transfers.
+  /// - Parameter isWhole: whether all of it is added at once: the cache is told which addresses use
+  ///   it, and names get their numbers in the order of the list.
+  private mutating func take(_ rest: InputRest, isWhole: Bool) throws(UsageError) {
+    guard isWhole else {
+      self.rest = rest
+      return
+    }
+    for (request, index) in try rest.all() {
+      guard let download = request.download else { continue }
+      requests.append(download)
+      indices.append(index)
     }
   }
 
@@ -90,14 +136,15 @@ extension GetPlan {
     _ requests: [DownloadRequest], _ output: OutputOptions
   ) throws(UsageError) -> Bool {
     guard requests.contains(where: { $0.destination == .stream }) else { return false }
-    guard requests.count == 1 else {
-      throw UsageError("standard output (-) takes one file, but there are several URLs")
-    }
+    guard requests.count == 1 else { throw severalStreams }
     guard !output.json || output.discards else {
       throw UsageError("-o - and --json both use standard output")
     }
     return true
   }
+
+  private static let severalStreams = UsageError(
+    "standard output (-) takes one file, but there are several URLs")
 
   /// What holds wherever the bytes go.
   static func checkUse(of command: GetCommand, count: Int) throws(UsageError) {

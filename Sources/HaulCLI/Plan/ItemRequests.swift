@@ -1,7 +1,8 @@
+import HaulCache
 import HaulCore
 
 /// Makes the download of each address from the options of `haul get`, except for its destination.
-struct ItemRequests {
+struct ItemRequests: Sendable {
   /// What all of them have; made once, because lists are long.
   private let common: DownloadRequest
   private let checksums: [Checksum]
@@ -49,5 +50,41 @@ struct ItemRequests {
   /// Gives a run the credentials for further hosts.
   func addCredentials(to options: inout ManagerOptions) {
     options.take(authorization, cookies)
+  }
+}
+
+/// Makes the download of each address to a file of this machine.
+struct ItemDownloads: ItemTransfers {
+  private(set) var requests: ItemRequests
+  private let destination: DestinationOptions
+  private let usesCache: Bool
+  /// That of most lines of a long list.
+  private var common: (DownloadRequest.Destination, createsDirectories: Bool)?
+
+  /// - Parameter url: any of the addresses.
+  init(
+    _ command: GetCommand, _ sources: CommandSources, from url: ResourceURL
+  ) throws(UsageError) {
+    requests = try ItemRequests(command, sources, from: url)
+    (destination, usesCache) = (command.destination, command.cache ?? false)
+  }
+
+  mutating func download(for item: GetItem) throws(UsageError) -> DownloadRequest {
+    if common == nil, !item.hasOwnDestination { common = try item.destination(destination) }
+    var request = try requests.request(for: item)
+    if item.hasOwnDestination {
+      (request.destination, request.createsDirectories) = try item.destination(destination)
+    } else if let common {
+      (request.destination, request.createsDirectories) = common
+    }
+    // What the cache keeps must come over one connection.
+    if usesCache { request.minimumSplit = UserCache.configuration.maximumSize }
+    return request
+  }
+
+  mutating func transfer(
+    for item: GetItem, number: Int
+  ) throws(UsageError) -> TransferRequest {
+    TransferRequest(.download(try download(for: item)))
   }
 }

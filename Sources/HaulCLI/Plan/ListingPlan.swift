@@ -128,10 +128,10 @@ package struct ListingPlan: CommandPlan {
       command.destination.directory = "."
     }
     var sources = CommandSources.process()
-    let read = sources.read
-    sources.read = { (path, purpose) throws(UsageError) in
-      if purpose == .list, let list = lists[path] { return list }
-      return try read(path, purpose)
+    let list = sources.list
+    sources.list = { (path) throws(UsageError) in
+      if let rows = lists[path] { return ListText(rows) }
+      return try list(path)
     }
     do {
       return try await command.plan(sources).run(in: context)

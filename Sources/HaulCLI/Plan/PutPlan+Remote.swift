@@ -9,52 +9,62 @@ extension PutPlan {
       || UploadScheme(of: output) != nil
   }
 
+  /// - Parameters:
+  ///   - items: the first ones.
+  ///   - reader: what follows them. It is checked here, and not kept.
   /// - Throws: when options contradict each other or cannot apply; nothing was started.
   init(
-    _ command: GetCommand, _ items: [GetItem], _ sources: CommandSources
+    _ command: GetCommand, _ items: [GetItem], _ reader: ItemReader, _ sources: CommandSources
   ) throws(UsageError) {
-    try GetPlan.checkUse(of: command, count: items.count)
+    try GetPlan.checkUse(of: command, count: items.count + (reader.isAtEnd ? 0 : 1))
     try Self.checkRemoteUse(of: command)
-    var downloads = try ItemRequests(command.withoutPlace, sources, from: items[0].url)
-    var targets = try RemoteTargets(command, items, sources)
-    (requests, notes) = ([], downloads.notes)
+    var uploads = try ItemUploads(command, items, areAll: reader.isAtEnd, sources)
+    var (places, all) = (RemotePlaces(), reader)
+    var survey = ItemSurvey(uploads.downloads.notes)
+    requests = []
     manifest = try command.manifestPath()
-    var indices: [Int] = []
-    for (number, item) in items.enumerated() {
-      let source = try downloads.request(for: item)
-      var upload = try targets.upload(source, of: item, number: number + 1)
-      upload.precondition = try Self.precondition(command, upload.method)
-      if upload.method == .resumable, upload.precondition == .absent { upload.method = .put }
-      upload.retry = source.retry
-      upload.rateLimit = source.rateLimit
-      if let warning = try targets.insert(upload, of: item) {
-        notes.append(warning)
-        continue
+    var (indices, number, further) = ([Int](), 0, 0)
+    var (haveParts, hasObject, least) = (true, false, Int?.none)
+    var some = items
+    while !some.isEmpty {
+      for item in some {
+        number += 1
+        let upload = try uploads.upload(for: item, number: number)
+        let warning = try places.insert(upload, of: item, number: number) {
+          (number) throws(UsageError) in
+          let item = try all.item(number)
+          return (item, try uploads.upload(for: item, number: number))
+        }
+        if let warning {
+          survey.leaveOut(number, warning)
+          continue
+        }
+        haveParts = haveParts && upload.method.uploadProtocol.parts != nil
+        guard number <= items.count else {
+          further += 1
+          continue
+        }
+        requests.append(upload)
+        indices.append(number)
       }
-      requests.append(upload)
-      indices.append(number + 1)
+      hasObject = hasObject || some.contains { $0.object != nil }
+      if let limit = some.compactMap(\.maximumPerHost).min() { least = min(limit, least ?? limit) }
+      some = try all.next(atMost: GetPlan.checkedAtOnce)
     }
-    self.indices = indices
-    let haveParts = requests.allSatisfy { $0.method.uploadProtocol.parts != nil }
+    guard command.s3.isEmpty || hasObject || uploads.targets.areS3 else { throw S3Options.misused }
+    (self.indices, notes) = (indices, survey.allNotes)
+    if further > 0 {
+      rest = InputRest(
+        count: further, window: sources.window,
+        ItemTransferReader(reader, uploads, after: items.count, leavingOut: survey.leftOut))
+    }
     managerOptions = try ManagerOptions(
       command.limits, connections: haveParts ? 4 : 1, command.connections)
     // The slots are those of the store, which does not tell the hosts of the sources apart.
-    if let least = items.compactMap(\.maximumPerHost).min() {
-      managerOptions.maximumActive = min(managerOptions.maximumActive, least)
-    }
-    downloads.addCredentials(to: &managerOptions)
+    if let least { managerOptions.maximumActive = min(managerOptions.maximumActive, least) }
+    uploads.downloads.addCredentials(to: &managerOptions)
     output = command.output.values
     output.resumes = haveParts
-  }
-
-  private static func precondition(
-    _ command: GetCommand, _ method: UploadRequest.Method
-  ) throws(UsageError) -> UploadRequest.Precondition {
-    guard command.destination.ifExists == .fail else { return .none }
-    guard method.uploadProtocol.namesFile else {
-      throw UsageError("--if-exists is for PUT: here the server decides where the file goes")
-    }
-    return .absent
   }
 
   private static func checkRemoteUse(of command: GetCommand) throws(UsageError) {
@@ -74,6 +84,46 @@ extension PutPlan {
     if let (option, _) = refused.first(where: \.1) {
       throw UsageError("\(option) is for files of this machine; -o names a place on another server")
     }
+  }
+}
+
+/// Makes the upload of each address to its place on another server.
+struct ItemUploads: ItemTransfers {
+  private(set) var downloads: ItemRequests
+  private(set) var targets: RemoteTargets
+  private let ifExists: DownloadRequest.IfExists
+
+  /// - Parameter items: the first ones; all of them if `areAll`.
+  init(
+    _ command: GetCommand, _ items: [GetItem], areAll: Bool, _ sources: CommandSources
+  ) throws(UsageError) {
+    downloads = try ItemRequests(command.withoutPlace, sources, from: items[0].url)
+    targets = try RemoteTargets(command, items, areAll: areAll, sources)
+    ifExists = command.destination.ifExists
+  }
+
+  mutating func upload(for item: GetItem, number: Int) throws(UsageError) -> UploadRequest {
+    let source = try downloads.request(for: item)
+    var upload = try targets.upload(source, of: item, number: number)
+    upload.precondition = try precondition(upload.method)
+    if upload.method == .resumable, upload.precondition == .absent { upload.method = .put }
+    upload.retry = source.retry
+    upload.rateLimit = source.rateLimit
+    return upload
+  }
+
+  mutating func transfer(for item: GetItem, number: Int) throws(UsageError) -> TransferRequest {
+    TransferRequest(.upload(try upload(for: item, number: number)))
+  }
+
+  private func precondition(
+    _ method: UploadRequest.Method
+  ) throws(UsageError) -> UploadRequest.Precondition {
+    guard ifExists == .fail else { return .none }
+    guard method.uploadProtocol.namesFile else {
+      throw UsageError("--if-exists is for PUT: here the server decides where the file goes")
+    }
+    return .absent
   }
 }
 

@@ -8,6 +8,8 @@ package struct PutPlan: Hashable, Sendable {
   /// For each request, the number of its address in the arguments, from 1; nil if none was left
   /// out.
   package var indices: [Int]?
+  /// What follows the requests; nil if they are all.
+  package var rest: InputRest?
   /// Notes for the user before the start: lines for standard error.
   package var notes: [String] = []
   /// The path of the manifest; nil without one.

@@ -1,23 +1,24 @@
 import HaulCore
 
-/// Where the files of one `haul get` go on other servers. Finds two of them for one place.
-struct RemoteTargets {
+/// Where the files of one `haul get` go on other servers.
+struct RemoteTargets: Sendable {
   /// `-o`; nil if each address has its own place.
   private let template: TargetTemplate?
-  /// Nil if nothing goes to an S3 store.
-  private let settings: S3Settings?
-  /// The uploads so far, by their addresses.
-  private var known: [ResourceURL: (upload: UploadRequest, listEntry: String?)] = [:]
+  private let options: S3Options
+  private let sources: CommandSources
+  /// Of an S3 store, once something goes to one.
+  private var settings: S3Settings?
 
+  /// - Parameter items: the first ones; all of them if `areAll`.
   init(
-    _ command: GetCommand, _ items: [GetItem], _ sources: CommandSources
+    _ command: GetCommand, _ items: [GetItem], areAll: Bool, _ sources: CommandSources
   ) throws(UsageError) {
     let output = command.destination.output
     let isS3 = ([output] + items.map(\.out)).contains { $0.map(PutPlan.isS3) ?? false }
-    guard isS3 || command.s3.isEmpty || items.contains(where: { $0.object != nil }) else {
-      throw S3Options.misused
-    }
-    settings = isS3 ? try S3Settings(command.s3, sources) : nil
+    guard isS3 || command.s3.isEmpty || !areAll || items.contains(where: { $0.object != nil })
+    else { throw S3Options.misused }
+    (options, self.sources) = (command.s3, sources)
+    if isS3 { settings = try S3Settings(options, sources) }
     guard let output else {
       template = nil
       return
@@ -28,9 +29,12 @@ struct RemoteTargets {
     template = try TargetTemplate(output)
   }
 
+  /// Whether something goes to an S3 store.
+  var areS3: Bool { settings != nil }
+
   /// The upload of a source to its place.
   /// - Parameter number: of its address in the arguments, from 1.
-  func upload(
+  mutating func upload(
     _ source: DownloadRequest, of item: GetItem, number: Int
   ) throws(UsageError) -> UploadRequest {
     do throws(UsageError) {
@@ -49,7 +53,7 @@ struct RemoteTargets {
   }
 
   /// - Parameter name: what the file is called below the place; nil for its own name.
-  private func upload(
+  private mutating func upload(
     _ source: DownloadRequest, to place: String, _ name: String?
   ) throws(UsageError) -> UploadRequest {
     let names = (name ?? FileName(source.url).text).pathNames
@@ -71,9 +75,10 @@ struct RemoteTargets {
     return upload
   }
 
-  private func object(
+  private mutating func object(
     _ source: DownloadRequest, _ place: String, _ below: UploadSources.Source, isNamed: Bool
   ) throws(UsageError) -> UploadRequest {
+    if settings == nil { settings = try S3Settings(options, sources) }
     guard let settings else { throw S3Options.misused }
     let (bucket, key) = PutPlan.s3Parts(place)
     let isCollection = key.isEmpty && place.hasByteSuffix("/") || key.hasByteSuffix("/")
@@ -94,21 +99,40 @@ struct RemoteTargets {
     "out is a name below -o, which then ends with '/'; or it names a whole place, such as "
       + "s3://bucket/key")
 
+}
+
+/// The places of a run. Finds two uploads for one place.
+struct RemotePlaces {
+  /// An earlier item, and its upload.
+  typealias Earlier = (item: GetItem, upload: UploadRequest)
+
+  private var known = FirstItems()
+
   /// Adds an upload.
+  /// - Parameters:
+  ///   - number: of its item, from 1.
+  ///   - earlier: an earlier one, by its number.
   /// - Returns: a warning if the same one exists already, so that it is left out.
   /// - Throws: when another address has the same place.
   mutating func insert(
-    _ upload: UploadRequest, of item: GetItem
+    _ upload: UploadRequest, of item: GetItem, number: Int,
+    _ earlier: (Int) throws(UsageError) -> Earlier
   ) throws(UsageError) -> String? {
-    guard upload.method.uploadProtocol.namesFile,
-      let earlier = known.updateValue((upload, item.listEntry), forKey: upload.url)
-    else { return nil }
+    guard upload.method.uploadProtocol.namesFile else { return nil }
+    var found: Earlier?
+    _ = try known.number(of: upload.url, orSet: number) { (number) throws(UsageError) in
+      let other = try earlier(number)
+      guard other.upload.url == upload.url else { return false }
+      found = other
+      return true
+    }
+    guard let found else { return nil }
     let start = item.listEntry.map { "\($0): " } ?? ""
-    let end = earlier.listEntry.map { " (\($0))" } ?? ""
-    if earlier.upload == upload {
+    let end = found.item.listEntry.map { " (\($0))" } ?? ""
+    if found.upload == upload {
       return "\(start)\(item.url.redacted) is given twice\(end) and is sent once"
     }
-    let other = earlier.upload.download?.url.redacted ?? ""
+    let other = found.upload.download?.url.redacted ?? ""
     throw UsageError(
       "\(start)the target \(upload.url.redacted) also belongs to \(other)\(end); end -o with '/', "
         + "or name each file: {name}, {host}, {index}")

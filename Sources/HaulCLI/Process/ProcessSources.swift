@@ -1,6 +1,7 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
+import Synchronization
 
 #if canImport(Glibc)
   import Glibc
@@ -12,20 +13,18 @@ extension CommandSources {
   /// The real sources. What may be a pipe is read only once, and kept for further use: standard
   /// input, and files of header fields.
   static func process() -> CommandSources {
-    var standardInput: String?
-    var headers: [String: String] = [:]
-    return CommandSources(
+    let standardInput = ListFile(STDIN_FILENO, ProcessInfo.processInfo.environment)
+    let headers = Mutex([String: String]())
+    var sources = CommandSources(
       environment: ProcessInfo.processInfo.environment, wallSeconds: SystemClock().wallSeconds,
       read: { (path, purpose) throws(UsageError) in
         switch purpose {
-        case .list where path == "-":
-          if let standardInput { return standardInput }
-          standardInput = try SourceFile.text(from: STDIN_FILENO, purpose)
-          return standardInput
         case .headers:
-          if let known = headers[path] { return known }
-          headers[path] = try SourceFile.text(of: path, for: purpose)
-          return headers[path]
+          return try headers.withLock { (headers) throws(UsageError) in
+            if let known = headers[path] { return known }
+            headers[path] = try SourceFile.text(of: path, for: purpose)
+            return headers[path]
+          }
         default: return try SourceFile.text(of: path, for: purpose)
         }
       },
@@ -35,5 +34,12 @@ extension CommandSources {
       isOpen: {
         fcntl($0, F_GETFD) & FD_CLOEXEC == 0 && fcntl($0, F_GETFL) & O_ACCMODE != O_WRONLY
       })
+    let environment = sources.environment
+    sources.list = { (path) throws(UsageError) in
+      if path == "-" { return ListText(standardInput.read) }
+      let descriptor = try SourceFile.open(path, for: .list)
+      return descriptor.map { ListText(ListFile($0, environment).read) }
+    }
+    return sources
   }
 }

@@ -15,6 +15,16 @@ enum SourceFile {
   static func text(
     of path: String, for purpose: CommandSources.Purpose
   ) throws(UsageError) -> String? {
+    guard let descriptor = try open(path, for: purpose) else { return nil }
+    defer { _ = close(descriptor) }  // nothing was written
+    return try text(from: descriptor, purpose)
+  }
+
+  /// Opens the file; nil if it does not exist.
+  /// - Throws: when it cannot be opened, or others can do with it what they must not.
+  static func open(
+    _ path: String, for purpose: CommandSources.Purpose
+  ) throws(UsageError) -> Int32? {
     guard !path.utf8.contains(0) else { throw UsageError("the name of the file has a NUL") }
     let opened: Int32?
     do throws(TransferError) {
@@ -23,11 +33,15 @@ enum SourceFile {
       throw UsageError(error.message)
     }
     guard let descriptor = opened else { return nil }
-    defer { _ = close(descriptor) }  // nothing was written
-    if purpose.isSecret { try checkIsPrivate(descriptor, path) }
-    if purpose.isTrusted { try checkIsTrusted(descriptor, path) }
-    if !purpose.isSecret { try checkIsNotForAll(descriptor, path) }
-    return try text(from: descriptor, purpose)
+    do throws(UsageError) {
+      if purpose.isSecret { try checkIsPrivate(descriptor, path) }
+      if purpose.isTrusted { try checkIsTrusted(descriptor, path) }
+      if !purpose.isSecret { try checkIsNotForAll(descriptor, path) }
+    } catch {
+      _ = close(descriptor)  // nothing was written
+      throw error
+    }
+    return descriptor
   }
 
   /// Reads to the end.

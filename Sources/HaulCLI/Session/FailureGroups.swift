@@ -1,7 +1,7 @@
 import HaulCore
 
 /// Equal failures of many files of one host: the first ones have a line each, the others one line
-/// together at the end.
+/// together at the end. Beyond a number of groups, each failure has a line of its own.
 struct FailureGroups: Sendable {
   private struct Key: Hashable {
     let host: String
@@ -19,16 +19,25 @@ struct FailureGroups: Sendable {
 
   private var groups: [Key: Group] = [:]
   private var order: [Key] = []
+  /// How many are in no group.
+  private var others = 0
 
   /// So many lines show what the failure is about.
   private static let shown = 3
   private static let maximumNames = 1000
   private static let namesInLine = 50
+  private static let maximumGroups = 1000
 
   /// Notes a failure; true if it gets a line of its own.
   mutating func note(_ error: TransferError, of url: ResourceURL, name: String) -> Bool {
     let key = Key(host: url.origin.authority, reason: error.commandLineText)
-    if groups[key] == nil { order.append(key) }
+    if groups[key] == nil {
+      guard order.count < Self.maximumGroups else {
+        others += 1
+        return true
+      }
+      order.append(key)
+    }
     var group = groups.removeValue(forKey: key) ?? Group()
     defer { groups[key] = group }
     if group.urls.count < Self.shown {
@@ -45,11 +54,13 @@ struct FailureGroups: Sendable {
 
   /// The lines at the end: of all failures for a summary, otherwise of those without a line.
   func lines(ofAll: Bool) -> [String] {
-    order.flatMap { key -> [String] in
+    let lines = order.flatMap { key -> [String] in
       guard let group = groups[key] else { return [] }
       let each = group.urls.map { "haul: failed: \($0.redacted): \(key.reason)" }
       return ((ofAll ? each : []) + Self.together(group, key)).map(Messages.shown)
     }
+    guard ofAll, others > 0 else { return lines }
+    return lines + ["haul: failed: \(Units.count(others)) more files, each with a line above"]
   }
 
   private static func together(_ group: Group, _ key: Key) -> [String] {

@@ -15,7 +15,7 @@ package actor ForegroundConsole {
   private var problem: ExitStatus?
 
   package init(
-    indices: [Int], options: OutputOptions, context: ProcessContext,
+    indices: [Int], further: Int = 0, options: OutputOptions, context: ProcessContext,
     standardOutput: OutputStream, standardError: OutputStream
   ) {
     let view = context.view(for: options)
@@ -25,8 +25,11 @@ package actor ForegroundConsole {
     self.standardOutput = standardOutput
     self.standardError = standardError
     report = ForegroundReport(
-      indices: indices, options: options, view: view, at: context.clock.now)
+      indices: indices, further: further, options: options, view: view, at: context.clock.now)
   }
+
+  /// Takes the numbers of the next transfers, before their events.
+  package func expect(_ indices: [Int]) { report.expect(indices) }
 
   /// Handles events, and writes their lines at once.
   package func handle(_ events: [TransferEvent]) async -> RunState {

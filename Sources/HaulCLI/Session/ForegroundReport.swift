@@ -22,7 +22,9 @@ package struct ForegroundReport: Sendable {
   private let start: Instant
   private var fileIndices = IDIndex()
   /// The state of each file, in the order of the board.
-  private var transfers: [(id: TransferID, url: ResourceURL?, isPaused: Bool)] = []
+  private var transfers: [(id: TransferID, url: ResourceURL?, index: Int, isPaused: Bool)] = []
+  /// Places on the board whose files have ended: those of a long input have no place of their own.
+  private var freePlaces: [Int] = []
   private var hasStarted: Set<TransferID> = []
   /// Files whose name has a number, until their first bytes come: one of the files that exist may
   /// still be the requested one.
@@ -32,18 +34,28 @@ package struct ForegroundReport: Sendable {
   private var lines = JSONLines()
   private var lastPlain: Instant
 
-  /// The number of each transfer's address in the arguments, from 1.
-  private let indices: [Int]
+  /// The number of each next transfer's address in the arguments, from 1.
+  private var indices: ArraySlice<Int>
+  private let isLong: Bool
 
-  /// - Parameter indices: for each transfer, the number of its address in the arguments, from 1.
-  package init(indices: [Int], options: OutputOptions, view: ProgressView, at start: Instant) {
-    model = ProgressModel(expected: indices.count)
-    self.indices = indices
+  /// - Parameters:
+  ///   - indices: for each transfer, the number of its address in the arguments, from 1.
+  ///   - further: how many transfers follow them.
+  package init(
+    indices: [Int], further: Int = 0, options: OutputOptions, view: ProgressView,
+    at start: Instant
+  ) {
+    model = ProgressModel(expected: indices.count + further)
+    self.indices = indices[...]
+    isLong = further > 0
     self.options = options
     self.view = view
     self.start = start
     lastPlain = start
   }
+
+  /// Takes the numbers of the next transfers, in their order.
+  package mutating func expect(_ indices: [Int]) { self.indices += indices }
 
   package var expected: Int { model.expected }
   package var files: [FileProgress] { model.files }
@@ -65,7 +77,7 @@ package struct ForegroundReport: Sendable {
     update(for: event)
     var outputs: [Output] = []
     if options.json {
-      let index = indices[fileIndices[event.id].map(Int.init) ?? 0]
+      let index = transfers[fileIndices[event.id].map(Int.init) ?? 0].index
       outputs.append(.output(try lines.line(event, index: index, wallSeconds: wallSeconds)))
     }
     if !options.json, case .finished(let result) = event.kind,
@@ -80,6 +92,7 @@ package struct ForegroundReport: Sendable {
     if case .finished(let result) = event.kind, let warning = result.warning, let url = event.url {
       outputs.append(.message(Messages.warning(warning.text, url)))
     }
+    if isLong, case .finished = event.kind { freePlace(of: event.id) }
     return outputs
   }
 
@@ -146,7 +159,7 @@ package struct ForegroundReport: Sendable {
           number: nil, id: transfers[fileIndex].id, url: transfers[fileIndex].url,
           kind: .paused(by: .signal))
         return .output(
-          try lines.line(event, index: indices[fileIndex], wallSeconds: wallSeconds))
+          try lines.line(event, index: transfers[fileIndex].index, wallSeconds: wallSeconds))
       }
   }
 
@@ -186,10 +199,23 @@ extension ForegroundReport {
       name = FileProgress.lastComponent(
         address.byteSplit(separator: "?").first.map(String.init) ?? address)
     }
-    let fileIndex = model.append(FileProgress(name: name))
+    let transfer = (event.id, event.url, indices.popFirst() ?? 0, false)
+    let fileIndex = freePlaces.popLast() ?? transfers.count
+    if fileIndex < transfers.count {
+      model.replace(at: fileIndex, by: FileProgress(name: name))
+      transfers[fileIndex] = transfer
+    } else {
+      model.append(FileProgress(name: name))
+      transfers.append(transfer)
+    }
     fileIndices.set(event.id, to: UInt32(fileIndex))
-    transfers.append((event.id, event.url, false))
     return fileIndex
+  }
+
+  private mutating func freePlace(of id: TransferID) {
+    guard let fileIndex = fileIndices.remove(id) else { return }
+    freePlaces.append(Int(fileIndex))
+    hasStarted.remove(id)
   }
 
   private mutating func message(for event: TransferEvent) -> String? {

@@ -10,6 +10,8 @@ struct ForegroundSession {
   let output: OutputOptions
   /// For each request, the number of its address in the arguments, from 1.
   private(set) var indices: [Int]
+  /// What follows the requests; nil if they are all.
+  private(set) var rest: InputRest?
   /// Lines for standard error, before the start.
   var notes: [String] = []
   var usesCache = false
@@ -27,7 +29,7 @@ struct ForegroundSession {
     }
     do {
       let recorder = try session.openManifest()
-      if session.requests.isEmpty, let manifest {
+      if session.requests.isEmpty, session.rest == nil, let manifest {
         if !output.quiet { await OutputStream.warn("all files are complete, by \(manifest)") }
         return .completed
       }
@@ -46,11 +48,10 @@ struct ForegroundSession {
   private mutating func openManifest() throws(TransferError) -> ManifestRecorder? {
     guard let manifest else { return nil }
     var all = Array(zip(requests, indices)).map { (request: $0, index: $1) }
-    let recorder = try ManifestRecorder(manifest, &all, context.clock)
-    let count = requests.count - all.count
-    if count > 0 {
-      notes.append("\(count) of \(requests.count) files are complete, by \(manifest)")
-    }
+    let count = requests.count + (rest?.count ?? 0)
+    let recorder = try ManifestRecorder(manifest, &all, &rest, context.clock)
+    let complete = count - all.count - (rest?.count ?? 0)
+    if complete > 0 { notes.append("\(complete) of \(count) files are complete, by \(manifest)") }
     (requests, indices) = (all.map(\.request), all.map(\.index))
     return recorder
   }
@@ -81,19 +82,27 @@ struct ForegroundSession {
       await OutputStream.standardError.write(notes)
     }
     let console = ForegroundConsole(
-      indices: indices, options: output, context: context,
+      indices: indices, further: rest?.count ?? 0, options: output, context: context,
       standardOutput: .standardOutput, standardError: .standardError)
+    let feeder = rest.map { rest in
+      InputFeeder(rest, in: manager, members: requests.count, window: rest.window) {
+        (transfers, requests, indices) throws(TransferError) in
+        await console.expect(indices)
+        try await recorder?.note(transfers, of: requests)
+      }
+    }
     let events = manager.events()
     let metrics = output.metricsFile.map { MetricsFile($0, output, context.clock) }
     let transfers: [Transfer]
     do {
       // A file that cannot be written is reported before anything begins.
-      try await metrics?.write(manager)
+      try await metrics?.write(manager, feeder)
       transfers = try await add(to: manager)
+      await recorder?.begin(transfers)
+      try await feeder?.fill()
     } catch {
       return await OutputStream.fail(error.message, with: status(of: error))
     }
-    await recorder?.begin(transfers)
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
     let copying = output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
@@ -102,9 +111,9 @@ struct ForegroundSession {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await tick(console) }
         group.addTask { for await line in log { await console.log(line) } }
-        group.addTask { await stop(manager, console, ends, on: interruptions) }
-        group.addTask { await metrics?.follow(manager) }
-        await follow(events, manager, console, recorder, metrics)
+        group.addTask { await stop(manager, feeder, console, ends, on: interruptions) }
+        group.addTask { await metrics?.follow(manager, feeder) }
+        await follow(events, manager, feeder, console, recorder, metrics)
         logLines.finish()
         group.cancelAll()
       }
@@ -114,7 +123,7 @@ struct ForegroundSession {
     for await _ in end {}
     do {
       try await recorder?.finish()
-      try await metrics?.write(manager)
+      try await metrics?.write(manager, feeder)
     } catch {
       await console.refuse(Messages.usage(error.message), with: status(of: error))
     }
@@ -131,7 +140,8 @@ struct ForegroundSession {
   /// Where the addresses of unfinished uploads are stored, in the directory of the daemon; nil if
   /// nothing resumes.
   private func uploadDirectory() throws(TransferError) -> String? {
-    let uploads = requests.compactMap(\.upload).filter(\.keepsRecord)
+    // What follows is for the same servers, with few exceptions.
+    let uploads = requests.compactMap(\.upload).filter { rest != nil || $0.keepsRecord }
     guard !uploads.isEmpty else { return nil }
     do throws(TransferError) {
       let location = try ControlLocation(environment: context.environment)
@@ -174,16 +184,26 @@ struct ForegroundSession {
 
   /// Passes on every event, until the manager has shut down.
   private func follow(
-    _ events: TransferEvents, _ manager: TransferManager, _ console: ForegroundConsole,
-    _ recorder: ManifestRecorder?, _ metrics: MetricsFile?
+    _ events: TransferEvents, _ manager: TransferManager, _ feeder: InputFeeder?,
+    _ console: ForegroundConsole, _ recorder: ManifestRecorder?, _ metrics: MetricsFile?
   ) async {
     var isStopping = false
     while true {
-      let some = await events.next(atMost: Self.eventsAtOnce)
+      var some = await events.next(atMost: Self.eventsAtOnce)
       guard !some.isEmpty else { return }
+      if let feeder { some = await feeder.note(some) }
       await recorder?.note(some)
       await metrics?.note(some)
-      let verdict = await console.handle(some)
+      var verdict = await console.handle(some)
+      if let feeder, verdict == .ongoing, !isStopping {
+        do {
+          try await feeder.fill()
+        } catch {
+          await console.refuse(Messages.usage(error.message), with: status(of: error))
+          // The rest cannot be read: what runs is paused, as for a reader that is gone.
+          verdict = .outputGone
+        }
+      }
       guard !isStopping, verdict != .ongoing else {
         // Gathers more events: waking up for each costs more than handling it.
         let clock = context.clock
@@ -235,7 +255,7 @@ struct ForegroundSession {
   /// Pauses everything and shuts down on a request to end, after SIGTERM to a worker once what runs
   /// had its time; ends the run after `stopTimeout` at the latest.
   private func stop(
-    _ manager: TransferManager, _ console: ForegroundConsole,
+    _ manager: TransferManager, _ feeder: InputFeeder?, _ console: ForegroundConsole,
     _ ends: AsyncStream<Void>.Continuation, on interruptions: AsyncStream<Interruption>
   ) async {
     for await cause in interruptions {
@@ -243,13 +263,14 @@ struct ForegroundSession {
       let clock = context.clock
       if cause == .terminate, let time = output.drain, time > .zero {
         if !output.quiet { await console.log(Messages.draining(for: time)) }
-        await drain(manager, for: time)
+        await drain(manager, feeder, for: time)
         if Task.isCancelled { return }
       }
       Task {
         try? await clock.sleep(until: clock.now + Self.stopTimeout)  // never cancelled
         ends.finish()
       }
+      await feeder?.close()
       await manager.pauseAll(by: .signal)
       await manager.shutdown()
       return
@@ -257,13 +278,16 @@ struct ForegroundSession {
   }
 
   /// Lets what runs end, and nothing else begin, for some time.
-  private func drain(_ manager: TransferManager, for time: Duration) async {
+  private func drain(
+    _ manager: TransferManager, _ feeder: InputFeeder?, for time: Duration
+  ) async {
     let (clock, active) = (context.clock, managerOptions.maximumActive)
     await withTaskGroup(of: Void.self) { group in
       // Ends early when cancelled.
       group.addTask { try? await clock.sleep(until: clock.now + time) }
       group.addTask {
         await manager.setLimits(maximumActive: 0)
+        await feeder?.close()
         // A list in memory takes every change.
         _ = try? await manager.perform(.pause, .filter { $0.state == .queued }, by: .signal)
         // What runs needs its slot again after a failed attempt.

@@ -39,7 +39,7 @@ actor MetricsFile {
   }
 
   /// Writes it every few seconds, until the task is cancelled.
-  func follow(_ manager: TransferManager) async {
+  func follow(_ manager: TransferManager, _ feeder: InputFeeder?) async {
     while true {
       do {
         try await clock.sleep(until: clock.now + Self.period)
@@ -47,14 +47,17 @@ actor MetricsFile {
         return
       }
       // The last time, at the end of the run, an error is reported.
-      try? await write(manager)
+      try? await write(manager, feeder)
     }
   }
 
   /// Writes it under another name, and renames it: nobody reads a part of it.
   /// - Throws: `io`, `disk-full`, and `name-conflict` if another file has the name.
-  func write(_ manager: TransferManager) async throws(TransferError) {
+  func write(
+    _ manager: TransferManager, _ feeder: InputFeeder?
+  ) async throws(TransferError) {
     var counts = await manager.counts
+    if let feeder { counts.merge(await feeder.counts, uniquingKeysWith: +) }
     counts[.completed, default: 0] -= doubtful
     counts[.failed, default: 0] += doubtful
     TransferMetricsCollector.record(counts, in: registry)

@@ -1,6 +1,7 @@
 import Foundation
 import HaulCLI
 import HaulCore
+import NIOConcurrencyHelpers
 import Testing
 
 private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64EncodedString() }
@@ -36,10 +37,13 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
   }
 
   @Test func `a password is requested once, however many addresses there are`() throws {
-    var count = 0
+    let count = NIOLockedValueBox(0)
     let sources = CommandSources(askPassword: { (user) throws(UsageError) in
-      count += 1
-      return "\(user)\(count)"
+      let number = count.withLockedValue { count in
+        count += 1
+        return count
+      }
+      return "\(user)\(number)"
     })
     let requests = try plan(["--user", "u", "https://a/x", "https://b/x"], sources).requests
     #expect(requests.map { $0.header("Authorization") } == [basic("u:u1"), basic("u:u1")])

@@ -1,5 +1,6 @@
 import HaulCLI
 import HaulCore
+import NIOConcurrencyHelpers
 import Testing
 
 /// Which source the access key of an S3 store comes from.
@@ -220,16 +221,16 @@ import Testing
   }
 
   @Test func `A file that names a program must not be writable for others`() throws {
-    var purposes: [CommandSources.Purpose] = []
+    let purposes = NIOLockedValueBox([CommandSources.Purpose]())
     let sources = CommandSources(
       environment: Self.home,
       read: { (path, purpose) throws(UsageError) in
         guard path == Self.configuration else { return nil }
-        purposes.append(purpose)
+        purposes.withLockedValue { $0.append(purpose) }
         return "[default]\ncredential_process = x\n"
       })
     _ = try Invocation.plan(["put", "f", "s3://b/k"], from: sources)
-    #expect(purposes.last?.isTrusted == true)
+    #expect(purposes.withLockedValue { $0.last }?.isTrusted == true)
   }
 
   @Test func `The authorities of the AWS tools count for the store, unless others are given`()

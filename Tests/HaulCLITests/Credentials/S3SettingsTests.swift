@@ -1,5 +1,6 @@
 import HaulCLI
 import HaulCore
+import NIOConcurrencyHelpers
 import Testing
 
 /// Uploads to S3: the address, the access key and the region.
@@ -192,15 +193,16 @@ import Testing
   }
 
   @Test func `files that may have secrets are read only if others cannot read them`() throws {
-    var purposes: [String] = []
+    let read = NIOLockedValueBox([String]())
     let sources = CommandSources(
       environment: Self.home,
       read: { (path, purpose) throws(UsageError) in
-        purposes.append("\(path) \(purpose.isSecret)")
+        read.withLockedValue { $0.append("\(path) \(purpose.isSecret)") }
         return path == "/h/.aws/config"
           ? "[default]\naws_access_key_id=c\naws_secret_access_key=z\n" : nil
       })
     _ = try Invocation.plan(["put", "f", "s3://b/k"], from: sources)
+    let purposes = read.withLockedValue { $0 }
     #expect(purposes.contains("/h/.aws/credentials true"))
     #expect(purposes.last == "/h/.aws/config true")
   }

@@ -1,0 +1,108 @@
+import HaulCore
+
+/// The addresses of a command line and of its lists, in this order. Lists may be longer than the
+/// memory: they are read piece by piece, and a copy of a reader reads again what follows.
+struct ItemReader: Sendable {
+  private let urls: [String]
+  private let files: [String]
+  private let options: ContentOptions
+  private let isWorker: Bool
+  private let sources: CommandSources
+  private var store: SourceStore
+  /// Those that were opened.
+  private var lists: [ListReader] = []
+  /// The index of the list that is being read.
+  private var current = 0
+  private var hasEntry = false
+  /// What was read, and not taken yet.
+  private var ready: ArraySlice<GetItem> = []
+  /// The number of the last item that was read, from 1.
+  private var lastRead = 0
+  /// Where the items were read: the number of the first one of each piece.
+  private var pieces: [(first: Int, list: Int, place: ListReader.Place)] = []
+  /// The last piece that an item was looked up in.
+  private var found: (first: Int, items: [GetItem])?
+
+  init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
+    (urls, files, options) = (command.urls, command.content.inputFiles, command.content)
+    (isWorker, self.sources) = (command.worker.worker, sources)
+    store = SourceStore(command.s3, sources)
+    ready = try urls.map { (text) throws(UsageError) in try GetItem(text, in: &store) }[...]
+    lastRead = ready.count
+    guard files.count(where: { $0 == "-" }) <= 1 else {
+      throw UsageError("-i - is given twice, but standard input can be read only once")
+    }
+    guard !files.isEmpty || options.columns.isEmpty && options.inputFormat == nil else {
+      throw UsageError("--columns and --input-format are for a list: give it with -i")
+    }
+  }
+
+  /// Whether nothing follows; false also if only comments do.
+  var isAtEnd: Bool { ready.isEmpty && current == files.count }
+
+  /// The same reader, after all items.
+  var ended: ItemReader {
+    var reader = self
+    (reader.ready, reader.current) = ([], files.count)
+    return reader
+  }
+
+  /// The next items, as many as are wanted; fewer only at the end.
+  mutating func next(atMost count: Int) throws(UsageError) -> [GetItem] {
+    while ready.count < count, current < files.count { ready += try readPiece() }
+    defer { ready = ready.dropFirst(count) }
+    return Array(ready.prefix(count))
+  }
+
+  /// All that follow.
+  mutating func all() throws(UsageError) -> [GetItem] { try next(atMost: .max) }
+
+  private mutating func readPiece() throws(UsageError) -> [GetItem] {
+    if lists.count == current {
+      lists.append(try ListReader(files[current], options, sources))
+      hasEntry = false
+    }
+    pieces.append((lastRead + 1, current, lists[current].place))
+    let items = try readItems()
+    lastRead += items.count
+    hasEntry = hasEntry || !items.isEmpty
+    if lists[current].isAtEnd {
+      // A job may have more tasks than its lists have hosts.
+      guard hasEntry || isWorker else {
+        throw UsageError("\(lists[current].name): it contains no URL")
+      }
+      current += 1
+    }
+    return items
+  }
+
+  private mutating func readItems() throws(UsageError) -> [GetItem] {
+    let entries = try lists[current].next()
+    let name = lists[current].name
+    return try entries.map { (entry) throws(UsageError) in
+      try GetItem(entry, of: name, in: &store)
+    }
+  }
+
+  /// An item that was read, by its number.
+  mutating func item(_ number: Int) throws(UsageError) -> GetItem {
+    if number <= urls.count { return try GetItem(urls[number - 1], in: &store) }
+    if let found, (found.first..<found.first + found.items.count).contains(number) {
+      return found.items[number - found.first]
+    }
+    // A piece without items has the number of the one after it.
+    var (low, high) = (0, pieces.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if pieces[middle].first > number { high = middle } else { low = middle + 1 }
+    }
+    let piece = pieces[low - 1]
+    var other = self
+    other.current = piece.list
+    other.lists[piece.list].move(to: piece.place)
+    let items = try other.readItems()
+    store = other.store
+    found = (piece.first, items)
+    return items[number - piece.first]
+  }
+}

@@ -1,0 +1,98 @@
+/// The text of a list. It is read piece by piece, and more than once.
+package struct ListText: Sendable {
+  /// So many bytes from an offset; fewer only at the end.
+  let read: @Sendable (_ offset: Int64, _ count: Int) throws(UsageError) -> [UInt8]
+
+  package init(_ text: String) {
+    let bytes = Array(text.utf8)
+    read = { (offset, count) throws(UsageError) in
+      Array(bytes.dropFirst(Int(offset)).prefix(count))
+    }
+  }
+
+  init(_ read: @escaping @Sendable (Int64, Int) throws(UsageError) -> [UInt8]) { self.read = read }
+}
+
+/// Reads the entries of a list piece by piece.
+struct ListReader: Sendable {
+  /// Where a piece begins.
+  struct Place {
+    var offset: Int64 = 0
+    var line = 1
+  }
+
+  /// For messages.
+  let name: String
+  private let option: String
+  private let text: ListText
+  private var table: InputTable
+  private var offset: Int64 = 0
+  private(set) var isAtEnd = false
+
+  /// Some hundred lines: one that is looked up is read with its piece.
+  private static let pieceSize = 16 << 10
+  private static let longest = 16 << 20
+
+  /// - Throws: for a file that cannot be opened, and for options that do not fit it.
+  init(
+    _ file: String, _ options: ContentOptions, _ sources: CommandSources
+  ) throws(UsageError) {
+    (name, option) = (file == "-" ? "standard input" : file, "-i \(file)")
+    text = try sources.list(at: file, named: option)
+    let format = options.inputFormat ?? InputTable.Format(of: file)
+    guard format != .list || options.columns.isEmpty else {
+      throw UsageError("\(name): a list of lines has no columns; say what it is: --input-format")
+    }
+    guard options.columns[.size] == nil else {
+      throw UsageError("--columns: size is a column for 'haul split'")
+    }
+    table = InputTable(as: format, columns: options.columns)
+  }
+
+  var place: Place { Place(offset: offset, line: table.line) }
+
+  mutating func move(to place: Place) {
+    offset = place.offset
+    table.move(to: place.line)
+    isAtEnd = false
+  }
+
+  /// The entries of the next piece: none if it has only comments.
+  mutating func next() throws(UsageError) -> [InputList.Entry] {
+    var size = Self.pieceSize
+    while true {
+      let isFirst = offset == 0
+      var piece = try bytes(atMost: size)[...]
+      isAtEnd = piece.count < size
+      if isFirst, piece.starts(with: [0xEF, 0xBB, 0xBF]) {  // a byte order mark
+        piece = piece.dropFirst(3)
+        offset = 3
+      }
+      let length = isAtEnd ? piece.count : table.wholeLength(of: piece)
+      guard let lines = String(validating: piece.prefix(length), as: UTF8.self) else {
+        throw UsageError("\(option): the file is not UTF-8 text")
+      }
+      let used: Int
+      do {
+        used = try table.take(lines, isLast: isAtEnd)
+      } catch {
+        throw UsageError("\(name): line \(error.line): \(error.message)")
+      }
+      offset += Int64(used)
+      guard used == 0, !isAtEnd else { return table.takeEntries() }
+      // An entry is longer than the piece.
+      size *= 2
+      guard size <= Self.longest else {
+        throw UsageError("\(name): line \(table.line): it is longer than \(Self.longest >> 20) MiB")
+      }
+    }
+  }
+
+  private func bytes(atMost size: Int) throws(UsageError) -> [UInt8] {
+    do {
+      return try text.read(offset, size)
+    } catch {
+      throw UsageError("\(option): \(error.message)")
+    }
+  }
+}

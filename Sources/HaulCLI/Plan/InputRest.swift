@@ -1,0 +1,132 @@
+package import HaulCore
+
+/// Reads transfers one after the other, each with the number of its address in the arguments.
+protocol TransferReader: Sendable {
+  /// The next ones, as many as are wanted; fewer only at the end.
+  /// - Throws: if the input cannot be read again.
+  mutating func next(
+    atMost count: Int
+  ) throws(UsageError) -> [(request: TransferRequest, index: Int)]
+}
+
+/// What follows the first transfers of a long input. It was checked, and is read again as it is
+/// worked off.
+package final class InputRest: Sendable {
+  /// How many transfers it has.
+  package let count: Int
+  /// How many transfers are in memory at once.
+  package let window: Int
+  let reader: any TransferReader
+
+  init(count: Int, window: Int, _ reader: any TransferReader) {
+    (self.count, self.window, self.reader) = (count, window, reader)
+  }
+
+  /// All of it, each transfer with the number of its address in the arguments.
+  package func all() throws(UsageError) -> [(request: TransferRequest, index: Int)] {
+    var reader = reader
+    return try reader.next(atMost: count)
+  }
+
+  /// What is left of it without the transfers with these numbers, in increasing order; nil if
+  /// nothing is.
+  func leavingOut(_ indices: [UInt32]) -> InputRest? {
+    guard indices.count < count else { return nil }
+    return InputRest(
+      count: count - indices.count, window: window,
+      FilteredTransferReader(reader: reader, leftOut: indices[...]))
+  }
+}
+
+extension InputRest: Hashable {
+  package static func == (left: InputRest, right: InputRest) -> Bool { left === right }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
+
+/// Leaves out some transfers of another reader, by their numbers in increasing order.
+private struct FilteredTransferReader: TransferReader {
+  var reader: any TransferReader
+  var leftOut: ArraySlice<UInt32>
+
+  mutating func next(
+    atMost count: Int
+  ) throws(UsageError) -> [(request: TransferRequest, index: Int)] {
+    var next: [(request: TransferRequest, index: Int)] = []
+    while next.count < count {
+      let some = try reader.next(atMost: count - next.count)
+      if some.isEmpty { break }
+      for transfer in some {
+        if leftOut.first == UInt32(transfer.index) {
+          leftOut.removeFirst()
+        } else {
+          next.append(transfer)
+        }
+      }
+    }
+    return next
+  }
+}
+
+/// Makes the transfers of items, such as those of a list.
+protocol ItemTransfers: Sendable {
+  mutating func transfer(for item: GetItem, number: Int) throws(UsageError) -> TransferRequest
+}
+
+/// The transfers of items that were checked.
+struct ItemTransferReader: TransferReader {
+  private var items: ItemReader
+  private var transfers: any ItemTransfers
+  /// The number of the last item that was read.
+  private var number: Int
+  /// The numbers of the items that are given twice.
+  private var leftOut: ArraySlice<UInt32>
+
+  init(
+    _ items: ItemReader, _ transfers: any ItemTransfers, after number: Int, leavingOut: [UInt32]
+  ) {
+    (self.items, self.transfers, self.number) = (items, transfers, number)
+    leftOut = leavingOut.drop { $0 <= number }
+  }
+
+  mutating func next(
+    atMost count: Int
+  ) throws(UsageError) -> [(request: TransferRequest, index: Int)] {
+    var next: [(request: TransferRequest, index: Int)] = []
+    while next.count < count {
+      let some = try items.next(atMost: count - next.count)
+      if some.isEmpty { break }
+      for item in some {
+        number += 1
+        if leftOut.first == UInt32(number) {
+          leftOut.removeFirst()
+        } else {
+          next.append((try transfers.transfer(for: item, number: number), number))
+        }
+      }
+    }
+    return next
+  }
+}
+
+/// What is found while the items of an input are checked: which are given twice, and notes on them.
+struct ItemSurvey {
+  private(set) var notes: [String]
+  /// The numbers of the items that are given twice.
+  private(set) var leftOut: [UInt32] = []
+
+  private static let maximumNotes = 1000
+
+  init(_ notes: [String]) { self.notes = notes }
+
+  /// - Parameter warning: says why the item is left out.
+  mutating func leaveOut(_ number: Int, _ warning: String) {
+    leftOut.append(UInt32(number))
+    if leftOut.count <= Self.maximumNotes { notes.append(warning) }
+  }
+
+  var allNotes: [String] {
+    let more = leftOut.count - Self.maximumNotes
+    return more > 0 ? notes + ["\(Units.count(more)) more are given twice"] : notes
+  }
+}
