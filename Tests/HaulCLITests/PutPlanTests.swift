@@ -150,6 +150,64 @@ import Testing
     #expect(content.first?.url.absoluteString == "https://h/r/a%20b")
   }
 
+  /// Names of one beginning and of several bytes, and a directory.
+  private static let many =
+    (1...9000).map { UploadTree.Entry(["é\($0 / 100)", "名前 \($0)"], identity($0)) }
+    + [UploadTree.Entry(["y"], isDirectory: true, identity(1)), .init(["z"])]
+
+  private static func identity(_ number: Int) -> FileIdentity? {
+    number.isMultiple(of: 5)
+      ? nil : FileIdentity(device: UInt64(number / 3000), inode: .max / UInt64(number))
+  }
+
+  @Test func `a tree has what was put into it`() {
+    #expect(Array(UploadTree(Self.many)) == Self.many)
+    #expect(Array(UploadTree()) == [])
+  }
+
+  @Test(arguments: [["s3://b/k/"], ["dav://h/r/"], ["https://h/r/?k=v"]])
+  func `of many files the first ones are in memory, and the others follow in their order`(
+    address: [String]
+  ) throws {
+    func plan(window: Int) throws -> PutPlan {
+      var sources = CommandSources(
+        environment: ["AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "s3cret"],
+        tree: { (path) throws(UsageError) in path == "d" ? UploadTree(Self.many) : nil })
+      sources.window = window
+      let invocation = try Invocation.plan(["put", "f", "d", "g"] + address, from: sources)
+      return try #require(invocation as? PutPlan)
+    }
+    let whole = try plan(window: 10_000)
+    let long = try plan(window: 50)
+    #expect(whole.rest == nil && whole.requests.count >= 9003)
+    #expect(long.requests == Array(whole.requests.prefix(50)))
+    let rest = try #require(long.rest).all()
+    #expect(
+      rest.map(\.request) == whole.requests.dropFirst(50).map { TransferRequest(.upload($0)) })
+    #expect(rest.map(\.index) == Array(51...whole.requests.count))
+  }
+
+  @Test func `a name that comes twice is refused, wherever it is among many`() {
+    func refusal(_ arguments: String...) -> String? {
+      do {
+        var sources = CommandSources(tree: { (path) throws(UsageError) in
+          path.hasPrefix("d") ? UploadTree(Self.many) : nil
+        })
+        sources.window = 50
+        _ = try Invocation.plan(["put"] + arguments + ["https://h/r/"], from: sources)
+        return nil
+      } catch {
+        return error.message
+      }
+    }
+    #expect(refusal("f", "d/", "g") == nil)
+    #expect(
+      refusal("d/", "x/z")
+        == "d/z and x/z have the same name; upload them to different addresses")
+    #expect(refusal("x/z", "d/")?.hasPrefix("x/z and d/z have") == true)
+    #expect(refusal("d/", "d//")?.hasPrefix("d/é0/名前 1 and d//é0/名前 1 have") == true)
+  }
+
   @Test func `only WebDAV makes empty directories`() throws {
     let entries = [UploadTree.Entry(["e"], isDirectory: true), .init(["f"])]
     let plain = try tree("d", "https://h/r/", entries: entries)

@@ -85,9 +85,9 @@ extension AddPlan {
       throw UsageError("--method, --if-match and the options of S3 are for uploads: add --put")
     }
     if command.isUpload {
-      requests = try PutPlan(try PutCommand(command), sources).requests.map {
-        TransferRequest(.upload($0))
-      }
+      let plan = try PutPlan(try PutCommand(command), sources)
+      requests = plan.requests.map { TransferRequest(.upload($0)) }
+      requests += try plan.rest?.all().map(\.request) ?? []
     } else if command.run {
       guard !command.arguments.isEmpty else { throw UsageError("--run: give the program after --") }
       try command.checkProgram()

@@ -78,7 +78,7 @@ struct ManifestCommand: Command {
         files.append(path)
         continue
       }
-      files += tree.entries.filter { entry in
+      files += tree.filter { entry in
         ends.contains { entry.names.last?.hasByteSuffix($0) == true }
       }.map { path.appendingPath($0.names.joined(separator: "/")) }
     }

@@ -29,39 +29,41 @@ extension PutPlan {
     try checkS3Use(of: command, isCollection: isCollection)
     let input = try input(files, needsName: isCollection, sources)
     let settings = try S3Settings(command.s3, sources)
-    var requests: [UploadRequest] = []
-    let all = try UploadSources(files, sources).all(by: .s3, isCollection: isCollection, input)
-    for source in all {
-      let whole = isCollection ? key + (try source.key()) : key
-      let object: S3Object
+    let all = try UploadSources(files, by: .s3, isCollection: isCollection, input, sources)
+    @Sendable func object(_ key: String) throws(UsageError) -> S3Object {
       do throws(TransferError) {
-        object = try S3Object(
-          bucket: bucket, key: whole, region: settings.region, endpoint: settings.endpoint,
+        return try S3Object(
+          bucket: bucket, key: key, region: settings.region, endpoint: settings.endpoint,
           addressing: settings.addressing)
       } catch {
         throw UsageError("\(address): \(error.message)")
       }
+    }
+    // The same for all: no credentials of an address are asked for.
+    let common = try common(command, object(isCollection ? key + "x" : key).url, sources)
+    guard common.fields["Authorization"] == nil else {
+      throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
+    }
+    if let name = common.fields.nonASCIIMetadata {
+      throw UsageError("-H \(name): S3 takes only ASCII in metadata; encode the value")
+    }
+    let precondition = precondition(command)
+    let uploads = SourceUploads(of: all) { (source) throws(UsageError) in
+      let object = try object(isCollection ? key + (try source.key()) : key)
       var upload = UploadRequest(to: object, credentials: settings.credentials)
       source.apply(to: &upload)
-      let common = try common(command, object.url, sources)
-      guard common.fields["Authorization"] == nil else {
-        throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
-      }
-      if let name = common.fields.nonASCIIMetadata {
-        throw UsageError("-H \(name): S3 takes only ASCII in metadata; encode the value")
-      }
       upload.keySource = settings.keySource
-      upload.precondition = precondition(command)
+      upload.precondition = precondition
       apply(common, to: &upload)
-      requests.append(upload)
+      return upload
     }
-    try checkAddresses(of: requests)
+    let (requests, rest) = try uploads.checked(names: true, window: sources.window)
     var output = command.output.values
     output.input = input
     var options = try ManagerOptions(command.limits, connections: 4, command.connections)
     options.certificateAuthorities =
       options.certificateAuthorities ?? settings.certificateAuthorities
-    return PutPlan(requests: requests, managerOptions: options, output: output)
+    return PutPlan(requests: requests, managerOptions: options, output: output, rest: rest)
   }
 
   private static func checkS3Use(of command: PutCommand, isCollection: Bool) throws(UsageError) {

@@ -47,14 +47,14 @@ extension PutPlan {
     var upload = UploadRequest(to: common.url)
     (upload.method, upload.precondition) = (method, precondition)
     Self.apply(common, to: &upload)
-    requests = []
-    let all = try UploadSources(files, sources).all(by: method, isCollection: isCollection, input)
-    for source in all {
+    let all = try UploadSources(files, by: method, isCollection: isCollection, input, sources)
+    let uploads = SourceUploads(of: all) { [upload] (source) throws(UsageError) in
+      var upload = upload
       source.apply(to: &upload)
       if isCollection, kind.namesFile { upload.url = try source.address(in: url) }
-      requests.append(upload)
+      return upload
     }
-    if kind.namesFile { try Self.checkAddresses(of: requests) }
+    (requests, rest) = try uploads.checked(names: kind.namesFile, window: sources.window)
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.connections)
     output = command.output.values
@@ -134,16 +134,6 @@ extension PutPlan {
   static func precondition(_ command: PutCommand) -> UploadRequest.Precondition {
     if let tag = command.ifMatch { return .entityTag(tag) }
     return command.ifExists == false ? .absent : .none
-  }
-
-  /// - Throws: if one of the files would replace another.
-  static func checkAddresses(of requests: [UploadRequest]) throws(UsageError) {
-    var files: [ResourceURL: String] = [:]
-    for case (.file(let path), let url) in requests.map({ ($0.source, $0.url) }) {
-      guard let other = files.updateValue(path, forKey: url) else { continue }
-      throw UsageError(
-        "\(other) and \(path) have the same name; upload them to different addresses")
-    }
   }
 
   static func apply(_ common: DownloadRequest, to upload: inout UploadRequest) {

@@ -1,9 +1,10 @@
 import HaulCore
 
-/// The files that `haul put` sends: those of its arguments, and those in its directories.
-struct UploadSources {
+/// The files that `haul put` sends: those of its arguments, and those in its directories, in this
+/// order.
+struct UploadSources: Sendable {
   /// What one upload sends.
-  struct Source {
+  struct Source: Sendable {
     let sent: UploadRequest.Source
     /// Below the address, its own name last.
     let names: [String]
@@ -18,53 +19,149 @@ struct UploadSources {
     }
   }
 
-  private let arguments: ArraySlice<String>
-  private let sources: CommandSources
-
-  init(_ arguments: ArraySlice<String>, _ sources: CommandSources) {
-    self.arguments = arguments
-    self.sources = sources
-  }
+  /// The arguments that follow, each with what it contains if it is a directory.
+  private var arguments: ArraySlice<(path: String, tree: UploadTree?)> = []
+  /// The directory that is being read.
+  private var current: (directory: String, entries: UploadTree.Iterator)?
+  private var isInput: Bool
+  private let makesDirectories: Bool
+  /// Whether two files may have the same name below the address. In one directory they cannot.
+  let mayMeet: Bool
 
   /// - Parameters:
   ///   - isCollection: whether each file keeps its name below the address.
   ///   - input: the open descriptor that is sent instead; nil for files.
   /// - Throws: for a directory that cannot be sent that way, or not as a whole.
-  func all(
-    by method: UploadRequest.Method, isCollection: Bool, _ input: Int32?
-  ) throws(UsageError) -> [Source] {
-    guard input == nil else { return [Source(sent: .stream(nil), names: [])] }
+  init(
+    _ files: ArraySlice<String>, by method: UploadRequest.Method, isCollection: Bool,
+    _ input: Int32?, _ sources: CommandSources
+  ) throws(UsageError) {
     let kind = method.uploadProtocol
-    var all: [Source] = []
-    for argument in arguments {
-      guard let tree = try sources.tree(argument) else {
-        all.append(Source(sent: .file(argument), names: [argument.lastPathName ?? ""]))
+    isInput = input != nil
+    makesDirectories = kind.makesDirectories
+    guard input == nil else {
+      mayMeet = false
+      return
+    }
+    var names: Set<String> = []
+    for argument in files {
+      let tree = try sources.tree(argument)
+      arguments.append((argument, tree))
+      guard let tree else {
+        names.insert(argument.lastPathName ?? "")
         continue
       }
+      names.insert(Self.names(above: argument).first ?? "")
       guard kind.namesFile, isCollection else {
         throw UsageError(
           "\(argument) is a directory: it needs an address that ends with '/', and PUT, WebDAV or S3"
         )
       }
-      let entries = tree.entries.filter { !$0.isDirectory || kind.makesDirectories }
-      let files = files(entries, below: argument)
-      guard !files.isEmpty else { throw UsageError("\(argument): there is no file in it") }
-      all += files
+      guard tree.contains(where: { !$0.isDirectory || kind.makesDirectories }) else {
+        throw UsageError("\(argument): there is no file in it")
+      }
     }
-    return all
+    mayMeet = files.count > 1 && (names.count < files.count || names.contains(""))
+  }
+
+  mutating func next() -> Source? {
+    if isInput {
+      isInput = false
+      return Source(sent: .stream(nil), names: [])
+    }
+    while true {
+      if let entry = current?.entries.next() {
+        if !entry.isDirectory || makesDirectories { return source(entry) }
+        continue
+      }
+      guard let (path, tree) = arguments.popFirst() else { return nil }
+      guard let tree else {
+        return Source(sent: .file(path), names: [path.lastPathName ?? ""])
+      }
+      current = (path, tree.makeIterator())
+    }
   }
 
   /// Without a slash at its end, the directory keeps its name; with one, only its content is sent.
-  private func files(_ entries: [UploadTree.Entry], below directory: String) -> [Source] {
+  private static func names(above directory: String) -> [String] {
     let name = directory.endsWithSlash ? "" : directory.lastPathName ?? ""
-    let above = ["", ".", ".."].contains(name) ? [] : [name]
-    return entries.map { entry in
-      // A directory ends with a slash, as `UploadRequest` wants it.
-      let end = entry.isDirectory ? [""] : []
-      return Source(
-        sent: .file(directory.appendingPath((entry.names + end).joined(separator: "/"))),
-        names: above + entry.names + end, listed: (directory, entry.identity))
+    return ["", ".", ".."].contains(name) ? [] : [name]
+  }
+
+  private func source(_ entry: UploadTree.Entry) -> Source {
+    let directory = current?.directory ?? ""
+    // A directory ends with a slash, as `UploadRequest` wants it.
+    let names = entry.names + (entry.isDirectory ? [""] : [])
+    return Source(
+      sent: .file(directory.appendingPath(names.joined(separator: "/"))),
+      names: Self.names(above: directory) + names, listed: (directory, entry.identity))
+  }
+}
+
+/// Makes the uploads of sources.
+struct SourceUploads: TransferReader {
+  private var sources: UploadSources
+  private let make: @Sendable (UploadSources.Source) throws(UsageError) -> UploadRequest
+  private var number = 0
+
+  init(
+    of sources: UploadSources,
+    _ make: @escaping @Sendable (UploadSources.Source) throws(UsageError) -> UploadRequest
+  ) {
+    (self.sources, self.make) = (sources, make)
+  }
+
+  private mutating func next() throws(UsageError) -> UploadRequest? {
+    guard let source = sources.next() else { return nil }
+    number += 1
+    return try make(source)
+  }
+
+  mutating func next(
+    atMost count: Int
+  ) throws(UsageError) -> [(request: TransferRequest, index: Int)] {
+    var uploads: [(request: TransferRequest, index: Int)] = []
+    while uploads.count < count, let upload = try next() {
+      uploads.append((TransferRequest(.upload(upload)), number))
     }
+    return uploads
+  }
+
+  /// Makes all uploads, and keeps the first ones.
+  /// - Parameter names: whether each file has its own name on the server.
+  /// - Throws: if one of the files would replace another.
+  func checked(
+    names: Bool, window: Int
+  ) throws(UsageError) -> (first: [UploadRequest], rest: InputRest?) {
+    var (all, following, first) = (self, self, [UploadRequest]())
+    var known = FirstItems()
+    while let upload = try all.next() {
+      if names, sources.mayMeet, case .file(let path) = upload.source {
+        var other: UploadRequest?
+        _ = try known.number(of: upload.url, orSet: all.number) { (number) throws(UsageError) in
+          let earlier = try self.upload(number)
+          guard earlier?.url == upload.url else { return false }
+          other = earlier
+          return true
+        }
+        if let other = other?.source.files.first {
+          throw UsageError(
+            "\(other) and \(path) have the same name; upload them to different addresses")
+        }
+      }
+      guard first.count < window else { continue }
+      first.append(upload)
+      if first.count == window { following = all }
+    }
+    let count = all.number - first.count
+    return (first, count > 0 ? InputRest(count: count, window: window, following) : nil)
+  }
+
+  /// An upload by its number. It is only looked for if there is an error.
+  private func upload(_ number: Int) throws(UsageError) -> UploadRequest? {
+    var (all, found) = (self, UploadRequest?.none)
+    while all.number < number, let upload = try all.next() { found = upload }
+    return found
   }
 }
 

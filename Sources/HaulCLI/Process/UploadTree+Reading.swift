@@ -15,7 +15,7 @@ extension UploadTree {
   static func read(_ path: String) throws(UsageError) -> UploadTree? {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
-    var tree = UploadTree([])
+    var tree = UploadTree()
     try tree.add(path, [], FileIdentity(status))
     return tree
   }
@@ -29,7 +29,7 @@ extension UploadTree {
     } catch {
       throw UsageError("cannot read the directory \(path)")
     }
-    if found.isEmpty, !names.isEmpty { entries.append(Entry(names, isDirectory: true, identity)) }
+    if found.isEmpty, !names.isEmpty { append(Entry(names, isDirectory: true, identity)) }
     for name in found {
       let below = path.appendingPath(name)
       var status = stat()
@@ -40,7 +40,7 @@ extension UploadTree {
           "cannot read \(below): \(isOtherText ? "its name is not UTF-8; rename it" : reason)")
       }
       switch status.st_mode & S_IFMT {
-      case S_IFREG: entries.append(Entry(names + [name], FileIdentity(status)))
+      case S_IFREG: append(Entry(names + [name], FileIdentity(status)))
       case S_IFDIR: try add(below, names + [name], FileIdentity(status))
       case S_IFLNK:
         throw UsageError(
