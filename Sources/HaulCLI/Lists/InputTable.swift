@@ -77,12 +77,6 @@ package struct InputTable: Sendable {
     return entries
   }
 
-  /// Goes on at another line, where a piece began.
-  mutating func move(to line: Int) {
-    self.line = line
-    if line == 1 { header = nil }
-  }
-
   private mutating func takeRows(
     _ piece: String, separator: UInt8, isLast: Bool
   ) throws(TextLine.ParseError) -> Int {

@@ -18,8 +18,8 @@ struct ItemReader: Sendable {
   private var ready: ArraySlice<GetItem> = []
   /// The number of the last item that was read, from 1.
   private var lastRead = 0
-  /// Where the items were read: the number of the first one of each piece.
-  private var pieces: [(first: Int, list: Int, place: ListReader.Place)] = []
+  /// The pieces that were read: the number of the first item of each, and who reads it again.
+  private var pieces: [(first: Int, reader: ListReader)] = []
   /// The last piece that an item was looked up in.
   private var found: (first: Int, items: [GetItem])?
 
@@ -62,8 +62,8 @@ struct ItemReader: Sendable {
       lists.append(try ListReader(files[current], options, sources))
       hasEntry = false
     }
-    pieces.append((lastRead + 1, current, lists[current].place))
-    let items = try readItems()
+    pieces.append((lastRead + 1, lists[current]))
+    let items = try Self.items(&lists[current], in: &store)
     lastRead += items.count
     hasEntry = hasEntry || !items.isEmpty
     if lists[current].isAtEnd {
@@ -76,9 +76,10 @@ struct ItemReader: Sendable {
     return items
   }
 
-  private mutating func readItems() throws(UsageError) -> [GetItem] {
-    let entries = try lists[current].next()
-    let name = lists[current].name
+  private static func items(
+    _ list: inout ListReader, in store: inout SourceStore
+  ) throws(UsageError) -> [GetItem] {
+    let (entries, name) = (try list.next(), list.name)
     return try entries.map { (entry) throws(UsageError) in
       try GetItem(entry, of: name, in: &store)
     }
@@ -96,12 +97,8 @@ struct ItemReader: Sendable {
       let middle = (low + high) / 2
       if pieces[middle].first > number { high = middle } else { low = middle + 1 }
     }
-    let piece = pieces[low - 1]
-    var other = self
-    other.current = piece.list
-    other.lists[piece.list].move(to: piece.place)
-    let items = try other.readItems()
-    store = other.store
+    var piece = pieces[low - 1]
+    let items = try Self.items(&piece.reader, in: &store)
     found = (piece.first, items)
     return items[number - piece.first]
   }

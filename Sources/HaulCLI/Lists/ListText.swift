@@ -13,14 +13,8 @@ package struct ListText: Sendable {
   init(_ read: @escaping @Sendable (Int64, Int) throws(UsageError) -> [UInt8]) { self.read = read }
 }
 
-/// Reads the entries of a list piece by piece.
+/// Reads the entries of a list piece by piece. A copy of it reads the same again.
 struct ListReader: Sendable {
-  /// Where a piece begins.
-  struct Place {
-    var offset: Int64 = 0
-    var line = 1
-  }
-
   /// For messages.
   let name: String
   private let option: String
@@ -47,14 +41,6 @@ struct ListReader: Sendable {
       throw UsageError("--columns: size is a column for 'haul split'")
     }
     table = InputTable(as: format, columns: options.columns)
-  }
-
-  var place: Place { Place(offset: offset, line: table.line) }
-
-  mutating func move(to place: Place) {
-    offset = place.offset
-    table.move(to: place.line)
-    isAtEnd = false
   }
 
   /// The entries of the next piece: none if it has only comments.

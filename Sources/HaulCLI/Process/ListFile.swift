@@ -41,7 +41,6 @@ final class ListFile: Sendable {
 
   /// So many bytes from an offset; fewer only at the end.
   func read(_ offset: Int64, _ count: Int) throws(UsageError) -> [UInt8] {
-    // A closure with typed errors, as they cannot be inferred.
     try state.withLock { (state) throws(UsageError) in
       while !state.isWhole, state.size < offset + Int64(count) { try readMore(&state) }
       guard let copy = state.copy else {

@@ -98,11 +98,10 @@ struct ForegroundSession {
       // A file that cannot be written is reported before anything begins.
       try await metrics?.write(manager, feeder)
       transfers = try await add(to: manager)
-      await recorder?.begin(transfers)
-      try await feeder?.fill()
     } catch {
       return await OutputStream.fail(error.message, with: status(of: error))
     }
+    await recorder?.begin(transfers)
     // Not a child task: a reader that has stopped reading may block it, and then it is not awaited.
     let copying = output.streams ? transfers.first : nil
     if let copying { Task { await copy(copying, manager, console) } }
@@ -110,6 +109,7 @@ struct ForegroundSession {
     Task {
       await withTaskGroup(of: Void.self) { group in
         group.addTask { await tick(console) }
+        if let feeder { group.addTask { await feed(feeder, manager, console) } }
         group.addTask { for await line in log { await console.log(line) } }
         group.addTask { await stop(manager, feeder, console, ends, on: interruptions) }
         group.addTask { await metrics?.follow(manager, feeder) }
@@ -140,8 +140,7 @@ struct ForegroundSession {
   /// Where the addresses of unfinished uploads are stored, in the directory of the daemon; nil if
   /// nothing resumes.
   private func uploadDirectory() throws(TransferError) -> String? {
-    // What follows is for the same servers, with few exceptions.
-    let uploads = requests.compactMap(\.upload).filter { rest != nil || $0.keepsRecord }
+    let uploads = requests.compactMap(\.upload).filter(\.keepsRecord)
     guard !uploads.isEmpty else { return nil }
     do throws(TransferError) {
       let location = try ControlLocation(environment: context.environment)
@@ -194,16 +193,7 @@ struct ForegroundSession {
       if let feeder { some = await feeder.note(some) }
       await recorder?.note(some)
       await metrics?.note(some)
-      var verdict = await console.handle(some)
-      if let feeder, verdict == .ongoing, !isStopping {
-        do {
-          try await feeder.fill()
-        } catch {
-          await console.refuse(Messages.usage(error.message), with: status(of: error))
-          // The rest cannot be read: what runs is paused, as for a reader that is gone.
-          verdict = .outputGone
-        }
-      }
+      let verdict = await console.handle(some)
       guard !isStopping, verdict != .ongoing else {
         // Gathers more events: waking up for each costs more than handling it.
         let clock = context.clock
@@ -211,6 +201,7 @@ struct ForegroundSession {
         continue
       }
       isStopping = true
+      await feeder?.close()
       if verdict == .outputGone { await manager.pauseAll(by: .signal) }
       await manager.shutdown()
     }
@@ -241,9 +232,30 @@ struct ForegroundSession {
   }
 
   private func tick(_ console: ForegroundConsole) async {
+    await repeatedly { await console.tick() }
+  }
+
+  /// Adds what follows the first transfers. Not with the progress, which a terminal may hold up.
+  private func feed(
+    _ feeder: InputFeeder, _ manager: TransferManager, _ console: ForegroundConsole
+  ) async {
+    await repeatedly {
+      do throws(TransferError) {
+        try await feeder.fill()
+      } catch {
+        await console.refuse(Messages.usage(error.message), with: status(of: error))
+        await feeder.close()
+        await manager.pauseAll(by: .signal)
+        await manager.shutdown()
+      }
+    }
+  }
+
+  /// Ten times a second, until the task is cancelled.
+  private func repeatedly(_ action: () async -> Void) async {
     let clock = context.clock
     while !Task.isCancelled {
-      await console.tick()
+      await action()
       do {
         try await clock.sleep(until: clock.now + .milliseconds(100))
       } catch {

@@ -20,7 +20,7 @@ package actor InputFeeder {
   private var members: Int
   /// Those of them that have ended.
   private var ended: [(id: TransferID, state: TransferResult.State)] = []
-  /// Those that leave the manager, until it says that they are gone.
+  /// The same and those that leave the manager, until it says that they are gone.
   private var leaving: Set<TransferID> = []
   /// The ends of those that have left it.
   private var ends: [TransferState: Int] = [:]
@@ -45,8 +45,10 @@ package actor InputFeeder {
     ends.merging([isClosed ? .paused : .queued: left], uniquingKeysWith: +)
   }
 
-  /// Notes the ends in some events, and leaves out those of transfers that leave the manager.
-  package func note(_ events: [TransferEvent]) -> [TransferEvent] {
+  /// Notes the ends in some events, and leaves out what comes after an end.
+  package func note(_ events: [TransferEvent]) async -> [TransferEvent] {
+    // They may be of transfers that are being added.
+    _ = await filling?.value  // `fill` throws its error
     var others: [TransferEvent] = []
     others.reserveCapacity(events.count)
     for event in events {
@@ -57,18 +59,16 @@ package actor InputFeeder {
       others.append(event)
       guard case .finished(let result) = event.kind else { continue }
       ended.append((event.id, result.state))
+      leaving.insert(event.id)
     }
     return others
   }
 
-  /// Adds the next transfers, once there is room for some of them.
+  /// Adds the next transfers, if there is room for some of them. Call it now and then: many at once
+  /// cost less.
   /// - Throws: what keeps the run from its end.
   package func fill() async throws(TransferError) {
-    // In portions, so that each costs little; and at once if nothing runs.
-    let running = members - ended.count
-    guard left > 0, !isClosed, running == 0 || window - running >= max(1, window / 4) else {
-      return
-    }
+    guard left > 0, !isClosed, filling == nil, members - ended.count < window else { return }
     let task = Task { () -> TransferError? in
       do throws(TransferError) {
         try await add()
@@ -114,7 +114,6 @@ package actor InputFeeder {
     let failed = ended.filter { $0.state == .failed }.map(\.id)
     for (_, state) in ended { ends[state.ofList, default: 0] += 1 }
     ended = []
-    leaving.formUnion(ids)
     members -= ids.count
     // Nothing refuses: they have ended.
     if !failed.isEmpty { _ = try await manager.cancel(.ids(failed), keepingBytes: true) }
