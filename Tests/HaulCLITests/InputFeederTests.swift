@@ -41,7 +41,7 @@ import Testing
     let seen = NIOLockedValueBox(Seen())
     let added = NIOLockedValueBox([Int]())
     let feeder = InputFeeder(
-      rest, in: manager, members: plan.requests.count, window: Self.window
+      rest, in: manager, members: plan.requests.count, window: rest.window
     ) { (_, _, indices) throws(TransferError) in
       added.withLockedValue { $0 += indices }
       let members = await manager.counts.values.reduce(0, +)

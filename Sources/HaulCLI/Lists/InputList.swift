@@ -25,11 +25,13 @@ package struct InputList: Hashable, Sendable {
   }
 
   package private(set) var entries: [Entry] = []
+  /// The number of the last line.
+  private(set) var lastLine = 0
 
   /// Parses a list, or whole entries of one.
   /// - Parameter first: the number of the first line.
   package init(_ text: String, from first: Int = 1) throws(TextLine.ParseError) {
-    try TextLine.read(text, from: first) { (line) throws(TextLine.ParseError) in
+    lastLine = try TextLine.read(text, from: first) { (line) throws(TextLine.ParseError) in
       if line.isIndented { try takeOption(line) } else { try takeAddress(line) }
     }
   }

@@ -63,12 +63,14 @@ package struct InputTable: Sendable {
   /// - Returns: how many bytes of it were read.
   mutating func take(_ piece: String, isLast: Bool) throws(TextLine.ParseError) -> Int {
     switch format {
-    case .list: entries += try InputList(piece, from: line).entries
+    case .list:
+      let list = try InputList(piece, from: line)
+      entries += list.entries
+      line = list.lastLine
     case .csv: return try takeRows(piece, separator: UInt8(ascii: ","), isLast: isLast)
     case .tsv: return try takeRows(piece, separator: UInt8(ascii: "\t"), isLast: isLast)
     case .jsonl: try takeObjects(piece)
     }
-    line += piece.utf8.count { $0 == 0x0A }
     return piece.utf8.count
   }
 
@@ -113,9 +115,8 @@ package struct InputTable: Sendable {
   }
 
   private mutating func takeObjects(_ text: String) throws(TextLine.ParseError) {
-    for (index, line) in text.byteSplit(separator: "\n", omittingEmptySubsequences: false)
-      .enumerated()
-    {
+    let lines = text.byteSplit(separator: "\n", omittingEmptySubsequences: false)
+    for (index, line) in lines.enumerated() {
       let content = Data(line.utf8)
       guard content.contains(where: { ![0x20, 0x09, 0x0D].contains($0) }) else { continue }
       let number = self.line + index
@@ -134,6 +135,7 @@ package struct InputTable: Sendable {
       }
       try take(object.compactMapValues(\.text), at: number)
     }
+    line += lines.count - 1
   }
 
   /// How many members an object has, which is valid JSON: each has a colon outside of texts.

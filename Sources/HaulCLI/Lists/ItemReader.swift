@@ -15,7 +15,7 @@ struct ItemReader: Sendable {
   private var current = 0
   private var hasEntry = false
   /// What was read, and not taken yet.
-  private var ready: ArraySlice<GetItem> = []
+  private var ready: [GetItem] = []
   /// The number of the last item that was read, from 1.
   private var lastRead = 0
   /// The pieces that were read: the number of the first item of each, and who reads it again.
@@ -27,7 +27,7 @@ struct ItemReader: Sendable {
     (urls, files, options) = (command.urls, command.content.inputFiles, command.content)
     (isWorker, self.sources) = (command.worker.worker, sources)
     store = SourceStore(command.s3, sources)
-    ready = try urls.map { (text) throws(UsageError) in try GetItem(text, in: &store) }[...]
+    ready = try urls.map { (text) throws(UsageError) in try GetItem(text, in: &store) }
     lastRead = ready.count
     guard files.count(where: { $0 == "-" }) <= 1 else {
       throw UsageError("-i - is given twice, but standard input can be read only once")
@@ -49,23 +49,28 @@ struct ItemReader: Sendable {
 
   /// The next items, as many as are wanted; fewer only at the end.
   mutating func next(atMost count: Int) throws(UsageError) -> [GetItem] {
-    while ready.count < count, current < files.count { ready += try readPiece() }
-    defer { ready = ready.dropFirst(count) }
-    return Array(ready.prefix(count))
+    var next = ready
+    ready = []
+    while next.count < count, current < files.count { try readPiece(to: &next) }
+    if next.count > count {
+      ready = Array(next[count...])
+      next.removeLast(ready.count)
+    }
+    return next
   }
 
   /// All that follow.
   mutating func all() throws(UsageError) -> [GetItem] { try next(atMost: .max) }
 
-  private mutating func readPiece() throws(UsageError) -> [GetItem] {
+  private mutating func readPiece(to items: inout [GetItem]) throws(UsageError) {
     if lists.count == current {
       lists.append(try ListReader(files[current], options, sources))
       hasEntry = false
     }
     pieces.append((lastRead + 1, lists[current]))
-    let items = try Self.items(&lists[current], in: &store)
-    lastRead += items.count
-    hasEntry = hasEntry || !items.isEmpty
+    let count = try Self.read(&lists[current], to: &items, in: &store)
+    lastRead += count
+    hasEntry = hasEntry || count > 0
     if lists[current].isAtEnd {
       // A job may have more tasks than its lists have hosts.
       guard hasEntry || isWorker else {
@@ -73,16 +78,15 @@ struct ItemReader: Sendable {
       }
       current += 1
     }
-    return items
   }
 
-  private static func items(
-    _ list: inout ListReader, in store: inout SourceStore
-  ) throws(UsageError) -> [GetItem] {
+  /// - Returns: how many were read.
+  private static func read(
+    _ list: inout ListReader, to items: inout [GetItem], in store: inout SourceStore
+  ) throws(UsageError) -> Int {
     let (entries, name) = (try list.next(), list.name)
-    return try entries.map { (entry) throws(UsageError) in
-      try GetItem(entry, of: name, in: &store)
-    }
+    for entry in entries { items.append(try GetItem(entry, of: name, in: &store)) }
+    return entries.count
   }
 
   /// An item that was read, by its number.
@@ -97,8 +101,8 @@ struct ItemReader: Sendable {
       let middle = (low + high) / 2
       if pieces[middle].first > number { high = middle } else { low = middle + 1 }
     }
-    var piece = pieces[low - 1]
-    let items = try Self.items(&piece.reader, in: &store)
+    var (piece, items) = (pieces[low - 1], [GetItem]())
+    _ = try Self.read(&piece.reader, to: &items, in: &store)  // all of the piece
     found = (piece.first, items)
     return items[number - piece.first]
   }

@@ -13,9 +13,11 @@ package struct TextLine {
 
   /// Passes the lines to `take` in order, except empty lines and lines that begin with `#`.
   /// - Parameter first: the number of the first line.
+  /// - Returns: the number of the last line, which is empty if the text ends with a line break.
+  @discardableResult
   static func read(
     _ text: String, from first: Int = 1, _ take: (TextLine) throws(ParseError) -> Void
-  ) throws(ParseError) {
+  ) throws(ParseError) -> Int {
     var number = first - 1
     // An array, because its bytes are read several times.
     for line in Array(text.utf8).split(separator: 0x0A, omittingEmptySubsequences: false) {
@@ -28,6 +30,7 @@ package struct TextLine {
       let isIndented = line.first.map(isSpace) == true
       try take(TextLine(number: number, isIndented: isIndented, content: content))
     }
+    return number
   }
 
   var text: String { Self.text(content) }

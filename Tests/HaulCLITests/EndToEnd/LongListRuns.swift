@@ -23,7 +23,7 @@ struct LongListRuns {
           in: fixture.directory, program: "/bin/sh"
         ).end()
       }
-      let wrong = try await run(after: "https://h/a b")
+      let wrong = try await run(after: "ftp://h/x")
       #expect(wrong.status == 2 && wrong.errors.contains("standard input: line 16301: "))
       #expect(fixture.server.snapshot.requests.isEmpty)
       let first = try await run()
