@@ -35,6 +35,22 @@ extension ForegroundReportTests {
     #expect(row()?.contains("retrying") != true)
   }
 
+  @Test(arguments: [0, 6])
+  func `a backoff that is longer than the wait the server asked for has the failure as its reason`(
+    asked: Int
+  ) throws {
+    var run = Run(view: .none)
+    let event = try EventMaker()
+    let error = TransferError(
+      .httpStatus, "the server answered 503", status: 503, retryAfter: .seconds(asked))
+    try run.handle(event(.attempt(number: 1, error: error, delay: .seconds(7))))
+    #expect(
+      run.messages == [
+        "haul: https://h/x.iso?token=***: the server answered 503; attempt 1 failed; retrying in "
+          + "7.0 s"
+      ])
+  }
+
   @Test func `while an attempt is awaited, the plain line counts it down, as the bars do`() throws {
     var run = Run()
     let event = try EventMaker()

@@ -316,8 +316,7 @@ private func isMainThread() -> Bool { Thread.isMainThread }
     #expect(fixture.fetcher.requests.count == 1)
   }
 
-  @Test func `a 404 holds for as long as it says, Retry-After for as long as it asks`() async throws
-  {
+  @Test func `a 404 holds for as long as it says, Retry-After lengthens a wait`() async throws {
     let fixture = Fixture()
     func wait(_ status: Int, _ headers: HeaderFields, _ path: String) async throws -> Double? {
       fixture.fetcher.answer { _, _ in fixture.clock.response(status, headers) }
@@ -331,6 +330,8 @@ private func isMainThread() -> Bool { Thread.isMainThread }
     #expect(try await wait(404, ["Cache-Control": "max-age=7"], "/2") == 7)
     #expect(try await wait(410, ["Cache-Control": "max-age=999999"], "/3") == 3600)
     #expect(try await wait(503, ["Retry-After": "20"], "/4") == 20)
+    #expect(try await wait(503, ["Retry-After": "0"], "/6") == 1)
+    #expect(try await wait(404, ["Retry-After": "7"], "/7") == 60)
     #expect(try await wait(500, [:], "/5") == 1)
   }
 

@@ -13,7 +13,7 @@ enum Messages {
   static func retry(number: Int, _ error: TransferError, delay: Duration, of url: ResourceURL)
     -> String
   {
-    let reason = error.retryAfter == nil ? "" : ", as the server asked"
+    let reason = isRequested(delay, error) ? ", as the server asked" : ""
     let time = delay < .milliseconds(50) ? "at once" : "in \(Units.span(delay))"
     return about(url, "\(error.fact); attempt \(number) failed; retrying \(time)\(reason)")
   }
@@ -26,9 +26,13 @@ enum Messages {
   }
 
   /// Why the next attempt is delayed, in a few words.
-  static func waitReason(_ error: TransferError) -> String {
-    if error.retryAfter != nil { return ", as the server asked" }
-    return shown(": \(error.fact)")
+  static func waitReason(_ error: TransferError, delay: Duration) -> String {
+    isRequested(delay, error) ? ", as the server asked" : shown(": \(error.fact)")
+  }
+
+  /// Whether the server asked for this wait: a shorter one that it names is not the reason.
+  private static func isRequested(_ delay: Duration, _ error: TransferError) -> Bool {
+    error.pause.map { $0 >= delay } ?? false
   }
 
   static func numbered(_ url: ResourceURL, path: String, reason: String) -> String {

@@ -301,7 +301,7 @@ extension FileProgress {
       if progress.connections > 0, let end = retry?.end, elapsed >= end { retry = nil }
     case .attempt(_, let error, let delay):
       progress?.stop()
-      retry = Retry(end: elapsed + delay, reason: Messages.waitReason(error))
+      retry = Retry(end: elapsed + delay, reason: Messages.waitReason(error, delay: delay))
     case .finished(let result): end(result)
     }
   }

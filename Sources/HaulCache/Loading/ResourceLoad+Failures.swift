@@ -4,20 +4,20 @@ import NIOConcurrencyHelpers
 /// What a failed fetch means for its requests, and for the next one.
 extension ResourceLoad {
   /// A stale value if that is allowed, otherwise the failure. Both are noted, so that the server is
-  /// not asked again at once.
+  /// not asked again at once, nor before the end of the pause that it asked for.
   func failed(
-    _ error: TransferError, _ candidate: Candidate?, wait: Duration?
+    _ error: TransferError, _ candidate: Candidate?, wait: Duration? = nil
   ) throws(ResourceError) -> Loaded {
     if Task.isCancelled || error.code == .cancelled { throw ResourceError(.cancelled) }
     let isDisconnected = error.status == nil && Self.disconnections.contains(error.code)
     let isServerFailure = error.status.map { Self.serverFailures.contains($0) } ?? isDisconnected
-    if isServerFailure, let candidate,
-      let stale = stale(candidate, isDisconnected: isDisconnected)
-    {
-      _ = note(ResourceError(.transfer(error)), mayUseStale: true, wait: wait)
-      return stale
-    }
-    throw note(ResourceError(.transfer(error)), mayUseStale: false, wait: wait)
+    let older =
+      isServerFailure ? candidate.flatMap { stale($0, isDisconnected: isDisconnected) } : nil
+    let failure = note(
+      ResourceError(.transfer(error)), mayUseStale: older != nil, wait: wait,
+      atLeast: error.retryAfter ?? .zero)
+    guard let older else { throw failure }
+    return older
   }
 
   /// A candidate that may be used though the server did not confirm it.
@@ -36,19 +36,21 @@ extension ResourceLoad {
   }
 
   /// Notes a failure, and returns it with the time of the next attempt.
-  func note(_ error: ResourceError, mayUseStale: Bool, wait: Duration?) -> ResourceError {
+  func note(
+    _ error: ResourceError, mayUseStale: Bool, wait: Duration?, atLeast pause: Duration = .zero
+  ) -> ResourceError {
     let failure = cache.state.withLockedValue { state in
       state.negative.note(
         KnownFailure(error: error, mayUseStale: mayUseStale), of: key, at: now,
-        waits: cache.configuration.waits, wait: wait.map { $0 / .seconds(1) })
+        waits: cache.configuration.waits, wait: wait.map { $0 / .seconds(1) },
+        atLeast: pause / .seconds(1))
     }
     return error.retrying(at: failure.retryAt)
   }
 
   /// How long a refusal holds: as its response says, at most an hour. Other failures wait longer
   /// each time.
-  func wait(after response: ResourceResponse, _ error: TransferError) -> Duration? {
-    if let asked = error.retryAfter { return asked }
+  func wait(after response: ResourceResponse) -> Duration? {
     guard (400..<500).contains(response.status), response.status != 408, response.status != 429
     else { return nil }
     var defaults = Freshness.Defaults()

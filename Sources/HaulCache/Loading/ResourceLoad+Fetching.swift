@@ -23,7 +23,7 @@ extension ResourceLoad {
         throw TransferError(.tooLarge, "the resource is larger than the limit")
       }
     } catch {
-      return try failed(error, candidate, wait: error.retryAfter)
+      return try failed(error, candidate)
     }
     cache.counters.update { $0.bytesFetched += response.body.count }
     if Task.isCancelled { throw ResourceError(.cancelled) }
@@ -48,7 +48,7 @@ extension ResourceLoad {
       }
     default:
       let error = TransferError(status: response.status, headers: response.headers, now: now)
-      return try failed(error, candidate, wait: wait(after: response, error))
+      return try failed(error, candidate, wait: wait(after: response))
     }
   }
 

@@ -46,17 +46,20 @@ package struct NegativeCache<Key: Hashable & Sendable, Reason: Sendable>: Sendab
   }
 
   /// Notes a failure.
-  /// - Parameter wait: in place of the wait that grows, as the server asked.
+  /// - Parameters:
+  ///   - wait: in place of the wait that grows.
+  ///   - pause: that the server asked for; it may lengthen the wait.
   package mutating func note(
-    _ reason: Reason, of key: Key, at now: Double, waits: Waits, wait: Double? = nil
+    _ reason: Reason, of key: Key, at now: Double, waits: Waits, wait: Double? = nil,
+    atLeast pause: Double = 0
   ) -> Failure {
     // After a long quiet time the count begins again.
     let previous = failures.value(for: key).flatMap { last in
       now >= last.notedAt && now < last.retryAt + waits.maximum ? last.count : nil
     }
     let count = (previous ?? 0) + 1
-    let failure = Failure(
-      reason: reason, notedAt: now, retryAt: now + (wait ?? waits.wait(after: count)), count: count)
+    let wait = max(wait ?? waits.wait(after: count), pause)
+    let failure = Failure(reason: reason, notedAt: now, retryAt: now + wait, count: count)
     _ = failures.insert(failure, for: key, cost: 1)
     return failure
   }

@@ -72,11 +72,12 @@ extension DownloadMachine {
     plan.release(id)
     attempts.isWaiting = true
     return limit(error) + forgetUnresumable(&plan)
-      + [.wake(.retry, after: error.retryAfter ?? .milliseconds(500))] + releaseFailedConnection()
+      + [.wake(.retry, after: max(error.pause ?? .zero, .milliseconds(500)))]
+      + releaseFailedConnection()
   }
 
   private func limit(_ error: TransferError) -> [Command] {
-    [.limitHost(error)] + (error.retryAfter.map { [.pauseHost($0)] } ?? [])
+    [.limitHost(error)] + (error.pause.map { [.pauseHost($0)] } ?? [])
   }
 
   mutating func failed(
@@ -192,7 +193,7 @@ extension DownloadMachine {
     case .retry(let delay, let attempt):
       chooseNextRequest(after: fetch, error, attempt: attempt, plan)
       let pauses =
-        (error.retryAfter.map { [Command.pauseHost($0)] } ?? [])
+        (error.pause.map { [Command.pauseHost($0)] } ?? [])
         + (isUnanswered ? [.hostFailed(nextTrial: delay)] : [])
       // The timer comes first: a test may advance its manual clock when the attempt is reported.
       return pauses + forgetUnresumable(&plan)

@@ -5,8 +5,8 @@ package enum RetryAfter {
 
   /// The wait in `text`, from 0 to one hour; nil if it is neither a number of seconds nor a date.
   ///
-  /// A date in the past means no wait; anything longer means the maximum. `now` is wall time in
-  /// seconds since 1970.
+  /// A date in the past is a wait of 0, which shortens no backoff; anything longer means the
+  /// maximum. `now` is wall time in seconds since 1970.
   package static func delay(_ text: String, now: Double) -> Duration? {
     if let date = HTTPDate(text, now: now) {
       return clamped(seconds: Double(date.secondsSince1970) - now)

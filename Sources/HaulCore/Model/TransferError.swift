@@ -82,6 +82,8 @@ public struct TransferError: Error, Hashable, Sendable {
   public var isRetryable: Bool { shared.value.isRetryable }
   /// How long the server asked to wait (RFC 9110, section 10.2.3).
   public var retryAfter: Duration? { shared.value.retryAfter }
+  /// The same, if it is not over at once.
+  package var pause: Duration? { retryAfter.flatMap { $0 > .zero ? $0 : nil } }
   /// Why a command had no effect on a transfer; nil for any code but `refused`.
   public var refusal: CommandRefusal? { shared.value.refusal }
   /// The cause, if it may disappear by itself, or says what is left.

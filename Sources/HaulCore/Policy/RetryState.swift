@@ -28,7 +28,7 @@ package struct RetryState: Hashable, Sendable {
     package var progressBytes: Int64 = 0
     /// Bytes that were missing when it began; a quarter of them counts as progress, however few.
     package var remaining = Int64.max
-    /// The wait that the server asked for; it replaces the backoff.
+    /// The wait that the server asked for; it may lengthen the backoff.
     package var retryAfter: Duration?
     /// The health of a host that did not answer; nil if it answered.
     package var unresponsiveHost: HostHealth?
@@ -65,10 +65,12 @@ package struct RetryState: Hashable, Sendable {
     let ceiling = RetryPolicy.ceiling(ofAttempt: max(attempt, attemptOfHost))
     // Transfers of a silent host already try one at a time, so half of the delay is not random.
     let least = failure.unresponsiveHost == nil ? .zero : ceiling / 2
-    let delay = failure.retryAfter ?? least + Self.jitter(ceiling - least, &generator)
+    let backoff = least + Self.jitter(ceiling - least, &generator)
+    // A busy server that says 0, or a date that is over here, would get all attempts at once.
+    let delay = max(backoff, failure.retryAfter ?? .zero)
     // Waiting past the deadline would only delay the failure.
     guard now + delay <= deadline else {
-      refusedWait = failure.retryAfter
+      refusedWait = delay > backoff ? delay : nil
       return .giveUp
     }
     attempts = attempt

@@ -64,17 +64,17 @@ extension UploadRun {
   ) async {
     guard stopOrder == nil else { return }
     let clock = engine.clock
-    let due = clock.now + delay
+    let now = clock.now
+    let due = now + delay
     retryAt = due
     let id = id
     if error == sourceError {
-      pauseSource(after: error, until: due)
-    } else if error.retryAfter != nil {
-      await context.pauseHost(host, until: due)
+      pauseSource(after: error, from: now)
+    } else if let pause = error.pause {
+      await context.pauseHost(host, until: now + pause)
     }
     // Without a key, it was not asked.
     if error.status == nil, error != sourceError, error.code != .unauthorized {
-      let now = clock.now
       engine.scheduler.update { $0.hostFailed(for: id, at: now, nextTrial: due) }
     }
     input.remote?.releaseMost()

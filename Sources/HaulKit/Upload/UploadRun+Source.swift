@@ -177,9 +177,9 @@ extension UploadRun {
   }
 
   /// Before another attempt, because the source failed.
-  func pauseSource(after error: TransferError, until due: Instant) {
-    guard error.retryAfter != nil, let host = request.download?.url.origin.authority else { return }
-    engine.scheduler.update { $0.pauseHost(host, until: due) }
+  func pauseSource(after error: TransferError, from now: Instant) {
+    guard let pause = error.pause, let host = request.download?.url.origin.authority else { return }
+    engine.scheduler.update { $0.pauseHost(host, until: now + pause) }
   }
 }
 

@@ -209,6 +209,15 @@ struct DownloadMachineFailureTests {
     check(script.send(.slotGranted), is: ["open 2 0-"])
   }
 
+  @Test(arguments: ["0", "Thu, 01 Jan 1970 00:00:00 GMT"])
+  func `A Retry-After that is over at once pauses no host`(value: String) throws {
+    var script = try MachineScript()
+    _ = script.start()
+    let commands = try script.answer(1, 503, ["Retry-After: \(value)"])
+    #expect(commands.contains("wake retry"))
+    #expect(!commands.contains { $0.hasPrefix("pause host") }, "\(commands)")
+  }
+
   @Test func `Between two ranges it waits for a pause of the host without the slot`() throws {
     var script = try MachineScript.withTwo()
     check(

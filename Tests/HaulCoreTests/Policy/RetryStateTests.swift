@@ -90,7 +90,7 @@ import Testing
       state.failed(at: at(7202), progressBytes: 0, remaining: 9, using: &generator), is: .giveUp)
   }
 
-  @Test func `Retry-After replaces the backoff, unless it ends too late`() {
+  @Test func `Retry-After lengthens the backoff, unless it ends too late`() {
     var generator = SplitMix64(seed: 1)
     var state = RetryState(RetryPolicy(), startedAt: at(0))
     check(
@@ -101,6 +101,31 @@ import Testing
       state.failed(
         at: at(1), progressBytes: 0, remaining: 9, retryAfter: .seconds(3600), using: &generator),
       is: .giveUp)
+  }
+
+  @Test(arguments: [.zero, .seconds(1)] as [Duration])
+  func `A Retry-After that is shorter than the backoff does not shorten it`(asked: Duration) {
+    var generator = Constant(bits: .max)
+    var state = RetryState(RetryPolicy(), startedAt: at(0))
+    let waits = [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 60_000].map(Duration.milliseconds)
+    for (attempt, wait) in zip(1..., waits) {
+      check(
+        state.failed(
+          at: at(0), progressBytes: 0, remaining: 9, retryAfter: asked, using: &generator),
+        is: .retry(after: max(wait, asked), attempt: attempt))
+    }
+  }
+
+  @Test func `A backoff that ends too late is no wait that the server asked for`() {
+    var generator = Constant(bits: .max)
+    var policy = RetryPolicy()
+    policy.maximumTimeWithoutProgress = .milliseconds(100)
+    var state = RetryState(policy, startedAt: at(0))
+    let error = TransferError(.httpStatus, "503", isRetryable: true, retryAfter: .zero)
+    let failure = RetryState.Failure(
+      error, unresponsiveHost: nil, hasAnswered: true, isAttended: true)
+    check(state.failed(failure, at: at(0), using: &generator), is: .giveUp)
+    #expect(state.last(error) == error)
   }
 
   @Test(

@@ -20,7 +20,7 @@ import Testing
     .retryLater(seconds: -100, asDate: true), .retryLater(status: 429, seconds: 1),
     .retryLater(seconds: 1, asDate: true),
   ])
-  func `Retry-After is obeyed in seconds or as a date, and a past date means no wait`(
+  func `Retry-After is read in seconds or as a date, also one in the past`(
     answer: Fault.Action
   ) async throws {
     try await finish(Fault(answer, when: .request(1))) { fixture, outcome in

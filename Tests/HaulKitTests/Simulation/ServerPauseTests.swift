@@ -36,6 +36,16 @@ import Testing
     try simulation.end()
   }
 
+  @Test func `A server that says 0 while it is busy gets no burst of requests`() throws {
+    let (simulation, transfer) = try paused(0)
+    simulation.pass(.seconds(3))
+    #expect(try simulation.state(transfer) != .failed)
+    simulation.servers["f"]?.pause = nil
+    try simulation.runOut()
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
+  }
+
   /// Opens the list after a kill, three seconds after the server asked for a pause of eight.
   private func killed(
     starting started: [Int] = [], isForced: Bool = false,

@@ -38,6 +38,6 @@ struct DAVWait: Sendable {
     self.since = since
     guard now - since < Self.longest else { return nil }
     looks += 1
-    return retryAfter ?? .seconds(min(1 << min(looks - 1, 4), 15))
+    return max(retryAfter ?? .zero, .seconds(min(1 << min(looks - 1, 4), 15)))
   }
 }

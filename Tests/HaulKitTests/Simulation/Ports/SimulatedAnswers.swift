@@ -24,7 +24,7 @@ extension SimulatedTransport {
     if resource.isUnavailable { return refusal(503, to: request, on: connection) }
     if resource.isMissing { return refusal(404, to: request, on: connection) }
     if let seconds = resource.pause {
-      servers[request.url.name]?.pause = nil
+      if seconds > 0 { servers[request.url.name]?.pause = nil }
       return pause(seconds, to: request, on: connection)
     }
     return whole(resource, request, connection, fault)

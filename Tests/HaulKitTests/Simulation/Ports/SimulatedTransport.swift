@@ -15,7 +15,7 @@ final class SimulatedTransport: Transport {
     /// Whether every request is refused with 503.
     var isUnavailable = false
     var knowsRanges = true
-    /// A pause in seconds that its host asks for, once.
+    /// A pause in seconds that its host asks for, once; 0 is said until it is nil.
     var pause: Int?
   }
 
