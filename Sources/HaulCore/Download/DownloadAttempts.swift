@@ -26,6 +26,8 @@ package struct DownloadAttempts: Sendable {
 
   /// Attempts that brought nothing, since one brought enough.
   package var failures: Int { retry.attempts }
+  /// How many times the usual time the next attempt may take to its first byte.
+  package var patience: Int { retry.patience }
   /// The error of a download that gave up.
   package func last(_ error: TransferError) -> TransferError { retry.last(error) }
   /// Whether bytes have come since a failure was counted.

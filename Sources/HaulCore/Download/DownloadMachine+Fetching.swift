@@ -82,7 +82,7 @@ extension DownloadMachine {
     // A fetch that this one replaces does not count.
     request.isAdditional = fetches.contains { $0.key != id }
     request.needsConfirmation = needsConfirmation
-    request.patience = patience
+    request.patience = attempts.patience
     if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
     request = redirects.applied(to: request)
     var purpose = Purpose.receive
@@ -105,9 +105,11 @@ extension DownloadMachine {
     return .open(id, request)
   }
 
-  /// How many times the usual time a silent connection is kept: longer with each attempt that
-  /// brought nothing.
-  package var patience: Int { 1 << min(attempts.failures, 2) }
+  /// How many times the usual time a silent connection is kept: less once its first byte has come,
+  /// because then it is rather broken than late.
+  package func patience(of id: SegmentID) -> Int {
+    min(attempts.patience, fetches[id]?.hasDelivered == true ? 4 : .max)
+  }
 
   /// Whether to request one byte first: if the file exists already, its body is not needed.
   var asksForExisting: Bool {

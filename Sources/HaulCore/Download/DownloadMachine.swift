@@ -306,12 +306,12 @@ extension DownloadMachine {
     }
   }
 
-  /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that brought nothing.
+  /// Drops connections under 1 KiB/s for 60 s, or longer after attempts that were silent.
   mutating func stopSlowFetches(plan: inout SegmentPlan) -> [Command] {
     guard !surroundings.isRateLimited, goal == .transfer, ending == nil else { return [] }
     var commands: [Command] = []
-    let seconds = 60 * patience
     for id in fetches.keys.sorted() {
+      let seconds = 60 * patience(of: id)
       guard let fetch = fetches[id], fetch.body != nil, fetch.slowness == nil else { continue }
       guard let position = plan.segments[id]?.next else { continue }
       if plan.takeHasWaitedForReader(id) { fetches[id]?.slowSince = nil }

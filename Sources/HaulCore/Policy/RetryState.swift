@@ -12,6 +12,8 @@ package struct RetryState: Hashable, Sendable {
   /// When there was progress that counted, or the start.
   private var lastProgress: Instant
   private var progressBytes: Int64 = 0
+  /// Retries since then after an attempt that got nothing for too long.
+  private var silences = 0
   private var firstContactFailure: Instant?
   /// The wait that the server asked for after the last attempt, if it was too long.
   private var refusedWait: Duration?
@@ -30,6 +32,8 @@ package struct RetryState: Hashable, Sendable {
     package var remaining = Int64.max
     /// The wait that the server asked for; it may lengthen the backoff.
     package var retryAfter: Duration?
+    /// Whether it ended because nothing came.
+    package var isSilence = false
     /// The health of a host that did not answer; nil if it answered.
     package var unresponsiveHost: HostHealth?
     /// Whether a person waits for it: then attempts of all transfers of a silent host count, so
@@ -49,6 +53,7 @@ package struct RetryState: Hashable, Sendable {
   ) -> Decision {
     guard failure.isRetryable else { return .giveUp }
     noteProgress(failure.progressBytes, of: failure.remaining, at: now)
+    if failure.isSilence { silences += 1 }
     var limit = policy.retries
     var deadline = lastProgress + policy.maximumTimeWithoutProgress
     if failure.isFirstContact, policy.isShortAtFirstContact {
@@ -77,6 +82,10 @@ package struct RetryState: Hashable, Sendable {
     return .retry(after: delay, attempt: attempt)
   }
 
+  /// How many times the usual time the next attempt may take to its first byte: a server that
+  /// prepares the file, or a proxy that examines it first, begins anew with each request.
+  package var patience: Int { 1 << min(silences, 5) }
+
   /// The error of a transfer that gave up: with its number of attempts, and with the wait that the
   /// server asked for, if that is the reason.
   package func last(_ error: TransferError) -> TransferError {
@@ -92,7 +101,7 @@ package struct RetryState: Hashable, Sendable {
     guard bytes > 0 else { return }
     progressBytes = min(progressBytes, RetryPolicy.progressThatCounts) + bytes
     guard progressBytes >= RetryPolicy.progressThatCounts || bytes >= remaining / 4 else { return }
-    attempts = 0
+    (attempts, silences) = (0, 0)
     progressBytes = 0
     lastProgress = now
   }
@@ -123,6 +132,7 @@ extension RetryState.Failure {
     self.remaining = remaining
     retryAfter = error.retryAfter
     isRetryable = error.isRetryable
+    isSilence = [.timeout, .stalled].contains(error.code)
     self.unresponsiveHost = unresponsiveHost
     self.isAttended = isAttended
     let isUnreachable = [.dns, .connect, .proxy].contains(error.code)

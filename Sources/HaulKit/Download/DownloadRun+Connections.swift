@@ -131,7 +131,8 @@ extension DownloadRun {
     if connection.isStopped { return .stopped(id) }
     // The body ended before the timeout took effect: no timeout is reported.
     if case .ended = event { return event }
-    return connection.hasTimedOut ? .failed(id, engine.idleTimeoutError(machine.patience)) : event
+    return connection.hasTimedOut
+      ? .failed(id, engine.idleTimeoutError(machine.patience(of: id))) : event
   }
 
   /// Stops connections that received nothing for the idle timeout.
@@ -139,7 +140,7 @@ extension DownloadRun {
     for index in connections.indices {
       let connection = connections[index]
       guard connection.isActive, !connection.hasTimedOut, let start = connection.idleSince.start,
-        now - start >= engine.idleTimeout * machine.patience
+        now - start >= engine.idleTimeout * machine.patience(of: connection.id)
       else { continue }
       connections[index].hasTimedOut = true
       connection.cancel()

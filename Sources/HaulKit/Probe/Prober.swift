@@ -13,7 +13,7 @@ struct Prober {
     var hasAnswered = false
     while true {
       do {
-        return try await ask(&hasAnswered)
+        return try await ask(retry.patience, &hasAnswered)
       } catch {
         var random = engine.random
         let decision = retry.failed(
@@ -27,11 +27,14 @@ struct Prober {
     }
   }
 
-  private func ask(_ hasAnswered: inout Bool) async throws(TransferError) -> ProbeResult {
+  private func ask(
+    _ patience: Int, _ hasAnswered: inout Bool
+  ) async throws(TransferError) -> ProbeResult {
     var fetch = FetchRequest(
       url: request.askedURL, headers: request.fields, firstByte: 0, lastByte: 0,
       allowInsecure: request.allowInsecure)
     (fetch.isOfClient, fetch.signing) = (request.isOfClient, request.signing)
+    fetch.patience = patience
     engine.log(asks: fetch)
     do {
       // Dropping the response closes its body.

@@ -32,16 +32,33 @@ struct HostOutageMachineTests {
   }
 
   @Test
-  func `Each attempt that brings nothing gives the next one more time, up to four times as much`()
+  func `Each silent attempt gives the next one twice the time to its first byte, 32 times at most`()
     throws
   {
     var script = try MachineScript()
     _ = script.start()
-    for (id, patience) in [(1, 2), (2, 4), (3, 4)] {
+    for (id, patience) in zip(1..., [2, 4, 8, 16, 32, 32]) {
       _ = fail(&script, id, TransferError(.stalled, "no bytes", isRetryable: true))
-      #expect(script.machine.patience == patience)
+      _ = script.send(.timer(.retry))
+      let opened = script.send(.slotGranted)
+      #expect(opened.contains { $0.hasPrefix("open \(id + 1)") }, "\(opened)")
+      #expect(script.machine.patience(of: SegmentID(number: id + 1)) == patience)
+    }
+    let last = SegmentID(number: 7)
+    _ = try script.whole(7)
+    #expect(script.machine.patience(of: last) == 32, "the head may come before the file is made")
+    _ = script.deliver(7)
+    #expect(script.machine.patience(of: last) == 4, "what broke off is asked for anew sooner")
+  }
+
+  @Test func `An attempt that was answered, or refused, gives the next one no more time`() throws {
+    var script = try MachineScript()
+    _ = script.start()
+    for id in 1...6 {
+      if id % 2 == 0 { _ = fail(&script, id, Self.refused) } else { _ = try script.answer(id, 503) }
       _ = script.send(.timer(.retry))
       _ = script.send(.slotGranted)
+      #expect(script.machine.patience(of: SegmentID(number: id + 1)) == 1)
     }
   }
 

@@ -41,6 +41,16 @@ import Testing
     try simulation.end()
   }
 
+  @Test func `A server that needs minutes to its first byte gives the file in the end`() throws {
+    let simulation = SimulatedManager()
+    let request = try simulation.download("f")
+    simulation.servers["f"]?.preparation = .seconds(200)
+    let transfer = try simulation.call { try await $0.add(request) }
+    simulation.pass(.seconds(600))
+    #expect(try simulation.state(transfer) == .completed)
+    try simulation.end()
+  }
+
   @Test func `A permanent outage fails each transfer after its own retries`() throws {
     let simulation = SimulatedManager(active: 2)
     simulation.servers.behaviours.unreachableHost = "h0"

@@ -46,8 +46,8 @@ extension QueueWorld {
     // Times of next attempts are stored by the wall clock: if it was ahead, the wait is longer
     // (seed 19214).
     let wasSet = ledger.withLockedValue { $0.schedule?.wasSet ?? false }
-    // A server has five minutes to answer once it has a whole file.
-    for _ in 0..<(wasSet ? 2000 : uploads == nil ? 200 : 700) {
+    // A server has 48 s to its first byte, and five minutes to answer once it has a whole file.
+    for _ in 0..<(wasSet ? 2000 : uploads == nil ? 300 : 700) {
       guard passTime(.seconds(1)) else { return }
       let isOver = ledger.withLockedValue { $0.isOver }
       if isOver, isEmpty.withLockedValue({ $0 }) { break }

@@ -255,7 +255,7 @@ import Testing
     _ = try simulation.call { try await $0.add(requests) }
     simulation.pass(.seconds(20))
     simulation.servers.behaviours.faultOneIn = nil
-    // A silent server gets four times the timeout in the end.
+    // A silent server gets several times the timeout.
     simulation.pass(.seconds(120))
     try simulation.runOut()
     try simulation.end()

@@ -27,6 +27,7 @@ extension SimulatedTransport {
       if seconds > 0 { servers[request.url.name]?.pause = nil }
       return pause(seconds, to: request, on: connection)
     }
+    if resource.preparation > .zero { try await clock.wait(resource.preparation) }
     return whole(resource, request, connection, fault)
   }
 

@@ -17,6 +17,8 @@ final class SimulatedTransport: Transport {
     var knowsRanges = true
     /// A pause in seconds that its host asks for, once; 0 is said until it is nil.
     var pause: Int?
+    /// The time to its first byte, anew with each request.
+    var preparation = Duration.zero
   }
 
   struct Behaviours: Sendable {
