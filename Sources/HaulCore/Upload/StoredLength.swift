@@ -6,7 +6,7 @@ enum StoredLength {
   /// Some servers answer every HEAD with a page, or with no length at all. A coded answer has
   /// another length than the file.
   static func head(_ head: ResponseHead, of request: UploadRequest) -> Int64? {
-    guard head.status == 200, head.contentCoding == nil, !isPage(head, of: request),
+    guard head.status == 200, head.contentCoding == nil, !isPage(head, of: request), !isOld(head),
       case .bytes(let length) = ContentLength(head.headers)
     else { return nil }
     let isOfFile = ["ETag", "Last-Modified", "Accept-Ranges"].contains { head.headers[$0] != nil }
@@ -42,11 +42,33 @@ enum StoredLength {
     return words.count < 2 || words[1].hasBytePrefix("2")
   }
 
-  /// The server has another number of bytes than it was sent. Another attempt may arrive whole.
+  /// Whether the answer to HEAD is a document that the server writes itself, as document stores and
+  /// other APIs do with what they are sent: JSON or XML at an address without the extension of a file.
+  static func isDocument(_ head: ResponseHead, of request: UploadRequest) -> Bool {
+    let type = head.headers["Content-Type"]?.byteSplit(separator: ";").first ?? ""
+    let form = type.trimmingBytes(" \t").lowercased()
+    return ["/json", "+json", "/xml", "+xml"].contains { form.hasByteSuffix($0) }
+      && !request.url.path.pathParts.name.hasBytes(".")
+  }
+
+  /// The server has another number of bytes than it was sent.
   static func mismatch(_ found: Int64, of length: Int64) -> TransferError {
     TransferError(
-      .lengthMismatch, "the server took the file, but has \(found) of its \(length) bytes",
+      .lengthMismatch,
+      found < length
+        ? "the server took the file, but has \(found) of its \(length) bytes"
+        : "the server took the file of \(length) bytes, but has \(found)",
       isRetryable: true)
+  }
+
+  /// Whether a cache answered with what it had before (RFC 9111, section 5.1; RFC 9211).
+  private static func isOld(_ head: ResponseHead) -> Bool {
+    if let age = head.headers["Age"].flatMap({ Int64($0) }), age > 0 { return true }
+    let fields = ["Cache-Status", "CF-Cache-Status", "X-Cache", "X-Cache-Status"]
+    return fields.flatMap { head.headers.values(of: $0) }.contains { text in
+      text.lowercased().unicodeScalars.split { !("a"..."z").contains($0) }
+        .contains { $0.elementsEqual("hit".unicodeScalars) }
+    }
   }
 
   private static func isPage(_ head: ResponseHead, of request: UploadRequest) -> Bool {

@@ -16,6 +16,8 @@ package struct UploadAttempts: Sendable {
   private var hasAnswered = false
   /// The bytes that the server had at the last failure.
   private var acknowledged: Int64 = 0
+  /// The bytes that it had of the last file that it took, if those were not all.
+  private var stored: Int64?
 
   package init(
     _ request: UploadRequest, hasRun: Bool = false, isAttended: Bool, now: Instant
@@ -45,6 +47,15 @@ package struct UploadAttempts: Sendable {
 
   /// The server has answered a request.
   mutating func noteAnswer() { hasAnswered = true }
+
+  /// The server has another number of bytes than it was sent. Another attempt may arrive whole; but
+  /// a server that has made the same of two does so with each.
+  mutating func mismatch(_ found: Int64, of length: Int64) -> TransferError {
+    defer { stored = found }
+    let error = StoredLength.mismatch(found, of: length)
+    guard stored == found else { return error }
+    return error.advising("some servers change what they are sent: compare what is there")
+  }
 
   /// A new upload begins, of which the server has nothing.
   mutating func forgetProgress() { acknowledged = 0 }
@@ -85,8 +96,7 @@ extension TransferError {
   static func isStoredAlready(perhapsByThis mayHaveArrived: Bool, status: Int) -> TransferError {
     TransferError(
       .nameConflict, "the server has a file there already",
-      advice: mayHaveArrived
-        ? "an earlier attempt of this upload may have stored it: compare it" : nil, status: status)
+      advice: mayHaveArrived ? comparing : nil, status: status)
   }
 
   static let refusedCondition = TransferError(
@@ -109,6 +119,9 @@ extension TransferError {
     parts.fact += ", perhaps because of \(field)"
     return TransferError(parts)
   }
+
+  /// The advice where this upload may conflict with itself.
+  static let comparing = "an earlier attempt of this upload may have stored it: compare it"
 
   /// The same, of an upload whose source cannot be read again.
   var spent: TransferError {

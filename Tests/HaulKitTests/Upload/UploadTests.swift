@@ -169,6 +169,11 @@ import Testing
       #expect(outcome.result.error?.code == .lengthMismatch)
       #expect(outcome.result.error?.message.contains("has 7 of its \(Self.length) bytes") == true)
     }
+    try await DownloadFixture.with([Self.resource(always)]) { fixture in
+      let outcome = try #require(try await upload(fixture))
+      #expect((outcome.result.error?.code, outcome.attempts) == (.lengthMismatch, 1))
+      #expect(fixture.server.snapshot.requests.map(\.method) == ["PUT", "HEAD", "PUT", "HEAD"])
+    }
   }
 
   @Test func `A file whose length is not what the system says is not sent`() async throws {

@@ -322,7 +322,7 @@ extension DAVMachine {
       found != nil || byHead == .withoutLength || [.withoutLength, .directory].contains(finding)
     guard let length, let found, found != length else { return check() }
     part?.isWhole = false
-    return failed(StoredLength.mismatch(found, of: length))
+    return failed(attempts.mismatch(found, of: length))
   }
 
   private mutating func foundPart(

@@ -29,6 +29,8 @@ package struct PutMachine: UploadMachine, StatefulUpload {
   /// Whether other runs may publish at the same time, and what of that is known.
   var publication = PutPublication()
   private var measures: Measure
+  /// Whether an attempt of this run may have arrived whole.
+  private var mayHaveArrived = false
   var state = State.waiting
   package var attempts: UploadAttempts
 
@@ -80,7 +82,9 @@ package struct PutMachine: UploadMachine, StatefulUpload {
     case (.checking(let url), .sourceChecked(let error)):
       return error.map { end($0) } ?? measure(url)
     case (.measuring(let url), .answered(let answer)):
-      return measured(StoredLength.head(answer.head, of: request), at: url)
+      // What WebDAV stores is a file.
+      let isFile = measures == .byProperties || !StoredLength.isDocument(answer.head, of: request)
+      return measured(isFile ? StoredLength.head(answer.head, of: request) : nil, at: url)
     case (.measuring(let url), .failed): return measured(nil, at: url)
     case (.comparing(let head), .answered(let answer)):
       return compared(StoredLength.property(answer) ?? head)
@@ -178,11 +182,13 @@ package struct PutMachine: UploadMachine, StatefulUpload {
         ? end(attempts.conflict(status: head.status)) : look(at: url)
     case .failure(let error) where mayRefuseCondition(head.status):
       return conditionRefused(error, at: url)
+    // It may conflict with what this run has sent.
+    case .failure(let error)
+    where publication.condition == nil && mayHaveArrived && [409, 412].contains(head.status):
+      return end(error.advising(TransferError.comparing))
     case .failure(let error):
       // A proxy may not have waited for the server.
-      if publication.condition != nil, isFullySent, head.status >= 500 {
-        attempts.mayHaveArrived = true
-      }
+      if publication.condition != nil, isFullySent, head.status >= 500 { noteArrival() }
       return lost(error, sent: 0)
     }
   }
@@ -205,16 +211,18 @@ package struct PutMachine: UploadMachine, StatefulUpload {
 
   private mutating func compared(_ found: Int64?) -> [UploadCommand] {
     guard let length, let found, found != length else { return finish(.completed) }
-    attempts.mayHaveArrived = true
-    let error = StoredLength.mismatch(found, of: length)
+    noteArrival()
+    let error = attempts.mismatch(found, of: length)
     // It may be the file of another run, which must not be replaced.
     return publication.publishesOnce
       ? end(error.advising("another run may have stored its file: look there")) : failed(error)
   }
 
+  private mutating func noteArrival() { (mayHaveArrived, attempts.mayHaveArrived) = (true, true) }
+
   /// The server has not said that it took the file. A POST may have had its effect all the same.
   private mutating func lost(_ error: TransferError, sent: Int64) -> [UploadCommand] {
-    if error.hadConnection, isFullySent(sent) { attempts.mayHaveArrived = true }
+    if error.hadConnection, isFullySent(sent) { noteArrival() }
     guard !error.hadConnection || request.isIdempotent || !error.isRetryable else {
       return end(
         error.advising("the server may have taken the file: look there before you retry"))

@@ -84,6 +84,33 @@ extension DAVMachineTests {
     #expect(failure(of: machine.handle(try answer(204)))?.code == .lengthMismatch)
   }
 
+  @Test func `A server that has the same wrong number of bytes twice does not get the file again`()
+    throws
+  {
+    var machine = try sending()
+    _ = machine.handle(try answer(201))
+    _ = machine.handle(try answer(405))
+    #expect(retried(machine.handle(try properties(99))) != nil)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(201))
+    _ = machine.handle(try answer(405))
+    #expect(try message(machine.handle(try properties(99))).method == "DELETE")
+    #expect(failure(of: machine.handle(try answer(204)))?.code == .lengthMismatch)
+  }
+
+  @Test func `JSON that a WebDAV server has is a file, also without an extension`() throws {
+    let address = try ResourceURL("http://h.example/a/b/f")
+    var machine = try sending { $0.url = address }
+    _ = machine.handle(try answer(403))
+    _ = machine.handle(try answer(404))
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(201))
+    _ = machine.handle(.sourceChecked(nil))
+    let json = [("Content-Length", "60"), ("Content-Type", "application/json")]
+    #expect(try message(machine.handle(try answer(200, json))).method == "PROPFIND")
+    #expect(retried(machine.handle(try answer(405)))?.code == .lengthMismatch)
+  }
+
   @Test func `PROPFIND decides where HEAD has another length`() throws {
     var machine = try sending()
     _ = machine.handle(try answer(201))

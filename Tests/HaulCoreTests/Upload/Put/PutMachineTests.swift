@@ -55,6 +55,71 @@ import Testing
     #expect(failure(of: machine.handle(other))?.code == .lengthMismatch)
   }
 
+  /// Lets the server take the file once more.
+  private func takeAgain(_ machine: inout PutMachine, _ length: String) throws -> [UploadCommand] {
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(201))
+    _ = machine.handle(.sourceChecked(nil))
+    return machine.handle(try answer(200, [("Content-Length", length)]))
+  }
+
+  @Test func `A server that makes the same of two attempts gets no third one`() throws {
+    var machine = try measuring()
+    #expect(retried(machine.handle(try answer(200, [("Content-Length", "99")]))) != nil)
+    #expect(retried(try takeAgain(&machine, "98")) != nil)
+    let error = failure(of: try takeAgain(&machine, "98"))
+    #expect(error?.code == .lengthMismatch)
+    #expect(error?.fact == "the server took the file, but has 98 of its 100 bytes after 3 attempts")
+    #expect(error?.advice?.contains("compare") == true)
+  }
+
+  @Test(arguments: [409, 412])
+  func `A conflict with what the server has taken before is not one of a directory or of others`(
+    status: Int
+  ) throws {
+    let other = try answer(200, [("Content-Length", "101")])
+    for isTaken in [true, false] {
+      var machine = try machine { $0.precondition = .entityTag("\"a\"") }
+      _ = machine.handle(.start(nil))
+      if isTaken {
+        _ = machine.handle(try answer(201))
+        _ = machine.handle(.sourceChecked(nil))
+        #expect(retried(machine.handle(other)) != nil)
+      } else {
+        let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+        #expect(retried(machine.handle(.failed(lost, sent: 100))) != nil)
+      }
+      _ = machine.handle(.start(nil))
+      let error = failure(of: machine.handle(try answer(status)))
+      #expect(error?.status == status)
+      #expect(error?.advice == "an earlier attempt of this upload may have stored it: compare it")
+    }
+    var first = try machine(hasRun: true)
+    _ = first.handle(.start(nil))
+    let error = failure(of: first.handle(try answer(409)))
+    #expect(error?.advice == "does the directory exist there?")
+  }
+
+  @Test(arguments: [
+    ("application/json", "/f.json"), ("text/xml; charset=utf-8", "/d/f.xml"),
+    ("application/octet-stream", "/f"), ("text/plain", "/f"),
+  ])
+  func `A type that a file of this name may have is evidence`(
+    type: String, path: String
+  ) throws {
+    let address = try ResourceURL("http://h.example\(path)")
+    var machine = try measuring { $0.url = address }
+    let fields = [("Content-Length", "101"), ("Content-Type", type)]
+    #expect(retried(machine.handle(try answer(200, fields)))?.code == .lengthMismatch)
+  }
+
+  @Test(arguments: [("X-Cache", "MISS from whitehouse.example"), ("Age", "0"), ("Age", "soon")])
+  func `An answer that is of no cache is evidence`(field: (String, String)) throws {
+    var machine = try measuring()
+    let fields = [("Content-Length", "99"), field]
+    #expect(retried(machine.handle(try answer(200, fields)))?.code == .lengthMismatch)
+  }
+
   @Test func `The number of attempts follows the fact, and not the advice`() throws {
     var machine = try machine { $0.retry.retries = 1 }
     _ = machine.handle(.start(nil))
@@ -82,6 +147,12 @@ import Testing
     (200, [("Content-Length", "0")]), (204, [("Content-Length", "7")]),
     (200, [("Content-Length", "7"), ("Content-Type", "text/html")]),
     (200, [("Content-Length", "7"), ("Content-Encoding", "gzip")]),
+    (200, [("Content-Length", "7"), ("Content-Type", "application/json; charset=UTF-8")]),
+    (200, [("Content-Length", "7"), ("Content-Type", "application/vnd.api+json")]),
+    (200, [("Content-Length", "7"), ("Content-Type", "text/xml")]),
+    (200, [("Content-Length", "7"), ("Age", "30")]),
+    (200, [("Content-Length", "7"), ("X-Cache", "MISS, TCP_HIT from proxy")]),
+    (200, [("Content-Length", "7"), ("CF-Cache-Status", "HIT")]),
   ])
   func `An answer that does not have the length of the file proves nothing`(
     status: Int, fields: [(String, String)]
