@@ -243,6 +243,18 @@ import Testing
     #expect(refusal(["put", "f", address, "--if-match", "\"a\""]) != nil)
   }
 
+  @Test func `options of downloads are refused, and ignored in the configuration file`() throws {
+    let upload = ["put", "f", "https://h/x"]
+    let message = refusal(upload + ["--http2"])
+    #expect(message == "--http2 is for downloads; put speaks HTTP/1.1")
+    #expect(
+      refusal(upload + ["--trust-redirects", "a"])
+        == "--trust-redirects is for downloads; put has none")
+    let sources = SettingsTests.files("http2\ntrust-redirects = a")
+    let plan = try Invocation.plan(upload, from: sources) as? PutPlan
+    #expect(try plan == self.plan("f", "https://h/x"))
+  }
+
   @Test(arguments: [
     [], ["f"], ["https://h/x"], ["a", "b", "https://h/x"], ["d/f", "e/f", "https://h/x/"],
     ["f", "h.example/x"], ["", "https://h/x"],

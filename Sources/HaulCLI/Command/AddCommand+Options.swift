@@ -43,6 +43,7 @@ extension AddCommand {
       ("allow-unverified", content.allowUnverified == true),
       ("same-resource", content.sameResource == true), ("decode", content.decode == true),
       ("connections", ranges.connections != nil), ("min-split", ranges.minimumSplit != nil),
+      ("trust-redirects", !requests.trustedHosts.isEmpty),
     ]
   }
 
@@ -53,8 +54,7 @@ extension AddCommand {
       ("bearer-file", credentials.bearerFile != nil), ("netrc", credentials.netrc == true),
       ("cookie", !credentials.cookies.isEmpty), ("cookie-file", !credentials.cookieFiles.isEmpty),
       ("header", !requests.headers.isEmpty), ("insecure", requests.insecure == true),
-      ("trust-redirects", !requests.trustedHosts.isEmpty), ("retries", requests.retries != nil),
-      ("retry-max-time", requests.retryMaximumTime != nil),
+      ("retries", requests.retries != nil), ("retry-max-time", requests.retryMaximumTime != nil),
     ]
   }
 }

@@ -75,9 +75,10 @@ struct PutCommand: Command {
   @OptionGroup(title: "Output") var output: OutputArguments
   @OptionGroup(title: "Worker") var worker: WorkerOptions
 
-  /// What `if-exists` says in the configuration is about files of this machine.
+  /// What the configuration says of these is about downloads.
   func overriddenSettings() -> Set<String>? {
-    Settings.overridden(by: credentials, requests, connections).union(["if-exists"])
+    Settings.overridden(by: credentials, requests, connections)
+      .union(["if-exists", "http2", "trust-redirects"])
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {

@@ -19,6 +19,12 @@ package struct PutPlan: Hashable, Sendable {
 extension PutPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was started.
   init(_ command: PutCommand, _ sources: CommandSources) throws(UsageError) {
+    guard command.connections.http2 != true else {
+      throw UsageError("--http2 is for downloads; put speaks HTTP/1.1")
+    }
+    guard command.requests.trustedHosts.isEmpty else {
+      throw UsageError("--trust-redirects is for downloads; put has none")
+    }
     guard command.form.isEmpty else {
       self = try Self.form(command, sources)
       return

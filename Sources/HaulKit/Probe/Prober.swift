@@ -35,6 +35,7 @@ struct Prober {
       allowInsecure: request.allowInsecure)
     (fetch.isOfClient, fetch.signing) = (request.isOfClient, request.signing)
     fetch.patience = patience
+    fetch.prefersHTTP2 = engine.httpVersion == .http2
     engine.log(asks: fetch)
     do {
       // Dropping the response closes its body.

@@ -20,6 +20,8 @@ extension Engine {
   func fetchSource(
     _ request: FetchRequest, _ timer: IdleTimer
   ) async throws -> FetchResponse {
+    var request = request
+    request.prefersHTTP2 = httpVersion == .http2
     log(asks: request)
     let response = try await fetch(request, of: request.url.origin.authority, timer)
     log(response.head)

@@ -120,12 +120,12 @@ import Testing
     "--output=x", "--directory=d", "--durability=relaxed", "--remote-name", "--start-over",
     "--max-filesize=1M", "--input-file=l", "--columns=url=a", "--input-format=csv",
     "--checksum=md5=00112233445566778899aabbccddeeff", "--allow-unverified", "--same-resource",
-    "--decode", "--connections=2", "--min-split=1M",
+    "--decode", "--connections=2", "--min-split=1M", "--trust-redirects=h",
   ]
   private static let ofRequests = [
     "--if-exists=fail", "--limit-rate=1K", "--user=u", "--password-file=p", "--bearer-file=b",
     "--netrc", "--cookie=a=b", "--cookie-file=c", "--header=A: b", "--insecure",
-    "--trust-redirects=h", "--retries=1", "--retry-max-time=1m",
+    "--retries=1", "--retry-max-time=1m",
   ]
 
   @Test(arguments: ofDownloads)

@@ -56,6 +56,16 @@ import Testing
     }
   }
 
+  @Test func `With http2 configured, a probe asks over HTTP-2`() async throws {
+    try await DownloadFixture.with(Self.files(1), tls: .good, http2: true) { fixture in
+      let request = try fixture.request("/0")
+      let result = try await fixture.withManager({ $0.httpVersion = .http2 }) { manager in
+        try await manager.probe(request)
+      }
+      #expect(result.httpVersion == "HTTP/2")
+    }
+  }
+
   @Test func `With http1 configured, even many files use HTTP-1-1`() async throws {
     try await DownloadFixture.with(Self.files(4), tls: .good, http2: true) { fixture in
       let outcomes = try await fixture.withManager({ $0.httpVersion = .http1 }) { manager in
