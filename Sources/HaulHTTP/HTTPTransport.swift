@@ -42,6 +42,12 @@ package final class HTTPTransport: Transport {
     package var wallSeconds: @Sendable () -> Double = { Date().timeIntervalSince1970 }
 
     package init() {}
+
+    /// What a connection to a host looks up, or its address. The client has no resolver of ours, so
+    /// a name of this machine becomes the one that systems know.
+    func target(of host: String) -> String {
+      addresses[host] ?? (IPAddress.isLoopbackName(host) ? "localhost" : host)
+    }
   }
 
   let clients: ClientCache

@@ -86,10 +86,12 @@ extension TransferError {
 
   private init(connection error: NIOConnectionError) {
     let endpoint = "\(error.host):\(error.port)"
-    // The failure of an address of an excluded family is not about the server.
+    // The failure of an address of an excluded family, or of one that this machine has no route to
+    // (`::1` without IPv6), is not about the server.
     let failures = error.connectionErrors
-    let ofOurFamily = failures.first { !(($0.error as? IOError)?.isOfOtherFamily ?? false) }
-    guard let first = ofOurFamily ?? failures.first else {
+    let ofOurFamily = failures.filter { !(($0.error as? IOError)?.isOfOtherFamily ?? false) }
+    let ofServer = ofOurFamily.first { ($0.error as? IOError)?.errnoCode != EADDRNOTAVAIL }
+    guard let first = ofServer ?? ofOurFamily.first ?? failures.first else {
       self = TransferError(
         .dns, "the host \(error.host) is unknown", advice: "check the name and the network",
         isRetryable: true

@@ -172,7 +172,9 @@ private let zeros32 = String(repeating: "0", count: 32)
   @Test(arguments: [
     ("example.org/x", "https://example.org/x"), ("//example.org/x", "https://example.org/x"),
     ("example.org", "https://example.org/"), ("h:8080/x", "https://h:8080/x"),
-    ("localhost/x", "http://localhost/x"), ("127.0.0.1:80/x", "http://127.0.0.1:80/x"),
+    ("localhost/x", "http://localhost/x"), ("a.localhost:80/x", "http://a.localhost:80/x"),
+    ("localhost.example/x", "https://localhost.example/x"),
+    ("127.0.0.1:80/x", "http://127.0.0.1:80/x"),
     ("[::1]:80/x", "http://[::1]:80/x"), ("https:/h/x", "https://h/x"),
     ("http:h/x", "http://h/x"), ("user:secret@h/x", "https://h/x"),
   ])

@@ -48,7 +48,8 @@ package enum AddressArgument {
   }
 
   private static func isLoopback(_ text: Substring) -> Bool {
-    ["localhost", "127.", "[::1]"].contains { text.hasBytePrefix($0) }
+    ["127.", "[::1]"].contains { text.hasBytePrefix($0) }
+      || IPAddress.isLoopbackName(text.prefix(beforeAnyOf: ":/?#").lowercased())
   }
 
   /// What may be shown of a text that is not a valid address: the text without user information,

@@ -30,6 +30,13 @@ extension IPAddress {
   var isLoopback: Bool {
     Self.loopback.contains { hasPrefix($0.0, bits: $0.bits) }
   }
+
+  /// Whether a lower-case name stands for the loopback addresses without a lookup: `localhost` and
+  /// every name below it (RFC 6761, section 6.3).
+  package static func isLoopbackName(_ host: String) -> Bool {
+    let name = host.dropping(byteSuffix: ".").map(String.init) ?? host
+    return name.isByteEqual("localhost") || name.hasByteSuffix(".localhost")
+  }
 }
 
 extension ProxyRules {
@@ -41,11 +48,10 @@ extension ProxyRules {
 }
 
 extension ResourceURL.Origin {
-  /// Whether its host has a private address without a lookup: it is one, or a name of this machine
-  /// (RFC 6761, section 6.3).
+  /// Whether its host has a private address without a lookup: it is one, or a name of this machine.
   package var isPrivateLiteral: Bool {
+    if IPAddress.isLoopbackName(host) { return true }
     let name = host.dropping(byteSuffix: ".").map(String.init) ?? host
-    if name == "localhost" || name.hasByteSuffix(".localhost") { return true }
     // A zone is of this machine's network.
     if name.hasBytes("%") { return true }
     return (IPAddress(name) ?? IPAddress(number: name)).map { !$0.isPublic } ?? false

@@ -62,6 +62,6 @@ extension ResourceURL.Origin {
   /// Whether it may set `Secure` cookies, and gets them: over https, and on this machine, where no
   /// network reads them. RFC 6265bis, section 5.7, leaves that to the client.
   var keepsSecureCookies: Bool {
-    scheme == "https" || host == "localhost" || IPAddress(host)?.isLoopback == true
+    scheme == "https" || IPAddress.isLoopbackName(host) || IPAddress(host)?.isLoopback == true
   }
 }

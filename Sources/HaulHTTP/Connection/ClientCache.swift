@@ -123,9 +123,9 @@ final class ClientCache: Sendable {
     configuration.localAddress = settings.localAddress ?? settings.addressFamily?.anyAddress
     configuration.dnsOverride = settings.addresses
     // A handshake has no last dot of a name, but its lookup has.
-    if let host = key.host, HostnameVerification.serverName(of: host) != host {
-      configuration.dnsOverride[HostnameVerification.serverName(of: host)] =
-        settings.addresses[host] ?? host
+    if let host = key.host {
+      let (name, target) = (HostnameVerification.serverName(of: host), settings.target(of: host))
+      if target != name { configuration.dnsOverride[name] = target }
     }
     if case .tunnel(let proxy) = key.route {
       configuration.proxy = .server(

@@ -169,11 +169,13 @@ extension PlainHTTPClient {
         return loop.makeFailedFuture(error)
       }
     }
-    let host = settings.addresses[origin.host] ?? origin.host
+    let host = settings.target(of: origin.host)
     // Without a lookup, no error about an IP address looks like a failed lookup.
     let connected =
       if let address = try? SocketAddress(ipAddress: host, port: origin.port) {
         bootstrap.connect(to: address)
+      } else if IPAddress.isLoopbackName(host) {
+        bootstrap.resolver(LoopbackResolver(loop: loop)).connect(host: host, port: origin.port)
       } else {
         bootstrap.connect(host: host, port: origin.port)
       }
@@ -208,5 +210,24 @@ extension PlainHTTPClient {
         NIOHTTPRequestHeadersValidator(), PlainHTTPConnection(of: self, to: origin),
       ])
     }
+  }
+}
+
+/// The addresses of every name of this machine.
+private struct LoopbackResolver: Resolver, Sendable {
+  let loop: any EventLoop
+
+  func initiateAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+    addresses("127.0.0.1", port)
+  }
+
+  func initiateAAAAQuery(host: String, port: Int) -> EventLoopFuture<[SocketAddress]> {
+    addresses("::1", port)
+  }
+
+  func cancelQueries() {}
+
+  private func addresses(_ address: String, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+    loop.makeCompletedFuture { [try SocketAddress(ipAddress: address, port: port)] }
   }
 }

@@ -36,6 +36,7 @@ import Testing
       ("http://localhost:8080/", "a=1; Secure", "http://localhost:8080/", "a=1"),
       ("http://127.8.0.1/", "a=1; Secure", "http://127.8.0.1/", "a=1"),
       ("http://[::1]/", "__Host-a=1; Secure; Path=/", "http://[::1]/", "__Host-a=1"),
+      ("http://a.localhost:8080/", "a=1; Secure", "http://a.localhost:8080/", "a=1"),
       ("http://localhost.h.com/", "a=1; Secure", "http://localhost.h.com/", nil),
       ("http://128.0.0.1/", "a=1; Secure", "http://128.0.0.1/", nil),
       ("http://h.com/", " a = b c ; HttpOnly", "http://h.com/", "a=b c"),

@@ -39,6 +39,19 @@ import Testing
     }
   }
 
+  @Test(arguments: [FaultServerTLS.none, .good], ["a.b.localhost", "localhost."])
+  func `A name below localhost is this machine, without a lookup`(
+    tls: FaultServerTLS, host: String
+  ) async throws {
+    try await DownloadFixture.with([Self.file], tls: tls) { fixture in
+      let outcome = try await fixture.run(
+        try request(fixture, host: host).with { $0.allowInsecure = true })
+      try fixture.expectWhole("f.bin", seed: 50, length: Self.length, outcome)
+      let sent = fixture.server.snapshot.requests.first?.header("Host")
+      #expect(sent == "\(host):\(fixture.server.port)")
+    }
+  }
+
   @Test func `Only addresses of the configured family are used`() async throws {
     try await DownloadFixture.with([Self.file]) { fixture in
       let right = try await fixture.run(

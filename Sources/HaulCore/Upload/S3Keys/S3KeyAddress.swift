@@ -41,7 +41,7 @@ package enum S3KeyAddress {
     .compactMap { IPAddress($0) }
 
   private static func isOfMachine(_ host: String) -> Bool {
-    guard let address = IPAddress(host) else { return host.isByteEqual("localhost") }
+    guard let address = IPAddress(host) else { return IPAddress.isLoopbackName(host) }
     return address.isLoopback || services.contains(address)
   }
 

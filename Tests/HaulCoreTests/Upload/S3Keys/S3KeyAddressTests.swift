@@ -8,7 +8,8 @@ import Testing
 
   @Test(arguments: [
     "https://keys.example/a", "http://127.0.0.1:81/a", "http://127.3.2.1/", "http://[::1]:81/a",
-    "http://localhost/a", "http://169.254.170.2/v2", "http://169.254.170.23/v1",
+    "http://localhost/a", "http://keys.localhost/a", "http://169.254.170.2/v2",
+    "http://169.254.170.23/v1",
     "http://[fd00:ec2::23]/v1",
   ])
   func `A container's service is this machine's, or has TLS`(address: String) throws {
