@@ -6,6 +6,12 @@ import NIOCore
 import NIOHTTP1
 import NIOPosix
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// `Transport` with AsyncHTTPClient, and with `PlainHTTPClient` for plain HTTP.
 ///
 /// `fetch` follows redirects, and maps each error once. The scheduler limits connections; the
@@ -46,7 +52,12 @@ package final class HTTPTransport: Transport {
     /// What a connection to a host looks up, or its address. The client has no resolver of ours, so
     /// a name of this machine becomes the one that systems know.
     func target(of host: String) -> String {
-      addresses[host] ?? (IPAddress.isLoopbackName(host) ? "localhost" : host)
+      if let address = addresses[host] { return address }
+      if IPAddress.isLoopbackName(host) { return "localhost" }
+      // The library knows a zone by its name only in a link-local address.
+      guard let zone = host.firstByteIndex(of: "%") else { return host }
+      let number = if_nametoindex(String(host[zone...].dropFirst()))
+      return number == 0 ? host : "\(host[..<zone])%\(number)"
     }
   }
 
@@ -191,7 +202,7 @@ package final class HTTPTransport: Transport {
     let route = try Route(to: request.url.origin, by: rules)
     // The client's tunnel knows no Digest, and compares the certificate of an IP address with the
     // address of the proxy.
-    guard case .connect(let proxy, let origin) = route, IPAddress(origin.host) == nil,
+    guard case .connect(let proxy, let origin) = route, IPAddress(host: origin.host) == nil,
       mayUseHTTP2(request, over: .tunnel(proxy)),
       DigestNonces.Space(proxy).map(digests.hasNonce) != true
     else { return route }
@@ -220,7 +231,7 @@ package final class HTTPTransport: Transport {
     return ClientCache.Key(
       route: route, speaksHTTP2: usesHTTP2, tls: isSecure ? tls : .checked,
       host: route == .direct || isSecure ? origin.host : nil,
-      checksName: isSecure && !request.allowInsecure && IPAddress(origin.host) == nil,
+      checksName: isSecure && !request.allowInsecure && IPAddress(host: origin.host) == nil,
       hasRawHead: !request.hasTextualHead, isPublicOnly: mustBePublic)
   }
 
@@ -335,6 +346,10 @@ package final class HTTPTransport: Transport {
     if route.hidesOrigin, let proxy = route.proxy { return "http://\(proxy)\(target)" }
     let origin = url.origin
     let name = HostnameVerification.serverName(of: origin.host)
+    if origin.hostField != origin.authority {
+      let host = settings.target(of: origin.host).replacingBytes("%", with: "%25")
+      return "\(origin.scheme)://[\(host)]:\(origin.port)\(target)"
+    }
     if name != origin.host { return "\(origin.scheme)://\(name):\(origin.port)\(target)" }
     return url.hasTextualPath
       ? url.normalized.absoluteString : "\(url.origin.scheme)://\(url.origin.authority)/"
@@ -349,7 +364,7 @@ package final class HTTPTransport: Transport {
       headers.remove(name: "Transfer-Encoding")
     }
     if !headers.contains(name: "Host") {
-      headers.add(name: "Host", value: request.url.origin.authority)
+      headers.add(name: "Host", value: request.url.origin.hostField)
     }
     return HTTPRequestHead(
       version: .http1_1, method: .GET, uri: request.url.pathAndQuery, headers: headers)
@@ -382,8 +397,10 @@ package final class HTTPTransport: Transport {
       headers.replaceOrAdd(name: RawHeadHandler.field, value: request.url.pathAndQuery)
     }
     let origin = request.url.origin
-    if route.hidesOrigin || HostnameVerification.serverName(of: origin.host) != origin.host {
-      headers.replaceOrAdd(name: "Host", value: origin.authority)
+    if route.hidesOrigin || HostnameVerification.serverName(of: origin.host) != origin.host
+      || origin.hostField != origin.authority
+    {
+      headers.replaceOrAdd(name: "Host", value: origin.hostField)
     }
     return headers
   }

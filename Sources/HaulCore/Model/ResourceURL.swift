@@ -13,7 +13,8 @@ public struct ResourceURL: Hashable, Sendable {
 
       init(_ scheme: String, _ host: String, _ port: Int) {
         (self.scheme, self.host, self.port) = (scheme, host, port)
-        let name = host.hasByte(UInt8(ascii: ":")) ? "[\(host)]" : host
+        let isIPv6 = host.hasByte(UInt8(ascii: ":"))
+        let name = isIPv6 ? "[\(host.replacingBytes("%", with: "%25"))]" : host
         authority = port == (scheme == "https" ? 443 : 80) ? name : "\(name):\(port)"
       }
     }
@@ -22,12 +23,19 @@ public struct ResourceURL: Hashable, Sendable {
 
     /// `http` or `https`.
     public var scheme: String { parts.scheme }
-    /// In lower case; without the brackets of an IPv6 address.
+    /// In lower case; without the brackets of an IPv6 address, and with its zone.
     public var host: String { parts.host }
     /// The given port, or the default of the scheme.
     public var port: Int { parts.port }
-    /// The value of `Host`: without the scheme's default port (RFC 9110, section 7.2).
+    /// As in an address, without the scheme's default port.
     package var authority: String { parts.authority }
+    /// The value of `Host`: without a zone, which is of this machine (RFC 9110, section 7.2; RFC
+    /// 6874, section 4).
+    package var hostField: String {
+      guard host.hasByte(UInt8(ascii: "%")) else { return authority }
+      let address = String(host.prefix(beforeAnyOf: "%"))
+      return ResourceURL.Origin(scheme: scheme, host: address, port: port).authority
+    }
 
     init(scheme: String, host: String, port: Int) { parts = Parts(scheme, host, port) }
 
@@ -168,7 +176,9 @@ public struct ResourceURL: Hashable, Sendable {
   /// Whether it is an IPv6 address, or could be a name, because escapes may decode to anything.
   private static func isHost(_ host: String) -> Bool {
     if host.utf8.contains(UInt8(ascii: ":")) {
-      return IPAddress(String(host.prefix(beforeAnyOf: "%"))) != nil  // a zone may follow
+      let zone = host.firstByteIndex(of: "%").map { host[$0...].utf8.dropFirst() }
+      return IPAddress(host: host) != nil
+        && zone.map { !$0.isEmpty && $0.allSatisfy(PercentCoding.isUnreserved) } ?? true
     }
     return host.utf8.allSatisfy { byte in
       switch byte {
@@ -266,7 +276,10 @@ private struct Sent {
     guard let whole = url.host(percentEncoded: false), !whole.isEmpty,
       var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
     else { return nil }
-    host = whole.trimmingBytes("[]").lowercased()
+    // The name of an interface may have capital letters.
+    let name = whole.trimmingBytes("[]")
+    let end = name.firstByteIndex(of: "%") ?? name.endIndex
+    host = name[..<end].lowercased() + name[end...]
     let password = parts.password ?? ""
     // An empty user, as in `http://@host/`, is none.
     credentials = parts.user.flatMap { user in

@@ -144,7 +144,7 @@ struct ConnectionPreparation: Sendable {
     _ channel: any Channel, _ origin: ResourceURL.Origin
   ) -> EventLoopFuture<Void> {
     let ended = HandshakeResult()
-    let address = IPAddress(origin.host)
+    let address = IPAddress(host: origin.host)
     let checksAddress = address != nil && tls.certificateVerification != .none
     return channel.eventLoop.makeCompletedFuture {
       var tls = tls

@@ -56,7 +56,7 @@ package final class PrivateHostRegistry: Sendable {
 
   /// An address that is unknown, as of a Unix socket, is not public.
   static func isPublic(_ channel: any Channel) -> Bool {
-    channel.remoteAddress?.ipAddress.flatMap(IPAddress.init)?.isPublic ?? false
+    channel.remoteAddress?.ipAddress.flatMap { IPAddress($0) }?.isPublic ?? false
   }
 
   private static func refusal(_ host: String) -> TransferError {

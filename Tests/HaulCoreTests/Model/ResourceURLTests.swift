@@ -6,6 +6,7 @@ import Testing
   @Test(arguments: [
     "https://a%2Fb/x", "https://a%00b/x", "https://a%0D%0Ab/x", "https://a%40b/x",
     "https://a%3A80/x", "https://a%20b/x", "https://a,b/x", "https://%5B::1%5D%2F/x",
+    "https://[fe80::1%25]/x", "https://[fe80::1%25a%20b]/x",
   ])
   func `An impossible host is refused`(address: String) {
     let error = #expect(throws: TransferError.self) { try ResourceURL(address) }
@@ -19,6 +20,16 @@ import Testing
   ])
   func `Names and addresses are valid hosts`(address: String, host: String) throws {
     #expect(try ResourceURL(address).origin.host == host)
+  }
+
+  @Test func `A zone is of this machine: it tells origins apart, and is not sent`() throws {
+    let url = try ResourceURL("http://[FE80::1%25enP1]:8080/x")
+    #expect(url.origin.host == "fe80::1%enP1")
+    #expect(url.origin.hostField == "[fe80::1]:8080")
+    #expect(url.origin != (try ResourceURL("http://[fe80::1%25enP2]:8080/x")).origin)
+    #expect(url.origin.isPrivateLiteral)
+    #expect(try ResourceURL(url.normalized.absoluteString) == url.normalized)
+    #expect(try ResourceURL("https://h:81/x").origin.hostField == "h:81")
   }
 
   // Found by the fuzzer: one escape becomes a comma inside a DNS label, another name is parsed

@@ -52,6 +52,27 @@ import Testing
     }
   }
 
+  private static let hasIPv6 =
+    (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8))?.contains(" lo") == true
+
+  @Test(.enabled(if: hasIPv6), arguments: [FaultServerTLS.none, .good])
+  func `A zone names the interface of an address, and the server does not see it`(
+    tls: FaultServerTLS
+  ) async throws {
+    try await DownloadFixture.with([Self.file]) { fixture in
+      let server = try await FaultServer.start(
+        FaultScript([Self.file]), tls: tls, host: "::1")
+      let url = try ResourceURL(server.url("/f.bin", host: "[::1%25lo]"))
+      let outcome = try await fixture.run(
+        try fixture.request("/f.bin") {
+          ($0.url, $0.allowInsecure) = (url, true)
+        })
+      try fixture.expectWhole("f.bin", seed: 50, length: Self.length, outcome)
+      #expect(server.snapshot.requests.first?.header("Host") == "[::1]:\(server.port)")
+      try await server.shutdown()
+    }
+  }
+
   @Test func `Only addresses of the configured family are used`() async throws {
     try await DownloadFixture.with([Self.file]) { fixture in
       let right = try await fixture.run(

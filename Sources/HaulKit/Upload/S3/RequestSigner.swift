@@ -73,7 +73,7 @@ package struct RequestSigner: Sendable {
     let signature = signature(
       [
         method, Self.path(of: url), Self.canonical(query[...]),
-        "host:\(url.origin.authority)\n", "host", Self.unsignedPayload,
+        "host:\(url.origin.hostField)\n", "host", Self.unsignedPayload,
       ])
     return "\(query)&X-Amz-Signature=\(signature)"
   }
@@ -102,7 +102,7 @@ package struct RequestSigner: Sendable {
   private static func canonicalHeaders(
     _ fields: HeaderFields, _ url: ResourceURL
   ) -> [(name: String, value: String)] {
-    var values = ["host": [url.origin.authority]]
+    var values = ["host": [url.origin.hostField]]
     for field in fields.fields {
       let name = field.name.lowercased()
       guard !unsigned.contains(name) else { continue }
