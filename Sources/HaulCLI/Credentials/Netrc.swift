@@ -91,7 +91,8 @@ package struct Netrc: Hashable, Sendable {
     }
   }
 
-  /// The first name and password for the host; `default` applies to hosts without an entry.
+  /// The first name and password for the host; `default` applies to hosts without an entry. Without
+  /// any, the first entry with one of both counts, as in curl: the other is empty.
   /// - Parameter user: if given, only this user's password is returned.
   /// - Throws: if the entry cannot be used.
   package func credentials(
@@ -103,6 +104,9 @@ package struct Netrc: Hashable, Sendable {
       guard let login = entry.login ?? user, let password = entry.password else { continue }
       if user == nil || login == user { return (login, password) }
     }
-    return nil
+    guard user == nil, let half = entries.first(where: { ($0.login ?? $0.password) != nil }) else {
+      return nil
+    }
+    return (half.login ?? "", half.password ?? "")
   }
 }

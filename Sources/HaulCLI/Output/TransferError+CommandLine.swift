@@ -12,7 +12,8 @@ extension TransferError {
 extension TransferError.Remedy {
   fileprivate var options: String {
     switch self {
-    case .credentials: " (--user, --netrc), or a token (--bearer-file)"
+    case .credentials:
+      " (--user, or --netrc with an entry for the host), or a token (--bearer-file)"
     case .token: " (--bearer-file)"
     case .password: " (--user)"
     case .proxyCredentials: " (--proxy)"

@@ -1,4 +1,5 @@
 import HaulCLI
+import HaulCore
 import Testing
 
 /// Files in the form of `.netrc`.
@@ -45,8 +46,17 @@ import Testing
     #expect(try found(text, "h") == "a 1")
     #expect(try found(text, "h", user: "b") == "b 2")
     #expect(try found(text, "h", user: "c") == nil)
-    #expect(try found("machine h password p", "h") == nil)
     #expect(try found("machine h password p", "h", user: "c") == "c p")
+  }
+
+  @Test func `a name or a password alone is sent with nothing for the other, as by curl`() throws {
+    #expect(try found("machine h login key", "h") == "key ")
+    #expect(try found("machine h password p", "h") == " p")
+    #expect(try found("machine h login a machine h login b password 2", "h") == "b 2")
+    #expect(try found("machine h account x", "h") == nil)
+    // The password of --user may come from the terminal.
+    #expect(try found("machine h login u", "h", user: "u") == nil)
+    #expect(try Netrc("machine h login key").logins["h"]?.user == "key")
   }
 
   @Test(arguments: [

@@ -70,7 +70,7 @@ import Testing
       let url = fixture.server.url("/file.bin")
       let none = try await fixture.haul(["get", url])
       #expect(
-        none.errors.contains("answered 401; give a user name and a password (--user, --netrc)"))
+        none.errors.contains("answered 401; give a user name and a password (--user, or --netrc"))
       let wrong = try await fixture.haul(["get", url.replacing("://", with: "://me:pw@")])
       #expect(wrong.errors.contains("answered 401; wrong user name or password"))
       #expect(!wrong.errors.contains("pw"))
