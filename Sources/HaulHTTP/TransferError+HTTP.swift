@@ -147,17 +147,21 @@ extension TransferError {
       return TransferError(.tls, "the server does not speak HTTP/1.1", advice: "HTTP/2 may work")
         .remedied(by: .newerHTTP)
     }
-    // With TLS 1.2 a missing client certificate has no alert of its own (RFC 5246, section 7.4.6).
-    if text.hasBytes("ALERT_HANDSHAKE_FAILURE") {
+    // With TLS 1.2 a missing client certificate has no alert of its own (RFC 5246, section 7.4.6),
+    // and the library does not say whether the server asked for one.
+    if isRefusal(text) {
       return TransferError(
         .tls, "the server refused the TLS handshake",
-        advice: "does it require a client certificate?"
+        advice: "perhaps it has no TLS version or cipher in common with haul, or requires a client "
+          + "certificate"
       ).remedied(by: .clientCertificate)
     }
     return isAboutClientCertificate(text)
       ? clientCertificate
       : TransferError(.tls, "the TLS handshake failed", advice: "is that an https server?")
   }
+
+  private static func isRefusal(_ text: String) -> Bool { text.hasBytes("ALERT_HANDSHAKE_FAILURE") }
 
   private static func isAboutClientCertificate(_ text: String) -> Bool {
     text.hasBytes("ALERT")
@@ -176,14 +180,16 @@ extension TransferError {
   /// With TLS 1.3 a server refuses a client certificate after the handshake (RFC 8446, section
   /// 4.4.2.4).
   private init(alert error: BoringSSLError) {
-    if Self.isAboutClientCertificate("\(error)") {
+    let text = "\(error)"
+    if Self.isAboutClientCertificate(text) {
       self = .clientCertificate
-    } else {
+    } else if Self.isRefusal(text) {
       self = TransferError(
         .connectionLost, "the TLS connection broke",
-        advice: "does the server require a client certificate?",
-        isRetryable: true
+        advice: "does the server require a client certificate?", isRetryable: true
       ).remedied(by: .clientCertificate)
+    } else {
+      self.init(.connectionLost, "the TLS connection broke", isRetryable: true)
     }
   }
 

@@ -53,7 +53,8 @@ package struct CertificateAuthority: Sendable {
         try NIOSSLCertificate.fromPEMBytes(Array(clients.pem.utf8)))
     }
     configuration.minimumTLSVersion = .tlsv12
-    if kind == .tls12Only { configuration.maximumTLSVersion = .tlsv12 }
+    if [.tls12Only, .otherCipher].contains(kind) { configuration.maximumTLSVersion = .tlsv12 }
+    if kind == .otherCipher { configuration.cipherSuites = "ECDHE-RSA-AES128-GCM-SHA256" }
     if kind == .tls11Only {
       configuration.minimumTLSVersion = .tlsv11
       configuration.maximumTLSVersion = .tlsv11
@@ -131,4 +132,6 @@ package enum FaultServerTLS: String, CaseIterable, Codable, Sendable {
   case tls11Only
   /// Good, but with TLS 1.2 at most.
   case tls12Only
+  /// The same, and with a cipher only that its certificate does not fit.
+  case otherCipher
 }

@@ -27,6 +27,7 @@ import Testing
       (FaultServerTLS.expired, "expired on", nil), (.notYetValid, "is not valid before", nil),
       (.selfSigned, "is self-signed", .certificateAuthority),
       (.wrongHost, "is not for this host", nil), (.tls11Only, "older versions of TLS", nil),
+      (.otherCipher, "no TLS version or cipher in common with haul, or", .clientCertificate),
     ] as [(FaultServerTLS, String, TransferError.Remedy?)])
   func `The message says what is wrong with a certificate`(
     kind: FaultServerTLS, text: String, remedy: TransferError.Remedy?
