@@ -200,8 +200,13 @@ extension ControlClient {
         problem ?? Problem(status, "HTTP \(status)", "the daemon gave no reason"))
     } catch let failure as Failure {
       throw failure
-    } catch let error as IOError where [ENOENT, ECONNREFUSED].contains(error.errnoCode) {
-      throw .notRunning
+    } catch let error as IOError {
+      switch error.errnoCode {
+      case ENOENT, ECONNREFUSED: throw .notRunning
+      case ENOTDIR, ELOOP: throw .broken(location.unusable(error.errnoCode).message)
+      default:
+        throw .broken("the connection to the daemon broke: \(SystemError.text(error.errnoCode))")
+      }
     } catch let error as HTTPClientError where error == .deadlineExceeded {
       throw .broken("the daemon does not answer; it may be stopped (SIGSTOP), or overloaded")
     } catch let error as HTTPClientError where error == .remoteConnectionClosed {

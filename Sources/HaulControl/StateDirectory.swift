@@ -11,8 +11,15 @@ extension ControlLocation {
   /// Creates the directory, for its owner only, and its parents, if missing.
   /// - Throws: `permission-denied` when it belongs to another user, or others may use it; `io`.
   package func prepareDirectory() throws(TransferError) {
-    try PrivateDirectory.prepare(directory, "state", variable: "XDG_STATE_HOME")
+    try PrivateDirectory.prepare(directory, "state", variable: Self.variable)
   }
+
+  /// Why nothing can be there: `prepareDirectory` fails with the same words.
+  func unusable(_ number: Int32) -> TransferError {
+    PrivateDirectory.unusable(directory, number, variable: Self.variable)
+  }
+
+  private static let variable = "XDG_STATE_HOME"
 
   /// Checks that nothing else has the name of the socket; the socket of a daemon that has ended may
   /// stay there.
@@ -54,10 +61,7 @@ package enum PrivateDirectory {
     } catch {
       let isOther = lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFDIR
       guard !isOther else { throw TransferError(.io, "\(path) is not a directory") }
-      throw TransferError(
-        .io,
-        "cannot create the directory \(path): \(SystemError.text(error.errno))",
-        advice: "set \(variable) to another one")
+      throw unusable(path, error.errno, variable: variable)
     }
     guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw TransferError(.io, "\(path) is not a directory")
@@ -73,5 +77,12 @@ package enum PrivateDirectory {
         .permissionDenied,
         "other users may use the \(kind) directory \(path)", advice: "run: chmod 700 \(path)")
     }
+  }
+
+  /// - Parameter number: the system's, for a path that leads to no directory.
+  static func unusable(_ path: String, _ number: Int32, variable: String) -> TransferError {
+    TransferError(
+      .io, "cannot create the directory \(path): \(SystemError.text(number))",
+      advice: "set \(variable) to another one")
   }
 }

@@ -64,6 +64,17 @@ import Testing
     }
   }
 
+  @Test func `list and add say the same of a state directory that cannot be`() async throws {
+    try await CommandFixture.with { fixture in
+      try Data().write(to: URL(filePath: fixture.path("file")))
+      let environment = ["XDG_STATE_HOME": fixture.path("file")]
+      let list = try await fixture.haul(["list"], environment: environment)
+      let add = try await fixture.haul(["add", "http://127.0.0.1:1/x"], environment: environment)
+      #expect(list.errors == add.errors && list.status == 1)
+      #expect(list.errors.contains("; set XDG_STATE_HOME to another one"), "\(list.errors)")
+    }
+  }
+
   @Test func `401 says whether a password was wrong or not sent`() async throws {
     let closed = CommandFixture.file().with { $0.faults = [Fault(.respond(status: 401))] }
     try await CommandFixture.with(closed) { fixture in
