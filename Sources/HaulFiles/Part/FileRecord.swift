@@ -72,6 +72,22 @@ package struct FileRecord: Hashable, Sendable {
     resource.elementsEqual(ResourceFingerprint.exactBytes(url).prefix(Self.resourceLength))
   }
 
+  /// Whether an equal validator proves it to be the version of the journal's head.
+  /// - Parameters:
+  ///   - size: the size of that version, in bytes.
+  ///   - modified: the server's date of it, in seconds since 1970; nil without one.
+  func hasVersion(of head: JournalHead, size: Int64, modified: Double?) -> Bool {
+    guard size == self.size, isOfClient == head.isOfClient else { return false }
+    if let modified, modified != self.modified { return false }
+    guard let text = head.validator.entityTag, let entityTag else {
+      // Without tags, the dates must be old enough in both.
+      return head.validator.entityTag == nil && entityTag == nil && modified != nil
+        && head.validator.isStrong && !hasWeakDate
+    }
+    guard let tag = EntityTag(text), let other = EntityTag(entityTag) else { return false }
+    return tag.stronglyMatches(other)
+  }
+
   /// The record of a file that is unchanged since Haul created it; nil for any other, or if that is
   /// unknown.
   package static func read(

@@ -35,6 +35,16 @@ package final class PartFile: Sendable {
     return FileRecord.read(name, in: directory, user: user)?.matches(url) == true
   }
 
+  /// Whether the file of that name is unchanged, and provably the same version of the same address.
+  /// Blocks.
+  package func hasSameVersion(_ name: String, length: Int64, modified: Double?) -> Bool {
+    let (url, head) = state.withLockedValue { ($0.url, $0.head) }
+    guard let url, let head, let record = FileRecord.read(name, in: directory, user: user) else {
+      return false
+    }
+    return record.matches(url) && record.hasVersion(of: head, size: length, modified: modified)
+  }
+
   init(
     directory: any DiskDirectory, names: PartNames, durability: DownloadRequest.Durability,
     nonce: [UInt8], disk: any Disk, state: PartState, recovery: Recovery

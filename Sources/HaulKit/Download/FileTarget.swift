@@ -138,7 +138,9 @@ extension TargetClaim {
       advice: "try again")
   }
 
-  /// Publishes the part under its final name, or the next free one if a number may be added.
+  /// Publishes the part under its final name, or the next free one if a number may be added. A file
+  /// that another run has published meanwhile is replaced if it has the same version: its bytes are
+  /// equal, and these are verified.
   /// - Throws: as `PartFile.publish`.
   func publish(length: Int64, modified: Double?) throws(TransferError) -> FileName {
     var candidate = name
@@ -148,10 +150,15 @@ extension TargetClaim {
           as: candidate.text, length: length, modified: modified,
           replacing: candidate == name && mayReplace)
         return candidate
-      } catch  where error.code == .nameConflict && numbering != .never {
+      } catch  where error.code == .nameConflict && mayOutliveConflict {
+        if isUpdate, part.hasSameVersion(candidate.text, length: length, modified: modified) {
+          try part.publish(as: candidate.text, length: length, modified: modified, replacing: true)
+          return candidate
+        }
         if numbering == .whenNameIsTaken, part.hasUnchangedCopy(candidate.text) {
           throw duplicateError(candidate)
         }
+        guard numbering != .never else { throw error }
         candidate = try nextFreeName()
       }
     }

@@ -86,7 +86,7 @@ final class GroupPublisher: Sendable {
   {
     switch result {
     case .success: return .success(entry.claim.path)
-    case .failure(let error) where error.code == .nameConflict && entry.claim.numbering != .never:
+    case .failure(let error) where error.code == .nameConflict && entry.claim.mayOutliveConflict:
       return Result { () throws(TransferError) in
         let name = try entry.claim.publish(length: entry.length, modified: entry.modified)
         return entry.claim.directory.filePath(name.text)

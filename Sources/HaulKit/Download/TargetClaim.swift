@@ -20,6 +20,8 @@ struct TargetClaim: Sendable {
   var replacement = Replacement.none
   /// When a number is added to the name.
   let numbering: Numbering
+  /// Whether the file is the newest version of its address, whichever run publishes it.
+  let isUpdate: Bool
   /// Reserved until the run has ended.
   let key: TargetReservations.Key
 
@@ -57,6 +59,9 @@ struct TargetClaim: Sendable {
     /// A file exists and is accepted as the requested one.
     case alreadyExists(path: String, size: Int64, [Checksum])
   }
+
+  /// Whether it can still be published if the name was taken meanwhile.
+  var mayOutliveConflict: Bool { isUpdate || numbering != .never }
 
   var path: String { directory.filePath(name.text) }
 

@@ -358,6 +358,6 @@ struct TargetSearch {
     return TargetClaim(
       directory: directory, name: name, part: part, wanted: self.name, number: number,
       replacement: request.ifExists == .overwrite ? replaced : .none, numbering: numbering,
-      key: key(name))
+      isUpdate: request.ifExists == .update, key: key(name))
   }
 }

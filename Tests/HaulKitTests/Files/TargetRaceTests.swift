@@ -261,11 +261,10 @@ import Testing
   }
 
   @Test(arguments: DownloadRequest.Durability.allCases)
-  func `Two programs with one address make one file, and the second to end fails`(
+  func `Two programs with one address make one file, and without a validator one of them fails`(
     durability: DownloadRequest.Durability
   ) async throws {
-    let held = FaultScript.Resource(
-      "/two.bin", seed: 2, length: 5000, faults: [Fault(.stall(after: 0))])
+    let held = Self.held.with { ($0.entityTag, $0.lastModified) = (nil, nil) }
     try await DownloadFixture.with([held]) { fixture in
       let request = try fixture.request("/two.bin") { $0.durability = durability }
       // Each has its own target reservations, like two processes.
@@ -288,6 +287,28 @@ import Testing
       // The same request again finds the existing file.
       let third = try await fixture.finish(request)
       try fixture.expectWhole("two.bin", seed: 2, length: 5000, third)
+    }
+  }
+
+  private static let held = FaultScript.Resource(
+    "/two.bin", seed: 2, length: 5000, faults: [Fault(.stall(after: 0))])
+
+  @Test(arguments: DownloadRequest.Durability.allCases)
+  func `A version that another program has published meanwhile is taken, and nothing is left`(
+    durability: DownloadRequest.Durability
+  ) async throws {
+    try await DownloadFixture.with([Self.held]) { fixture in
+      let request = try fixture.request("/two.bin") { $0.durability = durability }
+      let slow = try TransferManager()
+      let transfer = try await slow.add(request)
+      try await fixture.server.waitForHeld("/two.bin")
+      fixture.server.setFaults("/two.bin", [])
+      let fast = try await fixture.finish(request)
+      try fixture.expectWhole("two.bin", seed: 2, length: 5000, fast)
+      fixture.server.release("/two.bin")
+      #expect(await code(transfer) == nil)
+      await slow.shutdown()
+      #expect(try fixture.names() == ["two.bin"])
     }
   }
 
