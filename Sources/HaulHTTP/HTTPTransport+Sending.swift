@@ -11,7 +11,8 @@ extension HTTPTransport {
     if request.body != nil, request.length == nil { await askForChallenge(of: request) }
     var (own, number) = (CookieJar(), 0)
     while true {
-      let prepared = try prepare(FetchRequest(request), method: request.method, cookies: own)
+      let prepared = try prepare(
+        FetchRequest(request), method: request.method, hasBody: request.body != nil, cookies: own)
       let response = try await send(request, as: prepared)
       await cookies.store(response.head.headers, of: prepared.request, own: &own)
       let isRepeatable = request.body == nil || request.length != nil
@@ -19,7 +20,7 @@ extension HTTPTransport {
         learns(
           from: response.head.status, response.head.headers, to: prepared, isRepeated: number > 0)
       else {
-        try Self.check(response.head.status, response.head.headers, over: prepared.route)
+        try Self.check(response.head.status, response.head.headers, of: prepared)
         return response
       }
       number += 1

@@ -151,7 +151,7 @@ package final class HTTPTransport: Transport {
       guard number < Self.maximumRepeats,
         learns(from: answer.status, answer.headers, to: prepared, isRepeated: number > 0)
       else {
-        try Self.check(answer.status, answer.headers, over: prepared.route)
+        try Self.check(answer.status, answer.headers, of: prepared)
         return answer
       }
       number += 1
@@ -297,11 +297,12 @@ package final class HTTPTransport: Transport {
   }
 
   static func check(
-    _ status: Int, _ fields: HeaderFields, over route: Route
+    _ status: Int, _ fields: HeaderFields, of prepared: PreparedRequest
   ) throws(TransferError) {
-    if case .forwarded(let proxy) = route, status == 407 {
+    if case .forwarded(let proxy) = prepared.route, status == 407 {
       throw TransferError(
-        wantsPassword: proxy, AuthChallenge.all(in: fields, named: "Proxy-Authenticate"))
+        wantsPassword: proxy, AuthChallenge.all(in: fields, named: "Proxy-Authenticate"),
+        withBody: prepared.hasBody)
     }
   }
 

@@ -16,13 +16,14 @@ extension ResourceURL.Credentials {
 /// What to do about a 401 (RFC 9110, section 15.5.2).
 package enum UnauthorizedAdvice {
   /// The text and the setting that helps.
-  /// - Parameter request: with the fields and the address that were asked for.
+  /// - Parameter withBody: whether the request has a body.
   static func advice(
-    on head: ResponseHead, to url: ResourceURL, _ fields: HeaderFields
+    on head: ResponseHead, to url: ResourceURL, _ fields: HeaderFields, withBody: Bool = false
   ) -> (text: String, TransferError.Remedy?) {
     let challenges = AuthChallenge.all(in: head.headers, named: "WWW-Authenticate")
     let schemes = Set(challenges.map(\.scheme))
-    if let scheme = unsupportedScheme(of: challenges, besides: ["basic", "bearer"]) {
+    let supported: Set = ["basic", "bearer"]
+    if let scheme = unsupportedScheme(of: challenges, besides: supported, withBody: withBody) {
       return ("it wants \(scheme), which is not supported", nil)
     }
     let authorization = fields["authorization"]
@@ -45,16 +46,24 @@ package enum UnauthorizedAdvice {
   }
 
   /// A scheme without which there is no access; nil if one of them is supported.
-  /// - Parameter supported: besides Digest.
+  /// - Parameters:
+  ///   - supported: besides Digest.
+  ///   - withBody: whether the request has a body.
   package static func unsupportedScheme(
-    of challenges: [AuthChallenge], besides supported: Set<String>
+    of challenges: [AuthChallenge], besides supported: Set<String>, withBody: Bool
   ) -> String? {
     guard let first = challenges.first, supported.isDisjoint(with: challenges.map(\.scheme)),
-      DigestChallenge(challenges) == nil
+      DigestChallenge(challenges, withBody: withBody) == nil
     else { return nil }
-    let names = [
-      "digest": "a form of Digest authentication", "ntlm": "NTLM", "negotiate": "Negotiate",
-    ]
-    return names[first.scheme] ?? TerminalText.escaped(first.scheme)
+    switch first.scheme {
+    case "digest" where DigestChallenge(challenges) != nil:
+      return "the hash of the body (Digest authentication with auth-int)"
+    case "digest":
+      let algorithm = first.parameters["algorithm"].map { " with \(TerminalText.escaped($0))" }
+      return "a form of Digest authentication\(algorithm ?? "")"
+    case "ntlm": return "NTLM"
+    case "negotiate": return "Negotiate"
+    default: return TerminalText.escaped(first.scheme)
+    }
   }
 }

@@ -78,7 +78,8 @@ package struct UploadJudge: Sendable {
   func failure(of head: ResponseHead, to request: UploadRequest) -> TransferError {
     switch head.status {
     case 401:
-      let (text, remedy) = UnauthorizedAdvice.advice(on: head, to: request.url, request.fields)
+      let (text, remedy) = UnauthorizedAdvice.advice(
+        on: head, to: request.url, request.fields, withBody: true)
       let refused = error(.unauthorized, head, text)
       return remedy.map { refused.remedied(by: $0) } ?? refused
     case 403: return error(.forbidden, head, "uploading there is forbidden")

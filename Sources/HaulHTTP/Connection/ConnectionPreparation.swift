@@ -112,7 +112,7 @@ struct ConnectionPreparation: Sendable {
         channel,
         ConnectHandshake(
           proxy, to: addresses[origin.host] ?? origin.host, origin.port, userAgent: userAgent,
-          digest: DigestNonces.Space(proxy).flatMap(digests.use)),
+          digest: DigestNonces.Space(proxy).flatMap { digests.use(in: $0) }),
         to: origin)
     }
   }

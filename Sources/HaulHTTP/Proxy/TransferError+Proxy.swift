@@ -41,8 +41,13 @@ extension TransferError {
   }
 
   /// 407 is not 401: the request never reached the server (RFC 9110, section 15.5.8).
-  init(wantsPassword proxy: ProxyRules.Proxy, _ challenges: [AuthChallenge] = []) {
-    if let scheme = UnauthorizedAdvice.unsupportedScheme(of: challenges, besides: ["basic"]) {
+  init(
+    wantsPassword proxy: ProxyRules.Proxy, _ challenges: [AuthChallenge] = [],
+    withBody: Bool = false
+  ) {
+    let scheme = UnauthorizedAdvice.unsupportedScheme(
+      of: challenges, besides: ["basic"], withBody: withBody)
+    if let scheme {
       self.init(proxy, "wants \(scheme), which is not supported", status: 407)
       return
     }

@@ -38,10 +38,10 @@ final class DigestNonces: Sendable {
 
   private let nonces = NIOLockedValueBox<[Space: Nonce]>([:])
 
-  /// The next use of a nonce; nil before the first challenge.
-  func use(in space: Space) -> Use? {
+  /// The next use of a nonce; nil before the first challenge that such a request can answer.
+  func use(in space: Space, withBody: Bool = false) -> Use? {
     nonces.withLockedValue { nonces in
-      guard var nonce = nonces[space] else { return nil }
+      guard var nonce = nonces[space], nonce.challenge.allows(body: withBody) else { return nil }
       nonce.count &+= 1
       nonces[space] = nonce
       return Use(
@@ -56,11 +56,13 @@ final class DigestNonces: Sendable {
   /// - Parameters:
   ///   - used: what the refused request had.
   ///   - isRepeated: whether another refusal preceded it.
+  ///   - withBody: whether the request has a body.
   /// - Returns: whether the request may succeed with the next use.
   func learn(
-    _ challenges: [AuthChallenge], in space: Space, used: Use?, isRepeated: Bool
+    _ challenges: [AuthChallenge], in space: Space, used: Use?, isRepeated: Bool,
+    withBody: Bool = false
   ) -> Bool {
-    guard let challenge = DigestChallenge(challenges) else { return false }
+    guard let challenge = DigestChallenge(challenges, withBody: withBody) else { return false }
     // A new nonce was refused: the password is wrong.
     if used != nil, isRepeated, !challenge.isStale { return false }
     var random = SystemRandomNumberGenerator()

@@ -4,6 +4,7 @@ import HaulCore
 struct PreparedRequest: Sendable {
   let request: FetchRequest
   let route: Route
+  let hasBody: Bool
   fileprivate let space: DigestNonces.Space?
   fileprivate let use: DigestNonces.Use?
   fileprivate let proxyUse: DigestNonces.Use?
@@ -16,7 +17,7 @@ extension HTTPTransport {
   /// - Parameter cookies: those of a request without a session.
   /// - Throws: `proxy`, for a variable of the environment that cannot be read.
   func prepare(
-    _ request: FetchRequest, method: String = "GET", cookies: CookieJar
+    _ request: FetchRequest, method: String = "GET", hasBody: Bool = false, cookies: CookieJar
   ) throws(TransferError) -> PreparedRequest {
     var sent = request
     let cookie = self.cookies.field(for: request, own: cookies)
@@ -27,17 +28,17 @@ extension HTTPTransport {
     let space = sent.credentials.map {
       DigestNonces.Space(place: .origin(request.url.origin), credentials: $0)
     }
-    let use = space.flatMap(digests.use)
+    let use = space.flatMap { digests.use(in: $0, withBody: hasBody) }
     if let use { sent.setField("Authorization", use.field(method, request.url.pathAndQuery)) }
     let route = try route(for: sent)
     var proxyUse: DigestNonces.Use?
     if case .forwarded(let proxy) = route, let space = DigestNonces.Space(proxy) {
-      proxyUse = digests.use(in: space)
+      proxyUse = digests.use(in: space, withBody: hasBody)
       let target = "http://\(request.url.origin.authority)\(request.url.pathAndQuery)"
       if let proxyUse { sent.setField("Proxy-Authorization", proxyUse.field(method, target)) }
     }
     return PreparedRequest(
-      request: sent, route: route, space: space, use: use, proxyUse: proxyUse)
+      request: sent, route: route, hasBody: hasBody, space: space, use: use, proxyUse: proxyUse)
   }
 
   /// The user's own entry for a host that a server has named.
@@ -57,14 +58,14 @@ extension HTTPTransport {
       guard let space = prepared.space else { return false }
       return digests.learn(
         AuthChallenge.all(in: fields, named: "WWW-Authenticate"), in: space, used: prepared.use,
-        isRepeated: isRepeated)
+        isRepeated: isRepeated, withBody: prepared.hasBody)
     case 407:
       guard case .forwarded(let proxy) = prepared.route,
         let space = DigestNonces.Space(proxy)
       else { return false }
       return digests.learn(
         AuthChallenge.all(in: fields, named: "Proxy-Authenticate"), in: space,
-        used: prepared.proxyUse, isRepeated: isRepeated)
+        used: prepared.proxyUse, isRepeated: isRepeated, withBody: prepared.hasBody)
     default: return false
     }
   }

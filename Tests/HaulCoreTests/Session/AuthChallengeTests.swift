@@ -69,6 +69,9 @@ import Testing
     #expect(
       sha.contains(
         "response=\"753927fa0e85d155564e2e272a28d1802ca10daf4496794697cf8db5856cb6c1\""))
+    #expect(
+      try answer("SHA-512-256").contains(
+        "response=\"430d05014cecc49cab6fbe03176d41a1da86cbfe24a16580e22aaad928d960d0\""))
     #expect(sha.hasPrefix("Digest username=\"Mufasa\", realm=\"http-auth@example.org\", "))
     for part in [
       "uri=\"/dir/index.html\"", "algorithm=SHA-256", "nc=00000001", "qop=auth",
@@ -138,10 +141,51 @@ import Testing
   }
 
   @Test(arguments: [
-    "Basic realm=x", "Digest realm=x", "Digest nonce=n, algorithm=SHA-512-256",
-    "Digest nonce=n, qop=auth-int", "Bearer",
+    "Basic realm=x", "Digest realm=x", "Digest nonce=n, algorithm=SHA-512",
+    "Digest nonce=n, qop=auth-all", "Bearer",
   ])
   func `What can't be answered is no challenge`(value: String) { #expect(challenge(value) == nil) }
+
+  @Test func `A hash of the body is sent where there is none; a body would have to be read first`()
+    throws
+  {
+    let fields = HeaderFields([
+      (
+        "WWW-Authenticate",
+        "Digest "
+          + Self.rfc7616.replacing("auth, auth-int", with: "auth-int")
+      )
+    ])
+    let challenges = AuthChallenge.all(in: fields, named: "WWW-Authenticate")
+    let field = try #require(DigestChallenge(challenges)).field(
+      for: Self.mufasa, "GET", "/dir/index.html", count: 1, clientNonce: Self.cnonce)
+    #expect(field.contains("response=\"8804a53d3640a40a4f73cea12c5ba451\""))
+    #expect(field.contains("qop=auth-int"))
+    #expect(DigestChallenge(challenges, withBody: true) == nil)
+    let scheme = UnauthorizedAdvice.unsupportedScheme(
+      of: challenges, besides: ["basic"], withBody: true)
+    #expect(scheme?.contains("auth-int") == true)
+  }
+
+  // Python's hashlib has computed these.
+  @Test(arguments: [
+    (0, "0fb00aa8c78769d6727b05d829abe59cdb2ef51d9f36fc57547ed1d67dde95a4"),
+    (111, "3b3c8c0271d82e587c6a4950c90e412c3561c73c9bea1864d647e855a1d00f97"),
+    (112, "15c6a9dd9fd14045eb786b60fd4b66c9405193ca923b9961a6182462b1e5e2b8"),
+    (128, "0b2ce4230ce4917e1dc23d5f262d7206accba64555bf37fee2307181f99ba385"),
+    (240, "5815dbd57cc829a7a7cb73f2a506500909443b4c72ba681cf5710e39d74fbd70"),
+    (1000, "68354c8e3f3c4b5fbfdcc03f27ca043c73f9f8b16fdb19c451de379918a4c0ad"),
+  ])
+  func `SHA-512-256 of texts of some lengths`(count: Int, digest: String) throws {
+    let user = String(repeating: "a", count: count)
+    let field = try #require(
+      challenge("Digest nonce=n, algorithm=SHA-512-256, userhash=true, realm=\"\"")
+    )
+    .field(
+      for: ResourceURL.Credentials(user: user, password: ""), "GET", "/", count: 1,
+      clientNonce: "c")
+    #expect(field.contains("username=\"\(digest)\""))
+  }
 
   @Test func `The stronger algorithm is used, in whatever order`() throws {
     let best = try #require(
