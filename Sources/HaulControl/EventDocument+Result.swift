@@ -92,16 +92,29 @@ extension EventDocument.Result {
 extension TransferResult {
   /// What may be wrong with the file of a completed download; nil for nothing.
   package var warning: (code: String, text: String)? {
-    guard isUnexpectedPage else { return nil }
+    if isUnexpectedPage {
+      return (
+        "web-page",
+        "the server sent a web page, and the name is that of another kind of file: perhaps a login "
+          + "is needed"
+      )
+    }
+    guard state == .completed, verified == .unverified else { return nil }
     return (
-      "web-page",
-      "the server sent a web page, and the name is that of another kind of file: perhaps a login "
-        + "is needed"
+      "unverified",
+      "nothing shows that the file is whole and of one version; a checksum would"
     )
   }
 
+  /// The same, unless it is what `--allow-unverified` accepts.
+  package func warning(allowingUnverified: Bool) -> (code: String, text: String)? {
+    isUnexpectedPage || !allowingUnverified ? warning : nil
+  }
+
   /// The state, where a completed file that may be a wrong one counts as failed.
-  package var strictState: State { state == .completed && warning != nil ? .failed : state }
+  package func strictState(allowingUnverified: Bool) -> State {
+    state == .completed && warning(allowingUnverified: allowingUnverified) != nil ? .failed : state
+  }
 }
 
 /// Network figures of the last run.

@@ -91,4 +91,19 @@ extension ForegroundReportTests {
     #expect(run.json.contains(#""failed":\#(failed)"#), "\(run.json)")
     #expect(run.json.contains(#""completed":\#(2 - failed)"#), "\(run.json)")
   }
+
+  @Test(arguments: [(nil, false, false), (.zero, false, true), (nil, true, true)])
+  func `A file that nothing proves has failed so too, unless that is allowed`(
+    drain: Duration?, hasManifest: Bool, isStrict: Bool
+  ) throws {
+    for isAllowed in [false, true] {
+      var run = Run(drain: drain, hasManifest: hasManifest, allowsUnverified: isAllowed)
+      let result = TransferResult(
+        state: .completed, path: "/d/x", bytes: 10, fetched: 10, verified: .unverified)
+      try run.handle(try EventMaker()(.finished(result)))
+      try run.end()
+      #expect(run.report.status == (isStrict && !isAllowed ? .failed : .completed))
+      #expect(run.messages.contains { $0.contains("warning: nothing shows") })
+    }
+  }
 }

@@ -13,11 +13,12 @@ import Testing
     init(
       _ expected: Int = 1, json: Bool = false, quiet: Bool = false,
       view: ForegroundReport.ProgressView = .plain, drain: Duration? = nil,
-      hasManifest: Bool = false
+      hasManifest: Bool = false, allowsUnverified: Bool = false
     ) {
       var options = OutputOptions()
       options.drain = drain
       options.hasManifest = hasManifest
+      options.allowsUnverified = allowsUnverified
       options.json = json
       options.quiet = quiet
       report = ForegroundReport(
@@ -173,6 +174,30 @@ import Testing
     try run.handle(event(.finished(page.notingUnexpectedPage())))
     #expect(run.messages.last?.contains("warning: the server sent a web page") == true)
     #expect(run.json.contains("\"warning\":\"web-page\""))
+  }
+
+  @Test(arguments: [false, true])
+  func `A file that nothing proves gets a warning, also with -q`(isQuiet: Bool) throws {
+    var run = Run(json: true, quiet: isQuiet, view: .none)
+    let event = try EventMaker()
+    let result = TransferResult(
+      state: .completed, path: "/d/x.iso", bytes: 10, fetched: 10, verified: .unverified)
+    try run.handle(event(.finished(result)))
+    #expect(run.messages.last?.contains("warning: nothing shows that the file is whole") == true)
+    #expect(run.json.contains("\"warning\":\"unverified\""))
+    #expect(run.report.status == .completed)
+  }
+
+  @Test func `A pause that a host asks for has one line`() throws {
+    var run = Run(3, json: true, view: .none)
+    let (one, other) = (try EventMaker(id: "00000001"), try EventMaker(id: "00000002"))
+    let pause = TransferEvent.Kind.waiting(.hostBackOff(until: 8))
+    try run.handle(one(pause), other(pause), other(.waiting(.hostBackOff(until: 8.5))))
+    let line = "haul: h asked to wait: no other file of it begins in the next 8.0 s"
+    #expect(run.messages == [line], "\(run.messages)")
+    #expect(run.json.contains("\"host-back-off\""))
+    try run.handle(one(.waiting(.hostBackOff(until: 20))))
+    #expect(run.messages.count == 2)
   }
 
   @Test func `an upload that another run has published is complete, and says so`() throws {

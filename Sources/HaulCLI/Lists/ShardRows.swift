@@ -28,6 +28,9 @@ struct ShardRows {
   /// The rows that were read, to leave out those that are given again.
   private var given: Set<ManifestLine.ID> = []
   private var repeats = 0
+  /// The address that was the first with each path, below the directory of all.
+  private var paths: [ManifestLine.ID: ManifestLine.ID] = [:]
+  private var shared: (count: Int, example: String) = (0, "")
   /// The address of each row, and how many different rows an address has; for manifests.
   private var addresses: [ManifestLine.ID] = []
   private var seen: Set<ManifestLine.ID> = []
@@ -68,7 +71,23 @@ struct ShardRows {
     for path in plan.inputs { try read(path) }
     guard !rows.isEmpty else { throw UsageError("\(plan.inputs[0]): it contains no URL") }
     if !plan.manifests.isEmpty { leaveOut(completeIn: sum) }
-    return repeats > 0 ? ["\(repeats) rows are given twice and are split once"] : []
+    var notes = repeats > 0 ? ["\(repeats) rows are given twice and are split once"] : []
+    if shared.count > 0 {
+      notes.append(
+        "rows with the file name of another address: \(shared.count), such as \(shared.example); "
+          + "in one directory, only --if-exists update (the default) and rename have both files")
+    }
+    return notes
+  }
+
+  private mutating func notePath(of entry: InputList.Entry, at url: String, _ name: String) {
+    let last = entry.out ?? name
+    let path = entry.dir.map { $0.appendingPath(last) } ?? last
+    let address = ManifestLine.ID(hashing: url)
+    guard let first = paths.updateValue(address, forKey: ManifestLine.ID(hashing: path)),
+      first != address
+    else { return }
+    shared = (shared.count + 1, shared.count == 0 ? path : shared.example)
   }
 
   private mutating func take(failuresOf sum: ManifestSum) throws -> [String] {
@@ -158,6 +177,7 @@ struct ShardRows {
     guard PutPlan.isS3(entry.address) else {
       let url = try AddressArgument.url(entry.address)
       if !plan.manifests.isEmpty { note(url, entry) }
+      notePath(of: entry, at: url.absoluteString, FileName(url).text)
       return url.origin.authority
     }
     guard plan.manifests.isEmpty else {
@@ -167,6 +187,7 @@ struct ShardRows {
     guard !bucket.isEmpty, !key.isEmpty, !key.hasByteSuffix("/") else {
       throw UsageError("that is no object; name each one: s3://bucket/key")
     }
+    notePath(of: entry, at: entry.address, key.lastPathName ?? key)
     return PutPlan.s3Prefix + bucket
   }
 

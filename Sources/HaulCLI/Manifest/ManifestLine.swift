@@ -55,6 +55,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   package var bytes: Int64
   /// As `sha-256=HEX`.
   package var checksum: String?
+  /// What proves the content.
+  package var verified: TransferResult.Verification?
   package var attempts: Int
   package var seconds: Double
   /// When it ended, in seconds since 1970.
@@ -63,9 +65,11 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   /// - Parameter request: with absolute paths.
   package init(_ result: TransferResult, of request: TransferRequest, wallSeconds: Double) {
     // What may be wrong is not left out of the next run.
-    let warning = result.state == .completed ? result.warning : nil
+    let isAllowed = request.download?.allowUnverified ?? false
+    let warning =
+      result.state == .completed ? result.warning(allowingUnverified: isAllowed) : nil
     id = ID(of: request).text
-    state = result.strictState
+    state = result.strictState(allowingUnverified: isAllowed)
     url = request.source?.redacted ?? ""
     target = request.upload?.url.redacted ?? request.targetText
     path = state == .completed ? result.path.map(WorkingDirectory.absolute) : nil
@@ -74,6 +78,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     retryable = warning == nil ? result.error?.isTemporary : false
     bytes = result.bytes
     checksum = result.checksums.first?.description
+    verified = result.verified
     attempts = (result.metrics?.retries ?? 0) + 1
     seconds = JSONNumber.seconds(result.duration)
     time = JSONNumber.seconds(wallSeconds) ?? 0
@@ -82,8 +87,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
 
 extension ManifestLine {
   private enum Key: String, CodingKey {
-    case id, state, url, target, path, code, message, retryable, bytes, checksum, attempts
-    case seconds, time
+    case id, state, url, target, path, code, message, retryable, bytes, checksum, verified
+    case attempts, seconds, time
   }
 
   /// All keys but the first two, null if unknown.
@@ -97,6 +102,7 @@ extension ManifestLine {
     try line.encode(retryable, forKey: .retryable)
     try line.encode(bytes, forKey: .bytes)
     try line.encode(checksum, forKey: .checksum)
+    try line.encode(verified, forKey: .verified)
     try line.encode(attempts, forKey: .attempts)
     try line.encode(seconds, forKey: .seconds)
     try line.encode(time, forKey: .time)

@@ -148,13 +148,15 @@ private struct CompleteLines {
 
 extension TransferRequest {
   /// Whether a line that says that it is complete still holds: a file of this machine must be there
-  /// with its length, and a digest that is asked for must have been checked.
+  /// with its length, a digest that is asked for must have been checked, and an unverified file
+  /// must be allowed.
   fileprivate func isSettled(by line: some Collection<UInt8>) -> Bool {
     let checksums = download?.checksums ?? upload?.download?.checksums ?? []
     guard download != nil || !checksums.isEmpty else { return true }
     guard let line = ManifestLine(line), checksums.allSatisfy({ $0.description == line.checksum })
     else { return false }
-    return download == nil
-      || line.path.map { ManifestFile.isThere($0, bytes: line.bytes) } ?? false
+    guard let download else { return true }
+    return (line.verified != .unverified || download.allowUnverified)
+      && line.path.map { ManifestFile.isThere($0, bytes: line.bytes) } ?? false
   }
 }

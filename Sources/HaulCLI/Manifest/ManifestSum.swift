@@ -4,9 +4,14 @@ import HaulCore
 /// What manifests say in all. Of several lines for one file the last counts, except that one that
 /// is complete stays so if a run fails that began before: it may have found it taken.
 struct ManifestSum {
-  /// The length of each complete file, and how many runs had begun by its end.
-  private var complete: [ManifestLine.ID: (bytes: Int64, run: Int)] = [:]
+  /// The length of each complete file, how many runs had begun by its end, and whether nothing
+  /// proves it.
+  private var complete: [ManifestLine.ID: (bytes: Int64, run: Int, isUnverified: Bool)] = [:]
   private var failed: [ManifestLine.ID: ManifestLine] = [:]
+  /// Which file was the first with each path, and its address.
+  private var owners: [ManifestLine.ID: (id: ManifestLine.ID, url: ManifestLine.ID)] = [:]
+  /// Complete files with the path of another address: one has replaced the other, or was left out.
+  private var clashes: [ManifestLine.ID: (line: ManifestLine, owner: ManifestLine.ID)] = [:]
   /// Each manifest counts as one more.
   private var runs = 0
   /// How many files the inputs have.
@@ -36,7 +41,7 @@ struct ManifestSum {
         if let run = complete[id]?.run {
           // Which of two manifests is the later one is not known.
           guard run >= first, run < runs else { return }
-          complete[id] = nil
+          (complete[id], clashes[id]) = (nil, nil)
           count(line, -1)
         }
         failed[id] = line
@@ -47,7 +52,8 @@ struct ManifestSum {
         } else {
           count(line, 1)
         }
-        complete[id] = (line.bytes, runs)
+        complete[id] = (line.bytes, runs, line.verified == .unverified)
+        notePath(of: line, id)
       }
     }
     files += most
@@ -57,8 +63,36 @@ struct ManifestSum {
     if countsAddresses { addresses[ManifestLine.ID(hashing: line.url), default: 0] += change }
   }
 
+  private mutating func notePath(of line: ManifestLine, _ id: ManifestLine.ID) {
+    clashes[id] = nil
+    guard let text = line.path else { return }
+    let (path, url) = (ManifestLine.ID(hashing: text), ManifestLine.ID(hashing: line.url))
+    guard let first = owners[path], complete[first.id] != nil else {
+      owners[path] = (id, url)
+      return
+    }
+    guard first.url != url else { return }
+    var clash = line
+    (clash.state, clash.code, clash.retryable) = (.failed, "name-conflict", false)
+    clash.message = "the file of another address has the same path, \(text)"
+    clashes[id] = (clash, first.id)
+  }
+
+  private var conflicts: [ManifestLine] {
+    clashes.values.filter { complete[$0.owner] != nil }.map(\.line)
+  }
+
+  private var completed: Int { complete.count - conflicts.count }
+
   /// The lengths of the complete files.
-  private var bytes: Int64 { complete.values.reduce(0) { $0 + $1.bytes } }
+  private var bytes: Int64 {
+    complete.values.reduce(0) { $0 + $1.bytes } - conflicts.reduce(0) { $0 + $1.bytes }
+  }
+
+  /// Complete files that nothing proves.
+  private var unverified: Int {
+    complete.values.count { $0.isUnverified } - conflicts.count { $0.verified == .unverified }
+  }
 
   /// Files that no line tells of: no run has come to them, or it was interrupted.
   var missing: Int { missingOfLists ?? max(0, files - complete.count - failed.count) }
@@ -68,36 +102,45 @@ struct ManifestSum {
     missingOfLists = try ShardRows.missing(of: lists, in: self)
   }
 
-  var isWhole: Bool { failed.isEmpty && missing == 0 }
+  var isWhole: Bool { failures.isEmpty && missing == 0 }
 
   /// The failed files, in the order of their ends.
   var failures: [ManifestLine] {
-    failed.values.sorted { ($0.time, $0.id) < ($1.time, $1.id) }
+    (failed.values + conflicts).sorted { ($0.time, $0.id) < ($1.time, $1.id) }
   }
 
   /// The codes, those of the most files first.
   private var codes: [(code: String, count: Int)] {
-    Dictionary(grouping: failed.values) { $0.code ?? $0.state.rawValue }
+    Dictionary(grouping: failures) { $0.code ?? $0.state.rawValue }
       .map { ($0.key, $0.value.count) }.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
   }
 
+  /// `--failed` prints them all.
+  private static let conflictsShown = 20
+
   var text: String {
-    let counts = [(failed.count, "failed"), (missing, "missing")].filter { $0.0 > 0 }
-      .map { ", \($0.0) \($0.1)" }.joined()
+    let counts = [
+      (unverified, "of them unverified"), (failures.count, "failed"), (missing, "missing"),
+    ].filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()
     let lines = codes.map { "\($0.count)  \($0.code)\n" }.joined()
+    let names = conflicts.sorted { $0.id < $1.id }.prefix(Self.conflictsShown)
+      .map { Messages.shown("\($0.url): \($0.message ?? "")") + "\n" }.joined()
     let all = complete.count + failed.count + missing
-    return "\(all) files: \(complete.count) complete (\(Units.bytes(bytes)))\(counts)\n" + lines
+    return "\(all) files: \(completed) complete (\(Units.bytes(bytes)))\(counts)\n" + lines + names
   }
 }
 
 extension ManifestSum: Encodable {
-  private enum Key: String, CodingKey { case files, completed, failed, missing, bytes, codes }
+  private enum Key: String, CodingKey {
+    case files, completed, unverified, failed, missing, bytes, codes
+  }
 
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
     try object.encode(complete.count + failed.count + missing, forKey: .files)
-    try object.encode(complete.count, forKey: .completed)
-    try object.encode(failed.count, forKey: .failed)
+    try object.encode(completed, forKey: .completed)
+    try object.encode(unverified, forKey: .unverified)
+    try object.encode(failures.count, forKey: .failed)
     try object.encode(missing, forKey: .missing)
     try object.encode(bytes, forKey: .bytes)
     try object.encode(

@@ -18,6 +18,10 @@ enum Messages {
     return about(url, "\(error.fact); attempt \(number) failed; retrying \(time)\(reason)")
   }
 
+  static func pause(of host: String, _ left: Duration) -> String {
+    shown("haul: \(host) asked to wait: no other file of it begins in the next \(Units.span(left))")
+  }
+
   /// The countdown to the next attempt.
   static func wait(_ left: Duration, reason: String) -> String {
     let seconds = Int(max(0, Units.seconds(left)).rounded(.up))
@@ -192,7 +196,8 @@ enum Messages {
   private static func verificationText(_ verified: TransferResult.Verification?) -> String {
     switch verified {
     case .checksum: ", checksum verified"
-    case .unverified: ", unverified: it may be incomplete or of several versions"
+    // A warning says more.
+    case .unverified: ", unverified"
     case .length, .framing, nil: ""
     }
   }

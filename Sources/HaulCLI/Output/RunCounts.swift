@@ -23,10 +23,10 @@ package struct RunCounts: Hashable, Sendable {
 
   var ended: Int { completed + failed + cancelled }
 
-  /// - Parameter acceptsWarnings: whether a file counts as completed that may be a wrong one.
-  mutating func count(_ result: TransferResult, acceptsWarnings: Bool) {
+  /// - Parameter state: as it counts in this run.
+  mutating func count(_ result: TransferResult, as state: TransferResult.State) {
     fetched += result.fetched
-    switch acceptsWarnings ? result.state : result.strictState {
+    switch state {
     case .completed:
       completed += 1
       bytes += result.bytes

@@ -79,6 +79,7 @@ extension GetPlan {
     guard hasObject else { throw S3Options.misused }
     notes = survey.allNotes
     output = command.output.values
+    output.allowsUnverified = command.content.allowUnverified ?? false
     output.discards = command.destination.output == Self.nowhere
     if further > 0 {
       let rest = ItemTransferReader(

@@ -30,12 +30,17 @@ package struct OutputOptions: Hashable, Sendable {
   package var drain: Duration?
   /// Whether a manifest has what becomes of each file.
   package var hasManifest = false
+  /// Whether a file counts as completed that nothing proves.
+  package var allowsUnverified = false
   /// The path of the file for what a run does; nil without one.
   package var metricsFile: String?
 
   package init() {}
 
-  /// Whether a file counts as completed that may be a wrong one: who runs a list looks at the
-  /// status alone.
-  var acceptsWarnings: Bool { drain == nil && !hasManifest }
+  /// The state that counts: a list may be run for its status alone, so a file that may be a wrong
+  /// one is failed there.
+  func state(of result: TransferResult) -> TransferResult.State {
+    drain == nil && !hasManifest
+      ? result.state : result.strictState(allowingUnverified: allowsUnverified)
+  }
 }

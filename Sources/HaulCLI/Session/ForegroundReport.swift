@@ -29,6 +29,8 @@ package struct ForegroundReport: Sendable {
   /// Files whose name has a number, until their first bytes come: one of the files that exist may
   /// still be the requested one.
   private var numbered: [TransferID: (path: String, line: String)] = [:]
+  /// When the pauses end that hosts have asked for, in seconds since 1970.
+  private var pauses: [String: Double] = [:]
   private var failures = FailureGroups()
   private var summary = RunCounts()
   private var lines = JSONLines()
@@ -88,6 +90,7 @@ package struct ForegroundReport: Sendable {
     if let line = lateNumber(of: event) { outputs.append(.message(line)) }
     if let line = lateStart(of: event) { outputs.append(.message(line)) }
     if let line = message(for: event) { outputs.append(.message(line)) }
+    if let line = pause(in: event, wallSeconds) { outputs.append(.message(line)) }
     // Also if it is quiet: the file may be wrong.
     if case .finished(let result) = event.kind, let warning = result.warning, let url = event.url {
       outputs.append(.message(Messages.warning(warning.text, url)))
@@ -184,7 +187,7 @@ extension ForegroundReport {
     case .paused: transfers[fileIndex].isPaused = true
     case .resumed: transfers[fileIndex].isPaused = false
     case .finished(let result):
-      summary.count(result, acceptsWarnings: options.acceptsWarnings)
+      summary.count(result, as: options.state(of: result))
     default: break
     }
   }
@@ -260,6 +263,15 @@ extension ForegroundReport {
       return note?.path == result.path ? note?.line : nil
     default: return nil
     }
+  }
+
+  /// The line for a pause that a host has asked for, once for each pause.
+  private mutating func pause(in event: TransferEvent, _ wallSeconds: Double) -> String? {
+    guard case .waiting(.hostBackOff(let until)) = event.kind, !options.quiet, expected > 1,
+      let host = event.url?.origin.authority, until > pauses[host, default: wallSeconds] + 1
+    else { return nil }
+    pauses[host] = until
+    return Messages.pause(of: host, .seconds(until - wallSeconds))
   }
 
   /// The start of a file that was complete before any progress was reported.

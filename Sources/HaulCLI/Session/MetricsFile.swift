@@ -17,22 +17,20 @@ actor MetricsFile {
   private let start: Instant
   private let registry: MetricsRegistry
   private var collector: TransferMetricsCollector
-  private let acceptsWarnings: Bool
+  private let output: OutputOptions
   /// How many completed files count as failed.
   private var doubtful = 0
 
   init(_ path: String, _ output: OutputOptions, _ clock: any TransferClock) {
     (self.path, self.clock, start) = (path, clock, clock.now)
-    (registry, acceptsWarnings) = (MetricsRegistry(), output.acceptsWarnings)
-    collector = TransferMetricsCollector(registry, acceptsWarnings: acceptsWarnings)
+    (registry, self.output) = (MetricsRegistry(), output)
+    collector = TransferMetricsCollector(registry) { output.state(of: $0) }
   }
 
   func note(_ events: [TransferEvent]) {
     for event in events {
       collector.apply(event)
-      if case .finished(let result) = event.kind, !acceptsWarnings,
-        result.strictState != result.state
-      {
+      if case .finished(let result) = event.kind, output.state(of: result) != result.state {
         doubtful += 1
       }
     }

@@ -8,11 +8,14 @@ package struct TransferMetricsCollector {
   /// Bytes that were counted of each running transfer, and its rate.
   private var running: [TransferID: (first: Int64, bytes: Int64, rate: Double)] = [:]
 
-  /// Whether a file counts as completed that may be a wrong one.
-  private let acceptsWarnings: Bool
+  /// The state that a result counts as.
+  private let state: @Sendable (TransferResult) -> TransferResult.State
 
-  package init(_ registry: MetricsRegistry, acceptsWarnings: Bool = true) {
-    (self.registry, self.acceptsWarnings) = (registry, acceptsWarnings)
+  package init(
+    _ registry: MetricsRegistry,
+    state: @escaping @Sendable (TransferResult) -> TransferResult.State = { $0.state }
+  ) {
+    (self.registry, self.state) = (registry, state)
   }
 
   package mutating func apply(_ event: TransferEvent) {
@@ -27,7 +30,7 @@ package struct TransferMetricsCollector {
     case .finished(let result):
       let counted = running.removeValue(forKey: event.id).map { $0.bytes - $0.first } ?? 0
       count("haul_received_bytes_total", result.fetched - counted)
-      let state = acceptsWarnings ? result.state : result.strictState
+      let state = state(result)
       count("haul_ended_total", 1, ("state", state.rawValue))
       if state == .failed, let code = result.error?.code.rawValue ?? result.warning?.code {
         count("haul_failed_total", 1, ("code", code))

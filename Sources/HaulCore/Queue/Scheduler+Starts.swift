@@ -54,6 +54,14 @@ extension Scheduler {
     return hasSlot && hasConnection ? nil : .slot
   }
 
+  /// The first queued transfer of the host of a transfer, by priority; nil if there is none.
+  package func firstQueued(atHostOf id: TransferID) -> TransferID? {
+    guard let member = members.member(id), member.host != HostTable.local else { return nil }
+    let host = hosts.states[member.host]
+    return PriorityLevel.allCases.reversed().lazy.compactMap { host.queues[$0.rawValue].first }.first
+      .map { members[$0].id }
+  }
+
   /// The pause that the host of a transfer asked for; nil if there is none. No start shortens it.
   package func hostPause(
     for id: TransferID, at now: Instant, wallSeconds: Double

@@ -13,6 +13,8 @@ package struct UploadAttempts: Sendable {
   var random = SplitMix64(seed: 0)
   let isAttended: Bool
   private var retry: RetryState
+  /// How many have failed since the last progress, with the present one.
+  var failures: Int { retry.attempts + 1 }
   private var hasAnswered = false
   /// The bytes that the server had at the last failure.
   private var acknowledged: Int64 = 0
@@ -70,7 +72,7 @@ package struct UploadAttempts: Sendable {
     sendsAgain: Bool = true
   ) -> Result<UploadCommand, TransferError> {
     guard !isSpent || !sendsAgain || !error.isRetryable else {
-      return .failure(error.spent.after(attempts: retry.attempts + 1))
+      return .failure(error.spent.after(attempts: failures))
     }
     var failure = RetryState.Failure(
       error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,

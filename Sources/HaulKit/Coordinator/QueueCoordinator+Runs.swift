@@ -233,6 +233,9 @@ extension QueueCoordinator {
     case .slotsChanged: await startReady()
     case .hostPaused(let instant):
       await startReady()
+      // One says it for all that wait for that host: they may be very many.
+      let next = engine.scheduler.update { $0.firstQueued(atHostOf: id) }
+      if let next, next != id { emitWaiting(next, nil) }
       return await storeWait(of: id, until: instant) { .hostBackOff(until: $0) }
     case .named(let name): runs[id].serverName = name
     // Stored, so that a crash does not discard the bytes received from now on.

@@ -98,17 +98,30 @@ extension DownloadRun {
     end = request.startOver ? .alreadyPublished(found) : .finished(found)
   }
 
-  /// Why a number is added to the name, if an existing file is the cause; otherwise nil.
+  /// Why a number is added to the name, if an existing file or part file is the cause; otherwise
+  /// nil.
   private func reasonForNumber(by claim: TargetClaim) async -> String? {
     guard claim.number > 0, claim.replacement == .none, request.ifExists == .update else {
       return nil
     }
     // If the file cannot be checked, no reason is given.
     let former = try? await engine.io.run { () throws(TransferError) in
-      try TargetCheck.state(of: claim.wanted.text, in: claim.directory)
+      let wanted = claim.wanted.text
+      let part = try PartNames(wanted).part
+      return (
+        wanted: try TargetCheck.state(of: wanted, in: claim.directory),
+        part: try TargetCheck.state(of: part, in: claim.directory)
+      )
     }
-    guard let former, former != .absent else { return nil }
-    return "\(claim.wanted.text) exists and is not an unchanged download from this address"
+    guard let former else { return nil }
+    if former.wanted != .absent {
+      return "\(claim.wanted.text) exists and is not an unchanged download from this address"
+    }
+    let key = TargetReservations.Key(
+      device: claim.key.device, inode: claim.key.inode, name: claim.wanted.text)
+    // That of a download of this manager is the other one of two with the same name.
+    guard former.part != .absent, engine.targets.reservedURL(of: key) == nil else { return nil }
+    return "another address has an unfinished download of the name \(claim.wanted.text)"
   }
 
   /// Finds the name and the part file. Most files are new, so the directory is first checked on the

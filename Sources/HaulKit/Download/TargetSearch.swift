@@ -162,12 +162,12 @@ struct TargetSearch {
     .nameConflict, "a file of that name exists", advice: "replace it, or give another name"
   ).remedied(by: .existingFile)
 
-  /// Claims the free name, or the next one if the name is derived and its part file is of another
-  /// address or in use.
+  /// Claims the free name, or the next one if the name is derived and its part file is in use, or of
+  /// another address and not to be taken over.
   func claimFree() throws(TransferError) -> TargetClaim {
     if let reserved, reserved.number > 0 { return try nextNumbered() }
     if let part = try acquire(name) {
-      if isOwn(part, name) || (isExact && mayDiscard(part)) { return claim(name, part) }
+      if isOwn(part, name) || mayTakeOver(part) { return claim(name, part) }
       release(part, name)
       if isExact { throw Self.partOfOwner }
     } else if numbering == .never {
@@ -245,6 +245,14 @@ struct TargetSearch {
       throw Self.partOfOwner
     }
     return claim(name, part)
+  }
+
+  /// Whether a part of another address is taken. Beside a name that was derived, the user must say
+  /// that it may be of the same file.
+  private func mayTakeOver(_ part: PartFile) -> Bool {
+    guard !isExact else { return mayDiscard(part) }
+    return !request.startOver && part.recovery.head?.isOfClient == request.isOfClient
+      && (request.resumesFromOtherURL || !request.checksums.isEmpty)
   }
 
   /// Whether a part may be taken whatever its bytes are. What the owner has of an unfinished

@@ -63,7 +63,8 @@ import Testing
         try JSONValue(parsing: whole.output)
           == JSONValue(
             parsing:
-              #"{"files":3,"completed":3,"failed":0,"missing":0,"bytes":120000,"codes":{}}"#))
+              #"{"files":3,"completed":3,"unverified":0,"failed":0,"missing":0,"#
+              + #""bytes":120000,"codes":{}}"#))
 
       let last = try await get(fixture)
       #expect(last.status == 0 && last.errors.contains("all files are complete"))
@@ -160,6 +161,18 @@ import Testing
       let sum = try await fixture.haul(["manifest", "page.jsonl"])
       #expect(sum.status == 1 && sum.output.hasSuffix("1  web-page\n"))
 
+      fixture.server.setFaults("/c.bin", [Fault(.ignoreRange, .closeDelimited())])
+      let open = ["get", fixture.server.url("/c.bin"), "-d", "o", "--manifest", "open.jsonl"]
+      #expect(try await fixture.haul(open).status == 1)
+      let doubt = try await fixture.haul(["manifest", "open.jsonl"])
+      #expect(doubt.status == 1 && doubt.output.hasSuffix("1  unverified\n"))
+      #expect(try await fixture.haul(open + ["--allow-unverified"]).status == 0)
+      let allowed = try await fixture.haul(["manifest", "open.jsonl"])
+      #expect(allowed.status == 0)
+      #expect(allowed.output == "1 files: 1 complete (39.1 KiB), 1 of them unverified\n")
+      // It was not allowed this time.
+      #expect(try await fixture.haul(open).status == 1)
+
       try FileManager.default.createSymbolicLink(
         atPath: fixture.path("link"), withDestinationPath: "target")
       let linked = try await fixture.haul(
@@ -174,6 +187,28 @@ import Testing
       let run = try await CommandRun(there, in: fixture.path("sub"))
       #expect(await run.end().status == 0)
       #expect(FileManager.default.fileExists(atPath: fixture.path("sub/a.bin")))
+    }
+  }
+
+  @Test func `A path of two addresses is a conflict, and the second is not complete`() async throws
+  {
+    let files = ["/a/x", "/b/x"].map { CommandFixture.file($0, length: 40_000) }
+    try await CommandFixture.with(files) { (fixture) async throws in
+      // As two tasks of a job into one directory.
+      for (number, path) in ["/a/x", "/b/x"].enumerated() {
+        let url = fixture.server.url(path)
+        let get = ["get", url, "-d", "data", "--if-exists", "overwrite"]
+        let result = try await fixture.haul(get + ["--manifest", "m\(number).jsonl"])
+        #expect(result.status == 0, "\(result.errors)")
+      }
+      let sum = try await fixture.haul(["manifest", "m0.jsonl", "m1.jsonl"])
+      #expect(sum.status == 1)
+      #expect(
+        sum.output.hasPrefix("2 files: 1 complete (39.1 KiB), 1 failed\n1  name-conflict\n"))
+      #expect(sum.output.contains(fixture.path("data/x")), "\(sum.output)")
+      let failed = try await fixture.haul(["manifest", "--failed", "m0.jsonl", "m1.jsonl"])
+      #expect(try JSONValue(parsing: failed.output)["code"]?.string == "name-conflict")
+      #expect(try await fixture.haul(["manifest", "m0.jsonl"]).status == 0)
     }
   }
 

@@ -41,6 +41,17 @@ import Testing
     }
   }
 
+  @Test func `Names that two addresses share are counted`() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      try write("http://a/1\nhttp://b/1\nhttp://b/2\n  dir=d\nhttp://a/2\n", to: "l", fixture)
+      let result = try await fixture.haul(["split", "l", "--shards", "2", "-o", "d"])
+      #expect(result.status == 0)
+      #expect(
+        result.errors.contains("rows with the file name of another address: 1, such as 1"),
+        "\(result.errors)")
+    }
+  }
+
   @Test func `The host of an object is its bucket`() async throws {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       try write("s3://a/1\ns3://b/1\ns3://a/2\ns3://a/3\n", to: "l", fixture)

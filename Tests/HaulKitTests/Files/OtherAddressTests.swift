@@ -258,6 +258,33 @@ import Testing
       let first = try await fixture.finish(try fixture.request("/p/z"))
       try fixture.expectWhole("z", seed: Self.a, length: Self.length, first)
       #expect(first.result.reused >= Self.held)
+      let reasons = outcome.events.compactMap { kind -> String? in
+        if case .target(_, let reason) = kind { reason } else { nil }
+      }
+      #expect(reasons == ["another address has an unfinished download of the name z"])
+    }
+  }
+
+  @Test(arguments: [false, true])
+  func `A derived name takes up the part of another address that may be of the same file`(
+    hasDigest: Bool
+  ) async throws {
+    let resources = [
+      Self.resource("/p/z", seed: Self.a, Self.stalling), Self.resource("/q/z", seed: Self.a),
+    ]
+    try await DownloadFixture.with(resources) { fixture in
+      try await fixture.interrupt(try fixture.request("/p/z") { $0.connections = 1 }, at: Self.held)
+      let request = try fixture.request("/q/z") {
+        if hasDigest {
+          $0.checksums = rightChecksums(seed: Self.a, length: Int64(Self.length))
+        } else {
+          $0.resumesFromOtherURL = true
+        }
+      }
+      let outcome = try await fixture.finish(request)
+      try fixture.expectWhole("z", seed: Self.a, length: Self.length, outcome)
+      #expect(outcome.result.reused > 0)
+      #expect(try fixture.names() == ["z"])
     }
   }
 }

@@ -270,13 +270,15 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   }
 
   /// Deletes the temporary name, and then sends the file to its own.
-  /// - Parameter error: what the server did; it gets the advice.
+  /// - Parameter error: what the server did.
   mutating func giveUpMoving(_ error: TransferError) -> [UploadCommand] {
     guard !attempts.isSpent, let part else {
       return end(error.advising("upload it again from its beginning, to https:// without dav+"))
     }
-    return send(
-      .clearing(error.advising("the file goes directly to its own name")), "DELETE", part.url)
+    // A line about an attempt has no advice.
+    let reason = TransferError(
+      error.code, "\(error.fact); the file goes directly to its own name", status: error.status)
+    return send(.clearing(reason), "DELETE", part.url)
   }
 
   mutating func sendDirectly(because error: TransferError) -> [UploadCommand] {
@@ -286,8 +288,10 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
       request, length: isStream ? nil : length, hasRun: attempts.mayHaveArrived,
       measures: .byProperties, isAttended: attempts.isAttended, now: attempts.now)
     if publication.publishesOnce { machine.publication.keep(publication.condition) }
+    // One upload has one number of retries.
+    machine.attempts = attempts
     state = .plain(machine)
-    return [.deleteRecord, .retry(after: .zero, attempt: 1, error)]
+    return [.deleteRecord, .retry(after: .zero, attempt: attempts.failures, error)]
   }
 
   /// The server has lost the file: all of it is sent again.

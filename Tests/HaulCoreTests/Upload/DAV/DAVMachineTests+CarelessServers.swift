@@ -43,8 +43,11 @@ extension DAVMachineTests {
     #expect(isRetry(machine.handle(try answer(500))))
     _ = machine.handle(.start(nil))
     #expect(try message(machine.handle(try answer(500))).method == "DELETE")
-    #expect(retried(machine.handle(try answer(404)))?.message.contains("directly") == true)
+    // A line about an attempt has the fact alone.
+    #expect(retried(machine.handle(try answer(404)))?.fact.contains("directly") == true)
     #expect(try message(machine.handle(.start(nil))).url.absoluteString == Self.address)
+    // Its only retry has been made.
+    #expect(failure(of: machine.handle(try answer(500)))?.status == 500)
   }
 
   @Test func `A server that has fewer bytes of a file sent directly gets it again`() throws {
