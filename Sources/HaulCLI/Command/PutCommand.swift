@@ -66,6 +66,15 @@ struct PutCommand: Command {
       "Replace only the version with this entity tag, with its quotes.", valueName: "TAG"))
   var ifMatch: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Append a line of JSON to this file for each file that ends, and leave out those that it has \
+      as complete and that have not changed since.
+      """, valueName: "FILE"),
+    completion: .file())
+  var manifest: String?
+
   @OptionGroup var form: FormOptions
   @OptionGroup(title: "S3") var s3: S3Options
   @OptionGroup(title: "Speed") var limits: LimitOptions
@@ -83,7 +92,16 @@ struct PutCommand: Command {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     var plan = try PutPlan(self, sources)
-    try worker.apply(to: &plan.output)
+    if let manifest {
+      guard !manifest.isEmpty, !manifest.hasByte(0), !manifest.endsWithSlash else {
+        throw UsageError("--manifest: name the file")
+      }
+      guard form.isEmpty, plan.output.input == nil else {
+        throw UsageError("--manifest is for files: a later run has no such form or input")
+      }
+      (plan.manifest, plan.output.resumes) = (manifest, true)
+    }
+    try worker.apply(to: &plan.output, manifest)
     return plan
   }
 }

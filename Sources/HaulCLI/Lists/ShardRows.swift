@@ -303,7 +303,7 @@ final class SplitList {
 
 extension stat {
   /// When its bytes changed, in nanoseconds.
-  fileprivate var modification: Int64 {
+  var modification: Int64 {
     #if canImport(Glibc)
       let time = st_mtim
     #else

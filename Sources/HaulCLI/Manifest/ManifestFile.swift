@@ -132,6 +132,20 @@ final class ManifestFile {
       && [FileName.partSuffix, FileName.journalSuffix].allSatisfy { lstat(path + $0, &other) != 0 }
   }
 
+  /// What tells a file from what it was.
+  struct Version: Sendable {
+    let size: Int64
+    /// Seconds since 1970.
+    let modified: Double
+  }
+
+  /// Nil if there is no such file.
+  static func version(of path: String) -> Version? {
+    var status = stat()
+    guard stat(path, &status) == 0 else { return nil }
+    return Version(size: Int64(status.st_size), modified: Double(status.modification) / 1e9)
+  }
+
   private static func error(_ path: String, _ what: String, _ number: Int32) -> TransferError {
     TransferError(.io, "the manifest \(path) \(what): \(SystemError.text(number))")
   }

@@ -13,7 +13,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
 
     package init(of request: TransferRequest) {
       let user = request.upload?.url.credentials?.user ?? ""
-      let text = "\(request.source?.exactResourceText ?? "")\n\(user)\n\(request.targetText)"
+      let source = request.localSource ?? request.source?.exactResourceText ?? ""
+      let text = "\(source)\n\(user)\n\(request.targetText)"
       self.init(hashing: text)
     }
 
@@ -42,7 +43,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
 
   package var id: String
   package var state: TransferResult.State
-  /// Without secrets.
+  /// Without secrets; of a file of this machine its path.
   package var url: String
   /// The path or the address that was asked for, without secrets.
   package var target: String
@@ -57,6 +58,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
   package var checksum: String?
   /// What proves the content.
   package var verified: TransferResult.Verification?
+  /// When a file of this machine that was sent had changed last, in seconds since 1970.
+  package var modified: Double?
   package var attempts: Int
   package var seconds: Double
   /// When it ended, in seconds since 1970.
@@ -70,7 +73,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
       result.state == .completed ? result.warning(allowingUnverified: isAllowed) : nil
     id = ID(of: request).text
     state = result.strictState(allowingUnverified: isAllowed)
-    url = request.source?.redacted ?? ""
+    url = request.localSource ?? request.source?.redacted ?? ""
     target = request.upload?.url.redacted ?? request.targetText
     path = state == .completed ? result.path.map(WorkingDirectory.absolute) : nil
     code = warning?.code ?? result.error?.code.rawValue
@@ -88,7 +91,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
 extension ManifestLine {
   private enum Key: String, CodingKey {
     case id, state, url, target, path, code, message, retryable, bytes, checksum, verified
-    case attempts, seconds, time
+    case modified, attempts, seconds, time
   }
 
   /// All keys but the first two, null if unknown.
@@ -103,6 +106,7 @@ extension ManifestLine {
     try line.encode(bytes, forKey: .bytes)
     try line.encode(checksum, forKey: .checksum)
     try line.encode(verified, forKey: .verified)
+    try line.encode(modified, forKey: .modified)
     try line.encode(attempts, forKey: .attempts)
     try line.encode(seconds, forKey: .seconds)
     try line.encode(time, forKey: .time)
@@ -174,6 +178,11 @@ extension ManifestLine {
 }
 
 extension TransferRequest {
+  /// The file of this machine that is uploaded; nil for none.
+  var localSource: String? {
+    if case .file(let path)? = upload?.source { path } else { nil }
+  }
+
   /// The address that is read; that of the upload for a file of this machine.
   fileprivate var source: ResourceURL? { upload?.download?.url ?? url }
 

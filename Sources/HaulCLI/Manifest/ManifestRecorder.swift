@@ -11,6 +11,8 @@ actor ManifestRecorder {
   /// The first ones that are left to do, with absolute paths, until their transfers are known.
   private var first: [TransferRequest]
   private var requests: [TransferID: TransferRequest] = [:]
+  /// The files of this machine that are sent, as they were before.
+  private var versions: [String: ManifestFile.Version] = [:]
   /// Why the manifest does not have all ends.
   private var problem: TransferError?
 
@@ -36,6 +38,16 @@ actor ManifestRecorder {
     first = zip(absolute, left).filter(\.1).map(\.0)
     if let whole = rest { rest = try Self.left(of: whole, complete, file) }
     self.file = file
+    for request in first {
+      if let path = request.localSource { versions[path] = ManifestFile.version(of: path) }
+    }
+  }
+
+  /// Notes the sources of further requests, before they are added.
+  func willAdd(_ requests: [TransferRequest]) throws(TransferError) {
+    for request in try WorkingDirectory.resolve(requests, in: WorkingDirectory.path) {
+      if let path = request.localSource { versions[path] = ManifestFile.version(of: path) }
+    }
   }
 
   /// What is left of a long input; nil if nothing is.
@@ -80,7 +92,9 @@ actor ManifestRecorder {
         let request = requests.removeValue(forKey: event.id)
       else { continue }
       do {
-        lines += try ManifestLine(result, of: request, wallSeconds: clock.wallSeconds).text()
+        var line = ManifestLine(result, of: request, wallSeconds: clock.wallSeconds)
+        line.modified = request.localSource.flatMap { versions.removeValue(forKey: $0)?.modified }
+        lines += try line.text()
       } catch {
         problem = TransferError(.internal, "a line of the manifest cannot be written: \(error)")
       }
@@ -149,8 +163,15 @@ private struct CompleteLines {
 extension TransferRequest {
   /// Whether a line that says that it is complete still holds: a file of this machine must be there
   /// with its length, a digest that is asked for must have been checked, and an unverified file
-  /// must be allowed.
+  /// must be allowed. One that was sent must be as it was.
   fileprivate func isSettled(by line: some Collection<UInt8>) -> Bool {
+    if let path = localSource {
+      guard upload?.isDirectory == false else { return true }
+      guard let line = ManifestLine(line), let version = ManifestFile.version(of: path) else {
+        return false
+      }
+      return (line.bytes, line.modified) == (version.size, version.modified)
+    }
     let checksums = download?.checksums ?? upload?.download?.checksums ?? []
     guard download != nil || !checksums.isEmpty else { return true }
     guard let line = ManifestLine(line), checksums.allSatisfy({ $0.description == line.checksum })

@@ -85,8 +85,10 @@ struct ForegroundSession {
       indices: indices, further: rest?.count ?? 0, options: output, context: context,
       standardOutput: .standardOutput, standardError: .standardError)
     let feeder = rest.map { rest in
-      InputFeeder(rest, in: manager, members: requests.count, window: rest.window) {
-        (transfers, requests, indices) throws(TransferError) in
+      InputFeeder(
+        rest, in: manager, members: requests.count, window: rest.window,
+        willAdd: { try await recorder?.willAdd($0) }
+      ) { (transfers, requests, indices) throws(TransferError) in
         await console.expect(indices)
         try await recorder?.note(transfers, of: requests)
       }

@@ -13,6 +13,7 @@ package actor InputFeeder {
   private let manager: TransferManager
   private let window: Int
   private var reader: any TransferReader
+  private let willAdd: (@Sendable ([TransferRequest]) async throws(TransferError) -> Void)?
   private let added: Added
   /// How many transfers are still to be added.
   private var left: Int
@@ -31,12 +32,15 @@ package actor InputFeeder {
   ///   - rest: what follows what the manager has.
   ///   - members: how many transfers it has.
   ///   - window: how many it may have.
+  ///   - willAdd: gets what is added next.
   ///   - added: see `Added`.
   package init(
     _ rest: InputRest, in manager: TransferManager, members: Int, window: Int,
+    willAdd: (@Sendable ([TransferRequest]) async throws(TransferError) -> Void)? = nil,
     added: @escaping Added
   ) {
-    (self.manager, self.members, self.window, self.added) = (manager, members, window, added)
+    (self.manager, self.members, self.window) = (manager, members, window)
+    (self.willAdd, self.added) = (willAdd, added)
     (reader, left) = (rest.reader, rest.count)
   }
 
@@ -104,6 +108,7 @@ package actor InputFeeder {
     let requests = next.map(\.request)
     left -= next.count
     members += next.count
+    try await willAdd?(requests)
     try await added(manager.add(requests), requests, next.map(\.index))
   }
 

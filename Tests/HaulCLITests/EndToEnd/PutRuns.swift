@@ -69,6 +69,40 @@ import Testing
     }
   }
 
+  @Test func `with a manifest, the next run sends only what is not there, or has changed`()
+    async throws
+  {
+    try await with { fixture in
+      fixture.server.setFaults("/g.bin", [Fault(.status(403))])
+      let put = ["put", "--worker", "--manifest", "m/done.jsonl", "f.bin", "g.bin"]
+      let arguments = put + [fixture.server.url("/")]
+      func sent(_ status: Int32) async throws -> [String] {
+        let before = fixture.server.snapshot.requests.count
+        let result = try await fixture.haul(arguments)
+        #expect(result.status == status, "\(result.errors)")
+        return fixture.server.snapshot.requests.dropFirst(before).filter { $0.method == "PUT" }
+          .map(\.path).sorted()
+      }
+      #expect(try await sent(1) == ["/f.bin", "/g.bin"])
+      fixture.server.setFaults("/g.bin", [])
+      #expect(try await sent(0) == ["/g.bin"])
+      #expect(try await sent(0) == [])
+      let sum = try await fixture.haul(["manifest", "m"])
+      #expect(sum.status == 0 && sum.output.hasPrefix("2 files: 2 complete (586.0 KiB)"))
+      // The same length: its date tells it.
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)],
+        ofItemAtPath: fixture.path("f.bin"))
+      #expect(try await sent(0) == ["/f.bin"])
+      let other = try await fixture.haul(arguments.dropLast() + [fixture.server.url("/new/")])
+      #expect(!other.errors.contains("files are complete"))
+      for wrong in [["--manifest", "m/", "f.bin"], ["--manifest", "m", "-"]] {
+        #expect(
+          try await fixture.haul(["put"] + wrong + [fixture.server.url("/f.bin")]).status == 2)
+      }
+    }
+  }
+
   @Test func `an interrupted upload by tus says that the same command resumes it`() async throws {
     try await with(Fault(.stallBeforeHead)) { fixture in
       let address = fixture.server.url("/f.bin")
