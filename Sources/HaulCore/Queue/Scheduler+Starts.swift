@@ -58,8 +58,8 @@ extension Scheduler {
   package func firstQueued(atHostOf id: TransferID) -> TransferID? {
     guard let member = members.member(id), member.host != HostTable.local else { return nil }
     let host = hosts.states[member.host]
-    return PriorityLevel.allCases.reversed().lazy.compactMap { host.queues[$0.rawValue].first }.first
-      .map { members[$0].id }
+    let queues = PriorityLevel.allCases.reversed().lazy.map { host.queues[$0.rawValue] }
+    return queues.compactMap(\.first).first.map { members[$0].id }
   }
 
   /// The pause that the host of a transfer asked for; nil if there is none. No start shortens it.
