@@ -22,7 +22,7 @@ extension TransferManager {
     public var rateLimit: Int64?
     /// How long opening a connection may take.
     public var connectTimeout: Duration = .seconds(10)
-    /// How long a connection may receive no bytes.
+    /// How long a connection may receive no bytes; after a silent attempt, twice as long.
     public var idleTimeout: Duration = .seconds(30)
     /// Whether a download waits when its disk is full or its file system is missing. If not, it
     /// fails with `disk-full` or `io`.
