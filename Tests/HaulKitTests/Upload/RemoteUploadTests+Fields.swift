@@ -2,7 +2,7 @@ import HaulCore
 import HaulKit
 import Testing
 
-/// What the object is told of the bytes.
+/// Which fields the object gets from the source.
 extension RemoteUploadTests {
   @Test(arguments: [1, 2 * part], [false, true])
   func `The object has what the source says of its bytes`(

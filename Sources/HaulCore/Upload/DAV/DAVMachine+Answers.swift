@@ -30,6 +30,13 @@ enum DAVFinding: Sendable, Hashable {
   case gone
   /// With the error that the answer is, if another attempt may say more.
   case unclear(TransferError?)
+
+  fileprivate var tellsContent: Bool {
+    switch self {
+    case .length, .gone, .unchanged, .directory: true
+    case .withoutLength, .unclear: false
+    }
+  }
 }
 
 /// What answers mean, in each state.
@@ -385,19 +392,9 @@ extension DAVMachine {
   }
 }
 
-extension DAVFinding {
-  fileprivate var tellsContent: Bool {
-    switch self {
-    case .length, .gone, .unchanged, .directory: true
-    case .withoutLength, .unclear: false
-    }
-  }
-}
-
 extension TransferError {
   fileprivate static let isNotThere = TransferError(
     .protocolViolation, "the server says that it moved the file, but its name does not have it")
-
   fileprivate static let unknownState = TransferError(
     .httpStatus, "the server does not say what it has", isRetryable: true)
 }
