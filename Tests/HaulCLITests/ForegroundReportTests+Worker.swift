@@ -92,7 +92,9 @@ extension ForegroundReportTests {
     #expect(run.json.contains(#""completed":\#(2 - failed)"#), "\(run.json)")
   }
 
-  @Test(arguments: [(nil, false, false), (.zero, false, true), (nil, true, true)])
+  @Test(
+    arguments: [(nil, false, false), (.zero, false, true), (nil, true, true)]
+      as [(Duration?, Bool, Bool)])
   func `A file that nothing proves has failed so too, unless that is allowed`(
     drain: Duration?, hasManifest: Bool, isStrict: Bool
   ) throws {
