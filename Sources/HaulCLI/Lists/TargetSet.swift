@@ -56,9 +56,12 @@ struct TargetSet: Sendable {
           + "--if-exists rename to have both")
     }
     guard mayBeNumbered, request.ifExists == .update else {
+      let advice =
+        mayBeNumbered
+        ? "; --if-exists \(request.ifExists.rawValue) gives no number: use update or rename" : ""
       throw UsageError(
         "\(start)the target \(path) also belongs to another address, "
-          + "\(first.item.url.redacted)\(Self.inParentheses(first.item.listEntry))")
+          + "\(first.item.url.redacted)\(Self.inParentheses(first.item.listEntry))\(advice)")
     }
     hasNumbered = true
     return nil

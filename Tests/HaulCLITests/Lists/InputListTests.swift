@@ -156,6 +156,7 @@ import Testing
     for option in ["skip", "overwrite", "fail"] {
       let message = try #require(refusal(["-i", "list", "--if-exists", option], files))
       #expect(message.contains("the target x also belongs to another address, https://h/1/x"))
+      #expect(message.hasSuffix("; --if-exists \(option) gives no number: use update or rename"))
     }
     let exact = sources(["list": "https://h/1/x\nhttps://h/2\n  out=x"])
     #expect(refusal(["-i", "list"], exact)?.contains("line 2: the target x") == true)
