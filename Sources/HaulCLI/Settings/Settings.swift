@@ -26,11 +26,19 @@ enum Settings {
         && (Own.self == GetCommand.self ? line.isOfGet : (try? command([line])) != nil)
     }
     let merged = try command(defaults)
+    var answer = Result<String?, UsageError>.success("")
+    var asking = sources
+    asking.askPassword = { (user) throws(UsageError) in
+      answer = Result { () throws(UsageError) in try sources.askPassword(user) }
+      return try answer.get()
+    }
     do {
-      return try merged.plan(sources)
+      return try merged.plan(asking)
     } catch {
+      // A person is asked once, and an attempt gets the same answer.
+      let known = answer
       var silent = sources
-      silent.askPassword = { (_) throws(UsageError) in "" }
+      silent.askPassword = { (_) throws(UsageError) in try known.get() }
       throw locatingError(error, on: defaults, of: file) { (lines) throws(UsageError) in
         _ = try command(lines).plan(silent)
       }

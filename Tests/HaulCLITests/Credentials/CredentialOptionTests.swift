@@ -34,6 +34,9 @@ private func basic(_ pair: String) -> String { "Basic " + Data(pair.utf8).base64
   @Test func `without a password and without a terminal, nothing starts`() throws {
     let message = try #require(refusal(["--user", "me", "https://h/x"], sources()))
     #expect(message.contains("HAUL_PASSWORD"))
+    #expect(refusal(["--user", "me", "https://h/x"], SettingsTests.files("quiet")) == message)
+    let named = try #require(refusal(["https://h/x"], SettingsTests.files("quiet\nuser = me")))
+    #expect(named.hasPrefix("\(SettingsTests.path): line 2: user: "), "\(named)")
   }
 
   @Test func `a password is requested once, however many addresses there are`() throws {
