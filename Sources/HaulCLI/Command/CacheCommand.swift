@@ -148,9 +148,7 @@ struct CacheGetCommand: Command {
   func overriddenSettings() -> Set<String>? {
     var keys = Settings.overridden(by: credentials, requests, connections)
     if output == nil || output == "-" { keys.insert("json") }
-    if printed.quiet == true { keys.formUnion(["verbose", "progress"]) }
-    if printed.verbose == true { keys.insert("quiet") }
-    return keys
+    return keys.union(Settings.overridden(by: printed))
   }
 
   /// The same download by `get`, through the cache.

@@ -84,10 +84,7 @@ struct GetCommand: Command {
     keys.formUnion(Settings.overridden(by: destination))
     if destination.output == "-" { keys.formUnion(["directory", "json"]) }
     if destination.output?.isAbsolutePath == true { keys.insert("directory") }
-    if output.quiet == true { keys.formUnion(["verbose", "progress"]) }
-    if output.verbose == true { keys.insert("quiet") }
-    if output.progress == .bar || output.progress == .plain { keys.insert("quiet") }
-    return keys
+    return keys.union(Settings.overridden(by: output))
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulCore
 
 extension OutputOptions.ProgressMode: ExpressibleByArgument {}
 
@@ -29,5 +30,14 @@ struct OutputArguments: ParsableArguments {
     values.verbose = verbose ?? false
     values.progress = progress
     return values
+  }
+
+  /// - Throws: when options contradict each other.
+  func check() throws(UsageError) {
+    guard quiet == true else { return }
+    if verbose == true { throw UsageError("-q and -v contradict each other") }
+    if progress == .bar || progress == .plain {
+      throw UsageError("-q and --progress \(progress.rawValue) contradict each other")
+    }
   }
 }

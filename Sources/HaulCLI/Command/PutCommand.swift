@@ -87,10 +87,12 @@ struct PutCommand: Command {
   /// What the configuration says of these is about downloads.
   func overriddenSettings() -> Set<String>? {
     Settings.overridden(by: credentials, requests, connections)
+      .union(Settings.overridden(by: output))
       .union(["if-exists", "http2", "trust-redirects"])
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    try output.check()
     var plan = try PutPlan(self, sources)
     if let manifest {
       guard !manifest.isEmpty, !manifest.hasByte(0), !manifest.endsWithSlash else {

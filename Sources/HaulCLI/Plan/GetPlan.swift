@@ -153,11 +153,7 @@ extension GetPlan {
     if count > 1, !command.content.checksums.isEmpty {
       throw UsageError("--checksum is the digest of one file, but there are several URLs")
     }
-    let output = command.output.values
-    if output.quiet, output.verbose { throw UsageError("-q and -v contradict each other") }
-    if output.quiet, output.progress == .bar || output.progress == .plain {
-      throw UsageError("-q and --progress \(output.progress.rawValue) contradict each other")
-    }
+    try command.output.check()
   }
 
   private static func checkLocalUse(of command: GetCommand, count: Int) throws(UsageError) {

@@ -11,6 +11,14 @@ extension Settings {
     ]
   }
 
+  static func overridden(by output: OutputArguments) -> Set<String> {
+    var keys: Set<String> = output.quiet == true ? ["verbose", "progress"] : []
+    if output.verbose == true || output.progress == .bar || output.progress == .plain {
+      keys.insert("quiet")
+    }
+    return keys
+  }
+
   static func overridden(
     by credentials: CredentialOptions, _ requests: RequestOptions,
     _ connections: ConnectionOptions

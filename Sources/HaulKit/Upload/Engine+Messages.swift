@@ -1,4 +1,5 @@
 import HaulCore
+import Logging
 
 /// Messages of uploads.
 extension Engine {
@@ -27,10 +28,38 @@ extension Engine {
     var request = SendRequest(
       message, body: body, length: length, of: upload, keys, at: clock.wallSeconds)
     request.session = session
+    log(asks: message, of: upload, session)
     let answer = try await transport.send(request)
+    log(answer.head, to: message, of: upload, session)
     guard let source = upload.keySource, let keys else { return answer }
     if S3Failure.isKeyGone(answer) { s3Keys.refused(keys, of: source) }
     return answer.without([keys.secretAccessKey, keys.sessionToken])
+  }
+}
+
+/// The log has the address that the user gave: those that a server chooses for an upload may be
+/// secrets.
+extension Engine {
+  private func log(asks message: UploadMessage, of upload: UploadRequest, _ id: TransferID?) {
+    logger.debug(
+      "\(message.method) for \(upload.url.redacted)", metadata: Self.metadata(message, id))
+  }
+
+  private func log(
+    _ head: ResponseHead, to message: UploadMessage, of upload: UploadRequest, _ id: TransferID?
+  ) {
+    logger.debug(
+      "answer \(head.status) \(head.version) to \(message.method) for \(upload.url.redacted)",
+      metadata: Self.metadata(message, id))
+  }
+
+  private static func metadata(_ message: UploadMessage, _ id: TransferID?) -> Logger.Metadata {
+    var metadata: Logger.Metadata = ["part": "\(message.part)"]
+    if let id { metadata["transfer"] = "\(id)" }
+    if let range = message.range {
+      metadata["range"] = "\(range.lowerBound)..<\(range.upperBound)"
+    }
+    return metadata
   }
 }
 

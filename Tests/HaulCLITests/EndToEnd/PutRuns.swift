@@ -316,6 +316,8 @@ import Testing
       #expect(authorization?.hasPrefix("Basic ") == true)
       #expect(!result.errors.contains("hunter2"))
       #expect(!result.output.contains("hunter2"))
+      let log = result.errorLines.filter { $0.hasPrefix("haul: debug: ") }
+      #expect(log.contains { $0.contains("answer 403 HTTP/1.1 to PUT for ") }, "\(log)")
     }
   }
 }

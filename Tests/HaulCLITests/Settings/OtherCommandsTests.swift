@@ -47,6 +47,17 @@ import Testing
         == probe(["--http2", "--cookie", "a=b"], "").request)
   }
 
+  @Test func `-q of put overrides verbose, and contradicts -v`() throws {
+    func put(_ arguments: [String], _ text: String) throws -> PutPlan? {
+      try Invocation.plan(
+        ["put"] + arguments + ["a", "https://h/x"], from: SettingsTests.files(text)) as? PutPlan
+    }
+    #expect(try put(["-q"], "verbose") == put(["-q"], ""))
+    #expect(try put(["-v"], "quiet") == put(["-v"], ""))
+    let message = refusal(["put", "-q", "-v", "a", "https://h/x"], of: sources())
+    #expect(message == "-q and -v contradict each other")
+  }
+
   @Test(arguments: ["json", "verbose", "remote-name", "allow-unverified"])
   func `flags of probe can be switched off for one run`(key: String) throws {
     #expect(try probe([], key) != probe([], ""))
