@@ -5,7 +5,7 @@ import HaulCore
 package struct InputTable: Sendable {
   /// What a column may hold.
   package enum Meaning: String, CaseIterable, Sendable {
-    case url, out, dir, checksum
+    case url, out, dir, checksum, header
     case rateLimit = "limit-rate"
     case maximumPerHost = "max-per-host"
     /// Only for `haul split`.
@@ -175,6 +175,7 @@ package struct InputTable: Sendable {
     if let digest = value(.checksum) {
       entry.checksums = [InputList.Option(line: line, text: Self.checksum(digest))]
     }
+    entry.headers = value(.header).map { [InputList.Option(line: line, text: $0)] } ?? []
     entry.rateLimit = value(.rateLimit).map { InputList.Option(line: line, text: $0) }
     entry.maximumPerHost = value(.maximumPerHost).map { InputList.Option(line: line, text: $0) }
     entry.size = value(.size)

@@ -56,6 +56,18 @@ import Testing
     #expect(try plan("l.jsonl", text + "\n{\"url\":\"https://h/g\"}")?.requests.count == 2)
   }
 
+  @Test(arguments: [
+    ("l.csv", "url,header\nhttps://h/f,Authorization: Bearer t\n", "--json"),
+    ("l.jsonl", #"{"url": "https://h/f", "header": "Authorization: Bearer t"}"#, "--json"),
+    ("l.csv", "url,field\nhttps://h/f,Authorization: Bearer t\n", "--columns=header=field"),
+  ])
+  func `A header field is sent as that of a list of lines`(file: String, text: String, more: String)
+    throws
+  {
+    let request = try #require(try plan(file, text, more)?.requests.first)
+    #expect(request.header("Authorization") == "Bearer t")
+  }
+
   @Test func `--input-format says what standard input is`() throws {
     let plan = try plan(
       "-", #"{"url": "https://h/f", "limit-rate": 4096}"#, "--input-format", "jsonl")
@@ -82,6 +94,7 @@ import Testing
     ("l.jsonl", #"{"url": "https://h/f", "out": {}}"#, "line 1: the value of 'out' is no text"),
     ("l.jsonl", #"{"url": "https://h/g", "url": "https://h/f"}"#, "line 1: it has two values of"),
     ("l.jsonl", #"{"url": "https://h/f", "x": 1, "\u0078": 1}"#, "line 1: it has two values of"),
+    ("l.csv", "url,header\nhttps://h/f,secret\n", "line 2: header: a header is written"),
   ])
   func `what cannot be read names the line`(file: String, text: String, message: String) {
     do {
