@@ -31,8 +31,8 @@ struct RequestOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      How often a failed attempt is retried; 0 = never (default: 8; with get, 2 if the host \
-      never answered).
+      How often a failed attempt is retried; 0 = never, but what a server refused with Range may \
+      be asked once without it (default: 8; with get, 2 if the host never answered).
       """,
       valueName: "N"),
     transform: { try ArgumentValue.count($0, in: 0...1_000_000) })

@@ -71,9 +71,9 @@ extension DownloadMachine {
     _ = close(id)
     plan.release(id)
     attempts.isWaiting = true
+    let pause = max(min(error.pause ?? .zero, RetryAfter.longestPause), .milliseconds(500))
     return limit(error) + forgetUnresumable(&plan)
-      + [.wake(.retry, after: max(error.pause ?? .zero, .milliseconds(500)))]
-      + releaseFailedConnection()
+      + [.wake(.retry, after: pause)] + releaseFailedConnection()
   }
 
   private func limit(_ error: TransferError) -> [Command] {

@@ -1,9 +1,11 @@
 /// `Retry-After`: the pause that a server asks for (RFC 9110, section 10.2.3).
 package enum RetryAfter {
-  /// The longest wait that is accepted.
-  package static let maximum: Duration = .seconds(3600)
+  /// The longest wait, so that a time in the future can be computed.
+  package static let maximum: Duration = .seconds(366 * 86_400)
+  /// The longest wait where no time for retries limits it, and for a host's other transfers.
+  package static let longestPause: Duration = .seconds(3600)
 
-  /// The wait in `text`, from 0 to one hour; nil if it is neither a number of seconds nor a date.
+  /// The wait in `text`, at most the maximum; nil if it is no number of seconds and no date.
   ///
   /// A date in the past is a wait of 0, which shortens no backoff; anything longer means the
   /// maximum. `now` is wall time in seconds since 1970.
@@ -28,12 +30,14 @@ package enum RetryAfter {
 
   /// The wait in whole units, rounded up. What the maximum was made of is not known.
   static func text(_ wait: Duration) -> String {
-    if wait >= maximum { return "an hour or more" }
+    if wait >= maximum { return "a year or more" }
     let seconds = Int((wait / .seconds(1)).rounded(.up))
-    return seconds < 120 ? "\(seconds) s" : "\((seconds + 59) / 60) minutes"
+    let units = [(1, "s"), (60, "minutes"), (3600, "hours"), (86_400, "days")]
+    let (size, name) = units.last { seconds >= 2 * $0.0 } ?? units[0]
+    return "\((seconds + size - 1) / size) \(name)"
   }
 
   private static func clamped(seconds: Double) -> Duration {
-    .seconds(min(max(seconds, 0), 3600))
+    min(.seconds(min(max(seconds, 0), 1e9)), maximum)
   }
 }

@@ -165,7 +165,7 @@ package struct NoticeOutbox: Sendable {
         final: RetryState(RetryPolicy(), startedAt: now))
     attempts.count += 1
     var attempt = RetryState.Failure()
-    attempt.retryAfter = failure.retryAfter
+    attempt.retryAfter = failure.retryAfter.map { min($0, RetryAfter.longestPause) }
     let decision =
       failure.isTemporary
       ? attempts.temporary.failed(attempt, at: now, using: &generator)

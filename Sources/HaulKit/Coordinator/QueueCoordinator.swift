@@ -84,7 +84,7 @@ package actor QueueCoordinator {
     engine.scheduler.update { scheduler in
       for (host, until) in queue.hostPauses where until > wall {
         // The wall clock may have been set back.
-        let left = min(.seconds(until - wall), RetryAfter.maximum)
+        let left = min(.seconds(until - wall), RetryAfter.longestPause)
         scheduler.pauseHost(host, until: now + left)
       }
       scheduler.reserve(queue.members.queued)

@@ -102,8 +102,10 @@ package final class RunContext: Sendable {
     return await coordinator.handle(report, of: id)
   }
 
-  /// Pauses a host that asked for it, for all transfers and also after a crash.
+  /// Pauses a host that asked for it, for all transfers and also after a crash. Others do not wait
+  /// for as long as one transfer may.
   func pauseHost(_ host: String, until instant: Instant) async {
+    let instant = min(instant, engine.clock.now + RetryAfter.longestPause)
     engine.scheduler.update { $0.pauseHost(host, until: instant) }
     await report(.hostPaused(until: instant))
   }

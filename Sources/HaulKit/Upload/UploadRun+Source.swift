@@ -179,7 +179,8 @@ extension UploadRun {
   /// Before another attempt, because the source failed.
   func pauseSource(after error: TransferError, from now: Instant) {
     guard let pause = error.pause, let host = request.download?.url.origin.authority else { return }
-    engine.scheduler.update { $0.pauseHost(host, until: now + pause) }
+    let end = now + min(pause, RetryAfter.longestPause)
+    engine.scheduler.update { $0.pauseHost(host, until: end) }
   }
 }
 

@@ -94,7 +94,7 @@ import Testing
       #expect(result.status == 1)
       #expect(
         result.errors.contains(
-          ", and asks to wait an hour or more; that is longer than this transfer waits; try again "
+          ", and asks to wait 2 hours; that is longer than this transfer waits; try again "
             + "then, or let it wait longer (--retry-max-time)"),
         "\(result.errors)")
     }

@@ -130,7 +130,8 @@ import Testing
 
   @Test(
     arguments: [
-      (3600, "an hour or more"), (3599, "60 minutes"), (121, "3 minutes"), (90, "90 s"),
+      (366 * 86_400, "a year or more"), (3 * 86_400, "3 days"), (86_400, "24 hours"),
+      (7201, "3 hours"), (3600, "60 minutes"), (121, "3 minutes"), (90, "90 s"),
     ], [TransferError.Code.httpStatus, .rateLimited])
   func `The message names a wait that the server asks for, if it is too long`(
     wait: (seconds: Double, text: String), code: TransferError.Code

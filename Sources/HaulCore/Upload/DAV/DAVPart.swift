@@ -38,6 +38,7 @@ struct DAVWait: Sendable {
     self.since = since
     guard now - since < Self.longest else { return nil }
     looks += 1
-    return max(retryAfter ?? .zero, .seconds(min(1 << min(looks - 1, 4), 15)))
+    let asked = min(retryAfter ?? .zero, RetryAfter.longestPause)
+    return max(asked, .seconds(min(1 << min(looks - 1, 4), 15)))
   }
 }
