@@ -75,6 +75,20 @@ import Testing
     #expect(try await read(cache) == (isStored ? .hit : .miss, chunks.joined()))
   }
 
+  @Test func `the answer to a signed request is not stored: no other one has its fields`()
+    async throws
+  {
+    let headers: HeaderFields = ["Content-Length": "5", "Cache-Control": "max-age=86400"]
+    let cache = try cache(ScriptedTransport { _ in (200, headers, ["hello"]) })
+    var request = FetchRequest(url: url, firstByte: 0)
+    let key = S3Credentials(accessKeyID: "id", secretAccessKey: "secret")
+    request.signing = S3Login(key: .known(key), region: "r")
+    for _ in 1...2 {
+      #expect(try await cache.fetch(request).head.cacheUse == .miss)
+    }
+    #expect(try await read(cache) == (.miss, "hello"))
+  }
+
   @Test func `a body that is not read to its end is not stored`() async throws {
     let headers: HeaderFields = ["Content-Length": "8", "Cache-Control": "max-age=86400"]
     let cache = try cache(ScriptedTransport { _ in (200, headers, ["hello", "you"]) })

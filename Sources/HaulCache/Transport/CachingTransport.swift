@@ -66,6 +66,10 @@ package final class CachingTransport: Transport {
     guard let checksums = resources[request.url], !request.isAdditional,
       request.decodingLimit == nil
     else { return try await network.base.fetch(request).noting(use) }
+    guard request.signing == nil else {
+      log("not stored: each request to the store has a signature of its own", request)
+      return try await network.base.fetch(request).noting(use)
+    }
     let resource = resource(request)
     let copy = await copies.find(resource, with: checksums)
     if let copy, !request.needsConfirmation, isFresh(copy, for: resource) {
