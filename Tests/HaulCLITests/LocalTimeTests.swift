@@ -30,11 +30,12 @@ import Testing
     let local = try LocalTime.seconds("2026-11-24T22:05", at: noon)
     #expect(LocalTime.text(local) == "2026-11-24 22:05")
     #expect(try LocalTime.seconds("22:05", at: local - 1) == local)
+    #expect(try LocalTime.seconds("22:05:59", at: local) == local + 59)
     #expect(try LocalTime.seconds("22:05", at: local) > local, "not the present minute again")
   }
 
   @Test(arguments: [
-    "", "now", "24:00", "12:60", "1:00", "2026-13-01T00:00", "2026-02-29T00:00Z",
+    "", "now", "24:00", "12:60", "12:00:60", "1:00", "2026-13-01T00:00", "2026-02-29T00:00Z",
     "2026-11-24T24:00", "2026-11-24", "2026-11-24T12:00+99:00", "1950-01-01T00:00Z",
     "2026-11-24T12:00:61Z", "12:00Z",
   ])

@@ -84,6 +84,13 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["stop", "ABC"], "did you mean 'haul pause'?"),
     (["lsit"], "did you mean 'haul list'?"),
     (["cp"], "no command 'cp'; to download: haul get URL"),
+    (["help", "nope"], "no command 'nope'; to download: haul get URL"),
+    (["lst"], "did you mean 'haul list'?"),
+    (["resmue"], "did you mean 'haul resume'?"),
+    (
+      ["add", "-j", "4", "https://h/1"], "add -j: it is for all transfers of the daemon: see 'haul"
+    ),
+    (["add", "--proxy=http://p", "https://h/1"], "add --proxy: it is for all transfers"),
     (["xyz"], "no command 'xyz'; to download: haul get URL"),
     (["help", "frobnicate"], "no command 'frobnicate'"),
     (["https://h/1"], "to download it: haul get https://h/1"),

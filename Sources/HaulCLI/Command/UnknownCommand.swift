@@ -49,6 +49,12 @@ enum UnknownCommand {
       uniqueKeysWithValues: (["--state", "--status"] + TransferState.allCases.map { "--\($0)" })
         .map { ($0, "each line of 'haul list --json' has the state of a transfer") }),
     "verify": ["-c": sums, "--check": sums],
+    "add": Dictionary(
+      uniqueKeysWithValues: [
+        "-j", "--max-active", "--max-per-host", "--proxy", "--noproxy", "--cacert", "--cert",
+        "--key", "--tls-min", "--http1.1", "--http2", "-4", "-6", "--interface", "--resolve",
+        "--user-agent", "--connect-timeout", "--idle-timeout",
+      ].map { ($0, "it is for all transfers of the daemon: see 'haul serve --help'") }),
   ]
 
   private static let daemonLog =
@@ -61,18 +67,22 @@ enum UnknownCommand {
   /// A hint for the first such word after the command; only used when parsing has failed.
   static func hint(in arguments: [String]) -> String? {
     guard let command = arguments.first, let words = usualWords[command] else { return nil }
-    for argument in arguments.dropFirst() {
+    for argument in arguments.dropFirst().prefix(while: { $0 != "--" }) {
       let word = String(argument.prefix(beforeAnyOf: "="))
       if let hint = words[word] { return "\(command) \(word): \(hint)" }
     }
     return nil
   }
 
-  /// The command with almost this name; in a short name, one wrong letter makes another word.
+  /// The command with almost this name; in a short name, two wrong letters make another word,
+  /// unless they are exchanged.
   private static func nearest(to name: String) -> String? {
     let distances = HaulCommand.names.map { (name: $0, count: EditDistance.distance(name, $0)) }
-    let nearest = distances.min { $0.count < $1.count }
-    return nearest.flatMap { $0.count <= min(2, (name.count + 1) / 2) ? $0.name : nil }
+    let near = distances.filter {
+      $0.count <= min(2, (name.count + 1) / 3)
+        || $0.count == 2 && $0.name.utf8.sorted() == name.utf8.sorted()
+    }
+    return near.min { $0.count < $1.count }?.name
   }
 
   /// Quoted so that a shell reads it as one word.

@@ -26,10 +26,12 @@ package struct TextTable {
         columns.removeAll { $0 == column }
       }
       var excess = total(columns, widths) - width
-      for column in flexible where excess > 0 {
-        let cut = min(excess, max(0, widths[column] - 12))
-        widths[column] -= cut
-        excess -= cut
+      for least in [12, 6] {
+        for column in flexible where excess > 0 {
+          let cut = min(excess, max(0, widths[column] - least))
+          widths[column] -= cut
+          excess -= cut
+        }
       }
     }
     return all.map { line($0, columns, widths, mark) }.joined()

@@ -9,14 +9,15 @@ import HaulCore
 
 /// Instants as people write them, in the time zone of this process.
 package enum LocalTime {
-  /// The instant of `22:00` (the next one), `2026-11-24T22:00`, or that with seconds, and with `Z`
-  /// or `+01:00`; in seconds since 1970.
+  /// The instant of `22:00` (the next one), `2026-11-24T22:00`, or these with seconds, and a day
+  /// with `Z` or `+01:00`; in seconds since 1970.
   /// - Parameter wallSeconds: the present time.
   package static func seconds(
     _ text: String, at wallSeconds: Double
   ) throws(UsageError) -> Double {
-    if let match = text.wholeMatch(of: /([0-9][0-9]):([0-9][0-9])/) {
-      return try next(Int32(match.1), Int32(match.2), after: wallSeconds)
+    if let match = text.wholeMatch(of: /([0-9][0-9]):([0-9][0-9])(?::([0-9][0-9]))?/) {
+      let second = match.3.map { Int32($0) } ?? 0
+      return try next(Int32(match.1), Int32(match.2), second, after: wallSeconds)
     }
     let form =
       #/
@@ -52,15 +53,15 @@ package enum LocalTime {
   }
 
   private static func next(
-    _ hour: Int32?, _ minute: Int32?, after wallSeconds: Double
+    _ hour: Int32?, _ minute: Int32?, _ second: Int32?, after wallSeconds: Double
   ) throws(UsageError) -> Double {
-    guard let hour, let minute, hour < 24, minute < 60 else {
-      throw UsageError("--at: a time of day is from 00:00 to 23:59")
+    guard let hour, let minute, let second, hour < 24, minute < 60, second < 60 else {
+      throw UsageError("--at: a time of day is from 00:00 to 23:59:59")
     }
     var now = time_t(wallSeconds)
     var today = tm()
     localtime_r(&now, &today)
-    (today.tm_hour, today.tm_min, today.tm_sec) = (hour, minute, 0)
+    (today.tm_hour, today.tm_min, today.tm_sec) = (hour, minute, second)
     let first = try instant(of: today)
     guard first <= wallSeconds else { return first }
     today.tm_mday += 1

@@ -66,6 +66,7 @@ struct ListTableTests {
     let table = try ListTable([
       transfer(long, .running, bytes: 1, total: 3 << 40, rate: 12),
       transfer("x", .queued, waiting: wait("offline", String(repeating: "because ", count: 20))),
+      transfer(long, .completed, bytes: 1, total: 1),
     ])
     for line in table.text(width: width).split(separator: "\n") {
       #expect(TerminalText.width(String(line)) <= width, "\(line)")
