@@ -59,7 +59,7 @@ package struct LongWaits: Sendable {
       return begin(cause, reason, event, number, name, time)
     }
     guard !waits.isEmpty else { return [] }
-    if event.kind.endsWait { leave(event.id, isForGood: event.kind.endsForGood, time) }
+    if let leaving = event.kind.leaving { leave(event.id, leaving, time) }
     return over(after: number, time)
   }
 
@@ -76,7 +76,7 @@ package struct LongWaits: Sendable {
     _ cause: Cause, _ reason: WaitReason, _ event: TransferEvent, _ number: Int, _ name: String?,
     _ time: Double
   ) -> [Notice] {
-    leave(event.id, isForGood: false, time)
+    leave(event.id, .trying, time)
     let ended = over(after: number, time)
     var wait =
       waits[cause] ?? Wait(since: time, code: reason.code, text: reason.description(at: time))
@@ -91,12 +91,23 @@ package struct LongWaits: Sendable {
     return ended + [Notice(wait, of: known, event.id, number, time)]
   }
 
-  /// Notes that a transfer does not wait now. If it does not try either, the wait is over.
-  private mutating func leave(_ id: TransferID, isForGood: Bool, _ time: Double) {
-    for (cause, wait) in waits where wait.members.contains(id) {
-      waits[cause]?.waiting.remove(id)
-      guard waits[cause]?.waiting.isEmpty == true else { continue }
-      waits[cause]?.leftAt = isForGood ? -.infinity : wait.leftAt ?? time
+  /// How a transfer stops waiting.
+  fileprivate enum Leaving {
+    case trying, ended
+    /// A person took it out; that says nothing of what it waited for.
+    case withdrawn
+  }
+
+  /// Notes that a transfer does not wait now. If it has ended, the wait is over; if all that waited
+  /// were taken out, nobody knows that, and nothing is reported.
+  private mutating func leave(_ id: TransferID, _ leaving: Leaving, _ time: Double) {
+    for (cause, var wait) in waits where wait.members.contains(id) {
+      let isUnknown = wait.waiting.remove(id) != nil && leaving == .withdrawn
+      if isUnknown { wait.members.remove(id) }
+      if wait.waiting.isEmpty {
+        wait.leftAt = leaving == .trying || isUnknown ? wait.leftAt ?? time : -.infinity
+      }
+      waits[cause] = wait.members.isEmpty ? nil : wait
     }
   }
 
@@ -137,18 +148,13 @@ extension Notice {
 }
 
 extension TransferEvent.Kind {
-  /// Whether the transfer does not wait as before.
-  fileprivate var endsWait: Bool {
+  /// How the transfer does not wait as before; nil if it may.
+  fileprivate var leaving: LongWaits.Leaving? {
     switch self {
-    case .phase, .waiting, .paused, .finished, .removed: true
-    default: false
-    }
-  }
-
-  fileprivate var endsForGood: Bool {
-    switch self {
-    case .paused, .finished, .removed: true
-    default: false
+    case .phase, .waiting: .trying
+    case .paused, .removed: .withdrawn
+    case .finished(let result): result.state == .cancelled ? .withdrawn : .ended
+    default: nil
     }
   }
 }
