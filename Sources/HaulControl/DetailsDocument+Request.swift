@@ -6,6 +6,8 @@ extension DetailsDocument {
   package struct Request: Codable, Hashable, Sendable {
     /// The working directory of a program.
     package var directory: String?
+    /// The address of the file of an upload that comes from another server.
+    package var source: String?
     /// Where the file of a download goes, unless the server or another file makes the name another.
     package var target: String?
     /// The ids, or the callers' names, of the transfers that must be completed first.
@@ -16,10 +18,10 @@ extension DetailsDocument {
     package var fields: [String]
 
     package init(
-      directory: String? = nil, target: String? = nil, after: [String] = [],
+      directory: String? = nil, source: String? = nil, target: String? = nil, after: [String] = [],
       checksums: [String] = [], fields: [String] = []
     ) {
-      (self.directory, self.target) = (directory, target)
+      (self.directory, self.source, self.target) = (directory, source, target)
       (self.after, self.checksums, self.fields) = (after, checksums, fields)
     }
 
@@ -38,7 +40,7 @@ extension DetailsDocument {
         case .directory(let path): target = path.appendingPath(view.row.name)
         case .stream: break
         }
-      case .upload: break
+      case .upload(let upload): source = upload.download?.url.redacted
       }
     }
   }

@@ -13,6 +13,7 @@ package enum TransferText {
       ("kind", transfer.kind.rawValue), ("name", transfer.name),
       ("program", transfer.program.map(commandLine)), ("directory", request?.directory),
       ("url", transfer.url), ("file", joined(details?.sources)),
+      ("source", request?.source),
       ("target", transfer.path == nil ? request?.target : nil),
       ("checksum", joined(request?.checksums)), ("after", joined(request?.after)),
       // Their values may be secrets.

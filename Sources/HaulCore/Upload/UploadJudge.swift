@@ -151,11 +151,21 @@ extension TransferError {
   /// The same with the place that failed, if it is another one than that of the upload. Only its
   /// directory: the address of an upload is enough to write to it.
   package func naming(_ asked: ResourceURL?, of request: UploadRequest) -> TransferError {
-    guard let asked, status != nil || isHostUnresponsive,
+    guard let asked, !isOfSource, status != nil || isHostUnresponsive,
       asked.origin != request.url.origin
         || !asked.directoryPath.isByteEqual(request.url.directoryPath)
     else { return self }
     let origin = "\(asked.origin.scheme)://\(asked.origin.authority)"
     return prefixed("at \(origin)\(asked.directoryPath): ")
+  }
+
+  /// The same with the address of the source, if it concerns that.
+  package func namingSource(of request: UploadRequest) -> TransferError {
+    guard isOfSource, let url = request.download?.url,
+      let rest = fact.dropping(bytePrefix: "the source")
+    else { return self }
+    var parts = parts
+    parts.fact = "the source \(url.redacted)\(rest)"
+    return TransferError(parts)
   }
 }

@@ -82,7 +82,8 @@ extension UploadRun {
       if (try? await clock.sleep(until: due)) != nil { inbox.yield(.retryDue(due)) }
     }
     engine.hub.emit(
-      .attempt(number: attempt, error: error, delay: delay), of: id, context.identity)
+      .attempt(number: attempt, error: error.namingSource(of: request), delay: delay), of: id,
+      context.identity)
     await context.report(.slotReleased(until: due))
   }
 }

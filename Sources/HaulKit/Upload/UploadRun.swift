@@ -304,6 +304,7 @@ struct UploadRun: ~Copyable {
 
   mutating func finish(_ state: TransferResult.State, error: TransferError? = nil) {
     let sent = progress.sentInAll
+    let error = error?.namingSource(of: request)
     end = .finished(outcome.result(state, sent, at: engine.clock.now, error: error))
   }
 }

@@ -95,11 +95,12 @@ struct ListTableTests {
     var details = DetailsDocument(id: program.id)
     details.sources = ["/a", "/b"]
     details.request = .init(
-      directory: "/work", target: "/d/x.iso", after: ["7QX1ABCE", "mine"],
+      directory: "/work", source: "https://h/x", target: "/d/x.iso", after: ["7QX1ABCE", "mine"],
       checksums: ["md5=00"], fields: ["Authorization", "X-Team"])
     let text = TransferText.details(program, details)
     for line in [
       "program    sh -c 'exit 3'\n", "directory  /work\n", "file       /a, /b\n",
+      "source     https://h/x\n",
       "target     /d/x.iso\n", "checksum   md5=00\n", "after      7QX1ABCE, mine\n",
       "header     Authorization, X-Team (values are not shown)\n",
     ] { #expect(text.contains(line), "\(text)") }

@@ -357,7 +357,9 @@ import Testing
     let source = FakeSource(1, to: FakeS3()) { _, _ in .status(404, []) }
     let error = try await failure(source)
     #expect(error.code == .notFound)
-    #expect(error.message.hasPrefix("the source: "))
+    #expect(error.message.hasPrefix("the source http://"), "\(error.message)")
+    #expect(error.message.contains("s.example/f"))
+    #expect(!error.message.contains("source-password"))
   }
 
   @Test func `A signed address with another signature continues only if it may`() async throws {
