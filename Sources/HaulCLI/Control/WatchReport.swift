@@ -187,6 +187,7 @@ extension WatchReport {
       let count = transfers.count { $0.state == state }
       return count > 0 ? "\(Units.count(count)) \(state.rawValue)" : nil
     }
-    return parts.isEmpty ? "haul: the list is empty" : "haul: \(parts.joined(separator: ", "))"
+    guard parts.isEmpty else { return "haul: \(parts.joined(separator: ", "))" }
+    return scope == .all ? "haul: the list is empty" : "haul: what was watched was removed"
   }
 }

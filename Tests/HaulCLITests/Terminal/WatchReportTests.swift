@@ -99,6 +99,15 @@ struct WatchReportTests {
     #expect(report.end == .completed)
   }
 
+  @Test func `one that is removed before it has ended is not an empty list`() throws {
+    var report = WatchReport(.ids([a]), json: false)
+    _ = try report.handle(transfer(a, .running))
+    _ = try report.handle(.ready(number: 1))
+    _ = try report.handle(event(a, .removed))
+    #expect(report.end == .stopped)
+    #expect(report.summary == "haul: what was watched was removed")
+  }
+
   @Test func `a reset replaces everything`() throws {
     var report = WatchReport(.all, json: false)
     _ = try report.handle(transfer(a, .running))
