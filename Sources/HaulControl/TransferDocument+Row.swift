@@ -11,6 +11,7 @@ extension TransferDocument {
     (url, identifier, group) = (row.address, row.identifier, row.group)
     (priority, phase) = (view.snapshot.summary.priority.name, row.phase?.rawValue)
     waiting = row.waitReason.map { Wait($0, at: wallSeconds) }
+    if let cause = view.waitCause { waiting?.message += ": \(cause.fact)" }
     waiting?.next = view.nextWaitReason?.code
     (bytes, acknowledged, total, fraction) = (row.bytes, view.acknowledged, row.total, row.fraction)
     rate = JSONNumber.rate(row.rate).map(Double.init) ?? 0

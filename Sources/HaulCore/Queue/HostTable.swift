@@ -16,6 +16,8 @@ struct HostState: Sendable {
   var delivering = 0
   /// The connection limit learned from the refusals of the host, until it is forgotten.
   var learnedLimit: (connections: Int, until: Instant)?
+  /// How the host refused, the last time that this limit was learned.
+  var refusal: TransferError?
   /// The number of connections that the last transfer chose.
   var chosenConnections: Int?
   /// The end of the pause that the host asked for.
@@ -79,7 +81,7 @@ struct HostState: Sendable {
   mutating func wake(at now: Instant) {
     if let until = pausedUntil, until <= now { pausedUntil = nil }
     if let until = outage?.until, until <= now { outage?.until = nil }
-    if let limit = learnedLimit, limit.until <= now { learnedLimit = nil }
+    if let limit = learnedLimit, limit.until <= now { (learnedLimit, refusal) = (nil, nil) }
   }
 
   /// Whether the host allows the first member of a level to start.

@@ -51,9 +51,17 @@ extension Scheduler {
   /// Notes that the host refused a connection of this transfer while others stayed open. The
   /// refused connection still counts.
   /// - Returns: the host's new limit, if it is lower than the old one.
-  package mutating func connectionRefused(for id: TransferID, at now: Instant) -> Int? {
+  package mutating func connectionRefused(
+    for id: TransferID, at now: Instant, _ error: TransferError
+  ) -> Int? {
     guard let member = members.member(id), member.host != HostTable.local else { return nil }
+    hosts.states[member.host].refusal = error
     return lowerLimit(member.host, to: hosts.states[member.host].connections - 1, at: now)
+  }
+
+  /// How the host of a transfer refused a connection, last; nil unless a learned limit holds.
+  package func refusal(for id: TransferID) -> TransferError? {
+    members.member(id).flatMap { hosts.states[$0.host].refusal }
   }
 
   /// How long a learned limit holds after a refusal. A server with a fixed limit then refuses about

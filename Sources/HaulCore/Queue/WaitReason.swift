@@ -5,7 +5,7 @@ public enum WaitReason: Hashable, Sendable {
   case slot
   /// The host's limit of transfers or connections is reached.
   case hostLimit
-  /// The host refused connections: until this time it gets no more at once than it took then.
+  /// The host refused more at once: until this time it gets no more than it took then.
   case hostRefusal(until: Double)
   /// The host asked for a pause.
   case hostBackOff(until: Double)
@@ -89,7 +89,7 @@ public enum WaitReason: Hashable, Sendable {
     case .slot: "all slots are taken"
     case .hostLimit: "the host's limit of transfers or connections is reached"
     case .hostRefusal(let until):
-      "the host refused connections, so it gets fewer for \(Self.seconds(until - wallSeconds)) s"
+      "the host refused more at once, so it gets fewer for \(Self.seconds(until - wallSeconds)) s"
     case .hostBackOff(let until):
       "the host asked for a pause, \(Self.seconds(until - wallSeconds)) s left"
     case .hostOutage(let until?):

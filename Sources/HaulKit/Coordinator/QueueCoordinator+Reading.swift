@@ -126,7 +126,8 @@ extension QueueCoordinator {
           row: row, snapshot: snapshot, added: record.added,
           ended: summary.state.isEnded ? record.ended : nil, request: record.request,
           startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
-          nextWaitReason: nextWaitReason(of: summary), runsToEnd: runsToEnd(record.id),
+          nextWaitReason: nextWaitReason(of: summary), waitCause: waitCause(of: summary),
+          runsToEnd: runsToEnd(record.id),
           acknowledged: runs.run(of: record.id)?.context.acknowledged)
       }
     }

@@ -277,6 +277,15 @@ extension QueueCoordinator {
     }
     return TransferSummary(member, state, waitReason: reason)
   }
+
+  /// The failure because of which it waits for another attempt, or for a connection.
+  func waitCause(of summary: TransferSummary) -> TransferError? {
+    switch summary.waitReason {
+    case .retry, .hostBackOff, .hostOutage: engine.hub.lastFailure(summary.id)
+    case .hostRefusal: engine.scheduler.update { $0.refusal(for: summary.id) }
+    default: nil
+    }
+  }
 }
 
 extension WaitReason {

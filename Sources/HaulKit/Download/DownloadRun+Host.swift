@@ -38,7 +38,7 @@ extension DownloadRun {
   /// Notes that the host refused a connection while others stay open, and emits its lower limit.
   func limitHost(_ error: TransferError) async {
     let now = engine.clock.now
-    if let limit = engine.scheduler.update({ $0.connectionRefused(for: id, at: now) }) {
+    if let limit = engine.scheduler.update({ $0.connectionRefused(for: id, at: now, error) }) {
       let connections = limit == 1 ? "1 connection" : "\(limit) connections"
       engine.logger.info(
         "\(host) is limited to \(connections) for now: \(error.message)",

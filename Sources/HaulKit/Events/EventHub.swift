@@ -79,6 +79,11 @@ final class EventHub: Sendable {
     state.withLockedValue { ($0.live[id]?.phase, $0.live[id]?.progress) }
   }
 
+  /// Why the last attempt of a transfer that waits for the next one failed; nil if it is unknown.
+  func lastFailure(_ id: TransferID) -> TransferError? {
+    state.withLockedValue { $0.live[id]?.lastFailure }
+  }
+
   /// - Parameter record: nil if it could not be read.
   func snapshot(_ summary: TransferSummary, _ record: TransferRecord?) -> TransferSnapshot {
     let (phase, progress) = live(summary.id)

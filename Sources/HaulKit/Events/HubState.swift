@@ -33,6 +33,8 @@ struct HubState {
     var reportsProgress = true
     var phase: TransferEvent.Phase?
     var progress: TransferProgress?
+    /// Why its last attempt failed; nil once the next one has begun.
+    var lastFailure: TransferError?
     /// Whether progress of 100 % was emitted.
     var isWhole = false
 
@@ -135,16 +137,20 @@ struct HubState {
       guard let index = live.index(of: id) else { break }
       live[index].isRunning = false
       live[index].phase = nil
+      live[index].lastFailure = nil
     case .waiting:
       if let index = live.index(of: id) { live[index].phase = nil }
     case .phase(let phase, _):
       if phase == .restarted { forgetProgress(of: id) }
       guard let index = live.index(of: id) else { break }
       live[index].phase = phase
+      live[index].lastFailure = nil
       guard phase == .restarted else { break }
       live[index].progress = nil
       live[index].isWhole = false
-    case .added, .target, .resumed, .progress, .attempt, .limited, .connections, .moved, .snapshot:
+    case .attempt(_, let error, _):
+      if let index = live.index(of: id) { live[index].lastFailure = error }
+    case .added, .target, .resumed, .progress, .limited, .connections, .moved, .snapshot:
       break
     }
     append(event)

@@ -16,6 +16,8 @@ package struct TransferView: Sendable, Hashable {
   package let startRequest: StartRequest?
   /// What would hold it once its start time has come, as far as it is known.
   package let nextWaitReason: WaitReason?
+  /// The failure because of which it waits, of this transfer or of its host; nil if it is unknown.
+  package let waitCause: TransferError?
   /// Whether it is a program that should stop, and runs to its end.
   package let runsToEnd: Bool
   /// The bytes of a running upload that the server is known to have.

@@ -278,6 +278,10 @@ import Testing
     check(queue.nextWakeUp(), is: nil)
     // The server has another limit now.
     check(queue.grantConnection(for: ids[1]), is: true)
-    #expect(queue.connectionRefused(for: ids[1], at: at(901)) == 1)
+    let busy = TransferError(.httpStatus, "the server answered 503", status: 503)
+    #expect(queue.connectionRefused(for: ids[1], at: at(901), busy) == 1)
+    #expect(queue.refusal(for: ids[2]) == busy)
+    _ = queue.next(at: at(1501))
+    #expect(queue.refusal(for: ids[2]) == nil)
   }
 }

@@ -11,7 +11,7 @@ import Testing
     (.hostLimit, "host-limit", "the host's limit of transfers or connections is reached", nil),
     (
       .hostRefusal(until: 1300), "host-refusal",
-      "the host refused connections, so it gets fewer for 300 s", 1300
+      "the host refused more at once, so it gets fewer for 300 s", 1300
     ),
     (
       .hostBackOff(until: 1007), "host-back-off", "the host asked for a pause, 7 s left",

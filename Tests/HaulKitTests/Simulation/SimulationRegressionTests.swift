@@ -281,4 +281,26 @@ import Testing
     #expect(try simulation.state(transfer) == .completed)
     try simulation.end()
   }
+
+  @Test(arguments: [5, nil])
+  func `A transfer that waits for its next attempt says why the last one failed`(
+    pause: Int?
+  ) throws {
+    let simulation = SimulatedManager()
+    simulation.servers.behaviours.pauses = false
+    let request = try simulation.download("f")
+    simulation.servers["f"]?.pause = pause
+    simulation.servers["f"]?.isUnavailable = pause == nil
+    let transfer = try simulation.call { try await $0.add(request) }
+    func view() throws -> TransferView? {
+      try simulation.call { try await $0.coordinator.views(of: [transfer.id]).first }
+    }
+    #expect(try view()?.snapshot.summary.waitReason != nil)
+    #expect(try view()?.waitCause?.status == 503)
+    simulation.servers["f"]?.isUnavailable = false
+    try simulation.runOut()
+    #expect(try view()?.row.state == .completed)
+    #expect(try view()?.waitCause == nil)
+    try simulation.end()
+  }
 }
