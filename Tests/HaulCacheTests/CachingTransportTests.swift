@@ -82,7 +82,7 @@ import Testing
     let cache = try cache(ScriptedTransport { _ in (200, headers, ["hello"]) })
     var request = FetchRequest(url: url, firstByte: 0)
     let key = S3Credentials(accessKeyID: "id", secretAccessKey: "secret")
-    request.signing = S3Login(key: .known(key), region: "r")
+    request.signing = S3Login(.known(key), region: "r")
     for _ in 1...2 {
       #expect(try await cache.fetch(request).head.cacheUse == .miss)
     }
