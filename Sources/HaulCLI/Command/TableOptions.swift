@@ -6,7 +6,7 @@ struct TableOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      The columns of a .csv, .tsv or .jsonl list: url, out, dir, checksum, limit-rate, \
+      The columns of a .csv, .tsv or .jsonl list: url, out, dir, checksum, header, limit-rate, \
       max-per-host, each with its name in the list (default: the same names).
       """, valueName: "url=NAME,..."),
     transform: InputTable.columns)

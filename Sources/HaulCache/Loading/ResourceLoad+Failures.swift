@@ -15,7 +15,7 @@ extension ResourceLoad {
       isServerFailure ? candidate.flatMap { stale($0, isDisconnected: isDisconnected) } : nil
     let failure = note(
       ResourceError(.transfer(error)), mayUseStale: older != nil, wait: wait,
-      atLeast: error.retryAfter ?? .zero)
+      atLeast: min(error.retryAfter ?? .zero, RetryAfter.longestPause))
     guard let older else { throw failure }
     return older
   }
