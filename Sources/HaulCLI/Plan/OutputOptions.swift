@@ -1,3 +1,6 @@
+import HaulControl
+import HaulCore
+
 /// What to print, and how.
 package struct OutputOptions: Hashable, Sendable {
   /// How progress is shown on standard error.

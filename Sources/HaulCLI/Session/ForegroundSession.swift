@@ -87,7 +87,7 @@ struct ForegroundSession {
     let feeder = rest.map { rest in
       InputFeeder(
         rest, in: manager, members: requests.count, window: rest.window,
-        willAdd: { try await recorder?.willAdd($0) }
+        willAdd: { (requests) throws(TransferError) in try await recorder?.willAdd(requests) }
       ) { (transfers, requests, indices) throws(TransferError) in
         await console.expect(indices)
         try await recorder?.note(transfers, of: requests)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import HaulCore
+import Synchronization
 
 /// A command line with the defaults of the configuration file.
 enum Settings {
@@ -26,17 +27,18 @@ enum Settings {
         && (Own.self == GetCommand.self ? line.isOfGet : (try? command([line])) != nil)
     }
     let merged = try command(defaults)
-    var answer = Result<String?, UsageError>.success("")
+    let answer = Mutex(Result<String?, UsageError>.success(""))
     var asking = sources
     asking.askPassword = { (user) throws(UsageError) in
-      answer = Result { () throws(UsageError) in try sources.askPassword(user) }
-      return try answer.get()
+      let given = Result { () throws(UsageError) in try sources.askPassword(user) }
+      answer.withLock { $0 = given }
+      return try given.get()
     }
     do {
       return try merged.plan(asking)
     } catch {
       // A person is asked once, and an attempt gets the same answer.
-      let known = answer
+      let known = answer.withLock { $0 }
       var silent = sources
       silent.askPassword = { (_) throws(UsageError) in try known.get() }
       throw locatingError(error, on: defaults, of: file) { (lines) throws(UsageError) in

@@ -31,7 +31,7 @@ import Testing
     return disk
   }
 
-  private static func manager(
+  static func manager(
     _ source: FakeSource, _ disk: SimulatedDisk, clock: ManualClock? = nil
   ) throws -> TransferManager {
     var configuration = TransferManager.Configuration()
