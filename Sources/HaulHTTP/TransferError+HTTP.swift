@@ -183,7 +183,8 @@ extension TransferError {
     let text = "\(error)"
     if Self.isAboutClientCertificate(text) {
       self = .clientCertificate
-    } else if Self.isRefusal(text) {
+      // A chain whose issuer has the same name and another key fails to decrypt.
+    } else if Self.isRefusal(text) || text.hasBytes("ALERT_DECRYPT_ERROR") {
       self = TransferError(
         .connectionLost, "the TLS connection broke",
         advice: "does the server require a client certificate?", isRetryable: true
