@@ -1,5 +1,5 @@
-/// The first item with each key. Only a hash of the key is held, because lists are long: whether two
-/// keys are equal is found with the items.
+/// The first item with each key. Only a hash of the key is held, because lists are long: whether
+/// two keys are equal is found with the items.
 struct FirstItems: Sendable {
   private var numbers: [Int: UInt32] = [:]
 

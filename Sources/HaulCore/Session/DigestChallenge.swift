@@ -40,8 +40,8 @@ package struct DigestChallenge: Hashable, Sendable {
     self = best
   }
 
-  /// Whether a request with or without a body can be answered. `auth-int` would need the hash of the
-  /// whole body before its first byte is sent.
+  /// Whether a request with or without a body can be answered. `auth-int` would need the hash of
+  /// the whole body before its first byte is sent.
   package func allows(body hasBody: Bool) -> Bool { !hasBody || protection != Self.ofBody }
 
   private static let ofBody = "auth-int"
@@ -66,8 +66,8 @@ package struct DigestChallenge: Hashable, Sendable {
     isStale = parameters["stale"]?.lowercased() == "true"
   }
 
-  /// The value of `Authorization` or `Proxy-Authorization`; with `auth-int`, for a request without a
-  /// body.
+  /// The value of `Authorization` or `Proxy-Authorization`; with `auth-int`, for a request without
+  /// a body.
   /// - Parameters:
   ///   - target: of the request line.
   ///   - count: how many requests have used this nonce, with this one.

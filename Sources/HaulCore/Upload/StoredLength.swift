@@ -43,7 +43,7 @@ enum StoredLength {
   }
 
   /// Whether the answer to HEAD is a document that the server writes itself, as document stores and
-  /// other APIs do with what they are sent: JSON or XML at an address without the extension of a file.
+  /// other APIs do with what they are sent: JSON or XML at an address without a file extension.
   static func isDocument(_ head: ResponseHead, of request: UploadRequest) -> Bool {
     let type = head.headers["Content-Type"]?.byteSplit(separator: ";").first ?? ""
     let form = type.trimmingBytes(" \t").lowercased()

@@ -162,8 +162,8 @@ struct TargetSearch {
     .nameConflict, "a file of that name exists", advice: "replace it, or give another name"
   ).remedied(by: .existingFile)
 
-  /// Claims the free name, or the next one if the name is derived and its part file is in use, or of
-  /// another address and not to be taken over.
+  /// Claims the free name, or the next one if the name is derived and its part file is in use, or
+  /// of another address and not to be taken over.
   func claimFree() throws(TransferError) -> TargetClaim {
     if let reserved, reserved.number > 0 { return try nextNumbered() }
     if let part = try acquire(name) {

@@ -3,9 +3,9 @@ import Testing
 
 /// Three runs of one transfer to one store, in each order of their requests.
 ///
-/// Only requests about the object are distinguished: what a run does with its own parts no other run
-/// sees, so that has one order. A run begins with its question for the object: it reads its version
-/// of the source after that, so that version was there then.
+/// Only requests about the object are distinguished: what a run does with its own parts no other
+/// run sees, so that has one order. A run begins with its question for the object: it reads its
+/// version of the source after that, so that version was there then.
 @Suite struct S3InterleavingTests {
   private typealias Publication = S3PublicationTests
 
