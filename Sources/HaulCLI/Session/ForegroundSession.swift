@@ -197,9 +197,11 @@ struct ForegroundSession {
       await metrics?.note(some)
       let verdict = await console.handle(some)
       guard !isStopping, verdict != .ongoing else {
-        // Gathers more events: waking up for each costs more than handling it.
+        // Gathers more events: waking up for each costs more than handling it. Of one file, the
+        // first is soon followed by the last.
         let clock = context.clock
-        try? await clock.sleep(until: clock.now + .milliseconds(5))  // ends early when cancelled
+        let pause: Duration = indices.count > 1 ? .milliseconds(10) : .milliseconds(5)
+        try? await clock.sleep(until: clock.now + pause)  // ends early when cancelled
         continue
       }
       isStopping = true
