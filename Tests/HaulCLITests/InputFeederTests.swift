@@ -122,7 +122,7 @@ import Testing
     }
   }
 
-  @Test func `a failed file keeps its bytes, and another run goes on with what is left`()
+  @Test func `a failed file keeps its bytes, and another run does what is left`()
     async throws
   {
     let length: Int64 = 3 << 20

@@ -103,8 +103,8 @@ extension GetPlan {
   static let checkedAtOnce = 1024
 
   /// Takes what follows the first transfers.
-  /// - Parameter isWhole: whether all of it is added at once: the cache is told which addresses use
-  ///   it, and names get their numbers in the order of the list.
+  /// - Parameter isWhole: whether all of it is added at once: the cache must know which addresses
+  ///   use it, and names get their numbers in the order of the list.
   private mutating func take(_ rest: InputRest, isWhole: Bool) throws(UsageError) {
     guard isWhole else {
       self.rest = rest

@@ -1,4 +1,4 @@
-/// What an object of a store is told of the bytes of its remote source, which stay as they came.
+/// The fields that an object of a store gets from its remote source, whose bytes stay as they are.
 extension ResponseHead {
   /// The fields by which readers understand the bytes. One that is not printable ASCII is left out:
   /// stores find the signature wrong. So is what does not fit: Amazon takes 2 KiB.

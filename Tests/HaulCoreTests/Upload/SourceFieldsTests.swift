@@ -1,7 +1,7 @@
 import HaulCore
 import Testing
 
-/// What an object of a store is told of the bytes of its source.
+/// The fields that an object of a store gets from its source.
 @Suite struct SourceFieldsTests {
   private static func kept(_ fields: [(String, String)]) throws -> [String] {
     ResponseHead(

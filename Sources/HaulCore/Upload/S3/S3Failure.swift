@@ -100,7 +100,7 @@ package struct S3Failure {
     guard let code else { return head.status == 400 || head.status == 501 }
     if known.contains(code) || head.status == 501 { return true }
     return (head.status == 200 || (400..<500).contains(head.status))
-      && says("checksum", "crc32", "header", "not implemented", "unsupported", "not supported")
+      && says("checksum", "crc32", "header", "not implement", "unsupported", "not supported")
       && !says("sha256", "md5", "authorization")
   }
 

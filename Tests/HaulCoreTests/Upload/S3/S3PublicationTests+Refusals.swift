@@ -97,7 +97,7 @@ extension S3PublicationTests {
   }
 
   @Test(arguments: ["FileAlreadyExists", ""])
-  func `409 without a reason is looked at, and is told as it is if the condition holds`(
+  func `409 without a reason is looked at, and is reported as it is if the condition holds`(
     code: String
   ) throws {
     let name = try Self.transfer(Self.link)
