@@ -127,6 +127,11 @@ extension DownloadMachine {
       if answer.location != rules.url { redirects.forget() }
       return confirm(id, orElse: .fail(error), plan: &plan)
     }
+    if pending == .incomparable {
+      forgotten = plan.receivedCount
+      return abandon(
+        id, "the server refuses to have the bytes on disk compared", plan: &plan)
+    }
     var isProved = true
     if answer.isOtherResource {
       guard let join = join(body, answer.digest) else {

@@ -344,6 +344,7 @@ extension DownloadMachine {
     guard mayConcernRange(fetch, error), !ranges.hasEnded else { return false }
     // Other transfers found the host silent, too: that is no matter of ranges.
     if error.code == .timeout, surroundings.hostHealth.failures > attempts.failures { return false }
+    if !toCompare.isEmpty { return comparesDifferently(fetch, error, isLast: true) }
     ranges.endTrials()
     ranges.disuse()
     maximumConnections = 1
@@ -358,16 +359,19 @@ extension DownloadMachine {
     if fetch.body == nil, attempt >= (plan.receivedCount == 0 ? 1 : 3) {
       redirects.forget()
     }
+    if !toCompare.isEmpty {
+      if attempt.isMultiple(of: 2) { _ = comparesDifferently(fetch, error, isLast: false) }
+      return
+    }
     let isSilence = !fetch.hasDelivered && [.timeout, .stalled].contains(error.code)
     ranges.chooseNext(
       attempt: attempt, isSilence: isSilence, isReason: mayConcernRange(fetch, error),
       hasBytes: plan.receivedCount > 0)
   }
 
-  private func mayConcernRange(_ fetch: Fetch, _ error: TransferError) -> Bool {
-    toCompare.isEmpty
-      && ranges.mayBeReason(
-        of: error, from: fetch.request.firstByte, hasDelivered: fetch.hasDelivered)
+  func mayConcernRange(_ fetch: Fetch, _ error: TransferError) -> Bool {
+    ranges.mayBeReason(
+      of: error, from: fetch.request.firstByte, hasDelivered: fetch.hasDelivered)
   }
 }
 

@@ -104,6 +104,8 @@ extension DownloadMachine {
   enum Pending: Sendable, Hashable {
     /// With ranges to compare with the server's bytes before those on disk count.
     case sameAddress(toCompare: [ByteRange])
+    /// The server refuses to send what is to be compared: a new answer replaces them.
+    case incomparable
     case otherAddress
   }
 
@@ -115,7 +117,7 @@ extension DownloadMachine {
   func isOtherResource(_ head: ResponseHead, _ isFromOtherAddress: Bool) -> Bool {
     switch pending {
     case .otherAddress: return true
-    case .sameAddress: return isFromOtherAddress
+    case .sameAddress, .incomparable: return isFromOtherAddress
     case nil:
       guard let location = version?.location, location != head.url else { return false }
       return location.resourceText != head.url.resourceText
@@ -218,6 +220,26 @@ extension DownloadMachine {
     }
     let isProved = version?.validator.isStrong == true && !mayMixVersions
     return (toCompare.isEmpty && !isProved ? noteMixedVersions() : []) + [open(id, plan)]
+  }
+
+  /// A firewall may refuse the range of a comparison. Many refuse only a range from the first byte:
+  /// that byte is left out. The last thing to try is the file without a range.
+  /// - Returns: whether the next request differs.
+  mutating func comparesDifferently(
+    _ fetch: Fetch, _ error: TransferError, isLast: Bool
+  ) -> Bool {
+    guard fetch.body == nil, case .sameAddress(var rest) = pending, let first = rest.first,
+      mayConcernRange(fetch, error)
+    else { return false }
+    if first.lowerBound == 0, first.upperBound > 1 {
+      rest[0] = 1..<first.upperBound
+      pending = .sameAddress(toCompare: rest)
+      return true
+    }
+    guard isLast else { return false }
+    pending = .incomparable
+    ranges.disuse()
+    return true
   }
 
   private mutating func rejectBytesOnDisk(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {

@@ -272,6 +272,35 @@ struct ComparedBytesTests {
     check(script.send(.published(nil)), is: ["completed length"])
   }
 
+  @Test(arguments: [(403, "forbidden"), (400, "http-status"), (404, "not-found")])
+  func `Where a range from the first byte is refused, that byte is left out of the comparison`(
+    status: Int, code: String
+  ) throws {
+    let (tag, date) = ("\"67748580-64\"", "Wed, 01 Jan 2025 00:00:00 GMT")
+    var script = try MachineScript(received: [0..<40], length: 100)
+    check(
+      script.resume(tag: tag, date: date, length: 100, comparisonRanges: [0..<10, 30..<40]),
+      is: ["connecting", "open 1 0-9"])
+    check(try script.answer(1, status), is: ["drop 1", "open 1 1-9"])
+    var refusing = script
+    for (start, next) in [(1, "30-39"), (30, "40-99 if")] {
+      let last = start < 10 ? 9 : 39
+      check(
+        try script.range(1, start, last, tag: tag, date: date), is: ["compare 1 \(start)-\(last)"])
+      check(
+        script.send(.compared(SegmentID(number: 1), isSame: true)), is: ["open 1 \(next)"])
+    }
+    // Without any comparison, the file begins anew once the server sends it, and not before.
+    check(try refusing.answer(1, status), is: ["drop 1", "open 1 whole"])
+    var denied = refusing
+    check(try denied.answer(1, status), is: ["drop 1", "failed \(code)"])
+    #expect(denied.plan.receivedCount == 40)
+    let whole = ["Content-Length: 100", "ETag: \(tag)", "Last-Modified: \(date)"]
+    check(try refusing.answer(1, 200, whole), is: ["drop 1", "restarted", "open 2 0-"])
+    check(try refusing.answer(2, status), is: ["drop 2", "open 2 whole"])
+    check(try refusing.answer(2, 200, whole), is: ["transferring", "receive 2 0 new"])
+  }
+
   @Test func `If all ranges are zeros, nothing is compared, and no byte counts`() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(

@@ -261,15 +261,21 @@ import Testing
     try simulation.end()
   }
 
-  @Test(arguments: [(pause: 5, "host-back-off"), (pause: nil, "retry")])
-  func `A wait for the next attempt has its reason although the store refuses the time`(
-    pause: Int?, code: String
-  ) throws {
+  /// A world whose server asks for a pause of these seconds, or is unavailable.
+  private func refusing(_ pause: Int?) throws -> (SimulatedManager, TransferRequest) {
     let simulation = SimulatedManager()
     simulation.servers.behaviours.pauses = false
     let request = try simulation.download("f")
     simulation.servers["f"]?.pause = pause
     simulation.servers["f"]?.isUnavailable = pause == nil
+    return (simulation, request)
+  }
+
+  @Test(arguments: [(pause: 5, "host-back-off"), (pause: nil, "retry")])
+  func `A wait for the next attempt has its reason although the store refuses the time`(
+    pause: Int?, code: String
+  ) throws {
+    let (simulation, request) = try refusing(pause)
     // The second change is the time of the next attempt.
     simulation.process.store.behaviours.changesUntilRefusal = 1
     let transfer = try simulation.call { try await $0.add(request) }
@@ -286,11 +292,7 @@ import Testing
   func `A transfer that waits for its next attempt says why the last one failed`(
     pause: Int?
   ) throws {
-    let simulation = SimulatedManager()
-    simulation.servers.behaviours.pauses = false
-    let request = try simulation.download("f")
-    simulation.servers["f"]?.pause = pause
-    simulation.servers["f"]?.isUnavailable = pause == nil
+    let (simulation, request) = try refusing(pause)
     let transfer = try simulation.call { try await $0.add(request) }
     func view() throws -> TransferView? {
       try simulation.call { try await $0.coordinator.views(of: [transfer.id]).first }

@@ -57,12 +57,7 @@ import Testing
     try await publish(files, method)
     let published = files.snapshot.files[Self.path]?.bytes
     gate.open()
-    var end: Result<TransferResult, TransferError>
-    do throws(TransferError) {
-      end = .success(try await transfer.result)
-    } catch {
-      end = .failure(error)
-    }
+    let end = await transfer.end
     await manager.shutdown()
     #expect(files.snapshot.files[Self.path]?.bytes == published, "\(held)")
     #expect(files.snapshot.files.count == 1 && disk.names(in: "/u").isEmpty, "\(held)")

@@ -58,12 +58,7 @@ import Testing
     try await publish(source)
     let published = source.store.snapshot.objects[Self.path]?.bytes
     gate.open()
-    var end: Result<TransferResult, TransferError>
-    do throws(TransferError) {
-      end = .success(try await transfer.result)
-    } catch {
-      end = .failure(error)
-    }
+    let end = await transfer.end
     await manager.shutdown()
     #expect(source.store.snapshot.objects[Self.path]?.bytes == published)
     #expect(source.store.snapshot.uploads.isEmpty)
