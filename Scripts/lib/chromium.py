@@ -122,17 +122,16 @@ class Chromium:
         """Waits until an expression is true; its value."""
         deadline = time.monotonic() + seconds
         while True:
+            value, error = None, None
             try:
                 value = self.eval(f"((v) => v instanceof Node ? true : v)({expression})")
-            except Failed as error:
-                # The page was left while it was asked; the next one is asked again.
-                if "navigated or closed" not in str(error):
-                    raise
-                value = None
+            except Failed as failure:
+                # What it asks about is not there yet, or the page was left while it was asked.
+                error = failure
             if value:
                 return value
             if time.monotonic() > deadline:
-                raise Failed(f"after {seconds} s not yet: {what}")
+                raise Failed(f"after {seconds} s not yet: {what}" + (f": {error}" if error else ""))
             time.sleep(0.05)
 
     def center(self, selector):

@@ -78,7 +78,7 @@ def port_of(place):
     return int(place.url.split("#")[0].strip("/").split(":")[-1])
 
 
-BANNER = "!document.getElementById('away').hidden && document.getElementById('away').textContent"
+BANNER = "document.getElementById('away').hidden ? '' : document.getElementById('away').textContent"
 
 
 def stranger(place, browser):
