@@ -22,10 +22,11 @@ extension DownloadMachine {
     }
     attempts.hasAnswered = true
     let isOtherResource = isOtherResource(head, isFromOtherAddress)
-    if case .compare(let range) = fetch.purpose {
+    // Any other answer to it is judged like one to a request for the rest: it may be a login page.
+    if case .compare(let range) = fetch.purpose, case .range(let body) = verdict {
       return isOtherResource
         ? startOverWithNewResource(id, plan: &plan)
-        : answeredComparison(id, range, verdict, plan: &plan)
+        : answeredComparison(id, range, body, plan: &plan)
     }
     if let why = reasonToAskWithoutRange(verdict, head, to: fetch.request) {
       // A cache may have that answer, too.
@@ -127,7 +128,7 @@ extension DownloadMachine {
       if answer.location != rules.url { redirects.forget() }
       return confirm(id, orElse: .fail(error), plan: &plan)
     }
-    if pending == .incomparable {
+    if !toCompare.isEmpty {
       forgotten = plan.receivedCount
       return abandon(
         id, "the server refuses to have the bytes on disk compared", plan: &plan)

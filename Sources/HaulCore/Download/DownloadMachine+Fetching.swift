@@ -86,7 +86,7 @@ extension DownloadMachine {
     if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
     request = redirects.applied(to: request)
     var purpose = Purpose.receive
-    if let range = toCompare.first {
+    if let range = toCompare.first, ranges.areAskedFor {
       purpose = .compare(range)
       request.firstByte = range.lowerBound
       request.lastByte = range.upperBound - 1

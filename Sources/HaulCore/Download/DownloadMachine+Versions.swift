@@ -104,8 +104,6 @@ extension DownloadMachine {
   enum Pending: Sendable, Hashable {
     /// With ranges to compare with the server's bytes before those on disk count.
     case sameAddress(toCompare: [ByteRange])
-    /// The server refuses to send what is to be compared: a new answer replaces them.
-    case incomparable
     case otherAddress
   }
 
@@ -117,7 +115,7 @@ extension DownloadMachine {
   func isOtherResource(_ head: ResponseHead, _ isFromOtherAddress: Bool) -> Bool {
     switch pending {
     case .otherAddress: return true
-    case .sameAddress, .incomparable: return isFromOtherAddress
+    case .sameAddress: return isFromOtherAddress
     case nil:
       guard let location = version?.location, location != head.url else { return false }
       return location.resourceText != head.url.resourceText
@@ -197,15 +195,20 @@ extension DownloadMachine {
 /// Bytes on disk that are compared with the server's.
 extension DownloadMachine {
   mutating func answeredComparison(
-    _ id: SegmentID, _ range: ByteRange, _ verdict: ResponseVerdict, plan: inout SegmentPlan
+    _ id: SegmentID, _ range: ByteRange, _ body: ResponseBody, plan: inout SegmentPlan
   ) -> [Command] {
-    if case .range(let body) = verdict, let version, body.end == range.upperBound,
-      comparison(of: body, to: version) != .different
-    {
-      fetches[id]?.body = body
-      return [.compare(id, range)]
+    guard let version, body.end == range.upperBound else {
+      return [.drop(id)] + rejectBytesOnDisk(id, plan: &plan)
     }
-    return [.drop(id)] + rejectBytesOnDisk(id, plan: &plan)
+    guard comparison(of: body, to: version) != .different else {
+      return changed(id, "the file changed on the server", seen: body, plan: &plan)
+    }
+    if goal == .confirm {
+      goal = .transfer
+      changes.refute()
+    }
+    fetches[id]?.body = body
+    return [.compare(id, range)]
   }
 
   mutating func compared(_ id: SegmentID, isSame: Bool, plan: inout SegmentPlan) -> [Command] {
@@ -237,7 +240,6 @@ extension DownloadMachine {
       return true
     }
     guard isLast else { return false }
-    pending = .incomparable
     ranges.disuse()
     return true
   }

@@ -301,6 +301,56 @@ struct ComparedBytesTests {
     check(try refusing.answer(2, 200, whole), is: ["transferring", "receive 2 0 new"])
   }
 
+  @Test(arguments: 0..<4)
+  func `A login page in answer to a comparison fails, and keeps the bytes`(kind: Int) throws {
+    let date = "Wed, 01 Jan 2025 00:00:00 GMT"
+    let url = try ResourceURL("http://a.example/f.iso")
+    var script = try MachineScript(received: [0..<40], length: 100) { $0.url = url }
+    _ = script.resume(
+      tag: "\"67748580-64\"", date: date, length: 100, comparisonRanges: [0..<10, 30..<40])
+    let fields = [
+      ["Content-Type: text/html; charset=utf-8", "Content-Length: 90"],
+      ["Content-Length: 90"],
+      ["ETag: \"67748580-3\"", "Last-Modified: \(date)", "Content-Length: 3"],
+      ["ETag: \"67748580-0\"", "Last-Modified: \(date)", "Content-Length: 0"],
+    ][kind]
+    check(try script.answer(1, 200, fields), is: ["drop 1", "wake confirm 1"])
+    check(script.send(.timer(.confirm)), is: ["open 2 0-9 at a.example"])
+    var loggedIn = script
+    check(try script.answer(2, 200, fields), is: ["drop 2", "wake confirm 1"])
+    check(script.send(.timer(.confirm)), is: ["open 3 whole at a.example"])
+    check(try script.answer(3, 200, fields), is: ["drop 3", "failed changed-on-server"])
+    #expect(script.plan.receivedCount == 40)
+    check(
+      try loggedIn.range(2, 0, 9, tag: "\"67748580-64\"", date: date), is: ["compare 2 0-9"])
+    check(
+      loggedIn.send(.compared(SegmentID(number: 2), isSame: true)),
+      is: ["open 2 30-39 at a.example"])
+  }
+
+  @Test func `Another version in answer to a comparison is confirmed like any other`() throws {
+    let (tag, date) = ("\"67748580-64\"", "Wed, 01 Jan 2025 00:00:00 GMT")
+    var script = try MachineScript(received: [0..<40], length: 100)
+    _ = script.resume(tag: tag, date: date, length: 100, comparisonRanges: [0..<10])
+    check(try script.range(1, 0, 9, tag: "\"v2\""), is: ["drop 1", "wake confirm 1"])
+    check(script.send(.timer(.confirm)), is: ["open 2 0-9"])
+    // One of many nodes had it.
+    check(try script.range(2, 0, 9, tag: tag, date: date), is: ["compare 2 0-9"])
+    check(
+      script.send(.compared(SegmentID(number: 2), isSame: true)), is: ["open 2 40-99"])
+    #expect(script.plan.receivedCount == 40)
+  }
+
+  @Test func `A server that ignores ranges now sends the file anew`() throws {
+    let (tag, date) = ("\"67748580-64\"", "Wed, 01 Jan 2025 00:00:00 GMT")
+    var script = try MachineScript(received: [0..<40], length: 100)
+    _ = script.resume(tag: tag, date: date, length: 100, comparisonRanges: [0..<10])
+    check(
+      try script.answer(
+        1, 200, ["Content-Length: 100", "ETag: \(tag)", "Last-Modified: \(date)"]),
+      is: ["drop 1", "restarted", "open 2 0-"])
+  }
+
   @Test func `If all ranges are zeros, nothing is compared, and no byte counts`() throws {
     var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
     check(
