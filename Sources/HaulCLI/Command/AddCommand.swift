@@ -2,7 +2,7 @@ import ArgumentParser
 import HaulControl
 package import HaulCore
 
-struct AddCommand: Command {
+struct AddCommand: FetchingCommand {
   static let configuration = CommandConfiguration(
     commandName: "add",
     abstract: "Adds downloads, uploads or a program to the background queue.",
@@ -59,8 +59,15 @@ struct AddCommand: Command {
   @Flag(name: .shortAndLong, help: "Print only ids and errors.")
   var quiet = false
 
+  /// What it downloads.
+  var urls: [String] {
+    get { isUpload || run ? [] : arguments }
+    set { arguments = newValue }
+  }
+
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    try AddPlan(self, sources)
+    if !isUpload, !run, let fetching = try FetchingPlan(self, sources) { return fetching }
+    return try AddPlan(self, sources)
   }
 }
 
@@ -93,7 +100,7 @@ extension AddPlan {
       try command.checkProgram()
       requests = [TransferRequest.step(program: command.arguments)]
     } else {
-      let get = try GetCommand(command)
+      let get = try command.asGet
       var reader = try ItemReader(get, sources)
       let items = try reader.all()
       if let entry = items.first(where: { $0.maximumPerHost != nil })?.listEntry {
@@ -163,17 +170,16 @@ extension PutCommand {
   }
 }
 
-extension GetCommand {
+extension AddCommand {
   /// The same downloads, with the defaults of the options that belong to the daemon.
-  fileprivate init(_ command: AddCommand) throws(UsageError) {
-    self = try GetCommand.with()
-    urls = command.arguments
-    (destination, content, credentials) = (
-      command.destination, command.content, command.credentials
-    )
-    ranges = command.ranges
-    s3 = command.s3
-    requests = command.requests
+  var asGet: GetCommand {
+    get throws(UsageError) {
+      var get = try GetCommand.with()
+      get.urls = arguments
+      (get.destination, get.content, get.credentials) = (destination, content, credentials)
+      (get.ranges, get.s3, get.requests) = (ranges, s3, requests)
+      return get
+    }
   }
 }
 

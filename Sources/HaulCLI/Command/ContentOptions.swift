@@ -9,7 +9,7 @@ struct ContentOptions: ParsableArguments {
       """
       A file with one URL per line; indented lines below a URL (out=, dir=, checksum=, header=) \
       apply to that URL alone. Or .csv, .tsv or .jsonl, with a row for each URL. - is standard \
-      input.
+      input; https:// or s3:// is a list on a server.
       """, valueName: "FILE"),
     completion: .file())
   var inputFiles: [String] = []

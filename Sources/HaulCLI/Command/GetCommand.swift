@@ -2,7 +2,7 @@ import ArgumentParser
 import HaulCore
 
 /// `haul get`; `GetPlan` interprets its options.
-struct GetCommand: Command {
+struct GetCommand: FetchingCommand {
   static let configuration = CommandConfiguration(
     commandName: "get",
     abstract: "Downloads now, in the foreground.",
@@ -89,7 +89,7 @@ struct GetCommand: Command {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     if shortHelp { return PrintedText(text: ShortHelp.get) }
-    if let listing = try ListingPlan(self, sources) { return listing }
+    if let fetching = try FetchingPlan(self, sources) { return fetching }
     var reader = try ItemReader(self, sources)
     let items = try reader.next(atMost: sources.window)
     if items.isEmpty, !content.inputFiles.isEmpty { return PrintedText(text: "") }
@@ -103,6 +103,8 @@ struct GetCommand: Command {
     return plan
   }
 
+  var asGet: GetCommand { self }
+
   /// The file of its manifest; nil without one.
   func manifestPath() throws(UsageError) -> String? {
     guard let manifest else { return nil }
@@ -110,7 +112,7 @@ struct GetCommand: Command {
       throw UsageError("--manifest: the file's name is empty or has a NUL")
     }
     guard manifest.endsWithSlash else { return manifest }
-    guard content.inputFiles.count == 1, let list = content.inputFiles[0].lastPathName, list != "-"
+    guard content.inputFiles.count == 1, let list = ListServer.path(of: content.inputFiles[0]).lastPathName, list != "-"
     else { throw UsageError("--manifest \(manifest): name the file; DIR/ is for one list with -i") }
     let parts = list.byteSplit(separator: ".", omittingEmptySubsequences: false)
     let stem = parts.count > 1 ? parts.dropLast().joined(separator: ".") : list

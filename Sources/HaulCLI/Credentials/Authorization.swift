@@ -48,7 +48,13 @@ struct Authorization {
   }
 
   /// Adds the field, unless the request has one from a list.
-  mutating func apply(to request: inout DownloadRequest) throws(UsageError) {
+  /// - Parameter isTrusted: whether the address gets more than what is for its host.
+  mutating func apply(to request: inout DownloadRequest, isTrusted: Bool = true) throws(UsageError)
+  {
+    if case .netrc = source {
+    } else if !isTrusted {
+      return
+    }
     guard request.fields["Authorization"] == nil, let value = try value(for: request.url) else {
       return
     }

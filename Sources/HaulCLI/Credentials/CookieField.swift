@@ -35,14 +35,19 @@ struct CookieField {
   }
 
   /// Adds the field, unless the request has one from a list.
+  /// - Parameter isTrusted: whether the address gets more than what is for its host.
   /// - Throws: if the address needs a cookie that cannot be sent.
-  func apply(to request: inout DownloadRequest) throws(UsageError) {
-    guard request.fields["Cookie"] == nil, let value = try value(for: request.url) else { return }
+  func apply(to request: inout DownloadRequest, isTrusted: Bool = true) throws(UsageError) {
+    guard request.fields["Cookie"] == nil,
+      let value = try value(for: request.url, with: isTrusted ? given : [])
+    else { return }
     request.fields.append("Cookie", value)
   }
 
   /// The value for the address (RFC 6265, section 5.4); nil if no cookie applies.
-  private func value(for url: ResourceURL) throws(UsageError) -> String? {
+  private func value(
+    for url: ResourceURL, with given: [String]
+  ) throws(UsageError) -> String? {
     let cookies = jar.cookies(for: url, at: wallSeconds)
     guard cookies.allSatisfy(Self.isText) else {
       throw UsageError(

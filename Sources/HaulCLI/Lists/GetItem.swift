@@ -8,6 +8,8 @@ struct GetItem: Sendable {
   let object: SourceStore.Object?
   /// The list and the line that it comes from; nil for the command line.
   var entry: (list: String, line: Int)?
+  /// Which server has the list; nil for a file of this machine.
+  var server: ListServer?
   var out: String?
   var dir: String?
   var checksums: [Checksum] = []
@@ -28,11 +30,15 @@ struct GetItem: Sendable {
   }
 
   init(
-    _ entry: InputList.Entry, of name: String, in store: inout SourceStore
+    _ entry: InputList.Entry, of name: String, _ server: ListServer? = nil,
+    in store: inout SourceStore
   ) throws(UsageError) {
     var line = entry.line
     do {
       try self.init(entry.address, in: &store)
+      out = entry.out
+      self.server = server
+      try server?.check(self)
       for option in entry.checksums {
         line = option.line
         try GetPlan.add(option.text, to: &checksums, from: "checksum")
@@ -60,7 +66,6 @@ struct GetItem: Sendable {
         "\(name): line \(entry.line): dir names a directory of this machine; use out")
     }
     self.entry = (name, entry.line)
-    out = entry.out
     dir = entry.dir
     columns = entry.columns
   }
@@ -90,6 +95,14 @@ extension GetItem {
       throw UsageError("\(listEntry): out and -o contradict each other")
     }
     var options = common
+    if let server {
+      if let out { options.output = try server.path(out, "out") }
+      options.directory = common.directory ?? "."
+      if let dir {
+        options.directory = options.directory?.appendingPath(try server.path(dir, "dir"))
+      }
+      return options
+    }
     options.output = out ?? options.output
     options.directory = dir ?? options.directory
     if out?.isAbsolutePath == true, dir == nil { options.directory = nil }
@@ -100,8 +113,8 @@ extension GetItem {
   func destination(
     _ common: DestinationOptions
   ) throws(UsageError) -> (DownloadRequest.Destination, createsDirectories: Bool) {
-    let options = try options(common)
     do {
+      let options = try options(common)
       let createsDirectories = options.output != nil && options.directory != nil
       return (try GetPlan.destination(options), createsDirectories)
     } catch {

@@ -84,8 +84,8 @@ struct ItemReader: Sendable {
   private static func read(
     _ list: inout ListReader, to items: inout [GetItem], in store: inout SourceStore
   ) throws(UsageError) -> Int {
-    let (entries, name) = (try list.next(), list.name)
-    for entry in entries { items.append(try GetItem(entry, of: name, in: &store)) }
+    let (entries, name, server) = (try list.next(), list.name, list.server)
+    for entry in entries { items.append(try GetItem(entry, of: name, server, in: &store)) }
     return entries.count
   }
 

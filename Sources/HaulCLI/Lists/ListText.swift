@@ -2,15 +2,23 @@
 package struct ListText: Sendable {
   /// So many bytes from an offset; fewer only at the end.
   let read: @Sendable (_ offset: Int64, _ count: Int) throws(UsageError) -> [UInt8]
+  /// Which server has it; nil for a file of this machine.
+  let server: ListServer?
 
   package init(_ text: String) {
     let bytes = Array(text.utf8)
+    server = nil
     read = { (offset, count) throws(UsageError) in
       Array(bytes.dropFirst(Int(offset)).prefix(count))
     }
   }
 
-  init(_ read: @escaping @Sendable (Int64, Int) throws(UsageError) -> [UInt8]) { self.read = read }
+  init(
+    _ read: @escaping @Sendable (Int64, Int) throws(UsageError) -> [UInt8],
+    of server: ListServer? = nil
+  ) {
+    (self.read, self.server) = (read, server)
+  }
 }
 
 /// Reads the entries of a list piece by piece. A copy of it reads the same again.
@@ -31,9 +39,10 @@ struct ListReader: Sendable {
   init(
     _ file: String, _ options: ContentOptions, _ sources: CommandSources
   ) throws(UsageError) {
-    (name, option) = (file == "-" ? "standard input" : file, "-i \(file)")
+    let path = ListServer.path(of: file)
+    (name, option) = (file == "-" ? "standard input" : path, "-i \(path)")
     text = try sources.list(at: file, named: option)
-    let format = options.inputFormat ?? InputTable.Format(of: file)
+    let format = options.inputFormat ?? InputTable.Format(of: path)
     guard format != .list || options.columns.isEmpty else {
       throw UsageError("\(name): a list of lines has no columns; say what it is: --input-format")
     }
@@ -42,6 +51,9 @@ struct ListReader: Sendable {
     }
     table = InputTable(as: format, columns: options.columns)
   }
+
+  /// Which server has the list; nil for a file of this machine.
+  var server: ListServer? { text.server }
 
   /// The entries of the next piece: none if it has only comments.
   mutating func next() throws(UsageError) -> [InputList.Entry] {

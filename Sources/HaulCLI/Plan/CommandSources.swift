@@ -50,6 +50,8 @@ package struct CommandSources: Sendable {
   package var read: Reader
   /// A list, `-` for standard input; nil if it does not exist.
   package var list: @Sendable (_ path: String) throws(UsageError) -> ListText?
+  /// The lists that servers have sent, by their addresses.
+  var fetched: [String: ListText] = [:]
   /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: @Sendable (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.
@@ -92,7 +94,8 @@ extension CommandSources {
 
   /// A list that must exist.
   func list(at path: String, named name: String) throws(UsageError) -> ListText {
-    try existing(path, name, list)
+    if let text = fetched[path] { return text }
+    return try existing(path, name, list)
   }
 
   private func existing<Content>(

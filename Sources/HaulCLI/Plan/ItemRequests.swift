@@ -34,15 +34,17 @@ struct ItemRequests: Sendable {
     var request = common
     request.url = item.url
     request.checksums = item.checksums.isEmpty ? checksums : item.checksums
-    let fields = item.fields(with: headers)
+    let isTrusted =
+      item.server?.mayPassCredentials(to: item.url, trusting: common.trustedRedirectHosts) ?? true
+    let fields = item.fields(with: isTrusted ? headers : [])
     if !fields.isEmpty { request.headers = fields }
     request.rateLimit = item.rateLimit
     // A store gets its key, and no login of another server.
     if let found = item.object {
       request.take(found.object, found.store.credentials, found.store.keySource)
     } else {
-      try authorization.apply(to: &request)
-      try cookies.apply(to: &request)
+      try authorization.apply(to: &request, isTrusted: isTrusted)
+      try cookies.apply(to: &request, isTrusted: isTrusted)
     }
     return request
   }

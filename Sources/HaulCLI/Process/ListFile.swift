@@ -7,8 +7,8 @@ import Synchronization
   import Darwin
 #endif
 
-/// The bytes of a list that may be a pipe, or change while it is worked off: what was read of it
-/// can be read again. Up to 1 MiB is in memory, and more in a file without a name.
+/// The bytes of a list that may be a pipe, change while it is worked off, or come from a server:
+/// what was read of it can be read again. Up to 1 MiB is in memory, and more in a file without a name.
 final class ListFile: Sendable {
   private struct State {
     var size: Int64 = 0
@@ -21,13 +21,15 @@ final class ListFile: Sendable {
   private static let chunkSize = 64 << 10
   private static let mostInMemory = 1 << 20
 
-  private let descriptor: Int32
+  /// Nil if the bytes are appended.
+  private let descriptor: Int32?
   /// Where the copy is made, if that can be.
   private let directories: [String]
   private let state = Mutex(State())
 
-  /// - Parameter descriptor: open for reading; it is closed, unless it is standard input.
-  init(_ descriptor: Int32, _ environment: [String: String]) {
+  /// - Parameter descriptor: open for reading; it is closed, unless it is standard input. Nil if
+  ///   the bytes are appended.
+  init(_ descriptor: Int32?, _ environment: [String: String]) {
     self.descriptor = descriptor
     // The second one is on a disk, also where the third one is in memory.
     directories = [environment["TMPDIR"] ?? "", "/var/tmp", "/tmp"].filter { !$0.isEmpty }
@@ -35,7 +37,7 @@ final class ListFile: Sendable {
 
   deinit {
     // Nothing was written to the one, and nobody reads the other one again.
-    if descriptor != STDIN_FILENO { _ = close(descriptor) }
+    if let descriptor, descriptor != STDIN_FILENO { _ = close(descriptor) }
     if let copy = state.withLock({ $0.copy }) { _ = close(copy) }
   }
 
@@ -50,7 +52,16 @@ final class ListFile: Sendable {
     }
   }
 
+  /// Adds bytes at the end.
+  func append(_ bytes: [UInt8]) throws(UsageError) {
+    try state.withLock { (state) throws(UsageError) in try take(bytes[...], &state) }
+  }
+
   private func readMore(_ state: inout State) throws(UsageError) {
+    guard let descriptor else {
+      state.isWhole = true
+      return
+    }
     var buffer = [UInt8](repeating: 0, count: Self.chunkSize)
     let count = Self.repeated { systemRead(descriptor, &buffer) }
     guard count >= 0 else {
@@ -60,22 +71,26 @@ final class ListFile: Sendable {
       state.isWhole = true
       return
     }
+    try take(buffer[..<count], &state)
+  }
+
+  private func take(_ bytes: ArraySlice<UInt8>, _ state: inout State) throws(UsageError) {
     let limit = CommandSources.Purpose.list.maximumSize
-    guard state.size + Int64(count) <= limit else {
+    guard state.size + Int64(bytes.count) <= limit else {
       throw UsageError("the file is longer than \(limit >> 20) MiB")
     }
-    if state.copy == nil, state.bytes.count + count > Self.mostInMemory {
+    if state.copy == nil, state.bytes.count + bytes.count > Self.mostInMemory {
       let copy = try makeCopy()
       state.copy = copy
       try Self.write(state.bytes[...], to: copy)
       state.bytes = []
     }
     if let copy = state.copy {
-      try Self.write(buffer[..<count], to: copy)
+      try Self.write(bytes, to: copy)
     } else {
-      state.bytes += buffer[..<count]
+      state.bytes += bytes
     }
-    state.size += Int64(count)
+    state.size += Int64(bytes.count)
   }
 
   /// A file that only this process can open, as lists may have secrets.

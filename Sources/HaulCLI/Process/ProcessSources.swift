@@ -11,10 +11,11 @@ import Synchronization
 
 extension CommandSources {
   /// The real sources. What may be a pipe is read only once, and kept for further use: standard
-  /// input, and files of header fields.
+  /// input, and files of header fields. So is a password that was asked for.
   static func process() -> CommandSources {
     let standardInput = ListFile(STDIN_FILENO, ProcessInfo.processInfo.environment)
     let headers = Mutex([String: String]())
+    let passwords = Mutex([String: String]())
     var sources = CommandSources(
       environment: ProcessInfo.processInfo.environment, wallSeconds: SystemClock().wallSeconds,
       read: { (path, purpose) throws(UsageError) in
@@ -28,7 +29,13 @@ extension CommandSources {
         default: return try SourceFile.text(of: path, for: purpose)
         }
       },
-      askPassword: { (user) throws(UsageError) in try PasswordPrompt.ask(for: user) },
+      askPassword: { (user) throws(UsageError) in
+        try passwords.withLock { (passwords) throws(UsageError) in
+          if let known = passwords[user] { return known }
+          passwords[user] = try PasswordPrompt.ask(for: user)
+          return passwords[user]
+        }
+      },
       tree: { (path) throws(UsageError) in try UploadTree.read(path) },
       // What the program itself has opened by now is closed in the programs that it starts.
       isOpen: {

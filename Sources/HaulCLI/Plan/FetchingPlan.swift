@@ -1,0 +1,200 @@
+import HaulControl
+import HaulCore
+import HaulKit
+
+/// A command whose input may be on servers: lists by their addresses, and the objects below
+/// prefixes.
+protocol FetchingCommand: Command {
+  var urls: [String] { get set }
+  var destination: DestinationOptions { get set }
+  var content: ContentOptions { get set }
+  /// `haul get` with the same options, with which servers are asked.
+  var asGet: GetCommand { get throws(UsageError) }
+}
+
+/// Asks servers for the input of a command, and then does what it does with the same input in
+/// files.
+package struct FetchingPlan: CommandPlan {
+  private let command: any FetchingCommand
+  private let get: GetCommand
+  private let sources: CommandSources
+  private let lists: [(address: String, request: DownloadRequest, server: ListServer)]
+  private let places: [ObjectRows.Place]
+  private let store: S3Settings?
+  private let headers: [HeaderArgument.Field]
+  private let naming: ObjectRows.Naming
+
+  /// Nil if no input is on a server, or all of it was asked for.
+  init?(_ command: some FetchingCommand, _ sources: CommandSources) throws(UsageError) {
+    let prefixes = command.urls.filter { PutPlan.isS3($0) && $0.endsWithSlash }
+    let files = command.content.inputFiles.filter {
+      ListServer.has($0) && sources.fetched[$0] == nil
+    }
+    guard !prefixes.isEmpty || !files.isEmpty else { return nil }
+    if let first = prefixes.first, !command.content.inputFiles.isEmpty {
+      throw UsageError("\(first): objects are listed, so -i is for another run")
+    }
+    guard Set(prefixes).count == prefixes.count, Set(files).count == files.count else {
+      throw UsageError("the address of a prefix or a list is given twice")
+    }
+    let output = command.destination.output
+    if let first = prefixes.first, output != nil, !PutPlan.isRemote(output) {
+      throw UsageError("-o names one file, but \(first) may have several objects; use -d")
+    }
+    naming = output.map { $0.endsWithSlash ? .keys : .template } ?? .files
+    (self.command, self.sources, get) = (command, sources, try command.asGet)
+    headers = try get.requests.fields(sources)
+    places = prefixes.map(ObjectRows.Place.init)
+    store = places.isEmpty ? nil : try S3Settings(get.s3, sources)
+    for place in places {
+      do throws(TransferError) {
+        // The keys below it must have addresses.
+        _ = try S3Object(
+          bucket: place.bucket, key: "\(place.prefix)k", region: store?.region ?? "")
+      } catch {
+        throw UsageError("\(place.address): \(error.message)")
+      }
+    }
+    var objects = SourceStore(get.s3, sources)
+    var lists: [(String, DownloadRequest, ListServer)] = []
+    for file in files { lists.append(try Self.list(file, get, &objects, sources)) }
+    self.lists = lists
+  }
+
+  private static func list(
+    _ address: String, _ get: GetCommand, _ store: inout SourceStore, _ sources: CommandSources
+  ) throws(UsageError) -> (String, DownloadRequest, ListServer) {
+    let item = try GetItem(address, in: &store)
+    var requests = try ItemRequests(get, sources, from: item.url)
+    var request = try requests.request(for: item)
+    // These options are for the files.
+    (request.checksums, request.resumesFromOtherURL) = ([], false)
+    request.maximumSize = Int64(CommandSources.Purpose.list.maximumSize)
+    let server = ListServer(origin: item.url.origin, isStore: item.object != nil)
+    return (address, request, server)
+  }
+
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
+    var (rows, sources) = (ObjectRows(naming), sources)
+    do {
+      let manager = try TransferManager(try configuration(context.environment))
+      for (address, request, server) in lists {
+        let file = try await fetch(request, named: ListServer.path(of: address), manager)
+        sources.fetched[address] = ListText(file.read, of: server)
+      }
+      for place in places {
+        sources.fetched[place.address] = ListText(try await list(place, &rows, manager).read)
+      }
+      await manager.shutdown()
+    } catch let error as TransferError {
+      let isTemporary = get.worker.worker && error.isTemporary
+      return await OutputStream.fail(
+        error.commandLineText, with: isTemporary ? .tryAgain : .failed)
+    } catch {
+      return await OutputStream.fail(error)
+    }
+    for refusal in rows.refusals.prefix(Self.shownRefusals) { await OutputStream.warn(refusal) }
+    let more = rows.refusals.count - Self.shownRefusals
+    if more > 0 { await OutputStream.warn("\(Units.count(more)) more objects cannot be got") }
+    let status = await run(sources, rows, context)
+    return status == .completed && !rows.refusals.isEmpty ? .failed : status
+  }
+
+  private static let shownRefusals = 100
+
+  private func configuration(
+    _ environment: [String: String]
+  ) throws -> TransferManager.Configuration {
+    let options = try ManagerOptions(get.limits, get.connections)
+    var configuration = try options.configuration(logger: nil, environment: environment)
+    configuration.keyAccess = S3KeyAccess(environment)
+    return configuration
+  }
+
+  /// A whole list. One that may have been cut is refused.
+  private func fetch(
+    _ request: DownloadRequest, named name: String, _ manager: TransferManager
+  ) async throws -> ListFile {
+    let file = ListFile(nil, sources.environment)
+    do throws(any Error) {
+      let transfer = try await manager.add(request)
+      for try await chunk in try await transfer.bytes {
+        try file.append(chunk.withUnsafeBytes { Array($0) })
+      }
+      let result = try await transfer.result
+      guard result.verified != .unverified, result.warning == nil else {
+        throw TransferError(
+          .protocolViolation,
+          "the list may be cut off, or is a web page: the server does not say how long it is",
+          advice: "save the list, look at it, and give the file")
+      }
+    } catch let error as TransferError {
+      throw error.prefixed("the list \(name): ")
+    }
+    return file
+  }
+
+  /// The rows of all pages.
+  private func list(
+    _ place: ObjectRows.Place, _ rows: inout ObjectRows, _ manager: TransferManager
+  ) async throws -> ListFile {
+    let list = ListFile(nil, sources.environment)
+    var token = String?.none
+    do {
+      repeat {
+        let page = try await page(of: place, after: token, manager)
+        try list.append(Array(rows.rows(of: page, below: place).utf8))
+        token = page.next
+      } while token != nil
+    } catch let error as TransferError {
+      throw error.prefixed("\(place.address): ")
+    }
+    return list
+  }
+
+  private func page(
+    of place: ObjectRows.Place, after token: String?, _ manager: TransferManager
+  ) async throws -> S3ListPage {
+    guard let store else { throw S3Options.misused }
+    let object = try S3Object(
+      listOf: place.bucket, S3ListPage.query(below: place.prefix, after: token),
+      region: store.region, endpoint: store.endpoint, addressing: store.addressing)
+    var request = DownloadRequest(url: object.url, to: .stream)
+    request.headers = headers
+    get.requests.apply(to: &request)
+    request.take(object, store.credentials, store.keySource)
+    var body: [UInt8] = []
+    for try await chunk in try await manager.bytes(of: try await manager.add(request)) {
+      chunk.withUnsafeBytes { body += $0 }
+      guard body.count <= S3ListPage.maximumSize else {
+        throw TransferError(.tooLarge, "a page of the store's list of objects is too long")
+      }
+    }
+    return try S3ListPage(body, below: place.prefix, after: token)
+  }
+
+  /// Runs the command with what was fetched.
+  private func run(
+    _ sources: CommandSources, _ rows: ObjectRows, _ context: ProcessContext
+  ) async -> ExitStatus {
+    var command = command
+    if !places.isEmpty {
+      command.urls.removeAll { sources.fetched[$0] != nil }
+      guard rows.count > 0 || !command.urls.isEmpty else {
+        await OutputStream.warn("\(places[0].address): there is no object")
+        return get.worker.worker ? .completed : .failed
+      }
+      command.content.inputFiles = places.map(\.address).filter { rows.hasRows(below: $0) }
+      (command.content.table.inputFormat, command.content.table.columns) = (.jsonl, [:])
+      if naming == .files, command.destination.directory == nil {
+        command.destination.directory = "."
+      }
+    }
+    do {
+      return try await command.plan(sources).run(in: context)
+    } catch {
+      return await OutputStream.fail(error.message, with: .usage)
+    }
+  }
+}
