@@ -96,7 +96,14 @@ struct GetCommand: FetchingCommand {
     if areRemote(items) {
       var plan = try PutPlan(self, items, reader, sources)
       try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
+      plan.managerOptions.recordPlace = try worker.recordPlace(s3, sources)
+      guard plan.managerOptions.recordPlace == nil || plan.output.resumes else {
+        throw UsageError("--records s3://… is for files that go to an S3 store")
+      }
       return plan
+    }
+    guard worker.records == nil else {
+      throw UsageError("--records is for uploads; a download's bytes are beside its file")
     }
     var plan = try GetPlan(self, items, reader, sources)
     try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
@@ -112,7 +119,8 @@ struct GetCommand: FetchingCommand {
       throw UsageError("--manifest: the file's name is empty or has a NUL")
     }
     guard manifest.endsWithSlash else { return manifest }
-    guard content.inputFiles.count == 1, let list = ListServer.path(of: content.inputFiles[0]).lastPathName, list != "-"
+    guard content.inputFiles.count == 1,
+      let list = ListServer.path(of: content.inputFiles[0]).lastPathName, list != "-"
     else { throw UsageError("--manifest \(manifest): name the file; DIR/ is for one list with -i") }
     let parts = list.byteSplit(separator: ".", omittingEmptySubsequences: false)
     let stem = parts.count > 1 ? parts.dropLast().joined(separator: ".") : list

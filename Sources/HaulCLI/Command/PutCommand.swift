@@ -104,6 +104,9 @@ struct PutCommand: Command {
       (plan.manifest, plan.output.resumes) = (manifest, true)
     }
     try worker.apply(to: &plan.output, manifest)
+    guard worker.records == nil || plan.output.recordDirectory != nil else {
+      throw UsageError("--records s3://… is for 'haul get -o s3://…'; a directory is for both")
+    }
     return plan
   }
 }

@@ -27,6 +27,15 @@ struct WorkerOptions: ParsableArguments {
     completion: .file())
   var metricsFile: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Keep there what another machine needs to go on with the parts of a large upload: a directory \
+      that they share or, with get, s3://bucket/prefix/ (default: a directory of this machine).
+      """, valueName: "PLACE"),
+    completion: .directory)
+  var records: String?
+
   /// - Parameters:
   ///   - manifest: its path; nil without one.
   ///   - lists: which the metrics must not replace, as little as the manifest.
@@ -46,6 +55,36 @@ struct WorkerOptions: ParsableArguments {
       }
     }
     output.metricsFile = metricsFile
+    output.recordDirectory = try recordDirectory()
     output.hasManifest = manifest != nil
+  }
+
+  private func recordDirectory() throws(UsageError) -> String? {
+    guard let records, !PutPlan.isS3(records) else { return nil }
+    guard !records.isEmpty, !records.hasByte(0), !ListServer.has(records) else {
+      throw UsageError("--records \(records): that is no directory, and no s3://bucket/prefix/")
+    }
+    return WorkingDirectory.absolute(records)
+  }
+
+  /// The place in a store.
+  func recordPlace(
+    _ options: S3Options, _ sources: CommandSources
+  ) throws(UsageError) -> S3RecordPlace? {
+    guard let records, PutPlan.isS3(records) else { return nil }
+    let (bucket, prefix) = PutPlan.s3Parts(records)
+    guard prefix.isEmpty || prefix.endsWithSlash else {
+      throw UsageError("--records \(records): a place in a store ends with '/'")
+    }
+    let settings = try S3Settings(options, sources)
+    do throws(TransferError) {
+      return try S3RecordPlace(
+        bucket: bucket, prefix: prefix,
+        in: .init(
+          region: settings.region, endpoint: settings.endpoint, addressing: settings.addressing,
+          credentials: settings.credentials, keySource: settings.keySource))
+    } catch {
+      throw UsageError("--records \(records): \(error.message)")
+    }
   }
 }

@@ -31,6 +31,8 @@ package struct ManagerOptions: Hashable, Sendable {
   package var userAgent = defaults.userAgent
   /// What the user has given for hosts that servers name.
   package var session: RunSession?
+  /// Where the records of uploads are in a store; nil for a directory.
+  package var recordPlace: S3RecordPlace?
 
   package init() {}
 
@@ -74,6 +76,7 @@ package struct ManagerOptions: Hashable, Sendable {
     logger: Logger?, environment: [String: String] = [:], isAttended: Bool = true
   ) throws(TransferError) -> TransferManager.Configuration {
     var configuration = TransferManager.Configuration()
+    configuration.recordPlace = recordPlace
     configuration.maximumActive = maximumActive
     configuration.maximumActivePerHost = maximumActivePerHost
     configuration.maximumActiveOfHosts = maximumActiveOfHosts

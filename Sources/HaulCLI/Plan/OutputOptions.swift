@@ -37,6 +37,8 @@ package struct OutputOptions: Hashable, Sendable {
   package var allowsUnverified = false
   /// The path of the file for what a run does; nil without one.
   package var metricsFile: String?
+  /// The directory for the records of uploads; nil for that of the user.
+  package var recordDirectory: String?
 
   package init() {}
 

@@ -144,6 +144,7 @@ struct ForegroundSession {
   private func uploadDirectory() throws(TransferError) -> String? {
     let uploads = requests.compactMap(\.upload).filter(\.keepsRecord)
     guard !uploads.isEmpty else { return nil }
+    if let directory = output.recordDirectory { return directory }
     do throws(TransferError) {
       let location = try ControlLocation(environment: context.environment)
       try location.prepareDirectory()

@@ -1,4 +1,3 @@
-import Crypto
 import FoundationEssentials
 package import HaulCore
 
@@ -17,7 +16,7 @@ package final class UploadRecordFile: Sendable {
     of request: UploadRequest, in directory: String, on disk: any Disk
   ) throws(TransferError) {
     self.directory = try TargetCheck.openDirectory(directory, on: disk, creating: true)
-    name = Self.name(of: request)
+    name = request.recordName
     do {
       lock = try JournalLock.take(name, in: self.directory, user: disk.effectiveUser)
     } catch  where error.code == .inUse {
@@ -83,18 +82,6 @@ package final class UploadRecordFile: Sendable {
   package func close() {
     if let status = try? lock.file.status(), status.size == 0 { return remove() }
     lock.file.close()
-  }
-
-  /// The address may have secrets, so the name is a digest.
-  private static func name(of request: UploadRequest) -> String {
-    // An address that is signed anew has another query.
-    let address = request.download.map { $0.url.absoluteString.prefix(beforeAnyOf: "?") }
-    let source = address ?? request.source.files.first?[...] ?? ""
-    // The address of an unfinished upload is a secret, and its cancellation deletes it on the
-    // server: a client over TCP does not find its owner's, and the reverse.
-    let side = request.roots == nil ? "" : "\0client"
-    let text = "\(source)\0\(request.url.absoluteString)\(side)"
-    return SHA256.hash(data: Data(text.utf8)).prefix(16).hexDigits + ".upload"
   }
 
   private static let maximumSize = 64 << 10

@@ -25,6 +25,7 @@ package final class Engine: Sendable {
   let programs: (any Programs)?
   /// Where the addresses of unfinished uploads are stored; nil for only in `uploadRecords`.
   let uploadDirectory: String?
+  let recordPlace: S3RecordPlace?
   /// Unfinished uploads that are not stored.
   let uploadRecords = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
   /// The keys of roles, for uploads to S3 stores.
@@ -81,7 +82,7 @@ package final class Engine: Sendable {
     proxies = configuration.proxies
     prepare = configuration.prepare
     streamWindow = configuration.streamWindow
-    uploadDirectory = configuration.uploadDirectory
+    (uploadDirectory, recordPlace) = (configuration.uploadDirectory, configuration.recordPlace)
     hub = EventHub(limit: configuration.eventLogLimit)
     heartbeat = Heartbeat(clock: clock, executor: soleExecutor)
     groupPublisher = GroupPublisher(io: io)

@@ -42,6 +42,7 @@ struct UploadDriver: TransferDriver {
     if isOver, !run.leavesUpload {
       engine.uploadRecords.withLockedValue { $0[context.id] = nil }
       if let recordFile { await context.report(.published { recordFile.remove() }) }
+      await run.storedRecord?.remove()
     } else {
       recordFile?.close()
     }
@@ -163,7 +164,9 @@ extension UploadRequest {
   ) throws(TransferError) -> UploadRecordFile? {
     var length = Int64.max
     if case .files(let sources)? = input { length = sources[0].identity.size }
-    guard keepsRecord(of: length), let directory = engine.uploadDirectory else { return nil }
+    guard keepsRecord(of: length), engine.recordPlace == nil,
+      let directory = engine.uploadDirectory
+    else { return nil }
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 

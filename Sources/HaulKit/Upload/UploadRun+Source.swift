@@ -106,6 +106,14 @@ extension UploadRun {
   private mutating func begin(_ source: RemoteSource) async {
     input = .remote(source)
     var identity = source.identity
+    if identity.isInParts, storedRecord == nil {
+      do throws(TransferError) {
+        storedRecord = try StoredRecord(of: request, engine)
+        if !driver.startsOver, let stored = try await storedRecord?.read() { record = stored }
+      } catch {
+        return finish(.failed, error: error)
+      }
+    }
     if source.request.resumesFromOtherURL, let known = record?.source,
       known.isSameVersion(as: identity)
     {

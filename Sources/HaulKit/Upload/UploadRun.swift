@@ -21,6 +21,8 @@ struct UploadRun: ~Copyable {
   var outcome: UploadOutcome
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
+  /// Nil if it is sent as a whole, or its record is not in a store.
+  var storedRecord: StoredRecord?
   /// Nil if there is no file, or the protocol needs no digests of its parts.
   private let partDigests: PartDigests?
   let context: RunContext
@@ -35,7 +37,7 @@ struct UploadRun: ~Copyable {
   /// How many connections it has of the scheduler.
   var connections = 0
   /// What the next attempt needs.
-  private(set) var record: UploadRecord?
+  var record: UploadRecord?
   /// How many bodies have ended, of a stream.
   var bodies = 0
   /// The address of the last request.
@@ -212,6 +214,7 @@ struct UploadRun: ~Copyable {
       engine.uploadRecords.withLockedValue { [id] in $0[id] = nil }
       // It does not fail.
       if let recordFile { try? await engine.io.run { recordFile.clear() } }
+      await storedRecord?.remove()
     case .reportAcknowledged(let bytes):
       if progress.sentInAll == 0 { outcome.reused = bytes }
       outcome.acknowledged = bytes
@@ -236,11 +239,12 @@ struct UploadRun: ~Copyable {
 
   private mutating func store(_ record: UploadRecord) async -> UploadEvent {
     self.record = record
-    guard let recordFile else {
-      engine.uploadRecords.withLockedValue { [id] in $0[id] = record }
-      return .stored(nil)
-    }
     do throws(TransferError) {
+      try await storedRecord?.store(record)
+      guard let recordFile else {
+        engine.uploadRecords.withLockedValue { [id] in $0[id] = record }
+        return .stored(nil)
+      }
       try await engine.io.run { () throws(TransferError) in try recordFile.store(record) }
       return .stored(nil)
     } catch {

@@ -166,6 +166,14 @@ extension FakeS3.State {
       tags[request.path] = "\"\(tag)\""
       let checksum = request.headers["x-amz-checksum-crc32c"].map { ("x-amz-checksum-crc32c", $0) }
       return answer(200, "", [("ETag", "\"\(tag)\""), checksum].compactMap(\.self))
+    case ("GET", []):
+      guard let object = objects[request.path] else {
+        return answer(404, FakeS3.error("NoSuchKey"), [])
+      }
+      return answer(200, String(decoding: object.bytes, as: UTF8.self), [])
+    case ("DELETE", []):
+      objects[request.path] = nil
+      return answer(204, "", [])
     case ("POST", ["uploads"]):
       uploadCount += 1
       let agreed = ["x-amz-checksum-algorithm", "x-amz-checksum-type"].compactMap { name in

@@ -69,7 +69,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     } else {
       let size = S3Parts.size(for: source) ?? S3Parts.sizes.upperBound
       parts = S3Parts(length: source.size, partSize: size)
-      isSingle = source.size <= S3Parts.mostSingle(of: source)
+      isSingle = !source.isInParts
     }
     attempts = UploadAttempts(request, isAttended: isAttended, now: now)
   }

@@ -222,7 +222,7 @@ struct S3Messages: Sendable {
     "user-agent", "x-amz-security-token", "x-amz-request-payer", "x-amz-expected-bucket-owner",
   ]
 
-  private func message(
+  func message(
     _ method: String, _ url: ResourceURL, fields: HeaderFields? = nil
   ) -> UploadMessage {
     var message = UploadMessage(method, url, fields: fields ?? own)

@@ -85,7 +85,7 @@ struct S3Parts: Hashable, Sendable {
 
   /// How many parts of this source are useful at once.
   static func connections(for source: SourceIdentity) -> Int {
-    guard source.size > mostSingle(of: source) else { return 1 }
+    guard source.isInParts else { return 1 }
     guard source.remote != nil else { return 4 }
     return Int(max(1, mostHeld / (size(for: source) ?? mostHeld)))
   }
@@ -241,4 +241,9 @@ struct S3PartList: Hashable, Sendable {
     let named = root["NextPartNumberMarker"].flatMap { Int($0) } ?? 0
     nextMarker = max(named, parts.last?.number ?? 0)
   }
+}
+
+extension SourceIdentity {
+  /// Whether a store gets it in parts.
+  package var isInParts: Bool { size > S3Parts.mostSingle(of: self) }
 }

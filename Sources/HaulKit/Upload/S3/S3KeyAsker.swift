@@ -174,29 +174,11 @@ struct S3KeyAsker: Sendable {
     while true {
       rest -= 1
       do {
-        let answer = try await sendOnce(request, within: limit)
+        let answer = try await transport.send(request, within: limit, by: clock)
         guard answer.head.status >= 500, rest > 0 else { return answer }
       } catch let error as TransferError where error.isRetryable && rest > 0 {
         continue
       }
-    }
-  }
-
-  private func sendOnce(
-    _ request: SendRequest, within limit: Duration
-  ) async throws -> SendResponse {
-    let deadline = clock.now + limit
-    return try await withThrowingTaskGroup(of: SendResponse?.self) { [transport, clock] group in
-      defer { group.cancelAll() }
-      group.addTask { try await transport.send(request) }
-      group.addTask {
-        try await clock.sleep(until: deadline)
-        return nil
-      }
-      guard let answer = try await group.next() ?? nil else {
-        throw TransferError(.timeout, "it did not answer within \(limit)", isRetryable: true)
-      }
-      return answer
     }
   }
 

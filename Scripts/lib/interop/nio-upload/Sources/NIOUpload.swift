@@ -49,11 +49,13 @@ private final class FileWriter: ChannelInboundHandler {
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     do {
       switch unwrapInboundIn(data) {
+      // A question for the file, once it is sent, is no upload.
+      case .head(let request) where request.method == .head: file = nil
       case .head(let request): try create(request.path ?? "/")
       case .body(let bytes): try file?.write(contentsOf: Data(bytes.readableBytesView))
       case .end:
         try file?.close()
-        answer(file == nil ? .badRequest : .created, context)
+        answer(file == nil ? .methodNotAllowed : .created, context)
       }
     } catch {
       answer(.internalServerError, context)

@@ -1,0 +1,23 @@
+import HaulCore
+
+extension Transport {
+  /// Sends a request whose answer may take only so long.
+  /// - Throws: `timeout`, and errors of the transport.
+  func send(
+    _ request: SendRequest, within limit: Duration, by clock: any TransferClock
+  ) async throws -> SendResponse {
+    let deadline = clock.now + limit
+    return try await withThrowingTaskGroup(of: SendResponse?.self) { group in
+      defer { group.cancelAll() }
+      group.addTask { try await send(request) }
+      group.addTask {
+        try await clock.sleep(until: deadline)
+        return nil
+      }
+      guard let answer = try await group.next() ?? nil else {
+        throw TransferError(.timeout, "it did not answer within \(limit)", isRetryable: true)
+      }
+      return answer
+    }
+  }
+}

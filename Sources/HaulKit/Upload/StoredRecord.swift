@@ -1,0 +1,58 @@
+import HaulCore
+
+/// The record of one upload in a store, where a run on another machine finds it.
+///
+/// It has no lock: of two runs that go on with the same parts, one makes the object, and the other
+/// one adopts it.
+struct StoredRecord: Sendable {
+  private let messages: S3RecordMessages
+  private let engine: Engine
+
+  private static let limit: Duration = .seconds(20)
+  private static let attempts = 3
+
+  /// Nil if records are not in a store.
+  /// - Throws: `bad-url`.
+  init?(of upload: UploadRequest, _ engine: Engine) throws(TransferError) {
+    guard let place = engine.recordPlace else { return nil }
+    (messages, self.engine) = (try place.messages(of: upload), engine)
+  }
+
+  /// - Throws: why the store does not say whether there is one.
+  func read() async throws(TransferError) -> UploadRecord? { try await send(messages.read) }
+
+  func store(_ record: UploadRecord) async throws(TransferError) {
+    _ = try await send(try messages.write(record))
+  }
+
+  func remove() async {
+    // One that stays is of an upload that the store no longer has; the next run finds that out.
+    _ = try? await send(messages.delete)
+  }
+
+  private func send(_ message: UploadMessage) async throws(TransferError) -> UploadRecord? {
+    var failure = TransferError(.internal, "no request was sent")
+    for attempt in 1...Self.attempts {
+      do {
+        let keys = try await engine.keys(for: message, of: messages.request)
+        let request = SendRequest(
+          message, body: nil, length: 0, of: messages.request, keys, at: engine.clock.wallSeconds)
+        let answer = try await engine.transport.send(
+          request, within: Self.limit, by: engine.clock)
+        return try messages.record(
+          in: answer.head, answer.body, wallSeconds: engine.clock.wallSeconds)
+      } catch let error as TransferError {
+        failure = error
+      } catch {
+        throw TransferError(.cancelled, "the transfer was stopped")
+      }
+      guard failure.isRetryable, attempt < Self.attempts else { break }
+      do {
+        try await engine.clock.sleep(until: engine.clock.now + .seconds(attempt))
+      } catch {
+        break
+      }
+    }
+    throw failure
+  }
+}
