@@ -53,6 +53,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The directory of the addresses of unfinished uploads.
   package var uploads: String { "\(directory)/uploads" }
 
+  /// The file of what is known of stores.
+  package var stores: String { "\(directory)/stores" }
+
   /// The path of the control socket.
   package var socket: String { "\(directory)/control.sock" }
 

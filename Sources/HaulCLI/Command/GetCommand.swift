@@ -97,13 +97,19 @@ struct GetCommand: FetchingCommand {
       var plan = try PutPlan(self, items, reader, sources)
       try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
       plan.managerOptions.recordPlace = try worker.recordPlace(s3, sources)
-      guard plan.managerOptions.recordPlace == nil || plan.output.resumes else {
-        throw UsageError("--records s3://… is for files that go to an S3 store")
+      guard
+        plan.managerOptions.recordPlace == nil && !worker.workersMayOverlap
+          || plan.goesToStores
+      else {
+        throw UsageError(
+          "--records s3://… and --workers-may-overlap are for files that go to an S3 store")
       }
       return plan
     }
-    guard worker.records == nil else {
-      throw UsageError("--records is for uploads; a download's bytes are beside its file")
+    guard worker.records == nil, !worker.workersMayOverlap else {
+      throw UsageError(
+        "--records and --workers-may-overlap are for an S3 store; a download's bytes are beside its "
+          + "file, which is locked")
     }
     var plan = try GetPlan(self, items, reader, sources)
     try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
@@ -117,6 +123,9 @@ struct GetCommand: FetchingCommand {
     guard let manifest else { return nil }
     guard !manifest.isEmpty, !manifest.hasByte(0) else {
       throw UsageError("--manifest: the file's name is empty or has a NUL")
+    }
+    guard !ListServer.has(manifest) else {
+      throw UsageError("--manifest \(ListServer.path(of: manifest)): name a file of this machine")
     }
     guard manifest.endsWithSlash else { return manifest }
     guard content.inputFiles.count == 1,

@@ -74,6 +74,9 @@ struct ManifestCommand: Command {
       guard !path.isEmpty, !path.hasByte(0) else {
         throw UsageError("the name of a file is empty or has a NUL")
       }
+      guard !ListServer.has(path) else {
+        throw UsageError("\(ListServer.path(of: path)): name a file of this machine")
+      }
       guard let tree = try sources.tree(path) else {
         files.append(path)
         continue

@@ -95,8 +95,10 @@ struct PutCommand: Command {
     try output.check()
     var plan = try PutPlan(self, sources)
     if let manifest {
-      guard !manifest.isEmpty, !manifest.hasByte(0), !manifest.endsWithSlash else {
-        throw UsageError("--manifest: name the file")
+      guard !manifest.isEmpty, !manifest.hasByte(0), !manifest.endsWithSlash,
+        !ListServer.has(manifest)
+      else {
+        throw UsageError("--manifest: name a file of this machine")
       }
       guard form.isEmpty, plan.output.input == nil else {
         throw UsageError("--manifest is for files: a later run has no such form or input")
@@ -104,6 +106,11 @@ struct PutCommand: Command {
       (plan.manifest, plan.output.resumes) = (manifest, true)
     }
     try worker.apply(to: &plan.output, manifest)
+    // The condition is that of a source that can be read again elsewhere.
+    plan.output.probe = .nothing
+    guard !worker.workersMayOverlap else {
+      throw UsageError("--workers-may-overlap is for 'haul get -o s3://…'")
+    }
     guard worker.records == nil || plan.output.recordDirectory != nil else {
       throw UsageError("--records s3://… is for 'haul get -o s3://…'; a directory is for both")
     }

@@ -27,6 +27,20 @@ struct WorkerOptions: ParsableArguments {
     completion: .file())
   var metricsFile: String?
 
+  @Flag(
+    help: """
+      Refuse an S3 store that ignores the conditions by which runs of one transfer, at once, do not \
+      replace each other's object.
+      """)
+  var workersMayOverlap = false
+
+  @Flag(
+    help: """
+      Do not find that out; else --worker does it once for each store, with a scratch object \
+      beside the first one (haul-probe-…), and says so if the store ignores them.
+      """)
+  var noProbe = false
+
   @Option(
     help: ArgumentHelp(
       """
@@ -56,6 +70,10 @@ struct WorkerOptions: ParsableArguments {
     }
     output.metricsFile = metricsFile
     output.recordDirectory = try recordDirectory()
+    guard !noProbe || !workersMayOverlap else {
+      throw UsageError("--no-probe and --workers-may-overlap contradict each other")
+    }
+    output.probe = workersMayOverlap ? .refusal : worker && !noProbe ? .warning : .nothing
     output.hasManifest = manifest != nil
   }
 

@@ -39,6 +39,8 @@ package struct OutputOptions: Hashable, Sendable {
   package var metricsFile: String?
   /// The directory for the records of uploads; nil for that of the user.
   package var recordDirectory: String?
+  /// Whether the stores are asked if they obey conditions.
+  var probe = StoreProbe.Use.nothing
 
   package init() {}
 

@@ -40,6 +40,7 @@ extension PutPlan {
           continue
         }
         haveParts = haveParts && upload.method.uploadProtocol.parts != nil
+        goesToStores = goesToStores && upload.method == .s3
         guard number <= items.count else {
           further += 1
           continue
@@ -103,7 +104,8 @@ struct ItemUploads: ItemTransfers {
   }
 
   mutating func upload(for item: GetItem, number: Int) throws(UsageError) -> UploadRequest {
-    let source = try downloads.request(for: item)
+    var source = try downloads.request(for: item)
+    if ifExists == .overwrite { source.ifExists = .overwrite }
     var upload = try targets.upload(source, of: item, number: number)
     upload.precondition = try precondition(upload.method)
     if upload.method == .resumable, upload.precondition == .absent { upload.method = .put }

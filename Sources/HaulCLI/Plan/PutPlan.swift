@@ -8,6 +8,8 @@ package struct PutPlan: Hashable, Sendable {
   /// For each request, the number of its address in the arguments, from 1; nil if none was left
   /// out.
   package var indices: [Int]?
+  /// Whether all of it goes to S3 stores.
+  package var goesToStores = true
   /// What follows the requests; nil if they are all.
   package var rest: InputRest?
   /// Notes for the user before the start: lines for standard error.

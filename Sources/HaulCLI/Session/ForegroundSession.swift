@@ -77,6 +77,12 @@ struct ForegroundSession {
     } catch {
       return await OutputStream.fail(error.message, with: .usage)
     }
+    do {
+      var probe = StoreProbe(output.probe, context)
+      notes += try await probe.run(requests.compactMap(\.upload), manager)
+    } catch {
+      return await OutputStream.fail(error.message, with: status(of: error))
+    }
     if !output.quiet {
       let notes = notes.map { Messages.usage($0) + "\n" }.joined()
       await OutputStream.standardError.write(notes)

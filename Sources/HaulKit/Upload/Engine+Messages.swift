@@ -37,6 +37,59 @@ extension Engine {
   }
 }
 
+extension Engine {
+  private static let limitOfQuestion: Duration = .seconds(20)
+  private static let attemptsOfQuestion = 3
+
+  /// Sends a small message that is no part of an upload, and again after a failure that need not
+  /// last.
+  func answer(
+    to message: UploadMessage, of upload: UploadRequest
+  ) async throws(TransferError) -> UploadAnswer {
+    var attempt = 0
+    while true {
+      attempt += 1
+      do {
+        let keys = try await keys(for: message, of: upload)
+        let request = SendRequest(
+          message, body: nil, length: 0, of: upload, keys, at: clock.wallSeconds)
+        let answer = try await transport.send(request, within: Self.limitOfQuestion, by: clock)
+        guard answer.head.status >= 500, attempt < Self.attemptsOfQuestion else {
+          return UploadAnswer(
+            answer.head, body: answer.body, isWhole: answer.isWhole, sent: 0,
+            wallSeconds: clock.wallSeconds)
+        }
+        try await clock.sleep(until: clock.now + .seconds(attempt))
+      } catch let error as TransferError {
+        guard error.isRetryable, attempt < Self.attemptsOfQuestion else { throw error }
+      } catch {
+        throw TransferError(.cancelled, "the transfer was stopped")
+      }
+    }
+  }
+}
+
+extension TransferManager {
+  /// Asks a store whether it obeys the conditions by which runs do not replace each other's object.
+  /// - Parameter upload: an upload to it.
+  /// - Throws: why it is not known.
+  package func conditions(
+    ofStoreOf upload: UploadRequest
+  ) async throws(TransferError) -> S3ConditionProbe.Verdict {
+    let (engine, number) = (coordinator.engine, UInt64.random(in: .min ... .max))
+    let name = "haul-probe-\(String(number, radix: 16))"
+    var probe = try S3ConditionProbe(beside: upload, named: name)
+    while let message = probe.message {
+      do throws(TransferError) {
+        probe.take(.success(try await engine.answer(to: message, of: probe.request)))
+      } catch {
+        probe.take(.failure(error))
+      }
+    }
+    return try probe.verdict()
+  }
+}
+
 /// The log has the address that the user gave: those that a server chooses for an upload may be
 /// secrets.
 extension Engine {

@@ -8,9 +8,6 @@ struct StoredRecord: Sendable {
   private let messages: S3RecordMessages
   private let engine: Engine
 
-  private static let limit: Duration = .seconds(20)
-  private static let attempts = 3
-
   /// Nil if records are not in a store.
   /// - Throws: `bad-url`.
   init?(of upload: UploadRequest, _ engine: Engine) throws(TransferError) {
@@ -31,28 +28,6 @@ struct StoredRecord: Sendable {
   }
 
   private func send(_ message: UploadMessage) async throws(TransferError) -> UploadRecord? {
-    var failure = TransferError(.internal, "no request was sent")
-    for attempt in 1...Self.attempts {
-      do {
-        let keys = try await engine.keys(for: message, of: messages.request)
-        let request = SendRequest(
-          message, body: nil, length: 0, of: messages.request, keys, at: engine.clock.wallSeconds)
-        let answer = try await engine.transport.send(
-          request, within: Self.limit, by: engine.clock)
-        return try messages.record(
-          in: answer.head, answer.body, wallSeconds: engine.clock.wallSeconds)
-      } catch let error as TransferError {
-        failure = error
-      } catch {
-        throw TransferError(.cancelled, "the transfer was stopped")
-      }
-      guard failure.isRetryable, attempt < Self.attempts else { break }
-      do {
-        try await engine.clock.sleep(until: engine.clock.now + .seconds(attempt))
-      } catch {
-        break
-      }
-    }
-    throw failure
+    try messages.record(in: try await engine.answer(to: message, of: messages.request))
   }
 }

@@ -8,11 +8,13 @@ import Testing
     let fixture: CommandFixture
     let environment: [String: String]
 
-    /// Puts a list below `/bucket/`.
+    /// Puts a list to both servers.
     func put(_ list: String, as name: String) async throws {
       try Data(list.utf8).write(to: URL(filePath: fixture.path(name)))
-      let put = try await haul("put", name, "s3://bucket/\(name)", "--if-exists", "overwrite")
-      #expect(put.status == 0, "\(put.errors)")
+      for place in ["s3://bucket/\(name)", fixture.server.url("/dav/\(name)")] {
+        let put = try await haul("put", name, place, "--if-exists", "overwrite")
+        #expect(put.status == 0, "\(put.errors)")
+      }
       try FileManager.default.removeItem(atPath: fixture.path(name))
     }
 
@@ -20,13 +22,15 @@ import Testing
       try await fixture.haul(arguments, environment: environment)
     }
 
-    func address(_ name: String) -> String { fixture.server.url("/bucket/\(name)") }
+    func address(_ name: String) -> String { fixture.server.url("/dav/\(name)") }
   }
 
   private func with(_ body: (Place) async throws -> Void) async throws {
     let store = FaultScript.Resource("/bucket/", length: 0).with { $0.service = .s3 }
+    let plain = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
     try await CommandFixture.with(
-      store, CommandFixture.file("/file.bin", length: 5000), CommandFixture.file("/b", length: 10)
+      store, plain, CommandFixture.file("/file.bin", length: 5000),
+      CommandFixture.file("/b", length: 10)
     ) { (fixture) async throws in
       try await body(
         Place(
@@ -77,7 +81,7 @@ import Testing
         "--cookie", "s=1")
       #expect(result.status == 0, "\(result.errors)")
       let requests = server.snapshot.requests
-      for path in ["/bucket/l.txt", "/file.bin"] {
+      for path in ["/dav/l.txt", "/file.bin"] {
         let request = try #require(requests.last { $0.target == path && $0.method == "GET" })
         #expect(request.header("Authorization") == "Bearer token-canary")
         #expect(request.header("X-Mine") == "1" && request.header("Cookie") == "s=1")

@@ -202,7 +202,9 @@ extension FakeS3.State {
       }
       return answer(200, "<ListPartsResult>\(parts.joined())</ListPartsResult>", [])
     case "POST":
-      if let (status, code) = unmet(request) { return answer(status, FakeS3.error(code), []) }
+      if !ignoredConditions.contains("complete"), let (status, code) = unmet(request) {
+        return answer(status, FakeS3.error(code), [])
+      }
       let bytes = upload.parts.sorted { $0.key < $1.key }.flatMap(\.value.bytes)
       var checksum = ""
       if upload.hasChecksum {
@@ -241,6 +243,9 @@ extension FakeS3.State {
 
   private static func metadata(_ request: FakeS3.Request) -> HeaderFields {
     HeaderFields(
-      request.headers.fields.filter { $0.name.lowercased().hasPrefix("x-amz-meta-") })
+      request.headers.fields.filter { field in
+        let name = field.name.lowercased()
+        return name == "content-type" || name.hasPrefix("x-amz-meta-")
+      })
   }
 }

@@ -132,3 +132,62 @@ import Testing
     #expect(store.snapshot.uploadCount == 0)
   }
 }
+
+/// Whether a store obeys the conditions by which runs do not replace each other's object.
+@Suite(.timeLimit(.minutes(1))) struct StoreConditionTests {
+  private func verdict(
+    _ change: (inout FakeS3.State) -> Void = { _ in },
+    fault: @escaping @Sendable (FakeS3.Request, FakeS3.State) -> FakeS3.Fault? = { _, _ in nil }
+  ) async throws -> (Result<S3ConditionProbe.Verdict, TransferError>, FakeS3) {
+    let store = FakeS3(fault)
+    store.change(change)
+    let manager = try TransferManager(testing: .init(), transport: store, disk: SimulatedDisk())
+    let object = try S3Object(
+      bucket: "b", key: "d/k", endpoint: try ResourceURL("http://h.example"))
+    let upload = UploadRequest(
+      to: object, credentials: S3Credentials(accessKeyID: "id", secretAccessKey: "secret"))
+    let result: Result<S3ConditionProbe.Verdict, TransferError>
+    do throws(TransferError) {
+      result = .success(try await manager.conditions(ofStoreOf: upload))
+    } catch {
+      result = .failure(error)
+    }
+    await manager.shutdown()
+    #expect(store.snapshot.objects.isEmpty && store.snapshot.uploads.isEmpty, "nothing is left")
+    let paths = store.snapshot.requests.map(\.path)
+    #expect(paths.allSatisfy { $0.hasPrefix("/b/d/haul-probe-") })
+    return (result, store)
+  }
+
+  @Test func `A store that obeys them in each way is known as such`() async throws {
+    let (result, store) = try await verdict()
+    #expect(try result.get() == .obeyed)
+    #expect(store.snapshot.requests.count == 8)
+  }
+
+  @Test(arguments: ["If-None-Match", "If-Match"])
+  func `One that ignores a condition is found`(name: String) async throws {
+    let (result, _) = try await verdict { $0.ignoredConditions = [name] }
+    #expect(try result.get() == .ignored)
+  }
+
+  @Test func `So is one that ignores it where an upload in parts ends`() async throws {
+    let (result, _) = try await verdict({ $0.ignoredConditions = ["complete"] })
+    #expect(try result.get() == .ignored)
+  }
+
+  @Test func `One that does not know the field is none that obeys it`() async throws {
+    let (result, _) = try await verdict(fault: { request, _ in
+      request.headers["If-None-Match"] == nil
+        ? nil : .answer(501, FakeS3.error("NotImplemented"))
+    })
+    #expect(try result.get() == .ignored)
+  }
+
+  @Test func `If it may not be asked, nothing is known`() async throws {
+    let (result, _) = try await verdict(fault: { request, _ in
+      request.method == "PUT" ? .answer(403, FakeS3.error("AccessDenied")) : nil
+    })
+    #expect(throws: TransferError.self) { try result.get() }
+  }
+}

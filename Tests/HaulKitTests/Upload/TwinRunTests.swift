@@ -86,13 +86,41 @@ import Testing
     for length in [1, 2 * Self.part + 1] {
       let same = FakeSource(length, to: FakeS3())
       let result = try await end(of: same, holding: 0, changes: false).get()
-      #expect(result.state == .completed && !result.isAdopted)
+      #expect(result.state == .completed && result.isAdopted, "it is the same version")
       // Its version of the source is no longer there.
       let other = FakeSource(length, to: FakeS3())
       guard case .failure(let error) = try await end(of: other, holding: 0, changes: true) else {
         throw TransferError(.internal, "an old version")
       }
       #expect(error.code == .sourceChanged)
+    }
+  }
+
+  @Test func `A version that is there is not sent again, unless something else is wanted`()
+    async throws
+  {
+    for length in [1, 2 * Self.part + 1] {
+      let source = FakeSource(length, to: FakeS3())
+      try await publish(source)
+      let digest = SeededContent.sha256(seed: 9, length: Int64(length))
+      let digests = [Checksum(.sha256, bytes: digest)].compactMap(\.self)
+      for (change, isAdopted) in [
+        ({ _ in }, true), ({ $0.download?.ifExists = .overwrite }, false),
+        ({ $0.headers = [("Content-Type", "text/x-other")] }, false),
+        ({ $0.headers = [("Content-Type", "text/x-other")] }, true),
+        ({ $0.download?.checksums = digests }, false),
+      ] as [((inout UploadRequest) -> Void, Bool)] {
+        var request = try Self.request()
+        if var upload = request.upload {
+          change(&upload)
+          request = TransferRequest(.upload(upload))
+        }
+        let manager = try Self.manager(source, SimulatedDisk())
+        let result = try await manager.add(request).result
+        await manager.shutdown()
+        #expect(result.state == .completed && result.isAdopted == isAdopted)
+      }
+      #expect(source.store.snapshot.objects[Self.path]?.bytes == source.content)
     }
   }
 

@@ -23,6 +23,7 @@ extension S3Machine {
       if isOwn(head) { return finish(.completed) }
       return isOfOtherRun(head) ? judge(head, nil) : end(attempts.conflict(status: 412))
     }
+    if isThere, isUpToDate(head) { return adopt(head) }
     // The answer to HEAD has no code, so it does not say that the clock is wrong.
     if publishesOnce, head.status == 403, !hasSetClock, messages.setClock(by: answer) {
       hasSetClock = true
@@ -155,6 +156,17 @@ extension S3Machine {
     if let found = head.headers[S3Messages.markField] { return found == mark }
     guard isSingle, attempts.mayHaveArrived, let tag = head.headers["ETag"] else { return false }
     return messages.proof.sent.values.contains { $0.digest.matches(tag) }
+  }
+
+  /// Whether an earlier run of the transfer has published this very version, with the same fields.
+  /// A digest of the user is compared with bytes that were read.
+  private func isUpToDate(_ head: ResponseHead) -> Bool {
+    guard publishesOnce, let transfer = messages.transfer, let version = messages.version,
+      let download = request.download, download.ifExists != .overwrite, download.checksums.isEmpty
+    else { return false }
+    return head.headers[S3Messages.transferField] == transfer
+      && head.headers[S3Messages.versionField] == version
+      && ContentLength(head.headers) == .bytes(parts.length) && messages.describes(head)
   }
 
   /// Whether another run of the transfer has published that object since this one began.

@@ -205,17 +205,25 @@ struct S3Messages: Sendable {
   /// What to compute of a part that the store has.
   var digestsOfStored: [Checksum.Algorithm] { checksums == nil ? [.md5] : [.md5, .crc32c] }
 
-  private func address(_ query: String) -> ResourceURL { object.taking(query: query) }
+  func address(_ query: String) -> ResourceURL { object.taking(query: query) }
 
   /// The caller's fields that every request needs: of temporary keys and of keys for encryption.
   /// The others describe the object.
   private var own: HeaderFields {
-    HeaderFields(
-      request.fields.fields.filter { field in
-        let name = field.name.lowercased()
-        return Self.general.contains(name)
-          || name.hasBytePrefix("x-amz-server-side-encryption-customer-")
-      })
+    HeaderFields(request.fields.fields.filter { isGeneral($0.name) })
+  }
+
+  /// Whether an object has the fields that the caller gives it.
+  func describes(_ head: ResponseHead) -> Bool {
+    request.fields.fields.allSatisfy { field in
+      isGeneral(field.name) || head.headers[field.name] == field.value
+    }
+  }
+
+  private func isGeneral(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return Self.general.contains(name)
+      || name.hasBytePrefix("x-amz-server-side-encryption-customer-")
   }
 
   private static let general: Set = [

@@ -72,15 +72,11 @@ package struct S3RecordMessages: Sendable {
 
   /// What the store has; nil for no record, and for one that cannot be read.
   /// - Throws: why the store did not answer the question, or did not do what it was told.
-  package func record(
-    in head: ResponseHead, _ body: [UInt8], wallSeconds: Double
-  ) throws(TransferError) -> UploadRecord? {
-    switch head.status {
-    case 200..<300: return try? JSONDecoder().decode(UploadRecord.self, from: Data(body))
+  package func record(in answer: UploadAnswer) throws(TransferError) -> UploadRecord? {
+    switch answer.head.status {
+    case 200..<300: return try? JSONDecoder().decode(UploadRecord.self, from: Data(answer.body))
     case 404: return nil
-    default:
-      let answer = UploadAnswer(head, body: body, sent: 0, wallSeconds: wallSeconds)
-      throw S3Failure(answer).error(request).prefixed("the record of the upload: ")
+    default: throw S3Failure(answer).error(request).prefixed("the record of the upload: ")
     }
   }
 }

@@ -1,0 +1,124 @@
+/// Finds out whether an S3 store obeys the conditions by which no run of a transfer replaces the
+/// object of another one: with a scratch object, which is deleted.
+package struct S3ConditionProbe: Sendable {
+  package enum Verdict: String, Sendable, Codable {
+    case obeyed, ignored
+  }
+
+  private enum Step {
+    case creating, creatingAgain, replacing, beginning
+    case sending(upload: String)
+    case completing(upload: String)
+    case aborting, deleting
+  }
+
+  /// Whose requests they are.
+  package let request: UploadRequest
+  /// The next request; nil at the end.
+  package private(set) var message: UploadMessage?
+
+  private let messages: S3Messages
+  private var step = Step.creating
+  private var outcome: Result<Verdict, TransferError>?
+
+  private static let ifAbsent = ("If-None-Match", "*")
+  /// No object has this entity tag.
+  private static let ifOther = ("If-Match", "\"0\"")
+  private static let content: [UInt8] = [UInt8(ascii: "1")]
+
+  /// - Parameters:
+  ///   - upload: to the store; the scratch object is beside its object.
+  ///   - name: of the scratch object.
+  /// - Throws: `bad-url`.
+  package init(beside upload: UploadRequest, named name: String) throws(TransferError) {
+    let text = upload.url.taking(nil).absoluteString
+    let directory = text.utf8.lastIndex(of: UInt8(ascii: "/")).map { text[...$0] } ?? ""
+    let url = try ResourceURL(directory + name)
+    var request = UploadRequest(to: url.taking(upload.url.credentials))
+    (request.method, request.region, request.fields) = (.s3, upload.region, upload.fields)
+    (request.keySource, request.allowInsecure) = (upload.keySource, upload.allowInsecure)
+    (self.request, messages) = (request, S3Messages(request: request))
+    message = put(Self.ifAbsent)
+  }
+
+  /// - Throws: why the store did not say it.
+  package func verdict() throws(TransferError) -> Verdict {
+    guard let outcome else { throw TransferError(.internal, "the store was not asked") }
+    return try outcome.get()
+  }
+
+  /// The next request was answered, or failed.
+  package mutating func take(_ result: Result<UploadAnswer, TransferError>) {
+    switch (step, result) {
+    case (.aborting, _): delete()
+    case (.deleting, _): message = nil
+    case (_, .failure(let error)): end(.failure(error), aborting: upload)
+    case (_, .success(let answer)): take(answer)
+    }
+  }
+
+  private mutating func take(_ answer: UploadAnswer) {
+    let (failure, isDone) = (S3Failure(answer), (200..<300).contains(answer.head.status))
+    let isUnmet = [412, 409].contains(answer.head.status) || failure.code == "PreconditionFailed"
+    switch step {
+    case .creating where isDone: go(to: .creatingAgain, put(Self.ifAbsent))
+    case .creatingAgain where isUnmet: go(to: .replacing, put(Self.ifOther))
+    case .replacing where isUnmet || answer.head.status == 404:
+      var begin = messages.message("POST", messages.address("uploads"))
+      begin.body = []
+      go(to: .beginning, begin)
+    case .beginning where isDone:
+      let upload = XMLElement(document: answer.body)?["UploadId"] ?? ""
+      let id = PercentCoding.component(upload)
+      go(to: .sending(upload: id), put(nil, "partNumber=1&uploadId=\(id)"))
+    case .sending(let upload) where isDone:
+      go(to: .completing(upload: upload), complete(upload, answer.head.headers["ETag"] ?? ""))
+    case .completing(let upload) where isUnmet: end(.success(.obeyed), aborting: upload)
+    case .creatingAgain where isDone, .replacing where isDone, .completing where isDone:
+      end(.success(.ignored))
+    case _ where failure.mayRefuseConditions: end(.success(.ignored), aborting: upload)
+    default: end(.failure(failure.error(request)), aborting: upload)
+    }
+  }
+
+  /// The id of the upload that has begun; nil for none.
+  private var upload: String? {
+    switch step {
+    case .sending(let upload), .completing(let upload): upload
+    default: nil
+    }
+  }
+
+  private mutating func go(to step: Step, _ message: UploadMessage) {
+    (self.step, self.message) = (step, message)
+  }
+
+  private mutating func end(
+    _ outcome: Result<Verdict, TransferError>, aborting upload: String? = nil
+  ) {
+    self.outcome = outcome
+    guard let upload else { return delete() }
+    go(to: .aborting, messages.message("DELETE", messages.address("uploadId=\(upload)")))
+  }
+
+  private mutating func delete() {
+    go(to: .deleting, messages.message("DELETE", messages.object))
+  }
+
+  private func put(_ condition: (String, String)?, _ query: String? = nil) -> UploadMessage {
+    var message = messages.message("PUT", query.map(messages.address) ?? messages.object)
+    if let (name, value) = condition { message.fields.append(name, value) }
+    message.body = Self.content
+    return message
+  }
+
+  private func complete(_ upload: String, _ tag: String) -> UploadMessage {
+    var message = messages.message("POST", messages.address("uploadId=\(upload)"))
+    message.fields.append(Self.ifAbsent.0, Self.ifAbsent.1)
+    message.fields.append("Content-Type", "application/xml")
+    let part = "<PartNumber>1</PartNumber><ETag>\(XMLElement.escaped(tag))</ETag>"
+    message.body = Array(
+      "<CompleteMultipartUpload><Part>\(part)</Part></CompleteMultipartUpload>".utf8)
+    return message
+  }
+}
