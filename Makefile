@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: completion-check services-check api-check argument-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
-.PHONY: upload-kills upload-limits
+.PHONY: upload-kills upload-limits cluster-check
 .PHONY: expiring-link host-outage main-thread server-limits cost mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -142,6 +142,10 @@ upload-kills: ## kills uploads (SIGKILL) by tus, IETF resumable uploads and S3; 
 upload-limits: ## checks memory (3 GiB, fast and slow servers) and --limit-rate of uploads, by each protocol
 	@Scripts/install build python server api uploads
 	@Scripts/upload-limits $(ARGUMENTS)
+
+cluster-check: ## runs Examples/Cluster in a Slurm of one node and in Ray; ARGUMENTS='--quick' (root)
+	@Scripts/install build python api cluster
+	@Scripts/cluster-check $(ARGUMENTS)
 
 interop: ## runs haul against real servers and proxies; ARGUMENTS='--only squid --quick' (root)
 	@Scripts/install build python server tls interop api uploads

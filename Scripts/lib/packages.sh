@@ -38,6 +38,10 @@ interop command:microsocks           microsocks
 interop command:squid                squid
 interop command:tinyproxy            tinyproxy
 uploads command:curl                 curl
+cluster command:munged               munge
+cluster command:slurmctld            slurmctld
+cluster command:slurmd               slurmd
+cluster command:sbatch               slurm-client
 chroot command:debootstrap           debootstrap
 lint   command:shellcheck            shellcheck
 strace command:strace                strace

@@ -44,6 +44,17 @@ else:
         answer = None
     elif call == "keys":
         answer = [item["Key"] for item in store.list_objects_v2(Bucket=bucket).get("Contents", [])]
+    elif call == "versions":
+        store.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
+        answer = None
+    elif call == "contents":
+        answer = {}
+        for page in store.get_paginator("list_object_versions").paginate(
+                Bucket=bucket, Prefix=names[0]):
+            for item in page.get("Versions", []):
+                body = store.get_object(Bucket=bucket, Key=item["Key"],
+                                        VersionId=item["VersionId"])["Body"]
+                answer.setdefault(item["Key"], []).append(hashlib.sha256(body.read()).hexdigest())
     elif call == "delete":
         store.delete_object(Bucket=bucket, Key=names[0])
         answer = None

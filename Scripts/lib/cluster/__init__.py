@@ -1,0 +1,1 @@
+"""Parts of Scripts/cluster-check: Slurm on one node, and a source that counts."""
