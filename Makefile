@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: completion-check services-check api-check argument-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
-.PHONY: upload-kills upload-limits cluster-check
+.PHONY: upload-kills list-kills upload-limits cluster-check
 .PHONY: expiring-link host-outage main-thread server-limits cost mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -138,6 +138,10 @@ limit-rate: ## checks --limit-rate 2M over 8 connections: within 2 % in any 10 s
 upload-kills: ## kills uploads (SIGKILL) by tus, IETF resumable uploads and S3; ARGUMENTS='--kills 200 --only moto'
 	@Scripts/install build python api uploads
 	@Scripts/upload-kills $(ARGUMENTS)
+
+list-kills: ## kills lists to S3 stores (SIGKILL), with a manifest; ARGUMENTS='--kills 200 --only moto'
+	@Scripts/install build python server api
+	@Scripts/list-kills $(ARGUMENTS)
 
 upload-limits: ## checks memory (3 GiB, fast and slow servers) and --limit-rate of uploads, by each protocol
 	@Scripts/install build python server api uploads

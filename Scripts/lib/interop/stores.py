@@ -23,7 +23,7 @@ KILLS = 10
 # Run by the environment's Python: what boto3 says of the store, as JSON. Before moto checks
 # signatures it allows the three calls that make a user and its key.
 CLIENT = """
-import boto3, hashlib, json, sys
+import boto3, concurrent.futures, hashlib, json, sys
 call, endpoint, *rest = sys.argv[1:]
 def client(service, key, secret):
     return boto3.client(service, endpoint_url=endpoint, region_name="us-east-1",
@@ -39,14 +39,28 @@ if call == "user":
 else:
     key, secret, bucket, *names = rest
     store = client("s3", key, secret)
+    answer = None
+    def lengths():
+        pages = store.get_paginator("list_objects_v2").paginate(Bucket=bucket)
+        return {item["Key"]: item["Size"] for page in pages for item in page.get("Contents", [])}
+    def digest(name):
+        body = store.get_object(Bucket=bucket, Key=name)["Body"]
+        digest = hashlib.sha256()
+        for chunk in body.iter_chunks(1 << 20):
+            digest.update(chunk)
+        return digest.hexdigest()
     if call == "make":
         store.create_bucket(Bucket=bucket)
-        answer = None
+    elif call == "begin":
+        store.create_multipart_upload(Bucket=bucket, Key=names[0])
+    elif call == "replace":
+        store.put_object(Bucket=bucket, Key=names[0], Body=b"another")
     elif call == "keys":
-        answer = [item["Key"] for item in store.list_objects_v2(Bucket=bucket).get("Contents", [])]
+        answer = list(lengths())
+    elif call == "lengths":
+        answer = lengths()
     elif call == "versions":
         store.put_bucket_versioning(Bucket=bucket, VersioningConfiguration={"Status": "Enabled"})
-        answer = None
     elif call == "contents":
         answer = {}
         for page in store.get_paginator("list_object_versions").paginate(
@@ -57,16 +71,15 @@ else:
                 answer.setdefault(item["Key"], []).append(hashlib.sha256(body.read()).hexdigest())
     elif call == "delete":
         store.delete_object(Bucket=bucket, Key=names[0])
-        answer = None
     elif call == "uploads":
         answer = [item["Key"]
                   for item in store.list_multipart_uploads(Bucket=bucket).get("Uploads", [])]
+    elif call == "digests":
+        keys = list(lengths())
+        with concurrent.futures.ThreadPoolExecutor(8) as readers:
+            answer = dict(zip(keys, readers.map(digest, keys)))
     else:
-        body = store.get_object(Bucket=bucket, Key=names[0])["Body"]
-        digest = hashlib.sha256()
-        for chunk in body.iter_chunks(1 << 20):
-            digest.update(chunk)
-        answer = digest.hexdigest()
+        answer = digest(names[0])
 print(json.dumps(answer))
 """
 
@@ -76,15 +89,23 @@ def environment():
 
 
 class Store:
-    def __init__(self, endpoint, key, odd, authority=None, streams=False):
+    def __init__(self, endpoint, key, odd, authority=None, streams=False, process=None):
         self.endpoint = endpoint
         self.key = key
         self.authority = authority  # the file with the certificate that signed the store's
         self.streams = streams  # does not join the parts in memory
+        self.process = process
         self.odd = odd  # the oddest name of an object that boto3 can upload there
 
     def ask(self, call, *names):
-        return _ask(call, self.endpoint, *self.key, BUCKET, *names, authority=self.authority)
+        return self.ask_of(BUCKET, call, *names)
+
+    def ask_of(self, bucket, call, *names):
+        return _ask(call, self.endpoint, *self.key, bucket, *names, authority=self.authority)
+
+    @property
+    def port(self):
+        return int(self.endpoint.rpartition(":")[2])
 
     @property
     def options(self):
@@ -117,18 +138,19 @@ def moto(directory, _certificates):
 
 
 @contextlib.contextmanager
-def rclone(directory, certificates, tls=False):
+def rclone(directory, certificates, tls=False, cache="writes"):
     home, port = directory / f"rclone-{tls}", harness.free_port()
-    (home / "objects").mkdir(parents=True)
+    (home / "objects").mkdir(parents=True, exist_ok=True)
     key = ["interop", "a/secret+key"]
     command = [environment() / "rclone", "serve", "s3", "--auth-key", ",".join(key), "--addr",
-               f"127.0.0.1:{port}", "--vfs-cache-mode", "writes", home / "objects"]
+               f"127.0.0.1:{port}", "--vfs-cache-mode", cache, home / "objects"]
     if tls:
         command += ["--cert", certificates / "server.pem", "--key", certificates / "server.key"]
-    with programs.running(command, home, port):
+    with programs.running(command, home, port) as process:
         yield Store(f"http{'s' if tls else ''}://127.0.0.1:{port}", key,
                     odd="a b+c!'()*~é/%20x?y#z&=@:;,$",
-                    authority=certificates / "ca.pem" if tls else None, streams=True)
+                    authority=certificates / "ca.pem" if tls else None, streams=True,
+                    process=process)
 
 
 ALL = {"moto": moto, "rclone-s3": rclone,
