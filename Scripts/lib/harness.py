@@ -219,12 +219,30 @@ def _kill_group(leader):
         os.killpg(leader, signal.SIGKILL)
 
 
+def _tree(pid):
+    """A process and those that it started, and these."""
+    yield pid
+    with contextlib.suppress(OSError):
+        for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            yield from _tree(int(child))
+
+
+def cpu_of_tree(pid):
+    """Seconds of a process and its children, also of those that have ended."""
+    ticks = 0
+    for one in _tree(pid):
+        with contextlib.suppress(OSError):
+            fields = pathlib.Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            ticks += sum(map(int, fields[11:15]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
 class _PeakMemory:
-    """Samples the high-water mark of a process. `ru_maxrss` cannot be used: it is inherited
-    through exec, so that it never falls below what this interpreter takes."""
+    """Samples the high-water marks of a process and its children together. `ru_maxrss` cannot be
+    used: it is inherited through exec, so that it never falls below what this interpreter takes."""
 
     def __init__(self, pid):
-        self._path = f"/proc/{pid}/status"
+        self._pid = pid
         self._peak = 0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._sample)
@@ -232,10 +250,7 @@ class _PeakMemory:
 
     def _sample(self):
         while True:
-            with contextlib.suppress(OSError), open(self._path) as status:
-                for line in status:
-                    if line.startswith("VmHWM:"):
-                        self._peak = max(self._peak, int(line.split()[1]) * 1024)
+            self._peak = max(self._peak, sum(map(_high_water_mark, _tree(self._pid))))
             if self._ended.wait(0.005):
                 return
 
@@ -243,6 +258,14 @@ class _PeakMemory:
         self._ended.set()
         self._thread.join()
         return self._peak
+
+
+def _high_water_mark(pid):
+    with contextlib.suppress(OSError), open(f"/proc/{pid}/status") as status:
+        for line in status:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) * 1024
+    return 0
 
 
 def events_of(text):

@@ -23,7 +23,7 @@ def defaults(bench):
     return {"groups": [one for part in parts for one in part["groups"]], "bounds": []}
 
 
-def _make_files(directory, count):
+def make_files(directory, count):
     """The files; returns their digests by name."""
     directory.mkdir(exist_ok=True)
     digests = {}
@@ -36,7 +36,7 @@ def _make_files(directory, count):
 def _compare(bench, version, at_once, wanted=None):
     count = 500 if bench.quick else 10_000
     files = bench.directory / "many"
-    digests = _make_files(files, count)
+    digests = make_files(files, count)
     authority = certificates.make(bench.directory / "certificates")
     urls, config = bench.directory / "urls.list", bench.directory / "urls.curl"
     scheme = "HTTP" if version == "http1.1" else "HTTPS"
