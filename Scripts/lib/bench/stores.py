@@ -1,9 +1,9 @@
 """Many small objects, and one large one, to an S3 store that others wrote: from a web server, and
 from one bucket to another. The store is `rclone serve s3` without a cache of its own.
 
-Each program has 16 objects at once (-j and --max-per-host, --transfers and --checkers,
---numworkers, --parallel-max): on two cores, none was faster with 8 or 32. A pool of aws starts an
-interpreter for each object, and aws by itself is slow: it has fewer objects, and is compared by
+Each program has 16 objects at once, as in the other parts (-j and --max-per-host, --transfers and
+--checkers, --numworkers, --parallel-max); which number is best for each is not measured. A pool of
+aws starts an interpreter for each object, and aws by itself is slow: it has fewer objects, and is compared by
 object. What is sent is compared with the source, every object."""
 
 import contextlib
