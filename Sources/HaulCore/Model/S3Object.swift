@@ -79,7 +79,7 @@ public struct S3Object: Hashable, Sendable {
 
   /// Whether the store of this host takes the bucket only in the host's name: Alibaba OSS and
   /// Tencent COS.
-  private static func refusesPaths(_ host: String) -> Bool {
+  static func refusesPaths(_ host: String) -> Bool {
     host.hasByteSuffix(".aliyuncs.com") || host.hasByteSuffix(".myqcloud.com")
   }
 

@@ -61,14 +61,16 @@ package struct UploadStart: Sendable {
   let staysLocal: Bool
   let isAttended: Bool
   let now: Instant
+  /// Seconds since 1970.
+  let wallSeconds: Double
 
   package init(
     _ request: UploadRequest, _ source: SourceIdentity, _ extent: UploadExtent,
     form: FormBody? = nil, fields: HeaderFields = HeaderFields(), hasRun: Bool, staysLocal: Bool,
-    isAttended: Bool, now: Instant
+    isAttended: Bool, now: Instant, wallSeconds: Double
   ) {
     (self.request, self.source, self.extent, self.form) = (request, source, extent, form)
-    self.fields = fields
+    (self.fields, self.wallSeconds) = (fields, wallSeconds)
     (self.hasRun, self.staysLocal, self.isAttended) = (hasRun, staysLocal, isAttended)
     self.now = now
   }

@@ -88,7 +88,7 @@ struct UploadDriver: TransferDriver {
       UploadStart(
         request, source, extent, form: form, fields: fields, hasRun: hasRun,
         staysLocal: engine.proxies.keepLocal(request.url.origin), isAttended: engine.isAttended,
-        now: engine.clock.now))
+        now: engine.clock.now, wallSeconds: engine.clock.wallSeconds))
   }
 
   /// The most requests of the upload that are useful at once.

@@ -40,6 +40,8 @@ final class FakeS3: Transport {
     var knowsChecksums = true
     /// The conditions that it ignores, by the name of their field.
     var ignoredConditions: Set<String> = []
+    /// When uploads began, if not late.
+    var begun: [String: String] = [:]
     var objects: [String: (bytes: [UInt8], metadata: HeaderFields)] = [:]
     /// The entity tags of the objects.
     var tags: [String: String] = [:]
@@ -171,6 +173,14 @@ extension FakeS3.State {
         return answer(404, FakeS3.error("NoSuchKey"), [])
       }
       return answer(200, String(decoding: object.bytes, as: UTF8.self), [])
+    case ("GET", ["max-uploads", "prefix", "uploads"]):
+      let listed = uploads.sorted { $0.key < $1.key }.map { id, upload in
+        "<Upload><Key>\(PercentCoding.text(upload.path.dropFirst("/b/".count)))</Key><UploadId>\(id)</UploadId>"
+          + "<Initiated>\(begun[id] ?? "2100-01-01T00:00:00.000Z")</Initiated></Upload>"
+      }
+      let text = listed.joined()
+      return answer(
+        200, "<ListMultipartUploadsResult>\(text)</ListMultipartUploadsResult>", [])
     case ("DELETE", []):
       objects[request.path] = nil
       return answer(204, "", [])

@@ -7,6 +7,9 @@ extension S3Machine {
     case .asking: return asked(answer)
     case .creating where isSuccess: return created(answer)
     case .creating: return creationRefused(answer)
+    case .searching(let start): return searched(answer, since: start)
+    case .examining(let uploads): return examined(answer, uploads)
+    case .discarding(let rest): return examine(rest)
     case .listing(let marker, let known) where isSuccess:
       return found(answer, after: marker, beside: known)
     case .listing where S3Failure(answer).isUploadGone: return confirm(.gone(.lostParts))
@@ -25,7 +28,8 @@ extension S3Machine {
   private mutating func again(_ answer: UploadAnswer) -> [UploadCommand] {
     switch state {
     case .asking, .measuring, .confirming: return [.send(messages.head)]
-    case .creating: return open()
+    case .creating: return create()
+    case .searching, .examining, .discarding: return begin()
     case .listing(let marker, let known): return list(after: marker, beside: known)
     case .completing: return complete()
     case .aborting(let end): return abort(then: end)
@@ -40,7 +44,7 @@ extension S3Machine {
   }
 
   private mutating func creationRefused(_ answer: UploadAnswer) -> [UploadCommand] {
-    messages.dropChecksums(after: answer).map { [$0] + open() } ?? refused(answer)
+    messages.dropChecksums(after: answer).map { [$0] + create() } ?? refused(answer)
   }
 
   /// Why the store refuses. A wrong clock is set, and the request is sent again.
@@ -67,7 +71,7 @@ extension S3Machine {
       s3: UploadRecord.S3(
         partSize: parts.partSize, mark: mark, checksums: messages.checksums,
         condition: messages.condition))
-    (self.record, state) = (record, .storing)
+    (self.record, state, begun) = (record, .storing, nil)
     return [.storeRecord(record)]
   }
 

@@ -3,7 +3,13 @@
 /// connection, a pause or a crash.
 package struct S3Machine: UploadMachine, StatefulUpload {
   enum State: UploadStates {
-    case waiting, asking, creating, storing, checking, completing
+    case waiting, asking, announcing, creating, storing, checking, completing
+    /// Which uploads have begun since that time, in seconds since 1970, whose answers were lost.
+    case searching(since: Double)
+    /// Whether the first of these uploads has a part.
+    case examining([String])
+    /// The one before these is being deleted.
+    case discarding([String])
     /// Which parts the store has after this number, with those that it has listed before.
     case listing(after: Int, [S3PartList.Part])
     /// The first of the listed parts is read, to compare it.
@@ -35,6 +41,11 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var parts: S3Parts
   /// A random text in the object's metadata, by which this upload knows its object.
   var mark = ""
+  /// When the store was about to be told to begin an upload, in seconds since 1970; nil if it is
+  /// not, or the answer has come.
+  var begun: Double?
+  /// When the run began, in seconds since 1970; nil if it is not known.
+  let wallSeconds: Double?
   /// Whether the condition of the messages is that of the upload, or it has none.
   var isConditionKnown = false
   /// When the store was asked for it.
@@ -58,8 +69,10 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   ///   - staysLocal: whether the requests stay on this machine.
   package init(
     _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
-    fields: HeaderFields = HeaderFields(), staysLocal: Bool = false, isAttended: Bool, now: Instant
+    fields: HeaderFields = HeaderFields(), staysLocal: Bool = false, isAttended: Bool, now: Instant,
+    wallSeconds: Double? = nil
   ) {
+    self.wallSeconds = wallSeconds
     messages = S3Messages(
       request: request, source: source, fields: fields, staysLocal: staysLocal)
     self.source = source
@@ -86,6 +99,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case (.waiting, .start(let stored, let connections)):
       self.connections = connections
       return start(stored)
+    case (.announcing, .stored(nil)): return create()
+    case (.announcing, .stored(let error?)): return end(error)
     case (.storing, .stored(nil)): return fill()
     // The upload has no byte yet, and nothing refers to it.
     case (.storing, .stored(let error?)): return abort(then: .failed(error))
@@ -116,6 +131,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     // It stays on the store, and its record here: a later run deletes it.
     case (.aborting(let end?), .failed): return finish(end)
     case (.asking, .failed(let error, _, _)): return askedInVain(error)
+    case (.searching, .failed), (.examining, .failed), (.discarding, .failed): return begin()
     case (.confirming(let doubt), .failed) where doubt.isOptional:
       return conclude(doubt, holds: nil)
     // The store has said that it made the object.
@@ -131,11 +147,13 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// Continues an upload of the same version of the file. Any other is deleted: its parts cost.
   private mutating func start(_ stored: UploadRecord?) -> [UploadCommand] {
     if record == nil { record = stored }
-    guard let known = record, let layout = known.s3, S3Messages.upload(of: known) != nil,
+    let known = record
+    guard let known, let layout = known.s3, S3Messages.upload(of: known) != nil,
       messages.abort(known) != nil
     else {
+      begun = known.flatMap { $0.s3?.begun }
       record = nil
-      return begin()
+      return begun.map { search(since: $0) } ?? begin()
     }
     guard known.source == source, !isSingle, S3Parts.isPossible(layout.partSize, for: parts.length)
     else { return abort(then: nil) }
@@ -173,8 +191,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// Sends the object, or creates an upload in parts.
   mutating func open() -> [UploadCommand] {
     guard !isSingle else { return messages.refusesConditions ? publish() : fill() }
-    state = .creating
-    return [.send(messages.create(mark: mark))]
+    if let begun { return search(since: begun) }
+    return wallSeconds.map { announce(at: $0) } ?? create()
   }
 
   /// Begins as many parts as there are connections. Once the store has all, looks at the file.

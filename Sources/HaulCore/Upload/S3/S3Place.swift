@@ -32,6 +32,19 @@ struct S3Place: Hashable, Sendable {
     return domain != nil && domain == AmazonDomain.of(store: other.host)
   }
 
+  /// Whether the bucket is in the host's name, as stores that do not say it have it.
+  static func hasBucketInHost(_ object: ResourceURL) -> Bool {
+    let host = object.origin.host
+    return S3Object.refusesPaths(host) || isAmazon(host) && !host.hasBytePrefix("s3")
+  }
+
+  /// The address of another path at the same host.
+  static func address(_ path: String, beside object: ResourceURL) -> ResourceURL? {
+    let origin = object.origin
+    return (try? ResourceURL("\(origin.scheme)://\(origin.authority)\(path)"))?
+      .taking(object.credentials)
+  }
+
   /// Whether it is a host of Amazon S3, and not one of a customer.
   fileprivate static func isAmazon(_ host: String) -> Bool { AmazonDomain.of(store: host) != nil }
 

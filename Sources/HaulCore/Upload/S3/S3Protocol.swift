@@ -7,6 +7,6 @@ extension UploadProtocol {
       S3Machine(
         $0.request, source: $0.source, extent: $0.extent, fields: $0.fields,
         staysLocal: $0.staysLocal,
-        isAttended: $0.isAttended, now: $0.now)
+        isAttended: $0.isAttended, now: $0.now, wallSeconds: $0.wallSeconds)
     }, terminations: S3Machine.terminations)
 }

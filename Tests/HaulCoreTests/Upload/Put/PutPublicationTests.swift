@@ -19,7 +19,7 @@ import Testing
     return UploadRequest.Method.put.uploadProtocol.machine(
       UploadStart(
         request, SourceIdentity(stream: 7, length: nil), UploadExtent(end: 0, isWhole: false),
-        hasRun: false, staysLocal: false, isAttended: false, now: Instant()))
+        hasRun: false, staysLocal: false, isAttended: false, now: Instant(), wallSeconds: 0))
   }
 
   /// The answer to HEAD about a file.
@@ -219,7 +219,7 @@ import Testing
       var request = UploadRequest("/f", to: try ResourceURL("http://h.example/f"))
       request.precondition = precondition
       var machine = PutMachine(
-        request, length: 5, hasRun: false, isAttended: false, now: Instant())
+        request, length: 5, hasRun: false, isAttended: false, now: Instant(), wallSeconds: 0)
       if try message(machine.handle(.start(nil))).method == "HEAD" {
         _ = machine.handle(try answer(404))
       }
@@ -244,7 +244,7 @@ import Testing
   @Test func `A file of this machine is sent as before`() throws {
     var machine = PutMachine(
       UploadRequest("/f", to: try ResourceURL("http://h.example/f")), length: 5, hasRun: false,
-      isAttended: false, now: Instant())
+      isAttended: false, now: Instant(), wallSeconds: 0)
     let put = try message(machine.handle(.start(nil)))
     #expect(put.method == "PUT" && Self.conditions(put) == [])
   }
