@@ -219,7 +219,7 @@ import Testing
       var request = UploadRequest("/f", to: try ResourceURL("http://h.example/f"))
       request.precondition = precondition
       var machine = PutMachine(
-        request, length: 5, hasRun: false, isAttended: false, now: Instant(), wallSeconds: 0)
+        request, length: 5, hasRun: false, isAttended: false, now: Instant())
       if try message(machine.handle(.start(nil))).method == "HEAD" {
         _ = machine.handle(try answer(404))
       }
@@ -244,7 +244,7 @@ import Testing
   @Test func `A file of this machine is sent as before`() throws {
     var machine = PutMachine(
       UploadRequest("/f", to: try ResourceURL("http://h.example/f")), length: 5, hasRun: false,
-      isAttended: false, now: Instant(), wallSeconds: 0)
+      isAttended: false, now: Instant())
     let put = try message(machine.handle(.start(nil)))
     #expect(put.method == "PUT" && Self.conditions(put) == [])
   }
