@@ -46,14 +46,6 @@ struct AWSProfiles {
   ) throws(UsageError) -> S3KeyQuestion? {
     let (known, configured) = (try credentials()?[name] ?? [:], configured(name))
     let values = configured.merging(known) { $1 }
-    if ["sso_session", "sso_start_url"].contains(where: { values[$0] != nil }),
-      values["credential_process"] == nil, values["aws_access_key_id"] == nil
-    {
-      throw UsageError(
-        "the profile \(name) logs in with SSO, which haul does not; give it the line "
-          + "credential_process = aws configure export-credentials --profile \(name) --format process"
-          + " in a profile of its own")
-    }
     if let role = Self.role(values) {
       if let file = values["web_identity_token_file"] { return .webIdentity(role, tokenFile: file) }
       // As the source of another profile, it first has its own key.

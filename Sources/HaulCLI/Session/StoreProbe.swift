@@ -22,20 +22,20 @@ struct StoreProbe {
   private let use: Use
   private let now: Double
   /// Nil if nothing can be remembered.
-  private let file: StateFile?
+  private let location: ControlLocation?
   private var known: [String: Known] = [:]
 
   init(_ use: Use, _ context: ProcessContext) {
     (self.use, now) = (use, context.clock.wallSeconds)
-    let location = try? ControlLocation(environment: context.environment)
-    guard use != .nothing, let location, (try? location.prepareDirectory()) != nil else {
-      file = nil
-      return
-    }
-    file = StateFile(path: location.stores)
-    // What cannot be read is asked for again.
+    location = try? ControlLocation(environment: context.environment)
+  }
+
+  private var file: StateFile? { location.map { StateFile(path: $0.stores) } }
+
+  /// What cannot be read is asked for again.
+  private func read() -> [String: Known] {
     let bytes = (try? file?.read()) ?? nil
-    known = bytes.flatMap { try? JSONDecoder().decode([String: Known].self, from: Data($0)) } ?? [:]
+    return bytes.flatMap { try? JSONDecoder().decode([String: Known].self, from: Data($0)) } ?? [:]
   }
 
   /// - Returns: notes for the user.
@@ -44,7 +44,8 @@ struct StoreProbe {
   mutating func run(
     _ uploads: [UploadRequest], _ manager: TransferManager
   ) async throws(TransferError) -> [String] {
-    guard use != .nothing else { return [] }
+    guard use != .nothing, uploads.contains(where: { $0.method == .s3 }) else { return [] }
+    known = read()
     var (notes, asked) = ([String](), Set<ResourceURL.Origin>())
     for upload in uploads where upload.method == .s3 {
       let origin = upload.url.origin
@@ -79,7 +80,9 @@ struct StoreProbe {
     let verdict = try await manager.conditions(ofStoreOf: upload)
     known[key] = Known(conditions: verdict, asked: now)
     // If it is not stored, the next run asks again.
-    if let bytes = try? JSONEncoder().encode(known) { try? file?.write(bytes) }
+    if let bytes = try? JSONEncoder().encode(known), (try? location?.prepareDirectory()) != nil {
+      try? file?.write(bytes)
+    }
     return verdict
   }
 }

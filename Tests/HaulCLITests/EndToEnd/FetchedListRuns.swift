@@ -136,7 +136,7 @@ import Testing
       try await place.put("\(place.fixture.server.url("/file.bin"))\n  out=q\n", as: "l.txt")
       let added = try await place.haul("add", "-q", "-i", place.address("l.txt"), "-d", "out")
       #expect(added.status == 0, "\(added.errors)")
-      let waited = try await place.haul("wait")
+      let waited = try await place.haul("wait", "--all")
       #expect(waited.status == 0, "\(waited.errors)")
       #expect(try place.fixture.contents("out/q").count == 5000)
       _ = try await place.haul("daemon", "stop")

@@ -115,7 +115,8 @@ import Testing
     try await with(store: service) { (fixture, environment) async throws in
       let server = fixture.server
       #expect(try await fixture.haul(arguments(fixture), environment: environment).status == 0)
-      // The first run has read all of the source when the last of its parts is held.
+      // The next version, of which the next run has read all when the last of its parts is held.
+      server.replaceContent("/f.bin", seed: 8)
       server.setFaults(
         "/bucket/", [Fault(.stallBeforeHead, when: .init(method: "PUT", skip: 3, times: 1))])
       let held = try await CommandRun(
