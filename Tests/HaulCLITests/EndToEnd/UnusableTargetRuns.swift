@@ -180,16 +180,15 @@ struct UnusableTargetRuns {
 
   /// The values that show whether a name was touched.
   struct Kind: Equatable {
-    let mode, owner, inode, size, modified: Int
+    let values: [String]
 
     init(of path: String) throws {
-      var status = stat()
-      try #require(lstat(path, &status) == 0)
-      mode = Int(status.st_mode)
-      owner = Int(status.st_uid)
-      inode = Int(status.st_ino)
-      size = Int(status.st_size)
-      modified = Int(status.st_mtim.tv_sec) * 1_000_000_000 + status.st_mtim.tv_nsec
+      // Of the name itself, also if it is a link.
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      let keys: [FileAttributeKey] = [
+        .type, .posixPermissions, .ownerAccountID, .systemFileNumber, .size, .modificationDate,
+      ]
+      values = keys.map { attributes[$0].map { "\($0)" } ?? "" }
     }
   }
 }
