@@ -8,7 +8,8 @@ import Synchronization
 #endif
 
 /// The bytes of a list that may be a pipe, change while it is worked off, or come from a server:
-/// what was read of it can be read again. Up to 1 MiB is in memory, and more in a file without a name.
+/// what was read of it can be read again. Up to 1 MiB is in memory, and more in a file without a
+/// name.
 final class ListFile: Sendable {
   private struct State {
     var size: Int64 = 0
