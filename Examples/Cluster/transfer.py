@@ -14,7 +14,7 @@ def transfer(rows, target, manifests, *options):
     """Transfers rows ("url", and perhaps "out", "checksum", "max-per-host"), and returns the
     manifest's line of each: "url", "target", "state", "code", "bytes" and more.
 
-    The manifest has its name from the rows: a task that runs again goes on where it ended.
+    The manifest has its name from the rows: a task that runs again continues where it ended.
     """
     lines = sorted(json.dumps(row, sort_keys=True) + "\n" for row in rows)
     text = "".join(lines)

@@ -34,8 +34,9 @@ extension TransferManager {
     /// are secrets, and each is in a file for its owner only. Nil: an upload continues after a
     /// pause, but not in the next process.
     public var uploadDirectory: String?
-    /// The place in a store for the records of uploads in parts from remote sources; nil for none.
-    package var recordPlace: S3RecordPlace?
+    /// An upload to the place of a store, under any name, that has the records of uploads in parts
+    /// from remote sources too; nil for none.
+    package var recordPlace: UploadRequest?
     /// The same for hosts that have a limit of their own, by name and port.
     package var maximumActiveOfHosts: [String: Int] = [:]
     /// Whether a person watches every transfer. If so, an unreachable host is reported within

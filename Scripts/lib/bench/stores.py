@@ -3,8 +3,8 @@ from one bucket to another. The store is `rclone serve s3` without a cache of it
 
 Each program has 16 objects at once, as in the other parts (-j and --max-per-host, --transfers and
 --checkers, --numworkers, --parallel-max); which number is best for each is not measured. A pool of
-aws starts an interpreter for each object, and aws by itself is slow: it has fewer objects, and is compared by
-object. What is sent is compared with the source, every object."""
+aws starts an interpreter for each object, and aws by itself is slow: it has fewer objects, and is
+compared by object. What is sent is compared with the source, every object."""
 
 import contextlib
 import itertools

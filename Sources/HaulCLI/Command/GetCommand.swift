@@ -108,8 +108,8 @@ struct GetCommand: FetchingCommand {
     }
     guard worker.records == nil, !worker.workersMayOverlap else {
       throw UsageError(
-        "--records and --workers-may-overlap are for an S3 store; a download's bytes are beside its "
-          + "file, which is locked")
+        "--records and --workers-may-overlap are for an S3 store; a download's bytes are beside "
+          + "its file, which is locked")
     }
     var plan = try GetPlan(self, items, reader, sources)
     try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)

@@ -106,8 +106,6 @@ struct PutCommand: Command {
       (plan.manifest, plan.output.resumes) = (manifest, true)
     }
     try worker.apply(to: &plan.output, manifest)
-    // The condition is that of a source that can be read again elsewhere.
-    plan.output.probe = .nothing
     guard !worker.workersMayOverlap else {
       throw UsageError("--workers-may-overlap is for 'haul get -o s3://…'")
     }

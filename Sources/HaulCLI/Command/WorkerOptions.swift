@@ -29,8 +29,8 @@ struct WorkerOptions: ParsableArguments {
 
   @Flag(
     help: """
-      Refuse an S3 store that ignores the conditions by which runs of one transfer, at once, do not \
-      replace each other's object.
+      Refuse an S3 store that ignores the conditions by which runs of one transfer do not replace \
+      each other's object.
       """)
   var workersMayOverlap = false
 
@@ -44,8 +44,8 @@ struct WorkerOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       """
-      Keep there what another machine needs to go on with the parts of a large upload: a directory \
-      that they share or, with get, s3://bucket/prefix/ (default: a directory of this machine).
+      Keep there what another machine needs to continue a large upload: a directory that they \
+      share or, with get, s3://bucket/prefix/ (default: a directory of this machine).
       """, valueName: "PLACE"),
     completion: .directory)
   var records: String?
@@ -88,21 +88,15 @@ struct WorkerOptions: ParsableArguments {
   /// The place in a store.
   func recordPlace(
     _ options: S3Options, _ sources: CommandSources
-  ) throws(UsageError) -> S3RecordPlace? {
+  ) throws(UsageError) -> UploadRequest? {
     guard let records, PutPlan.isS3(records) else { return nil }
-    let (bucket, prefix) = PutPlan.s3Parts(records)
-    guard prefix.isEmpty || prefix.endsWithSlash else {
+    guard records.endsWithSlash else {
       throw UsageError("--records \(records): a place in a store ends with '/'")
     }
-    let settings = try S3Settings(options, sources)
-    do throws(TransferError) {
-      return try S3RecordPlace(
-        bucket: bucket, prefix: prefix,
-        in: .init(
-          region: settings.region, endpoint: settings.endpoint, addressing: settings.addressing,
-          credentials: settings.credentials, keySource: settings.keySource))
-    } catch {
-      throw UsageError("--records \(records): \(error.message)")
-    }
+    var store = SourceStore(options, sources)
+    let place = try store.object("\(records)record")
+    var upload = UploadRequest(to: place.object, credentials: place.store.credentials)
+    upload.keySource = place.store.keySource
+    return upload
   }
 }

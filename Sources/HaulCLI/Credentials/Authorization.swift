@@ -13,6 +13,9 @@ struct Authorization {
   }
 
   private let source: Source
+  /// Whether each host has its own.
+  private var isOfHosts: Bool { if case .netrc = source { true } else { false } }
+
   private let netrc: Netrc?
   /// Whether it was asked for, and not only searched for the password of --user.
   private let usesNetrc: Bool
@@ -51,10 +54,7 @@ struct Authorization {
   /// - Parameter isTrusted: whether the address gets more than what is for its host.
   mutating func apply(to request: inout DownloadRequest, isTrusted: Bool = true) throws(UsageError)
   {
-    if case .netrc = source {
-    } else if !isTrusted {
-      return
-    }
+    guard isTrusted || isOfHosts else { return }
     guard request.fields["Authorization"] == nil, let value = try value(for: request.url) else {
       return
     }

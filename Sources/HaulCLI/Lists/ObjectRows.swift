@@ -20,7 +20,6 @@ struct ObjectRows {
 
   private let naming: Naming
   private(set) var count = 0
-  private var nonempty: Set<String> = []
   /// Why objects have no row.
   private(set) var refusals: [String] = []
   /// Different keys may be one name.
@@ -41,7 +40,6 @@ struct ObjectRows {
         var row = ["url": address]
         row["out"] = try name(String(key.utf8.dropFirst(place.prefix.utf8.count)) ?? "")
         count += 1
-        nonempty.insert(place.address)
         return (try? JSONLines.line(of: row)) ?? ""  // texts can be written
       } catch {
         refusals.append("\(address): \(error.message)")
@@ -49,8 +47,6 @@ struct ObjectRows {
       }
     }.joined()
   }
-
-  func hasRows(below address: String) -> Bool { nonempty.contains(address) }
 
   private mutating func name(_ rest: String) throws(UsageError) -> String? {
     guard !rest.pathNames.contains(where: { ["", ".", ".."].contains($0) }) else {

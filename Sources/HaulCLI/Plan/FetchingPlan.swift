@@ -185,7 +185,9 @@ package struct FetchingPlan: CommandPlan {
         await OutputStream.warn("\(places[0].address): there is no object")
         return get.worker.worker ? .completed : .failed
       }
-      command.content.inputFiles = places.map(\.address).filter { rows.hasRows(below: $0) }
+      command.content.inputFiles = places.map(\.address).filter { address in
+        (try? sources.fetched[address]?.read(0, 1))?.isEmpty == false
+      }
       (command.content.table.inputFormat, command.content.table.columns) = (.jsonl, [:])
       if naming == .files, command.destination.directory == nil {
         command.destination.directory = "."

@@ -31,8 +31,8 @@ package struct ManagerOptions: Hashable, Sendable {
   package var userAgent = defaults.userAgent
   /// What the user has given for hosts that servers name.
   package var session: RunSession?
-  /// Where the records of uploads are in a store; nil for a directory.
-  package var recordPlace: S3RecordPlace?
+  /// As in the manager's configuration.
+  package var recordPlace: UploadRequest?
 
   package init() {}
 

@@ -44,10 +44,12 @@ struct StoreProbe {
   mutating func run(
     _ uploads: [UploadRequest], _ manager: TransferManager
   ) async throws(TransferError) -> [String] {
-    guard use != .nothing, uploads.contains(where: { $0.method == .s3 }) else { return [] }
+    // Only with a remote source may another machine run the same transfer.
+    let uploads = uploads.filter { $0.method == .s3 && $0.download != nil }
+    guard use != .nothing, !uploads.isEmpty else { return [] }
     known = read()
     var (notes, asked) = ([String](), Set<ResourceURL.Origin>())
-    for upload in uploads where upload.method == .s3 {
+    for upload in uploads {
       let origin = upload.url.origin
       guard asked.insert(origin).inserted else { continue }
       do throws(TransferError) {

@@ -161,8 +161,8 @@ package struct UploadRecord: Sendable, Hashable, Codable {
     package var checksums: S3Checksums?
     /// What the store must have for the object to be made; nil for anything.
     package var condition: UploadCondition?
-    /// When the store was about to be told to begin, in seconds since 1970, as long as the address
-    /// of the upload is not known; nil once it is.
+    /// When the upload was about to begin, in seconds since 1970, as long as its address is not
+    /// known; nil once it is.
     package var begun: Double?
 
     package init(

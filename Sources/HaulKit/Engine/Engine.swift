@@ -25,7 +25,8 @@ package final class Engine: Sendable {
   let programs: (any Programs)?
   /// Where the addresses of unfinished uploads are stored; nil for only in `uploadRecords`.
   let uploadDirectory: String?
-  let recordPlace: S3RecordPlace?
+  /// The place of a store that has their records too; nil for none.
+  let recordPlace: UploadRequest?
   /// Unfinished uploads that are not stored.
   let uploadRecords = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
   /// The keys of roles, for uploads to S3 stores.

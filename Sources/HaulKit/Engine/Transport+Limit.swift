@@ -1,11 +1,13 @@
 import HaulCore
 
 extension Transport {
-  /// Sends a request whose answer may take only so long.
+  /// Sends a request.
+  /// - Parameter limit: how long the answer may take; nil for as long as the transport waits.
   /// - Throws: `timeout`, and errors of the transport.
   func send(
-    _ request: SendRequest, within limit: Duration, by clock: any TransferClock
+    _ request: SendRequest, within limit: Duration?, by clock: any TransferClock
   ) async throws -> SendResponse {
+    guard let limit else { return try await send(request) }
     let deadline = clock.now + limit
     return try await withThrowingTaskGroup(of: SendResponse?.self) { group in
       defer { group.cancelAll() }

@@ -21,15 +21,17 @@ extension Engine {
   ///   - body: the bytes of the source that it sends; nil for none.
   ///   - length: of that body, in bytes; nil if it is not known.
   ///   - keys: those of the source of keys.
+  ///   - limit: how long the answer may take; nil for as long as the transport waits.
   func send(
     _ message: UploadMessage, body: SendRequest.Body? = nil, length: Int64? = 0,
-    of upload: UploadRequest, _ keys: S3Credentials?, in session: TransferID? = nil
+    of upload: UploadRequest, _ keys: S3Credentials?, in session: TransferID? = nil,
+    within limit: Duration? = nil
   ) async throws -> SendResponse {
     var request = SendRequest(
       message, body: body, length: length, of: upload, keys, at: clock.wallSeconds)
     request.session = session
     log(asks: message, of: upload, session)
-    let answer = try await transport.send(request)
+    let answer = try await transport.send(request, within: limit, by: clock)
     log(answer.head, to: message, of: upload, session)
     guard let source = upload.keySource, let keys else { return answer }
     if S3Failure.isKeyGone(answer) { s3Keys.refused(keys, of: source) }
@@ -51,9 +53,7 @@ extension Engine {
       attempt += 1
       do {
         let keys = try await keys(for: message, of: upload)
-        let request = SendRequest(
-          message, body: nil, length: 0, of: upload, keys, at: clock.wallSeconds)
-        let answer = try await transport.send(request, within: Self.limitOfQuestion, by: clock)
+        let answer = try await send(message, of: upload, keys, within: Self.limitOfQuestion)
         guard answer.head.status >= 500, attempt < Self.attemptsOfQuestion else {
           return UploadAnswer(
             answer.head, body: answer.body, isWhole: answer.isWhole, sent: 0,

@@ -2,8 +2,8 @@ import HaulCore
 
 /// The record of one upload in a store, where a run on another machine finds it.
 ///
-/// It has no lock: of two runs that go on with the same parts, one makes the object, and the other
-/// one adopts it.
+/// It has no lock: of two runs that continue with the same parts, one makes the object, and the
+/// other one adopts it.
 struct StoredRecord: Sendable {
   private let messages: S3RecordMessages
   private let engine: Engine
@@ -12,7 +12,8 @@ struct StoredRecord: Sendable {
   /// - Throws: `bad-url`.
   init?(of upload: UploadRequest, _ engine: Engine) throws(TransferError) {
     guard let place = engine.recordPlace else { return nil }
-    (messages, self.engine) = (try place.messages(of: upload), engine)
+    messages = try S3RecordMessages(of: upload, beside: place)
+    self.engine = engine
   }
 
   /// - Throws: why the store does not say whether there is one.

@@ -164,9 +164,7 @@ extension UploadRequest {
   ) throws(TransferError) -> UploadRecordFile? {
     var length = Int64.max
     if case .files(let sources)? = input { length = sources[0].identity.size }
-    guard keepsRecord(of: length), engine.recordPlace == nil,
-      let directory = engine.uploadDirectory
-    else { return nil }
+    guard keepsRecord(of: length), let directory = engine.uploadDirectory else { return nil }
     return try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 

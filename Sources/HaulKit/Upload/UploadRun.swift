@@ -21,7 +21,7 @@ struct UploadRun: ~Copyable {
   var outcome: UploadOutcome
   /// Nil if the protocol cannot resume, or nothing is stored.
   private let recordFile: UploadRecordFile?
-  /// Nil if it is sent as a whole, or its record is not in a store.
+  /// The same record in a store. Nil if the file is sent as a whole, or there is no such place.
   var storedRecord: StoredRecord?
   /// Nil if there is no file, or the protocol needs no digests of its parts.
   private let partDigests: PartDigests?

@@ -175,7 +175,8 @@ extension FakeS3.State {
       return answer(200, String(decoding: object.bytes, as: UTF8.self), [])
     case ("GET", ["max-uploads", "prefix", "uploads"]):
       let listed = uploads.sorted { $0.key < $1.key }.map { id, upload in
-        "<Upload><Key>\(PercentCoding.text(upload.path.dropFirst("/b/".count)))</Key><UploadId>\(id)</UploadId>"
+        "<Upload><Key>\(PercentCoding.text(upload.path.dropFirst("/b/".count)))</Key>"
+          + "<UploadId>\(id)</UploadId>"
           + "<Initiated>\(begun[id] ?? "2100-01-01T00:00:00.000Z")</Initiated></Upload>"
       }
       let text = listed.joined()

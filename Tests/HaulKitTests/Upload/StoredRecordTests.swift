@@ -4,7 +4,7 @@ import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
 
-/// Records of uploads in a store: another machine goes on with the parts.
+/// Records of uploads in a store: another machine continues with the parts.
 @Suite(.timeLimit(.minutes(3))) struct StoredRecordTests {
   private static let part = RemoteUploadTests.part
   private static let credentials = S3Credentials(accessKeyID: "id", secretAccessKey: "canary")
@@ -23,11 +23,9 @@ import Testing
     var configuration = TransferManager.Configuration()
     let disk = RemoteUploadTests.disk()
     configuration.uploadDirectory = "/u"
-    configuration.recordPlace = try S3RecordPlace(
-      bucket: "b", prefix: "records/",
-      in: .init(
-        region: "us-east-1", endpoint: try ResourceURL("http://h.example"), addressing: .auto,
-        credentials: credentials, keySource: nil))
+    let place = try S3Object(
+      bucket: "b", key: "records/any", endpoint: try ResourceURL("http://h.example"))
+    configuration.recordPlace = UploadRequest(to: place, credentials: credentials)
     return try TransferManager(
       testing: configuration, transport: source, disk: disk, clock: clock)
   }
@@ -36,7 +34,7 @@ import Testing
     store.snapshot.objects.keys.filter { $0.hasPrefix("/b/records/") }
   }
 
-  /// A store that holds the third part until it is told not to.
+  /// A store that holds the third part until `release` is called.
   private static func holding() -> (FakeS3, release: @Sendable () -> Void) {
     let isHeld = NIOLockedValueBox(true)
     let store = FakeS3 { request, _ in
@@ -68,7 +66,7 @@ import Testing
     #expect(store.snapshot.uploads.isEmpty && Self.records(store).isEmpty)
   }
 
-  @Test func `Of two machines that go on with one record, one makes the object`() async throws {
+  @Test func `Of two machines that continue with one record, one makes the object`() async throws {
     let (store, release) = Self.holding()
     let source = FakeSource(3 * Self.part, to: store)
     let first = try Self.machine(source)

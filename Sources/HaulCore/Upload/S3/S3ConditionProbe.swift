@@ -31,13 +31,8 @@ package struct S3ConditionProbe: Sendable {
   ///   - name: of the scratch object.
   /// - Throws: `bad-url`.
   package init(beside upload: UploadRequest, named name: String) throws(TransferError) {
-    let text = upload.url.taking(nil).absoluteString
-    let directory = text.utf8.lastIndex(of: UInt8(ascii: "/")).map { text[...$0] } ?? ""
-    let url = try ResourceURL(directory + name)
-    var request = UploadRequest(to: url.taking(upload.url.credentials))
-    (request.method, request.region, request.fields) = (.s3, upload.region, upload.fields)
-    (request.keySource, request.allowInsecure) = (upload.keySource, upload.allowInsecure)
-    (self.request, messages) = (request, S3Messages(request: request))
+    request = try upload.sibling(named: name)
+    messages = S3Messages(request: request)
     message = put(Self.ifAbsent)
   }
 

@@ -41,8 +41,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var parts: S3Parts
   /// A random text in the object's metadata, by which this upload knows its object.
   var mark = ""
-  /// When the store was about to be told to begin an upload, in seconds since 1970; nil if it is
-  /// not, or the answer has come.
+  /// When an upload was about to begin, in seconds since 1970; nil if none was, or the answer to
+  /// its creation has come.
   var begun: Double?
   /// When the run began, in seconds since 1970; nil if it is not known.
   let wallSeconds: Double?
