@@ -72,7 +72,8 @@ extension DAVMachine {
       return collectionAnswered(answer, byHead: look == .refusedByHead, judge)
     case .cleaning(let end):
       return (isSuccess || isGone ? [.deleteRecord] : []) + finish(end)
-    case .clearing(let error): return sendDirectly(because: error)
+    case .clearing(let error):
+      return sendDirectly(because: error, isCleared: isSuccess || isGone)
     default: return failed(judge.failure(of: head, to: request))
     }
   }

@@ -23,7 +23,7 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     /// The same; then the file is sent to its own name, because of this error.
     case clearing(TransferError)
     /// Decides instead, once the server is known not to move files.
-    case plain(PutMachine)
+    case plain(PutMachine, isCleared: Bool)
     case done
   }
 
@@ -69,9 +69,12 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
 
   package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
     switch (state, event) {
-    case (.plain(var machine), _):
-      defer { state = .plain(machine) }
-      return machine.take(event, in: attempts)
+    case (.plain(var machine, let isCleared), _):
+      let commands = machine.take(event, in: attempts)
+      state = .plain(machine, isCleared: isCleared)
+      guard !isCleared, case .finish(let last)? = commands.last else { return commands }
+      // The server did not delete the temporary name before the file was sent.
+      return commands.dropLast() + end(last)
     case (_, .streamSent(let length?)):
       self.length = length
       return []
@@ -91,7 +94,7 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
       let judge = UploadJudge(answer, of: request)
       return answered(answer, judge)
     case (.cleaning(let end), .failed): return finish(end)
-    case (.clearing(let error), .failed): return sendDirectly(because: error)
+    case (.clearing(let error), .failed): return sendDirectly(because: error, isCleared: false)
     // The server took the file, and need not answer more.
     case (.looking(let question, let head), .failed) where question.isOptional:
       return found(.unclear(nil), question, head)
@@ -281,7 +284,8 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     return send(.clearing(reason), "DELETE", part.url)
   }
 
-  mutating func sendDirectly(because error: TransferError) -> [UploadCommand] {
+  /// - Parameter isCleared: whether the temporary name is deleted.
+  mutating func sendDirectly(because error: TransferError, isCleared: Bool) -> [UploadCommand] {
     var request = request
     (request.method, request.url) = (.put, addresses.target)
     var machine = PutMachine(
@@ -290,8 +294,9 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     if publication.publishesOnce { machine.publication.keep(publication.condition) }
     // One upload has one number of retries.
     machine.attempts = attempts
-    state = .plain(machine)
-    return [.deleteRecord, .retry(after: .zero, attempt: attempts.failures, error)]
+    state = .plain(machine, isCleared: isCleared)
+    return (isCleared ? [.deleteRecord] : [])
+      + [.retry(after: .zero, attempt: attempts.failures, error)]
   }
 
   /// The server has lost the file: all of it is sent again.

@@ -24,6 +24,25 @@ extension DAVMachineTests {
     #expect(machine.handle(try answer(200, Self.whole)) == [.finish(.completed)])
   }
 
+  @Test(arguments: [423, 500, nil])
+  func `A temporary name that is not deleted before the file is sent is deleted after it`(
+    status: Int?
+  ) throws {
+    var machine = try sending()
+    let temporary = try message(machine.handle(try answer(403))).url
+    let lost = TransferError(.connectionLost, "lost", isRetryable: true)
+    let commands = machine.handle(try status.map { try answer($0) } ?? .failed(lost, sent: 0))
+    #expect(!commands.contains(.deleteRecord), "a later run deletes it, if this one is killed")
+    #expect(try message(machine.handle(.start(nil))).method == "PUT")
+    _ = machine.handle(try answer(201))
+    _ = machine.handle(.sourceChecked(nil))
+    let delete = try message(machine.handle(try answer(200, Self.whole)))
+    #expect((delete.method, delete.url) == ("DELETE", temporary))
+    var refusing = machine
+    #expect(machine.handle(try answer(204)) == [.deleteRecord, .finish(.completed)])
+    #expect(refusing.handle(try answer(423)) == [.finish(.completed)])
+  }
+
   @Test(arguments: [403, 405, 501])
   func `A server without MOVE gets the file under its own name, and the event says so`(
     status: Int
