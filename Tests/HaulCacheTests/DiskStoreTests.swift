@@ -216,7 +216,7 @@ import Testing
     let url = try ResourceURL("http://user:secret-2@example.com/a?sig=secret-3")
     let request = ResourceRequest(url, headers: ["Authorization": "secret-4"])
     _ = try await fixture.cache.value(for: request)
-    while fixture.cache.metrics.bytesWritten == 0 { await Task.yield() }
+    try await until { fixture.cache.metrics.bytesWritten > 0 }
     let names = try #require(FileManager.default.enumerator(atPath: directory.path))
     var files = 0
     for case let name as String in names {

@@ -36,7 +36,7 @@ import Testing
     #expect(fixture.cache.metrics.decoded == 1)
     // Another process finds the new age on disk.
     if usesDisk {
-      while fixture.cache.metrics.bytesWritten < 10 { await Task.yield() }
+      try await until { fixture.cache.metrics.bytesWritten >= 10 }
       let second = Fixture.cache(fixture.fetcher, fixture.clock, directory.path)
       #expect(try await second.value(for: url) == "\"1\" 1")
     }
@@ -51,7 +51,7 @@ import Testing
     let url = try fixture.url()
     serve(fixture, "no-cache")
     _ = try await fixture.cache.value(for: url)
-    while fixture.cache.metrics.bytesWritten == 0 { await Task.yield() }
+    try await until { fixture.cache.metrics.bytesWritten > 0 }
     fixture.cache.purgeMemory()
     #expect(try await fixture.cache.value(for: url) == "\"1\" 1")
     #expect(fixture.cache.metrics.revalidations == 1)
@@ -68,7 +68,7 @@ import Testing
     #expect(try await fixture.cache.value(for: url) == "\"2\" 2")
     #expect(fixture.cache.cachedValue(for: url) == nil)
     #expect(try await fixture.cache.value(for: url) == "\"2\" 3")
-    while try await fixture.cache.diskSize() > 0 { await Task.yield() }
+    try await until { try await fixture.cache.diskSize() == 0 }
     #expect(!directory.path.isEmpty)
   }
 
@@ -86,7 +86,7 @@ import Testing
     #expect(try await fixture.cache.value(for: url) == "\"1\" 1")
     await fixture.fetcher.waitForRequests(2)
     fixture.fetcher.release()
-    while fixture.cache.cachedValue(for: url) != "\"2\" 2" { await Task.yield() }
+    try await until { fixture.cache.cachedValue(for: url) == "\"2\" 2" }
     #expect(fixture.fetcher.requests.count == 2)
     #expect(fixture.cache.metrics.stale >= 11)
   }

@@ -33,7 +33,7 @@ import Testing
     let first = Task { try await fixture.cache.value(for: url) }
     await fixture.fetcher.waitForRequests(1)
     let second = Task { try await fixture.cache.value(for: url) }
-    while fixture.cache.metrics.coalesced < 1 { await Task.yield() }
+    try await until { fixture.cache.metrics.coalesced >= 1 }
     first.cancel()
     await #expect(throws: ResourceError.self) { try await first.value }
     #expect(fixture.fetcher.cancelled == 0)
@@ -45,7 +45,7 @@ import Testing
     last.cancel()
     let error = await #expect(throws: ResourceError.self) { try await last.value }
     #expect(error?.isCancelled == true)
-    while fixture.fetcher.cancelled < 1 { await Task.yield() }
+    try await until { fixture.fetcher.cancelled >= 1 }
     // The same again at once is a new request, and gets its value.
     let again = Task { try await fixture.cache.value(for: try fixture.url("/b")) }
     await fixture.fetcher.waitForRequests(3)
@@ -63,13 +63,13 @@ import Testing
     let seen = NIOLockedValueBox<[TransferRequest.Priority]>([])
     priority.observe { value in seen.withLockedValue { $0.append(value) } }
     let reader = Task { try await fixture.cache.value(for: url, priority: .userInteractive) }
-    while priority.value != .userInteractive { await Task.yield() }
+    try await until { priority.value == .userInteractive }
     reader.cancel()
     _ = await reader.result
     #expect(priority.value == .background)
     #expect(seen.withLockedValue { $0 } == [.background, .userInteractive, .background])
     prefetch.cancel()
-    while fixture.fetcher.cancelled < 1 { await Task.yield() }
+    try await until { fixture.fetcher.cancelled >= 1 }
     #expect(fixture.cache.cachedValue(for: url) == nil)
   }
 
@@ -118,7 +118,7 @@ import Testing
     await fixture.fetcher.waitForRequests(2)
     let second = ResourceRequest(url, headers: ["Accept-Language": "fr"])
     let french = Task { try await fixture.cache.value(for: second) }
-    while fixture.cache.metrics.coalesced < 1 { await Task.yield() }
+    try await until { fixture.cache.metrics.coalesced >= 1 }
     fixture.fetcher.release()
     #expect(try await german.value == "de 2")
     #expect(try await french.value.hasPrefix("fr "))
@@ -170,7 +170,7 @@ import Testing
     let fixture = Fixture(directory: directory.path)
     let url = try fixture.url()
     _ = try await fixture.cache.value(for: url)
-    while fixture.cache.metrics.bytesWritten == 0 { await Task.yield() }
+    try await until { fixture.cache.metrics.bytesWritten > 0 }
     fixture.fetcher.answer { _, _ throws(TransferError) in throw offline() }
     let second = Fixture.cache(fixture.fetcher, fixture.clock, directory.path)
     #expect(second.cachedValue(for: url) == nil)
@@ -190,7 +190,7 @@ import Testing
     fixture.cache.purgeMemory()
     #expect(fixture.cache.memoryCost == 0)
     let other = Task { try await fixture.cache.value(for: b) }
-    while fixture.cache.metrics.coalesced < 1 { await Task.yield() }
+    try await until { fixture.cache.metrics.coalesced >= 1 }
     fixture.fetcher.release()
     #expect(try await task.value == "/b 2")
     #expect(try await other.value == "/b 2")
@@ -276,7 +276,7 @@ import Testing
       fixture.cache.prefetch([try fixture.url("/x")]).cancel()
     }
     // Its last writes to disk may still be under way.
-    while leaked != nil { await Task.yield() }
+    try await until { leaked == nil }
   }
 }
 

@@ -176,7 +176,7 @@ import Testing
       #expect(shown == (isOnDisk ? ["placeholder", "/a 1"] : ["/a 1"]))
       #expect(slot.isLoading)
       first.fetcher.release()
-      while slot.isLoading { await Task.yield() }
+      try await until { !slot.isLoading }
       #expect(shown.last == "/a 2")
     }
   }
@@ -194,7 +194,7 @@ import Testing
     await settle()
     #expect(shown == ["placeholder"])
     fixture.fetcher.release()
-    while slot.isLoading { await Task.yield() }
+    try await until { !slot.isLoading }
     #expect(shown == ["placeholder", "/a 2"])
   }
 
@@ -236,6 +236,6 @@ import Testing
     #expect(leaked == nil)
     #expect(leakedSlot == nil)
     // Nobody waits any more, so the request ends.
-    while fixture.fetcher.cancelled < 1 { await Task.yield() }
+    try await until { fixture.fetcher.cancelled >= 1 }
   }
 }

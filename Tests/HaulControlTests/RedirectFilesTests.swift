@@ -59,11 +59,11 @@ import Testing
     #expect(names.count == 2)
     files.remove("used")
     #expect(names.map { "\(directory)/\($0)" } == [old])
-    while clock.sleeperCount < 2 { await Task.yield() }
+    try await until { clock.sleeperCount >= 2 }
     clock.advance(by: .seconds(59))
     #expect(FileManager.default.fileExists(atPath: old))
     clock.advance(by: .seconds(1))
-    while FileManager.default.fileExists(atPath: old) { await Task.yield() }
+    try await until { !FileManager.default.fileExists(atPath: old) }
   }
 
   @Test func `those of an earlier daemon are deleted`() throws {

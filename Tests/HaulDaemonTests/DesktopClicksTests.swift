@@ -40,10 +40,10 @@ import Testing
     await clicks.close()
   }
 
-  @Test func `one that does not say in time whether it is shown is killed`() async {
+  @Test func `one that does not say in time whether it is shown is killed`() async throws {
     let clicks = clicks()
     async let reason = failure("sleep 1000", clicks)
-    while clock.sleeperCount < 2 { await Task.yield() }
+    try await until { clock.sleeperCount >= 2 }
     clock.advance(by: NoticeProgram.deadline)
     #expect(await reason == "late")
     await clicks.close()

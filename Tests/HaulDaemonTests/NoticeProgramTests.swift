@@ -33,7 +33,7 @@ import Testing
   @Test func `one that does not end is killed, with what it started`() async throws {
     let clock = ManualClock()
     async let reason = failure(["sh", "-c", "sleep 1000 & sleep 1000"], clock: clock)
-    while clock.sleeperCount == 0 { await Task.yield() }
+    try await until { clock.sleeperCount > 0 }
     clock.advance(by: NoticeProgram.deadline)
     #expect(await reason == "sh did not end within 30 s and was killed")
   }

@@ -142,10 +142,7 @@ struct ExampleRuns {
       try await fixture.server.waitForHeld("/a")
       try await fixture.server.waitUntil { $0.requests("/b").contains { $0.outcome == .completed } }
       // Bytes without a claim must be received again.
-      while !Self.hasClaim(fixture.path("a.haul.journal")) {
-        try Task.checkCancellation()
-        await Task.yield()
-      }
+      try await until { Self.hasClaim(fixture.path("a.haul.journal")) }
       first.send(SIGKILL)
       #expect(await first.end().status == 128 + SIGKILL)
       fixture.server.setFaults("/a", [])

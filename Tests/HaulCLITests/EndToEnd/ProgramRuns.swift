@@ -26,9 +26,8 @@ struct ProgramRuns {
   {
     try await ProgramDirectory.with { fixture in
       let first = try await fixture.drill(Self.staying)
-      while ["again", "once"].contains(where: { fixture.lines("\($0).processes").count < 2 }) {
-        try Task.checkCancellation()
-        await Task.yield()
+      try await until {
+        ["again", "once"].allSatisfy { fixture.lines("\($0).processes").count >= 2 }
       }
       let processes = try ["again", "once"].flatMap { fixture.lines("\($0).processes") }
         .map { try #require(Int32($0)) }

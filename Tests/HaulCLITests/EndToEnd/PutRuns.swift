@@ -286,7 +286,7 @@ import Testing
         (cat f.bin; touch fed; exec sleep 60) >p 2>/dev/null &
         exec "$haul" put - \(address) <p
         """, in: fixture)
-      while !FileManager.default.fileExists(atPath: fixture.path("fed")) { await Task.yield() }
+      try await until { FileManager.default.fileExists(atPath: fixture.path("fed")) }
       run.send(SIGINT)
       let result = await run.end()
       #expect(result.status == 130)

@@ -270,7 +270,7 @@ struct RemoteConfinementRuns {
       server.setFaults("/a", [Fault(.stall(after: 2 << 20))])
       let begun = try await add(byOwner: isBegunByOwner)
       try await server.waitForHeld("/a")
-      while try await fixture.state(of: begun).bytes < 1 << 20 { await Task.yield() }
+      try await until { try await fixture.state(of: begun).bytes >= 1 << 20 }
       #expect(try await fixture.haul("cancel", "--keep-part", begun).status == 0)
       server.setFaults("/a", [])
       let own = try await add(byOwner: isOfOwner)

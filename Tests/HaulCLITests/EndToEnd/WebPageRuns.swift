@@ -240,7 +240,7 @@ struct WebPageRuns {
       _ = try await show([], [:])
       _ = try await show(["--no-open"], ["DISPLAY": ":9"])
       let address = try await show([], ["WAYLAND_DISPLAY": "wayland-9"])
-      while !FileManager.default.fileExists(atPath: opened) { await Task.yield() }
+      try await until { FileManager.default.fileExists(atPath: opened) }
       let seen = try String(contentsOfFile: opened, encoding: .utf8)
       let arguments = seen.prefix { $0 != "\n" }
       let directory = try fixture.location().redirects

@@ -1,4 +1,5 @@
 import HaulKit
+import HaulTesting
 import Testing
 
 @Suite struct ContinuationListTests {
@@ -27,12 +28,12 @@ import Testing
     }
   }
 
-  @Test func `A value that arrives while a waiter is being added is delivered`() async {
+  @Test func `A value that arrives while a waiter is being added is delivered`() async throws {
     let desk = ValueWaiter()
     for turn in 0..<20_000 {
       async let value = desk.next()
-      while await !desk.tell(turn) { await Task.yield() }
-      while await desk.free() { await Task.yield() }
+      try await until { await desk.tell(turn) }
+      try await until { await !desk.free() }
       #expect(await value == turn)
     }
   }

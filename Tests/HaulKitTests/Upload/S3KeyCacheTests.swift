@@ -82,9 +82,9 @@ import Testing
     let error = TransferError(.unauthorized, "no")
     // One that comes too late to wait asks itself.
     let answering = Task {
-      while !Task.isCancelled {
+      try await until {
         source.answer(.failure(error))
-        await Task.yield()
+        return false
       }
     }
     defer { answering.cancel() }

@@ -151,7 +151,7 @@ import Testing
       let step = try await fixture.run(1)[0]
       let (own, all) = (step.events(), fixture.manager.events(after: nil))
       let reader = Task {
-        while !Task.isCancelled { await Task.yield() }
+        try? await until { Task.isCancelled }
         var count = 0
         for await _ in own { count += 1 }
         for await _ in all { count += 1 }

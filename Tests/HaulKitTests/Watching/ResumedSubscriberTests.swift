@@ -1,5 +1,6 @@
 import HaulCore
 import HaulKit
+import HaulTesting
 import Testing
 
 /// Subscribers that resume, and subscribers that come late.

@@ -115,7 +115,7 @@ import Testing
     try await StepFixture.with(clock: clock, store: store) { fixture in
       await fixture.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
-        while !Task.isCancelled { await Task.yield() }
+        try? await until { Task.isCancelled }
         throw CancellationError()
       }
       try await fixture.manager.add(TransferRequest(.step(request)))
@@ -145,7 +145,7 @@ import Testing
     try await StepFixture.with(clock: clock, store: store) { fixture in
       await fixture.manager.register(step: "deaf") { _ in
         runs.withLockedValue { $0 += 1 }
-        while !Task.isCancelled { await Task.yield() }
+        try? await until { Task.isCancelled }
         throw CancellationError()
       }
       let step = try await fixture.manager.add(.step("deaf"))

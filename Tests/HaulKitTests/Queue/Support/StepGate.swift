@@ -1,5 +1,6 @@
 import HaulCore
 import HaulKit
+import HaulTesting
 import NIOConcurrencyHelpers
 
 /// Holds steps midway until the test opens it; records which came, and which ran at the same time.
@@ -51,9 +52,9 @@ final class StepGate: Sendable {
       self.enter(input)
       defer { self.leave() }
       guard self.came.count(where: { $0 == input }) <= times else { return }
-      while true {
+      try await until {
         try context.checkpoint()
-        await Task.yield()
+        return false
       }
     }
   }
