@@ -4,6 +4,7 @@ import NIOConcurrencyHelpers
 final class ReadGate: Sendable {
   private let lock = ConditionLock(value: false)
   private let waiting = NIOLockedValueBox(0)
+  private let isOpen = NIOLockedValueBox(false)
 
   /// The number of blocked threads.
   var held: Int { waiting.withLockedValue { $0 } }
@@ -11,15 +12,22 @@ final class ReadGate: Sendable {
   func pass() {
     waiting.withLockedValue { $0 += 1 }
     lock.lock(whenValue: true)
-    lock.unlock()
+    lock.unlock(withValue: isOpen.withLockedValue { $0 })
     waiting.withLockedValue { $0 -= 1 }
   }
 
   func open() { set(true) }
   func close() { set(false) }
 
-  private func set(_ isOpen: Bool) {
+  /// Opens it for one read.
+  func letOnePass() {
     lock.lock()
-    lock.unlock(withValue: isOpen)
+    lock.unlock(withValue: true)
+  }
+
+  private func set(_ value: Bool) {
+    lock.lock()
+    isOpen.withLockedValue { $0 = value }
+    lock.unlock(withValue: value)
   }
 }
