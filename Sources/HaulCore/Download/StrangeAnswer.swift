@@ -45,9 +45,12 @@ enum StrangeAnswer {
 extension ResponseHead {
   /// Whether its body is a page for people.
   var isPage: Bool {
-    guard let type = headers["Content-Type"]?.lowercased() else { return false }
-    return ["text/html", "application/xhtml+xml"].contains { page in
-      type.dropping(bytePrefix: page)?.prefix(beforeAnyOf: "; \t").isEmpty == true
+    guard let type = headers["Content-Type"]?.utf8 else { return false }
+    // In place: every answer comes here.
+    return Self.pageTypes.contains { page in
+      guard type.starts(with: page, by: { FieldScanner.lowercased($0) == $1 }) else { return false }
+      let next = type.dropFirst(page.count).first
+      return next.map { $0 == UInt8(ascii: ";") || FieldScanner.isWhitespace($0) } ?? true
     }
   }
 }
@@ -68,6 +71,8 @@ extension ResponseHead {
         !end.isEmpty && !Self.pages.contains(end) && !Self.programs.contains(end)
       }
   }
+
+  private static let pageTypes = ["text/html", "application/xhtml+xml"].map { Array($0.utf8) }
 
   private static func pathExtension(_ name: String?) -> String {
     FileNameParts(name ?? "").pathExtension.lowercased()

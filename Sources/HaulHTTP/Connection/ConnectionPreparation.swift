@@ -34,8 +34,7 @@ struct ConnectionPreparation: Sendable {
     let readied = Self.widenReads(channel).flatMapThrowing {
       let pipeline = channel.pipeline.syncOperations
       let decoder = try pipeline.handler(type: ByteToMessageHandler<HTTPResponseDecoder>.self)
-      try pipeline.addHandler(ReusedConnectionHandler(), position: .before(decoder))
-      try pipeline.addHandler(ResponseNormalizingHandler(), position: .before(decoder))
+      try pipeline.addHandler(AnswerStartHandler(), position: .before(decoder))
       try pipeline.addHandler(StatusCheckHandler(), position: .after(decoder))
       if case .forwarded(let proxy) = route {
         try pipeline.addHandler(AbsoluteFormHandler(proxy), position: .before(decoder))

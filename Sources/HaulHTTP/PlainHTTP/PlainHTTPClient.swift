@@ -203,7 +203,7 @@ extension PlainHTTPClient {
       if isShutDown { throw ClientCache.shutDownError }
       let pipeline = channel.pipeline.syncOperations
       try pipeline.addHandlers([
-        HTTPRequestEncoder(), ReusedConnectionHandler(), ResponseNormalizingHandler(),
+        HTTPRequestEncoder(), AnswerStartHandler(),
         ByteToMessageHandler(
           HTTPResponseDecoder(
             leftOverBytesStrategy: .dropBytes, limitConfiguration: .ofAnswers)),

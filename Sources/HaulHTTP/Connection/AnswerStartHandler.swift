@@ -2,21 +2,34 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
-/// Repairs what careless servers send before the strict parser reads it (decision 024).
-final class ResponseNormalizingHandler: ChannelDuplexHandler {
+/// A reused connection ended before a byte of the answer: the server had closed it, and never
+/// processed the request (RFC 9112, section 9.5).
+struct ReusedConnectionEnded: Error {}
+
+/// Stands between a connection and its strict parser: repairs what careless servers send (decision
+/// 024), and distinguishes a failed request from one on a connection that the server had already
+/// closed. One handler for both, because each one costs every request.
+final class AnswerStartHandler: ChannelDuplexHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
   private var normalizer = ResponseNormalizer()
+  private var requests = 0
+  private var isWaiting = false
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .head = unwrapOutboundIn(data) { normalizer.expectAnswer() }
+    if case .head = unwrapOutboundIn(data) {
+      normalizer.expectAnswer()
+      isWaiting = true
+      requests += 1
+    }
     context.write(data, promise: promise)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    isWaiting = false
     let buffer = unwrapInboundIn(data)
     let normalized = buffer.withUnsafeReadableBytes { bytes in
       Result { () throws(TransferError) in try normalizer.take(bytes) }
@@ -33,6 +46,21 @@ final class ResponseNormalizingHandler: ChannelDuplexHandler {
       context.fireErrorCaught(error)
       context.close(promise: nil)
     }
+  }
+
+  func channelInactive(context: ChannelHandlerContext) {
+    if ended() { context.fireErrorCaught(ReusedConnectionEnded()) }
+    context.fireChannelInactive()
+  }
+
+  func errorCaught(context: ChannelHandlerContext, error: any Error) {
+    context.fireErrorCaught(ended() ? ReusedConnectionEnded() : error)
+  }
+
+  /// Whether a reused connection ended before an answer; true only once.
+  private func ended() -> Bool {
+    defer { isWaiting = false }
+    return isWaiting && requests > 1
   }
 }
 
