@@ -3,6 +3,9 @@
 struct CleanHead {
   let status: Int
   let isChunked: Bool
+  /// Whether its body ends with the connection: it says no length, and its status does not either
+  /// (RFC 9112, section 6.3).
+  let needsFraming: Bool
   /// Where the body begins.
   let end: Int
 
@@ -32,6 +35,9 @@ struct CleanHead {
       codings == 0 || bytes[7] == UInt8(ascii: "1")
     else { return nil }
     (self.status, isChunked, end) = (status, codings > 0, position + 2)
+    needsFraming =
+      lengths + codings == 0 && bytes[7] == UInt8(ascii: "1") && status >= 200 && status != 204
+      && status != 304
   }
 
   /// `HTTP/1.x NNN` (RFC 9112, section 4), with a space or the end of the line after it.

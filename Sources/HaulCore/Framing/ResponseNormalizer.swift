@@ -9,6 +9,8 @@ package struct ResponseNormalizer: Sendable {
   }
 
   private var phase = Phase.passing
+  /// Whether the next answer is one to HEAD.
+  private var answersHead = false
   /// A head that has begun and is not clean, or not complete.
   private var partial = PartialHead()
   /// Whether a body has ended whose chunks had to be repaired: the connection must be closed.
@@ -20,8 +22,8 @@ package struct ResponseNormalizer: Sendable {
   package init() {}
 
   /// A request was sent: the head of its answer comes next.
-  package mutating func expectAnswer() {
-    phase = .head
+  package mutating func expectAnswer(toHead: Bool = false) {
+    (phase, answersHead) = (.head, toHead)
     partial = PartialHead()
   }
 
@@ -49,6 +51,10 @@ package struct ResponseNormalizer: Sendable {
   ) throws(TransferError) -> Int {
     let rest = UnsafeRawBufferPointer(rebasing: edited.source[position...])
     if partial.isEmpty, let head = CleanHead(rest) {
+      if answersHead, head.needsFraming {
+        let end = position + head.end - 2
+        edited.replace(end..<end, with: Self.framing)
+      }
       continueAfter(status: head.status, isChunked: head.isChunked) { Array(rest[..<head.end]) }
       return position + head.end
     }
@@ -58,10 +64,19 @@ package struct ResponseNormalizer: Sendable {
     }
     let head = try RepairedHead(partial.bytes)
     partial = PartialHead()
-    edited.replace(position..<(position + count), with: head.bytes)
-    continueAfter(status: head.status, isChunked: head.isChunked) { head.bytes }
+    var bytes = head.bytes
+    if answersHead, bytes.withUnsafeBytes({ CleanHead($0) })?.needsFraming == true {
+      bytes.insert(contentsOf: Self.framing, at: bytes.count - 2)
+    }
+    edited.replace(position..<(position + count), with: bytes)
+    continueAfter(status: head.status, isChunked: head.isChunked) { bytes }
     return position + count
   }
+
+  /// For an answer to HEAD without a length. The parser takes it for one that ends with its
+  /// connection; so the connection can be used again, and the length stays unknown (RFC 9112,
+  /// section 6.1).
+  private static let framing = Array("Transfer-Encoding: chunked\r\n".utf8)
 
   /// After an interim answer comes another head (RFC 9110, section 15.2).
   private mutating func continueAfter(status: Int, isChunked: Bool, _ bytes: () -> [UInt8]) {

@@ -28,9 +28,15 @@ package struct RemoteVersion: Sendable, Hashable {
     package let isUnexpectedPage: Bool
   }
 
+  /// How many bytes the probe asks for: a small resource needs no second request.
+  private static let probed: Int64 = 64 << 10
+
+  /// Whether the answer to the probe has the whole resource.
+  package var isProbed: Bool { length <= Self.probed }
+
   /// The request that asks how the resource can be read.
   package static func probe(of source: DownloadRequest) -> FetchRequest {
-    request(source, firstByte: 0, lastByte: 0)
+    request(source, firstByte: 0, lastByte: probed - 1)
   }
 
   /// Judges the answer to a probe.
@@ -56,7 +62,8 @@ package struct RemoteVersion: Sendable, Hashable {
     case .failure(let error): throw error.ofSource
     case .range(let body):
       try source.checkSize(body.total ?? 0)
-      guard let length = body.total, body.end == 1, body.validator.isStrong else { return .stream }
+      guard let length = body.total, body.end == min(length, probed), body.validator.isStrong
+      else { return .stream }
       return .ranges(RemoteVersion(length: length, validator: body.validator))
     case .whole(let body):
       try source.checkSize(body.total ?? 0)

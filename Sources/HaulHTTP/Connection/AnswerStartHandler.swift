@@ -20,8 +20,8 @@ final class AnswerStartHandler: ChannelDuplexHandler {
   private var isWaiting = false
 
   func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
-    if case .head = unwrapOutboundIn(data) {
-      normalizer.expectAnswer()
+    if case .head(let head) = unwrapOutboundIn(data) {
+      normalizer.expectAnswer(toHead: head.method == .HEAD)
       isWaiting = true
       requests += 1
     }

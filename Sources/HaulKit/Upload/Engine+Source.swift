@@ -3,17 +3,42 @@ import NIOConcurrencyHelpers
 
 /// Requests to the server of a remote source.
 extension Engine {
-  /// What its server says of the source of an upload; nil if it was stopped.
+  /// What its server says of the source of an upload, with the bytes if they are few; nil if it was
+  /// stopped.
   func askSource(
     _ source: DownloadRequest, for target: ResourceURL, unless stop: StopSignal
-  ) async throws(TransferError) -> RemoteVersion.Answer? {
+  ) async throws(TransferError) -> (answer: RemoteVersion.Answer, bytes: [UInt8]?)? {
     let probe = RemoteVersion.probe(of: source)
     return try await read(unless: stop) { timer in
-      // Dropping the response closes its body.
-      let head = try await self.fetchSource(probe, timer).head
-      return try RemoteVersion.answer(
-        head, to: probe, of: source, for: target, wallSeconds: self.clock.wallSeconds)
+      let response = try await self.fetchSource(probe, timer)
+      let answer = try RemoteVersion.answer(
+        response.head, to: probe, of: source, for: target, wallSeconds: self.clock.wallSeconds)
+      // Otherwise, dropping the response closes its body.
+      guard case .ranges(let version) = answer.reading, version.isProbed else {
+        return (answer, nil)
+      }
+      return (answer, try await self.bytes(version.length, of: response, timer))
     }
+  }
+
+  /// The bytes of an answer that announced so many.
+  func bytes(
+    _ count: Int64, of response: FetchResponse, _ timer: IdleTimer
+  ) async throws -> [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(Int(count))
+    for try await chunk in response.body {
+      timer.begin(at: clock.now)
+      guard bytes.count + chunk.count <= Int(count) else {
+        throw TransferError.source(.protocolViolation, "sent more bytes than it announced")
+      }
+      chunk.withBytes { bytes += $0 }
+    }
+    guard bytes.count == Int(count) else {
+      throw TransferError.source(
+        .connectionLost, "ended in the middle of a part", isRetryable: true)
+    }
+    return bytes
   }
 
   /// Sends a request to the source. A pause that its server asked for is waited for first.

@@ -8,6 +8,8 @@ import NIOConcurrencyHelpers
 /// that it can be sent again.
 final class RemoteSource: Sendable {
   private struct State {
+    /// Everything, if the first answer had it; for one use.
+    var whole: [UInt8]?
     /// By number.
     var held: [Int: (range: ByteRange, bytes: [UInt8])] = [:]
     /// The digest of the bytes from the beginning, and how many they are.
@@ -20,12 +22,13 @@ final class RemoteSource: Sendable {
   let identity: SourceIdentity
   private let state: NIOLockedValueBox<State>
 
-  init(_ request: DownloadRequest, _ version: RemoteVersion) {
+  /// - Parameter whole: all its bytes, if they are here already.
+  init(_ request: DownloadRequest, _ version: RemoteVersion, whole: [UInt8]?) {
     self.request = request
     self.version = version
     identity = SourceIdentity(version, address: Self.digest(of: request.url))
     state = NIOLockedValueBox(
-      State(digest: IncrementalDigest(request.checksums.map(\.algorithm))))
+      State(whole: whole, digest: IncrementalDigest(request.checksums.map(\.algorithm))))
   }
 
   /// The most parts that are fetched at once: a digest needs them in order.
@@ -43,12 +46,18 @@ final class RemoteSource: Sendable {
     _ part: Int, _ range: ByteRange, unless stop: StopSignal, _ engine: Engine
   ) async throws(TransferError) -> [UInt8]? {
     if let held = state.withLockedValue({ $0.held[part]?.bytes }) { return held }
-    guard try await digest(upTo: range.lowerBound, unless: stop, engine),
-      let bytes = try await fetch(range, unless: stop, engine)
-    else { return nil }
+    guard try await digest(upTo: range.lowerBound, unless: stop, engine) else { return nil }
+    var found = takeWhole(range)
+    if found == nil { found = try await fetch(range, unless: stop, engine) }
+    guard let bytes = found else { return nil }
     try await add(bytes, at: range.lowerBound, engine)
     state.withLockedValue { $0.held[part] = (range, bytes) }
     return bytes
+  }
+
+  private func takeWhole(_ range: ByteRange) -> [UInt8]? {
+    guard range == 0..<version.length else { return nil }
+    return state.withLockedValue { $0.whole.take() }
   }
 
   /// Bytes of a part that is held.
@@ -77,7 +86,7 @@ final class RemoteSource: Sendable {
     }
   }
 
-  func releaseAll() { state.withLockedValue { $0.held = [:] } }
+  func releaseAll() { state.withLockedValue { ($0.held, $0.whole) = ([:], nil) } }
 
   /// Fetches the bytes up to here that were not digested: those of parts of an earlier run.
   /// - Returns: false if it was stopped.
@@ -142,20 +151,7 @@ final class RemoteSource: Sendable {
       let response = try await engine.fetchSource(fetch, timer)
       try version.check(
         response.head, to: fetch, for: range, wallSeconds: engine.clock.wallSeconds)
-      var bytes: [UInt8] = []
-      bytes.reserveCapacity(Int(range.length))
-      for try await chunk in response.body {
-        timer.begin(at: engine.clock.now)
-        guard bytes.count + chunk.count <= Int(range.length) else {
-          throw TransferError.source(.protocolViolation, "sent more bytes than it announced")
-        }
-        chunk.withBytes { bytes += $0 }
-      }
-      guard bytes.count == Int(range.length) else {
-        throw TransferError.source(
-          .connectionLost, "ended in the middle of a part", isRetryable: true)
-      }
-      return bytes
+      return try await engine.bytes(range.length, of: response, timer)
     }
   }
 }

@@ -4,9 +4,11 @@ import Testing
 /// The answers of careless servers, before the parser.
 @Suite struct ResponseNormalizerTests {
   /// The bytes for the parser, from a piece for each `size` bytes; a scalar up to U+00FF is a byte.
-  private func normalized(_ text: String, pieces size: Int = .max) throws -> [UInt8] {
+  private func normalized(
+    _ text: String, pieces size: Int = .max, toHead: Bool = false
+  ) throws -> [UInt8] {
     var normalizer = ResponseNormalizer()
-    normalizer.expectAnswer()
+    normalizer.expectAnswer(toHead: toHead)
     var result: [UInt8] = []
     var rest = bytes(text)[...]
     while !rest.isEmpty {
@@ -22,9 +24,9 @@ import Testing
   }
 
   /// The same for every size of the pieces.
-  private func expect(_ text: String, becomes wanted: String) throws {
+  private func expect(_ text: String, becomes wanted: String, toHead: Bool = false) throws {
     for size in [Int.max, 7, 2, 1] {
-      let result = try normalized(text, pieces: size)
+      let result = try normalized(text, pieces: size, toHead: toHead)
       #expect(
         result == bytes(wanted), "\(String(decoding: result, as: UTF8.self)) in pieces of \(size)")
     }
@@ -46,6 +48,23 @@ import Testing
   ])
   func `A clean answer is not changed`(text: String) throws {
     try expect(text, becomes: text)
+  }
+
+  @Test(arguments: [
+    ("HTTP/1.1 404 No\r\nDate: x\r\n", true), ("HTTP/1.1 200 OK\r\n", true),
+    ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n", false),
+    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n", false),
+    ("HTTP/1.1 204 No\r\n", false), ("HTTP/1.1 304 No\r\n", false),
+    ("HTTP/1.0 200 OK\r\n", false),
+  ])
+  func `An answer to HEAD without a length leaves the connection open, and the length unknown`(
+    head: String, isFramed: Bool
+  ) throws {
+    let added = isFramed ? "Transfer-Encoding: chunked\r\n" : ""
+    try expect(head + "\r\n", becomes: head + added + "\r\n", toHead: true)
+    let interim = "HTTP/1.1 103 Hints\r\n\r\n"
+    try expect(interim + head + "\r\n", becomes: interim + head + added + "\r\n", toHead: true)
+    try expect(head + "\r\n", becomes: head + "\r\n")
   }
 
   static let close = "Connection: close\r\n"
