@@ -1,14 +1,23 @@
 extension Sequence<UInt8> {
   /// Two lower-case hexadecimal digits for each byte.
   package var hexDigits: String {
-    map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    var digits: [UInt8] = []
+    digits.reserveCapacity(2 * underestimatedCount)
+    for byte in self {
+      digits.append(Self.digit(byte >> 4))
+      digits.append(Self.digit(byte & 15))
+    }
+    return String(decoding: digits, as: UTF8.self)
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
   }
 }
 
 extension UInt64 {
   /// 16 lower-case hexadecimal digits.
   package var hexDigits: String {
-    let digits = String(self, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    withUnsafeBytes(of: bigEndian) { $0.hexDigits }
   }
 }

@@ -1,6 +1,7 @@
 import Crypto
 import FoundationEssentials
 import HaulCore
+import NIOConcurrencyHelpers
 
 /// Signs requests for S3 stores (AWS Signature Version 4), and for the token service. Paths are
 /// encoded once, and not normalised, as S3 wants it.
@@ -90,13 +91,24 @@ package struct RequestSigner: Sendable {
   private func signature(_ lines: [String]) -> String {
     let request = Self.hash(Array(lines.joined(separator: "\n").utf8))
     let text = "\(Self.algorithm)\n\(time)\n\(scope)\n\(request)"
-    var key = Array("AWS4\(secret)".utf8)
-    for part in [String(time.prefix(8)), region, service, "aws4_request", text] {
-      key = Array(
-        HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: SymmetricKey(data: key)))
-    }
-    return key.hexDigits
+    return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).hexDigits
   }
+
+  /// The key of this day, which the requests of a run share.
+  private var key: SymmetricKey {
+    let parts = ["AWS4\(secret)", String(time.prefix(8)), region, service, "aws4_request"]
+    return Self.lastKey.withLockedValue { last in
+      if let last, last.parts == parts { return last.key }
+      let key = parts.dropFirst().reduce(SymmetricKey(data: Array(parts[0].utf8))) { key, part in
+        SymmetricKey(
+          data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
+      }
+      last = (parts, key)
+      return key
+    }
+  }
+
+  private static let lastKey = NIOLockedValueBox<(parts: [String], key: SymmetricKey)?>(nil)
 
   /// All fields, except those that a proxy may change, and `Host`; sorted by name.
   private static func canonicalHeaders(
@@ -106,10 +118,21 @@ package struct RequestSigner: Sendable {
     for field in fields.fields {
       let name = field.name.lowercased()
       guard !unsigned.contains(name) else { continue }
-      let words = field.value.byteSplit { " \t".utf8.contains($0) }
-      values[name, default: []].append(words.joined(separator: " "))
+      values[name, default: []].append(withSingleSpaces(field.value))
     }
     return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.name < $1.name }
+  }
+
+  /// Without spaces and tabs at its ends, and with one space for several within.
+  private static func withSingleSpaces(_ value: String) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(value.utf8.count)
+    for byte in value.utf8 {
+      let byte = byte == UInt8(ascii: "\t") ? UInt8(ascii: " ") : byte
+      if byte != UInt8(ascii: " ") || bytes.last ?? byte != byte { bytes.append(byte) }
+    }
+    if bytes.last == UInt8(ascii: " ") { bytes.removeLast() }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   private static let unsigned: Set = [
