@@ -56,7 +56,13 @@ extension HTTPTransport {
         let patience =
           request.needsBody
           ? Self.patienceForNeeded : min(settings.headTimeout, Self.patienceForBody)
-        let (body, isWhole) = await Self.start(of: answer.body, within: patience)
+        // Nothing comes that could be late.
+        let isEmpty =
+          request.method == "HEAD" || answer.headers.first(name: "Content-Length") == "0"
+        let (body, isWhole) =
+          isEmpty
+          ? await Self.start(of: answer.body)
+          : await Self.start(of: answer.body, within: patience)
         return SendResponse(
           head: ResponseHead(
             status: Int(answer.status.code),

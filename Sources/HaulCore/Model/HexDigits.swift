@@ -1,9 +1,10 @@
 extension Sequence<UInt8> {
   /// Two lower-case hexadecimal digits for each byte.
   package var hexDigits: String {
+    let bytes = Array(self)
     var digits: [UInt8] = []
-    digits.reserveCapacity(2 * underestimatedCount)
-    for byte in self {
+    digits.reserveCapacity(2 * bytes.count)
+    for byte in bytes {
       digits.append(Self.digit(byte >> 4))
       digits.append(Self.digit(byte & 15))
     }

@@ -53,6 +53,17 @@ import Testing
     }
   }
 
+  @Test(arguments: [(1, 1), (65_536, 1), (65_537, 2)])
+  func `a small source is asked once`(length: Int64, requests: Int) async throws {
+    try await with({ $0.length = length }) { (fixture, environment) async throws in
+      let result = try await fixture.haul(arguments(fixture), environment: environment)
+      #expect(result.status == 0, "\(result.errors)")
+      let content = SeededContent(seed: 6).bytes(at: 0, count: Int(length))
+      #expect(fixture.server.files(below: "/bucket/") == ["/bucket/k": content])
+      #expect(fixture.server.snapshot.requestCount("/f.bin") == requests)
+    }
+  }
+
   @Test
   func `after kill -9 the same command fetches and sends only what is missing`() async throws {
     try await with { (fixture, environment) async throws in
