@@ -31,8 +31,8 @@ package struct RemoteVersion: Sendable, Hashable {
   /// How many bytes the probe asks for: a small resource needs no second request.
   private static let probed: Int64 = 64 << 10
 
-  /// Whether the answer to the probe has the whole resource.
-  package var isProbed: Bool { length <= Self.probed }
+  /// How many bytes, from the first, the answer to the probe has.
+  package var probedLength: Int64 { min(length, Self.probed) }
 
   /// The request that asks how the resource can be read.
   package static func probe(of source: DownloadRequest) -> FetchRequest {
@@ -62,7 +62,7 @@ package struct RemoteVersion: Sendable, Hashable {
     case .failure(let error): throw error.ofSource
     case .range(let body):
       try source.checkSize(body.total ?? 0)
-      guard let length = body.total, body.end == min(length, probed), body.validator.isStrong
+      guard let length = body.total, body.end == min(length, Self.probed), body.validator.isStrong
       else { return .stream }
       return .ranges(RemoteVersion(length: length, validator: body.validator))
     case .whole(let body):

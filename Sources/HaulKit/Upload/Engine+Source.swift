@@ -3,21 +3,19 @@ import NIOConcurrencyHelpers
 
 /// Requests to the server of a remote source.
 extension Engine {
-  /// What its server says of the source of an upload, with the bytes if they are few; nil if it was
-  /// stopped.
+  /// What its server says of the source of an upload, with its first bytes if ranges can be read;
+  /// nil if it was stopped.
   func askSource(
     _ source: DownloadRequest, for target: ResourceURL, unless stop: StopSignal
-  ) async throws(TransferError) -> (answer: RemoteVersion.Answer, bytes: [UInt8]?)? {
+  ) async throws(TransferError) -> (answer: RemoteVersion.Answer, start: [UInt8])? {
     let probe = RemoteVersion.probe(of: source)
     return try await read(unless: stop) { timer in
       let response = try await self.fetchSource(probe, timer)
       let answer = try RemoteVersion.answer(
         response.head, to: probe, of: source, for: target, wallSeconds: self.clock.wallSeconds)
-      // Otherwise, dropping the response closes its body.
-      guard case .ranges(let version) = answer.reading, version.isProbed else {
-        return (answer, nil)
-      }
-      return (answer, try await self.bytes(version.length, of: response, timer))
+      // Dropping the response closes its body.
+      guard case .ranges(let version) = answer.reading else { return (answer, []) }
+      return (answer, try await self.bytes(version.probedLength, of: response, timer))
     }
   }
 

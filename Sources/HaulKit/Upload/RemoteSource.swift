@@ -8,8 +8,8 @@ import NIOConcurrencyHelpers
 /// that it can be sent again.
 final class RemoteSource: Sendable {
   private struct State {
-    /// Everything, if the first answer had it; for one use.
-    var whole: [UInt8]?
+    /// The first bytes, which the first answer had; for one use.
+    var start: [UInt8]
     /// By number.
     var held: [Int: (range: ByteRange, bytes: [UInt8])] = [:]
     /// The digest of the bytes from the beginning, and how many they are.
@@ -22,13 +22,13 @@ final class RemoteSource: Sendable {
   let identity: SourceIdentity
   private let state: NIOLockedValueBox<State>
 
-  /// - Parameter whole: all its bytes, if they are here already.
-  init(_ request: DownloadRequest, _ version: RemoteVersion, whole: [UInt8]?) {
+  /// - Parameter start: its first bytes, which are here already.
+  init(_ request: DownloadRequest, _ version: RemoteVersion, start: [UInt8]) {
     self.request = request
     self.version = version
     identity = SourceIdentity(version, address: Self.digest(of: request.url))
     state = NIOLockedValueBox(
-      State(whole: whole, digest: IncrementalDigest(request.checksums.map(\.algorithm))))
+      State(start: start, digest: IncrementalDigest(request.checksums.map(\.algorithm))))
   }
 
   /// The most parts that are fetched at once: a digest needs them in order.
@@ -47,17 +47,26 @@ final class RemoteSource: Sendable {
   ) async throws(TransferError) -> [UInt8]? {
     if let held = state.withLockedValue({ $0.held[part]?.bytes }) { return held }
     guard try await digest(upTo: range.lowerBound, unless: stop, engine) else { return nil }
-    var found = takeWhole(range)
-    if found == nil { found = try await fetch(range, unless: stop, engine) }
-    guard let bytes = found else { return nil }
+    var bytes = takeStart(of: range)
+    let next = range.lowerBound + Int64(bytes.count)
+    if next < range.upperBound {
+      guard let rest = try await fetch(next..<range.upperBound, unless: stop, engine) else {
+        return nil
+      }
+      bytes += rest
+    }
     try await add(bytes, at: range.lowerBound, engine)
     state.withLockedValue { $0.held[part] = (range, bytes) }
     return bytes
   }
 
-  private func takeWhole(_ range: ByteRange) -> [UInt8]? {
-    guard range == 0..<version.length else { return nil }
-    return state.withLockedValue { $0.whole.take() }
+  private func takeStart(of range: ByteRange) -> [UInt8] {
+    guard range.lowerBound == 0 else { return [] }
+    return state.withLockedValue { state in
+      guard state.start.count <= Int(range.length) else { return [] }
+      defer { state.start = [] }
+      return state.start
+    }
   }
 
   /// Bytes of a part that is held.
@@ -86,7 +95,7 @@ final class RemoteSource: Sendable {
     }
   }
 
-  func releaseAll() { state.withLockedValue { ($0.held, $0.whole) = ([:], nil) } }
+  func releaseAll() { state.withLockedValue { ($0.held, $0.start) = ([:], []) } }
 
   /// Fetches the bytes up to here that were not digested: those of parts of an earlier run.
   /// - Returns: false if it was stopped.

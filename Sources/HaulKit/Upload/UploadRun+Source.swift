@@ -62,16 +62,16 @@ extension UploadRun {
 
   /// The server has said how the source can be read, or has failed.
   mutating func asked(
-    _ result: Result<(answer: RemoteVersion.Answer, bytes: [UInt8]?), TransferError>
+    _ result: Result<(answer: RemoteVersion.Answer, start: [UInt8]), TransferError>
   ) async {
     guard case .unknown(let source) = input else { return }
     switch result {
-    case .success((let answer, let bytes)):
+    case .success((let answer, let start)):
       outcome.isUnexpectedPage = answer.isUnexpectedPage
       // Only parts are read in ranges.
       if case .ranges(let version) = answer.reading, request.method.uploadProtocol.parts != nil {
         sourceFields.withLockedValue { $0 = answer.fields }
-        return await begin(RemoteSource(source, version, whole: bytes))
+        return await begin(RemoteSource(source, version, start: start))
       }
       outcome.coding = answer.coding
       await readStream(of: source)
