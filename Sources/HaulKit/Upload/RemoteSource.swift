@@ -8,8 +8,9 @@ import NIOConcurrencyHelpers
 /// that it can be sent again.
 final class RemoteSource: Sendable {
   private struct State {
-    /// The first bytes, which the first answer had; for one use.
+    /// What the first answer had of it; for one use.
     var start: [UInt8]
+    var isTargetAbsent = false
     /// By number.
     var held: [Int: (range: ByteRange, bytes: [UInt8])] = [:]
     /// The digest of the bytes from the beginning, and how many they are.
@@ -22,7 +23,7 @@ final class RemoteSource: Sendable {
   let identity: SourceIdentity
   private let state: NIOLockedValueBox<State>
 
-  /// - Parameter start: its first bytes, which are here already.
+  /// - Parameter start: its first bytes, which were read before the store was asked what it has.
   init(_ request: DownloadRequest, _ version: RemoteVersion, start: [UInt8]) {
     self.request = request
     self.version = version
@@ -47,23 +48,21 @@ final class RemoteSource: Sendable {
   ) async throws(TransferError) -> [UInt8]? {
     if let held = state.withLockedValue({ $0.held[part]?.bytes }) { return held }
     guard try await digest(upTo: range.lowerBound, unless: stop, engine) else { return nil }
-    var bytes = takeStart(of: range)
-    let next = range.lowerBound + Int64(bytes.count)
-    if next < range.upperBound {
-      guard let rest = try await fetch(next..<range.upperBound, unless: stop, engine) else {
-        return nil
-      }
-      bytes += rest
-    }
+    var found = takeStart(range)
+    if found == nil { found = try await fetch(range, unless: stop, engine) }
+    guard let bytes = found else { return nil }
     try await add(bytes, at: range.lowerBound, engine)
     state.withLockedValue { $0.held[part] = (range, bytes) }
     return bytes
   }
 
-  private func takeStart(of range: ByteRange) -> [UInt8] {
-    guard range.lowerBound == 0 else { return [] }
-    return state.withLockedValue { state in
-      guard state.start.count <= Int(range.length) else { return [] }
+  /// The store has nothing under the name, and will take nothing if another run is first. Only then
+  /// the bytes that were read before cannot replace those of a newer version.
+  func noteAbsentTarget() { state.withLockedValue { $0.isTargetAbsent = true } }
+
+  private func takeStart(_ range: ByteRange) -> [UInt8]? {
+    state.withLockedValue { state in
+      guard state.isTargetAbsent, range == 0..<Int64(state.start.count) else { return nil }
       defer { state.start = [] }
       return state.start
     }

@@ -175,12 +175,14 @@ extension UploadRun {
     }
   }
 
-  /// Releases a part that the store has; notes why one could not be read.
+  /// Releases a part that the store has; notes that it has nothing, and why one could not be read.
   mutating func noteSource(after event: UploadEvent) {
     guard let source = input.remote else { return }
     switch event {
     case .answered(let answer) where (200..<300).contains(answer.head.status):
       source.release(answer.part)
+    case .answered(let answer) where [404, 410].contains(answer.head.status):
+      source.noteAbsentTarget()
     case .digested(_, .failure(let error)), .sourceChecked(let error?): sourceError = error
     default: break
     }

@@ -33,7 +33,7 @@ import Testing
   }
 
   private static let tag = ("ETag", "\"v1\"")
-  private static let first = ("Content-Range", "bytes 0-0/100")
+  private static let first = ("Content-Range", "bytes 0-99/100")
 
   private static func version(
     _ validator: (String, String)...
@@ -47,9 +47,9 @@ import Testing
     return version
   }
 
-  @Test func `The first byte is asked for, with the fields of the source`() throws {
+  @Test func `The first bytes are asked for, with the fields of the source`() throws {
     let probe = RemoteVersion.probe(of: try Self.source())
-    #expect((probe.firstByte, probe.lastByte, probe.ifRange) == (0, 0, nil))
+    #expect((probe.firstByte, probe.lastByte, probe.ifRange) == (0, 65_535, nil))
     #expect(probe.headers["A"] == "b")
   }
 
@@ -80,6 +80,7 @@ import Testing
       try Self.head(206, Self.first, ("ETag", "W/\"v1\"")),
       try Self.head(206, Self.first, ("Last-Modified", Self.date), ("Date", Self.date)),
       try Self.head(206, Self.tag, ("Content-Range", "bytes 0-0/*")),
+      try Self.head(206, Self.tag, ("Content-Range", "bytes 0-0/100")),
       // Wrong ranges.
       try Self.head(206, Self.tag, ("Content-Range", "bytes 1-1/100")),
       try Self.head(206, Self.tag, ("Content-Range", "bytes 0-9/100")),
