@@ -12,7 +12,9 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     let low: UInt64
 
     package init(of request: TransferRequest) {
-      let user = request.upload?.url.credentials?.user ?? ""
+      // Whoever has the key: an object of a store is the same with the next one.
+      let upload = request.upload.flatMap { $0.method == .s3 ? nil : $0 }
+      let user = upload?.url.credentials?.user ?? ""
       let source = request.localSource ?? request.source?.exactResourceText ?? ""
       let text = "\(source)\n\(user)\n\(request.targetText)"
       self.init(hashing: text)

@@ -13,10 +13,9 @@ extension PutPlan {
 
   /// The bucket, and the key as it is written.
   static func s3Parts(_ address: String) -> (bucket: String, key: String) {
-    let path = address.utf8.dropFirst(s3Prefix.utf8.count)
-    let parts = Substring(path).byteSplit(
-      separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-    return (String(parts[0]), parts.count > 1 ? String(parts[1]) : "")
+    let path = Substring(address.utf8.dropFirst(s3Prefix.utf8.count))
+    let bucket = path.prefix(beforeAnyOf: "/")
+    return (String(bucket), String(Substring(path.utf8.dropFirst(bucket.utf8.count + 1))))
   }
 
   /// - Parameter address: the key is taken as it is, without decoding.

@@ -183,7 +183,7 @@ extension UploadSources.Source {
   /// The address of a source in a collection, each name percent-encoded; the query stays.
   func address(in url: ResourceURL) throws(UsageError) -> ResourceURL {
     try checkName()
-    let encoded = names.map(PercentCoding.component)
+    let encoded = names.map { PercentCoding.component($0) }
     let query = url.query.map { "?\($0)" } ?? ""
     do {
       return try url.resolving("./" + encoded.joined(separator: "/") + query)

@@ -44,10 +44,18 @@ package enum PercentCoding {
   }
 
   /// Every byte encoded, except those that stand for themselves everywhere.
-  package static func component(_ text: String) -> String {
-    text.utf8.map { byte in
-      isUnreserved(byte) ? String(UnicodeScalar(byte)) : encoded(byte)
-    }.joined()
+  /// - Parameter separator: a byte that stays too.
+  package static func component(_ text: String, keeping separator: UInt8? = nil) -> String {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(text.utf8.count)
+    for byte in text.utf8 {
+      if isUnreserved(byte) || byte == separator {
+        bytes.append(byte)
+      } else {
+        bytes += encoded(byte).utf8
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
   }
 
   /// The value of a hexadecimal digit.

@@ -70,8 +70,8 @@ public struct Checksum: Hashable, Sendable {
   private static let digits = Array("0123456789abcdef".utf8)
 
   private static func decodeHex(_ text: Substring) -> [UInt8]? {
-    let nibbles = text.utf8.map { UInt8(Character(UnicodeScalar($0)).hexDigitValue ?? 255) }
-    guard nibbles.count.isMultiple(of: 2), !nibbles.contains(255) else { return nil }
+    let nibbles = text.utf8.compactMap(PercentCoding.nibble)
+    guard nibbles.count == text.utf8.count, nibbles.count.isMultiple(of: 2) else { return nil }
     return stride(from: 0, to: nibbles.count, by: 2).map { nibbles[$0] << 4 | nibbles[$0 + 1] }
   }
 }

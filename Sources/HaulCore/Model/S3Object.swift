@@ -113,8 +113,7 @@ public struct S3Object: Hashable, Sendable {
 
   /// As signatures want it: every byte except the unreserved ones and `/`.
   private static func encoded(_ key: String) -> String {
-    key.byteSplit(separator: "/", omittingEmptySubsequences: false)
-      .map { PercentCoding.component(String($0)) }.joined(separator: "/")
+    PercentCoding.component(key, keeping: UInt8(ascii: "/"))
   }
 }
 
