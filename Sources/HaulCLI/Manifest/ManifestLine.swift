@@ -12,11 +12,10 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     let low: UInt64
 
     package init(of request: TransferRequest) {
-      // Whoever has the key: an object of a store is the same with the next one.
-      let upload = request.upload.flatMap { $0.method == .s3 ? nil : $0 }
-      let user = upload?.url.credentials?.user ?? ""
+      // The access key of a store does not count: the next one reaches the same object.
+      let user = request.upload?.method == .s3 ? nil : request.upload?.url.credentials?.user
       let source = request.localSource ?? request.source?.exactResourceText ?? ""
-      let text = "\(source)\n\(user)\n\(request.targetText)"
+      let text = "\(source)\n\(user ?? "")\n\(request.targetText)"
       self.init(hashing: text)
     }
 
@@ -37,9 +36,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     }
 
     var text: String {
-      [high, low].map { number in
-        (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }.hexDigits
-      }.joined()
+      high.hexDigits + low.hexDigits
     }
   }
 

@@ -45,12 +45,12 @@ enum StrangeAnswer {
 extension ResponseHead {
   /// Whether its body is a page for people.
   var isPage: Bool {
-    guard let type = headers["Content-Type"]?.utf8 else { return false }
-    // In place: every answer comes here.
+    guard let type = headers["Content-Type"]?.prefix(beforeAnyOf: "; \t").utf8 else {
+      return false
+    }
+    // Byte by byte, without another text: every answer comes here.
     return Self.pageTypes.contains { page in
-      guard type.starts(with: page, by: { FieldScanner.lowercased($0) == $1 }) else { return false }
-      let next = type.dropFirst(page.count).first
-      return next.map { $0 == UInt8(ascii: ";") || FieldScanner.isWhitespace($0) } ?? true
+      type.elementsEqual(page) { FieldScanner.lowercased($0) == $1 }
     }
   }
 }

@@ -57,17 +57,7 @@ public struct Checksum: Hashable, Sendable {
   }
 
   /// The digest in lower-case hexadecimal.
-  public var hex: String {
-    var text: [UInt8] = []
-    text.reserveCapacity(2 * bytes.count)
-    for byte in bytes {
-      text.append(Self.digits[Int(byte >> 4)])
-      text.append(Self.digits[Int(byte & 15)])
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  private static let digits = Array("0123456789abcdef".utf8)
+  public var hex: String { bytes.hexDigits }
 
   private static func decodeHex(_ text: Substring) -> [UInt8]? {
     let nibbles = text.utf8.compactMap(PercentCoding.nibble)

@@ -1,6 +1,7 @@
 extension Sequence<UInt8> {
   /// Two lower-case hexadecimal digits for each byte.
   package var hexDigits: String {
+    // The loop is over an array: over any sequence it is many times slower.
     let bytes = Array(self)
     var digits: [UInt8] = []
     digits.reserveCapacity(2 * bytes.count)

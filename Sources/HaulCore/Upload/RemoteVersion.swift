@@ -26,6 +26,8 @@ package struct RemoteVersion: Sendable, Hashable {
     package let fields: HeaderFields
     /// Whether it is a page in place of a file of another kind, and no digest would tell.
     package let isUnexpectedPage: Bool
+    /// The whole resource, once it was read, if the answer has it.
+    package var whole: [UInt8]?
   }
 
   /// How many bytes the probe asks for: a small resource needs no second request.

@@ -17,26 +17,24 @@ extension HTTPTransport {
   /// - Parameter cookies: those of a request without a session.
   /// - Throws: `proxy`, for a variable of the environment that cannot be read.
   func prepare(
-    _ request: consuming FetchRequest, method: String = "GET", hasBody: Bool = false,
-    cookies: CookieJar
+    _ request: FetchRequest, method: String = "GET", hasBody: Bool = false, cookies: CookieJar
   ) throws(TransferError) -> PreparedRequest {
-    // It is copied once: every request comes here.
     var sent = request
-    let cookie = self.cookies.field(for: sent, own: cookies)
-    if cookie != sent.headers["Cookie"] { sent.setField("Cookie", cookie) }
-    if sent.hasLeftOrigin, sent.mayUseEntries, let login = login(for: sent) {
+    let cookie = self.cookies.field(for: request, own: cookies)
+    if cookie != request.headers["Cookie"] { sent.setField("Cookie", cookie) }
+    if request.hasLeftOrigin, request.mayUseEntries, let login = login(for: request) {
       sent.setField("Authorization", login.basic)
     }
     let space = sent.credentials.map {
-      DigestNonces.Space(place: .origin(sent.url.origin), credentials: $0)
+      DigestNonces.Space(place: .origin(request.url.origin), credentials: $0)
     }
     let use = space.flatMap { digests.use(in: $0, withBody: hasBody) }
-    if let use { sent.setField("Authorization", use.field(method, sent.url.pathAndQuery)) }
+    if let use { sent.setField("Authorization", use.field(method, request.url.pathAndQuery)) }
     let route = try route(for: sent)
     var proxyUse: DigestNonces.Use?
     if case .forwarded(let proxy) = route, let space = DigestNonces.Space(proxy) {
       proxyUse = digests.use(in: space, withBody: hasBody)
-      let target = "http://\(sent.url.origin.authority)\(sent.url.pathAndQuery)"
+      let target = "http://\(request.url.origin.authority)\(request.url.pathAndQuery)"
       if let proxyUse { sent.setField("Proxy-Authorization", proxyUse.field(method, target)) }
     }
     return PreparedRequest(

@@ -3,19 +3,21 @@ import NIOConcurrencyHelpers
 
 /// Requests to the server of a remote source.
 extension Engine {
-  /// What its server says of the source of an upload, with its first bytes if ranges can be read;
-  /// nil if it was stopped.
+  /// What its server says of the source of an upload; nil if it was stopped.
   func askSource(
     _ source: DownloadRequest, for target: ResourceURL, unless stop: StopSignal
-  ) async throws(TransferError) -> (answer: RemoteVersion.Answer, start: [UInt8])? {
+  ) async throws(TransferError) -> RemoteVersion.Answer? {
     let probe = RemoteVersion.probe(of: source)
     return try await read(unless: stop) { timer in
       let response = try await self.fetchSource(probe, timer)
-      let answer = try RemoteVersion.answer(
+      var answer = try RemoteVersion.answer(
         response.head, to: probe, of: source, for: target, wallSeconds: self.clock.wallSeconds)
       // Dropping the response closes its body.
-      guard case .ranges(let version) = answer.reading else { return (answer, []) }
-      return (answer, try await self.bytes(version.probedLength, of: response, timer))
+      guard case .ranges(let version) = answer.reading else { return answer }
+      // A body that is read leaves the connection for the parts.
+      let bytes = try await self.bytes(version.probedLength, of: response, timer)
+      if bytes.count == version.length { answer.whole = bytes }
+      return answer
     }
   }
 

@@ -8,8 +8,8 @@ import NIOConcurrencyHelpers
 /// that it can be sent again.
 final class RemoteSource: Sendable {
   private struct State {
-    /// What the first answer had of it; for one use.
-    var start: [UInt8]
+    /// Everything, if the first answer had it; for one use.
+    var whole: [UInt8]?
     var isTargetAbsent = false
     /// By number.
     var held: [Int: (range: ByteRange, bytes: [UInt8])] = [:]
@@ -23,13 +23,13 @@ final class RemoteSource: Sendable {
   let identity: SourceIdentity
   private let state: NIOLockedValueBox<State>
 
-  /// - Parameter start: its first bytes, which were read before the store was asked what it has.
-  init(_ request: DownloadRequest, _ version: RemoteVersion, start: [UInt8]) {
+  /// - Parameter whole: its bytes, if they were read before the store was asked what it has.
+  init(_ request: DownloadRequest, _ version: RemoteVersion, whole: [UInt8]?) {
     self.request = request
     self.version = version
     identity = SourceIdentity(version, address: Self.digest(of: request.url))
     state = NIOLockedValueBox(
-      State(start: start, digest: IncrementalDigest(request.checksums.map(\.algorithm))))
+      State(whole: whole, digest: IncrementalDigest(request.checksums.map(\.algorithm))))
   }
 
   /// The most parts that are fetched at once: a digest needs them in order.
@@ -48,7 +48,7 @@ final class RemoteSource: Sendable {
   ) async throws(TransferError) -> [UInt8]? {
     if let held = state.withLockedValue({ $0.held[part]?.bytes }) { return held }
     guard try await digest(upTo: range.lowerBound, unless: stop, engine) else { return nil }
-    var found = takeStart(range)
+    var found = takeWhole(range)
     if found == nil { found = try await fetch(range, unless: stop, engine) }
     guard let bytes = found else { return nil }
     try await add(bytes, at: range.lowerBound, engine)
@@ -60,11 +60,10 @@ final class RemoteSource: Sendable {
   /// the bytes that were read before cannot replace those of a newer version.
   func noteAbsentTarget() { state.withLockedValue { $0.isTargetAbsent = true } }
 
-  private func takeStart(_ range: ByteRange) -> [UInt8]? {
+  private func takeWhole(_ range: ByteRange) -> [UInt8]? {
     state.withLockedValue { state in
-      guard state.isTargetAbsent, range == 0..<Int64(state.start.count) else { return nil }
-      defer { state.start = [] }
-      return state.start
+      guard state.isTargetAbsent, range == 0..<version.length else { return nil }
+      return state.whole.take()
     }
   }
 
@@ -94,7 +93,7 @@ final class RemoteSource: Sendable {
     }
   }
 
-  func releaseAll() { state.withLockedValue { ($0.held, $0.start) = ([:], []) } }
+  func releaseAll() { state.withLockedValue { ($0.held, $0.whole) = ([:], nil) } }
 
   /// Fetches the bytes up to here that were not digested: those of parts of an earlier run.
   /// - Returns: false if it was stopped.

@@ -52,8 +52,8 @@ extension UploadRun {
     stops[0] = stop
     helpers.append { [engine, inbox, target = request.url] in
       do throws(TransferError) {
-        let found = try await engine.askSource(source, for: target, unless: stop)
-        inbox.yield(found.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
+        let answer = try await engine.askSource(source, for: target, unless: stop)
+        inbox.yield(answer.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
       } catch {
         inbox.yield(.asked(.failure(error)))
       }
@@ -61,17 +61,15 @@ extension UploadRun {
   }
 
   /// The server has said how the source can be read, or has failed.
-  mutating func asked(
-    _ result: Result<(answer: RemoteVersion.Answer, start: [UInt8]), TransferError>
-  ) async {
+  mutating func asked(_ result: Result<RemoteVersion.Answer, TransferError>) async {
     guard case .unknown(let source) = input else { return }
     switch result {
-    case .success((let answer, let start)):
+    case .success(let answer):
       outcome.isUnexpectedPage = answer.isUnexpectedPage
       // Only parts are read in ranges.
       if case .ranges(let version) = answer.reading, request.method.uploadProtocol.parts != nil {
         sourceFields.withLockedValue { $0 = answer.fields }
-        return await begin(RemoteSource(source, version, start: start))
+        return await begin(RemoteSource(source, version, whole: answer.whole))
       }
       outcome.coding = answer.coding
       await readStream(of: source)

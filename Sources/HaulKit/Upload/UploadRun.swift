@@ -13,7 +13,7 @@ struct UploadRun: ~Copyable {
     /// The stream cannot be read.
     case unreadable(TransferError)
     /// How the remote source can be read, or why its server does not say.
-    case asked(Result<(answer: RemoteVersion.Answer, start: [UInt8]), TransferError>)
+    case asked(Result<RemoteVersion.Answer, TransferError>)
   }
 
   let driver: UploadDriver

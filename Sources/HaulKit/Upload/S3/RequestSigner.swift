@@ -108,6 +108,7 @@ package struct RequestSigner: Sendable {
     }
   }
 
+  /// Nearly always the next request has the same.
   private static let lastKey = NIOLockedValueBox<(parts: [String], key: SymmetricKey)?>(nil)
 
   /// All fields, except those that a proxy may change, and `Host`; sorted by name.
