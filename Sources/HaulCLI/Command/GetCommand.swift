@@ -95,7 +95,7 @@ struct GetCommand: FetchingCommand {
     if items.isEmpty, !content.inputFiles.isEmpty { return PrintedText(text: "") }
     if areRemote(items) {
       var plan = try PutPlan(self, items, reader, sources)
-      try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
+      try worker.apply(to: &plan.output, plan.manifest?.path, content.inputFiles)
       plan.managerOptions.recordPlace = try worker.recordPlace(s3, sources)
       guard
         plan.managerOptions.recordPlace == nil && !worker.workersMayOverlap
@@ -112,15 +112,19 @@ struct GetCommand: FetchingCommand {
           + "its file, which is locked")
     }
     var plan = try GetPlan(self, items, reader, sources)
-    try worker.apply(to: &plan.output, plan.manifest, content.inputFiles)
+    try worker.apply(to: &plan.output, plan.manifest?.path, content.inputFiles)
     return plan
   }
 
   var asGet: GetCommand { self }
 
-  /// The file of its manifest; nil without one.
-  func manifestPath() throws(UsageError) -> String? {
+  /// What its manifest has; nil without one.
+  func completeFiles() throws(UsageError) -> CompleteFiles? {
     guard let manifest else { return nil }
+    return CompleteFiles(by: try path(ofManifest: manifest))
+  }
+
+  private func path(ofManifest manifest: String) throws(UsageError) -> String {
     guard !manifest.isEmpty, !manifest.hasByte(0) else {
       throw UsageError("--manifest: the file's name is empty or has a NUL")
     }

@@ -94,16 +94,11 @@ struct PutCommand: Command {
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     try output.check()
     var plan = try PutPlan(self, sources)
-    if let manifest {
-      guard !manifest.isEmpty, !manifest.hasByte(0), !manifest.endsWithSlash,
-        !ListServer.has(manifest)
-      else {
-        throw UsageError("--manifest: name a file of this machine")
-      }
+    if manifest != nil {
       guard form.isEmpty, plan.output.input == nil else {
         throw UsageError("--manifest is for files: a later run has no such form or input")
       }
-      (plan.manifest, plan.output.resumes) = (manifest, true)
+      plan.output.resumes = true
     }
     try worker.apply(to: &plan.output, manifest)
     guard !worker.workersMayOverlap else {
@@ -113,6 +108,17 @@ struct PutCommand: Command {
       throw UsageError("--records s3://… is for 'haul get -o s3://…'; a directory is for both")
     }
     return plan
+  }
+
+  /// What its manifest has; nil without one.
+  func completeFiles() throws(UsageError) -> CompleteFiles? {
+    guard let manifest else { return nil }
+    guard !manifest.isEmpty, !manifest.hasByte(0), !manifest.endsWithSlash,
+      !ListServer.has(manifest)
+    else {
+      throw UsageError("--manifest: name a file of this machine")
+    }
+    return CompleteFiles(by: manifest)
   }
 }
 

@@ -93,7 +93,7 @@ struct WorkerOptions: ParsableArguments {
     guard records.endsWithSlash else {
       throw UsageError("--records \(records): a place in a store ends with '/'")
     }
-    var store = SourceStore(options, sources)
+    var store = CommandStore(options, sources)
     let place = try store.object("\(records)record")
     var upload = UploadRequest(to: place.object, credentials: place.store.credentials)
     upload.keySource = place.store.keySource

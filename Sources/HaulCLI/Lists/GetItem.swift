@@ -5,7 +5,7 @@ struct GetItem: Sendable {
   /// Without an access key.
   let url: ResourceURL
   /// What the address names in an S3 store, and the settings of the store; nil for any other.
-  let object: SourceStore.Object?
+  let object: CommandStore.Object?
   /// The list and the line that it comes from; nil for the command line.
   var entry: (list: String, line: Int)?
   /// Which server has the list; nil for a file of this machine.
@@ -20,7 +20,7 @@ struct GetItem: Sendable {
   /// All values of its row, by the names of the columns.
   var columns: [String: String] = [:]
 
-  init(_ address: String, in store: inout SourceStore) throws(UsageError) {
+  init(_ address: String, in store: inout CommandStore) throws(UsageError) {
     if PutPlan.isS3(address) {
       let object = try store.object(address)
       (url, self.object) = (object.object.url, object)
@@ -31,7 +31,7 @@ struct GetItem: Sendable {
 
   init(
     _ entry: InputList.Entry, of name: String, _ server: ListServer? = nil,
-    in store: inout SourceStore
+    in store: inout CommandStore
   ) throws(UsageError) {
     var line = entry.line
     do {

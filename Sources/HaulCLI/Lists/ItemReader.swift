@@ -8,7 +8,7 @@ struct ItemReader: Sendable {
   private let options: ContentOptions
   private let isWorker: Bool
   private let sources: CommandSources
-  private var store: SourceStore
+  private var store: CommandStore
   /// Those that were opened.
   private var lists: [ListReader] = []
   /// The index of the list that is being read.
@@ -26,7 +26,7 @@ struct ItemReader: Sendable {
   init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
     (urls, files, options) = (command.urls, command.content.inputFiles, command.content)
     (isWorker, self.sources) = (command.worker.worker, sources)
-    store = SourceStore(command.s3, sources)
+    store = CommandStore(command.s3, sources)
     ready = try urls.map { (text) throws(UsageError) in try GetItem(text, in: &store) }
     lastRead = ready.count
     guard files.count(where: { $0 == "-" }) <= 1 else {
@@ -82,7 +82,7 @@ struct ItemReader: Sendable {
 
   /// - Returns: how many were read.
   private static func read(
-    _ list: inout ListReader, to items: inout [GetItem], in store: inout SourceStore
+    _ list: inout ListReader, to items: inout [GetItem], in store: inout CommandStore
   ) throws(UsageError) -> Int {
     let (entries, name, server) = (try list.next(), list.name, list.server)
     for entry in entries { items.append(try GetItem(entry, of: name, server, in: &store)) }

@@ -274,17 +274,8 @@ final class SplitList {
 
   /// - Throws: `io`.
   func bytes(at place: ShardRows.Place) throws(TransferError) -> [UInt8] {
-    var bytes = [UInt8](repeating: 0, count: Int(place.length))
-    var filled = 0
-    while filled < bytes.count {
-      let (start, left) = (filled, bytes.count - filled)
-      let count = bytes.withUnsafeMutableBytes {
-        pread(descriptor, $0.baseAddress?.advanced(by: start), left, off_t(place.offset) + start)
-      }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw changed }
-      filled += count
-    }
+    let bytes = FileLines.bytes(of: descriptor, place.offset, Int(place.length))
+    guard let bytes, bytes.count == place.length else { throw changed }
     return bytes
   }
 

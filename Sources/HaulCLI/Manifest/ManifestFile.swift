@@ -6,8 +6,8 @@ import HaulCore
   import Darwin
 #endif
 
-/// A manifest on the disk: it is read once, and then only appended to. Several runs may append to
-/// it at the same time, because each writes whole lines.
+/// A manifest on the disk that a run appends to. Several runs may do so at the same time, because
+/// each writes whole lines.
 final class ManifestFile {
   private let descriptor: Int32
   let path: String
@@ -15,24 +15,16 @@ final class ManifestFile {
   private var needsLineBreak: Bool
 
   /// Opens it, or makes it.
-  /// - Parameter take: gets each line, and says whether it is one of a manifest.
-  init(_ path: String, take: (ArraySlice<UInt8>) -> Bool) throws(TransferError) {
+  init(_ path: String) throws(TransferError) {
     self.path = path
-    // A link there may be another user's, and lead to a file of this one.
-    descriptor = try Self.opened(path, O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW)
-    do throws(TransferError) {
-      var status = stat()
-      guard fstat(descriptor, &status) == 0, status.st_uid == geteuid() else {
-        throw TransferError(
-          .permissionDenied, "the manifest \(path) belongs to another user",
-          advice: "it would say what is left out; name another file")
-      }
-      let rest = try Self.forEachLine(of: descriptor, path, take)
-      needsLineBreak = !rest.isEmpty
-    } catch {
+    descriptor = try Self.openedOwn(path, O_RDWR | O_CREAT | O_APPEND)
+    let size = lseek(descriptor, 0, SEEK_END)
+    guard let last = FileLines.bytes(of: descriptor, max(0, Int64(size) - 1), 1) else {
+      let number = errno
       _ = close(descriptor)  // nothing was written
-      throw error
+      throw Self.error(path, "cannot be read", number)
     }
+    needsLineBreak = !last.isEmpty && last != [0x0A]
   }
 
   /// Passes what each line of a manifest says to `take`.
@@ -42,7 +34,7 @@ final class ManifestFile {
   ) throws(TransferError) {
     let descriptor = try opened(path, O_RDONLY)
     defer { _ = close(descriptor) }  // nothing was written
-    _ = try forEachLine(of: descriptor, path) { line in
+    try forEachLine(of: descriptor, path) { line in
       guard let entry = ManifestLine.Entry(line) else { return false }
       take(entry)
       return true
@@ -51,10 +43,9 @@ final class ManifestFile {
 
   /// - Parameter take: gets each line without its line break, and says whether it is one of a
   ///   manifest.
-  /// - Returns: what follows the last line break.
-  private static func forEachLine(
+  static func forEachLine(
     of descriptor: Int32, _ path: String, _ take: (ArraySlice<UInt8>) -> Bool
-  ) throws(TransferError) -> [UInt8] {
+  ) throws(TransferError) {
     var (lines, entries) = (0, 0)
     let rest = try FileLines.forEach(
       of: descriptor, failure: { error(path, "cannot be read", $0) }
@@ -66,7 +57,20 @@ final class ManifestFile {
     guard entries > 0 || lines == 0 && ManifestLine.mayBegin(rest) else {
       throw TransferError(.io, "\(path) is no manifest", advice: "give what get --manifest wrote")
     }
-    return rest
+  }
+
+  /// Opens one that says what is left out. A link there may be another user's, and lead to a file
+  /// of this one.
+  static func openedOwn(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {
+    let descriptor = try opened(path, flags | O_NOFOLLOW)
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_uid == geteuid() else {
+      _ = close(descriptor)  // nothing was written
+      throw TransferError(
+        .permissionDenied, "the manifest \(path) belongs to another user",
+        advice: "it would say what is left out; name another file")
+    }
+    return descriptor
   }
 
   private static func opened(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {
@@ -91,20 +95,6 @@ final class ManifestFile {
     if mkdir(directory, 0o777) == 0 || errno == EEXIST { return true }
     guard errno == ENOENT, makeDirectory(of: directory) else { return false }
     return mkdir(directory, 0o777) == 0 || errno == EEXIST
-  }
-
-  /// A line that was passed to `take`, by where it begins.
-  func line(at offset: Int64) throws(TransferError) -> ArraySlice<UInt8> {
-    var line: [UInt8] = []
-    while true {
-      var piece = [UInt8](repeating: 0, count: 1024)
-      let count = pread(descriptor, &piece, piece.count, off_t(offset) + line.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw Self.error(path, "cannot be read", errno) }
-      line += piece[..<count]
-      if let end = line.firstIndex(of: 0x0A) { return line[..<end] }
-      if count == 0 { return line[...] }
-    }
   }
 
   /// Appends whole lines with one write.
@@ -146,7 +136,7 @@ final class ManifestFile {
     return Version(size: Int64(status.st_size), modified: Double(status.modification) / 1e9)
   }
 
-  private static func error(_ path: String, _ what: String, _ number: Int32) -> TransferError {
+  static func error(_ path: String, _ what: String, _ number: Int32) -> TransferError {
     TransferError(.io, "the manifest \(path) \(what): \(SystemError.text(number))")
   }
 }

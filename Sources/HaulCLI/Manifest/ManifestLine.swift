@@ -15,24 +15,27 @@ package struct ManifestLine: Codable, Hashable, Sendable {
       // The access key of a store does not count: the next one reaches the same object.
       let user = request.upload?.method == .s3 ? nil : request.upload?.url.credentials?.user
       let source = request.localSource ?? request.source?.exactResourceText ?? ""
-      let text = "\(source)\n\(user ?? "")\n\(request.targetText)"
-      self.init(hashing: text)
+      self.init(hashing: source, "\n", user ?? "", "\n", request.targetText)
     }
 
     /// Names a text; for an address, also before its target is known.
-    init(hashing text: String) {
-      self.init(bytes: Array(SHA256.hash(data: Array(text.utf8)).prefix(16)))
+    init(hashing text: String...) {
+      var hash = SHA256()
+      for var part in text {
+        part.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
+      }
+      (high, low) = hash.finalize().withUnsafeBytes { digest in
+        let load = { digest.loadUnaligned(fromByteOffset: $0, as: UInt64.self) }
+        return (UInt64(bigEndian: load(0)), UInt64(bigEndian: load(8)))
+      }
     }
 
-    private init(bytes: [UInt8]) {
-      high = bytes[..<8].reduce(0) { $0 << 8 | UInt64($1) }
-      low = bytes[8..<16].reduce(0) { $0 << 8 | UInt64($1) }
-    }
-
-    /// Nil if the text is not that of an id.
-    init?(_ text: some StringProtocol) {
-      guard let checksum = Checksum("md5=\(text)") else { return nil }
-      self.init(bytes: checksum.bytes)
+    /// Nil if the bytes are not the text of an id.
+    fileprivate init?(_ text: Slice<UnsafeRawBufferPointer>) {
+      guard text.count == 32, let high = UInt64(hexDigits: text.prefix(16)),
+        let low = UInt64(hexDigits: text.dropFirst(16))
+      else { return nil }
+      (self.high, self.low) = (high, low)
     }
 
     var text: String {
@@ -113,6 +116,7 @@ extension ManifestLine {
 
   private static let first = #"{"id":""#
   private static let second = #"","state":""#
+  private static let completed = #"completed","#
 
   /// The line, with its line break. Its id and its state come first, so that a long manifest is
   /// read fast.
@@ -123,14 +127,15 @@ extension ManifestLine {
   }
 
   /// The id, and whether the line says that the file is complete; nil for a line of no file.
-  package static func end(_ line: some Collection<UInt8>) -> (id: ID, isComplete: Bool)? {
-    guard line.starts(with: first.utf8) else { return nil }
-    let rest = line.dropFirst(first.utf8.count)
-    let state = rest.dropFirst(32)
-    guard state.starts(with: second.utf8),
-      let id = ID(String(decoding: rest.prefix(32), as: UTF8.self))
-    else { return nil }
-    return (id, state.dropFirst(second.utf8.count).starts(with: #"completed","#.utf8))
+  static func end(_ line: ArraySlice<UInt8>) -> (id: ID, isComplete: Bool)? {
+    line.withUnsafeBytes { line in
+      let (begin, end) = (first.utf8.count, first.utf8.count + 32)
+      guard line.count > end, line.starts(with: first.utf8), let id = ID(line[begin..<end]),
+        line[end...].starts(with: second.utf8)
+      else { return nil }
+      let isWhole = line.last == UInt8(ascii: "}")
+      return (id, isWhole && line[(end + second.utf8.count)...].starts(with: completed.utf8))
+    }
   }
 
   /// The line with which a run begins: how many files its input has.
@@ -144,25 +149,31 @@ extension ManifestLine {
   }
 
   /// How many files the input of a run has; nil for any other line.
-  package static func files(_ line: some Collection<UInt8>) -> Int? {
+  static func files(_ line: some Collection<UInt8>) -> Int? {
     guard line.starts(with: start.utf8) else { return nil }
     let rest = String(decoding: line.dropFirst(start.utf8.count), as: UTF8.self)
     return rest.hasByteSuffix("}") ? Int(rest.dropLast()) : nil
   }
 
   /// What a line says.
-  package enum Entry: Sendable {
+  enum Entry {
     /// A run began, whose input has so many files.
     case files(Int)
-    case complete(ID, ManifestLine)
+    case complete(ID, LineValues)
     case failed(ID, ManifestLine)
 
     /// Nil for a line that was not written to its end, and for one of another kind.
-    package init?(_ line: some Collection<UInt8>) {
-      if let files = ManifestLine.files(line) {
+    init?(_ line: ArraySlice<UInt8>) {
+      if let (id, isComplete) = ManifestLine.end(line) {
+        if isComplete {
+          self = .complete(id, LineValues(line))
+        } else if let line = ManifestLine(line) {
+          self = .failed(id, line)
+        } else {
+          return nil
+        }
+      } else if let files = ManifestLine.files(line) {
         self = .files(files)
-      } else if let line = ManifestLine(line), let id = ID(line.id) {
-        self = line.state == .completed ? .complete(id, line) : .failed(id, line)
       } else {
         return nil
       }

@@ -42,37 +42,38 @@ struct ManifestSum {
           // Which of two manifests is the later one is not known.
           guard run >= first, run < runs else { return }
           (complete[id], clashes[id]) = (nil, nil)
-          count(line, -1)
+          count(line.url, -1)
         }
         failed[id] = line
       case .complete(let id, let line):
+        guard let bytes = line.integer("bytes") else { return }
         failed[id] = nil
         if let run = complete[id]?.run {
           guard run >= first else { return }
-        } else {
-          count(line, 1)
+        } else if countsAddresses, let url = line.text("url") {
+          count(url, 1)
         }
-        complete[id] = (line.bytes, runs, line.verified == .unverified)
+        let isUnverified = line.text("verified") == TransferResult.Verification.unverified.rawValue
+        complete[id] = (bytes, runs, isUnverified)
         notePath(of: line, id)
       }
     }
     files += most
   }
 
-  private mutating func count(_ line: ManifestLine, _ change: Int) {
-    if countsAddresses { addresses[ManifestLine.ID(hashing: line.url), default: 0] += change }
+  private mutating func count(_ url: String, _ change: Int) {
+    if countsAddresses { addresses[ManifestLine.ID(hashing: url), default: 0] += change }
   }
 
-  private mutating func notePath(of line: ManifestLine, _ id: ManifestLine.ID) {
+  private mutating func notePath(of line: LineValues, _ id: ManifestLine.ID) {
     clashes[id] = nil
-    guard let text = line.path else { return }
-    let (path, url) = (ManifestLine.ID(hashing: text), ManifestLine.ID(hashing: line.url))
+    guard let text = line.text("path"), let address = line.text("url") else { return }
+    let (path, url) = (ManifestLine.ID(hashing: text), ManifestLine.ID(hashing: address))
     guard let first = owners[path], complete[first.id] != nil else {
       owners[path] = (id, url)
       return
     }
-    guard first.url != url else { return }
-    var clash = line
+    guard first.url != url, var clash = ManifestLine(line.line) else { return }
     (clash.state, clash.code, clash.retryable) = (.failed, "name-conflict", false)
     clash.message = "the file of another address has the same path, \(text)"
     clashes[id] = (clash, first.id)

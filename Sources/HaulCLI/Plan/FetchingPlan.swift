@@ -55,14 +55,14 @@ package struct FetchingPlan: CommandPlan {
         throw UsageError("\(place.address): \(error.message)")
       }
     }
-    var objects = SourceStore(get.s3, sources)
+    var objects = CommandStore(get.s3, sources)
     var lists: [(String, DownloadRequest, ListServer)] = []
     for file in files { lists.append(try Self.list(file, get, &objects, sources)) }
     self.lists = lists
   }
 
   private static func list(
-    _ address: String, _ get: GetCommand, _ store: inout SourceStore, _ sources: CommandSources
+    _ address: String, _ get: GetCommand, _ store: inout CommandStore, _ sources: CommandSources
   ) throws(UsageError) -> (String, DownloadRequest, ListServer) {
     let item = try GetItem(address, in: &store)
     var requests = try ItemRequests(get, sources, from: item.url)

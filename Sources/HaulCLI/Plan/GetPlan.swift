@@ -9,8 +9,8 @@ package struct GetPlan: Hashable, Sendable {
   package var output: OutputOptions
   /// Whether the files come through the cache.
   package var usesCache = false
-  /// The path of the manifest; nil without one.
-  package var manifest: String?
+  /// Nil without one.
+  package var manifest: RunManifest?
   /// For each request, the number of its address in the arguments, from 1.
   package var indices: [Int] = []
   /// What follows the requests; nil if they are all.
@@ -35,9 +35,8 @@ extension GetPlan {
     try Self.checkLocalUse(of: command, count: count)
     var downloads = try ItemDownloads(command, sources, from: items[0].url)
     var (targets, all) = (TargetSet(), reader)
-    var survey = ItemSurvey(downloads.requests.notes)
+    var survey = try ItemSurvey(downloads.requests.notes, command.completeFiles())
     requests = []
-    manifest = try command.manifestPath()
     usesCache = command.cache ?? false
     /// Nil for an item that is left out.
     func check(_ item: GetItem, _ number: Int) throws(UsageError) -> DownloadRequest? {
@@ -47,9 +46,8 @@ extension GetPlan {
         let item = try all.item(number)
         return (item, try downloads.download(for: item))
       }
-      guard let warning else { return request }
-      survey.leaveOut(number, warning)
-      return nil
+      let isLeftOut = survey.leavesOut(number, warning, TransferRequest(.download(request)))
+      return isLeftOut ? nil : request
     }
     for (index, item) in items.enumerated() {
       guard let request = try check(item, index + 1) else { continue }
@@ -77,7 +75,7 @@ extension GetPlan {
       managerOptions.limitHosts(by: some, command.limits)
     }
     guard hasObject else { throw S3Options.misused }
-    notes = survey.allNotes
+    (notes, manifest) = (survey.allNotes, survey.manifest)
     output = command.output.values
     output.allowsUnverified = command.content.allowUnverified ?? false
     output.discards = command.destination.output == Self.nowhere

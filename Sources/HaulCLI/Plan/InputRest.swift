@@ -27,45 +27,12 @@ package final class InputRest: Sendable {
     var reader = reader
     return try reader.next(atMost: count)
   }
-
-  /// What is left of it without the transfers with these numbers, in increasing order; nil if
-  /// nothing is.
-  func leavingOut(_ indices: [UInt32]) -> InputRest? {
-    guard indices.count < count else { return nil }
-    return InputRest(
-      count: count - indices.count, window: window,
-      FilteredTransferReader(reader: reader, leftOut: indices[...]))
-  }
 }
 
 extension InputRest: Hashable {
   package static func == (left: InputRest, right: InputRest) -> Bool { left === right }
 
   package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
-}
-
-/// Leaves out some transfers of another reader, by their numbers in increasing order.
-private struct FilteredTransferReader: TransferReader {
-  var reader: any TransferReader
-  var leftOut: ArraySlice<UInt32>
-
-  mutating func next(
-    atMost count: Int
-  ) throws(UsageError) -> [(request: TransferRequest, index: Int)] {
-    var next: [(request: TransferRequest, index: Int)] = []
-    while next.count < count {
-      let some = try reader.next(atMost: count - next.count)
-      if some.isEmpty { break }
-      for transfer in some {
-        if leftOut.first == UInt32(transfer.index) {
-          leftOut.removeFirst()
-        } else {
-          next.append(transfer)
-        }
-      }
-    }
-    return next
-  }
 }
 
 /// Makes the transfers of items, such as those of a list.
@@ -79,7 +46,7 @@ struct ItemTransferReader: TransferReader {
   private var transfers: any ItemTransfers
   /// The number of the last item that was read.
   private var number: Int
-  /// The numbers of the items that are given twice.
+  /// The numbers of the items that are left out.
   private var leftOut: ArraySlice<UInt32>
 
   init(
@@ -109,24 +76,41 @@ struct ItemTransferReader: TransferReader {
   }
 }
 
-/// What is found while the items of an input are checked: which are given twice, and notes on them.
+/// What is found while the items of an input are checked: which are given twice or complete, and
+/// notes on them.
 struct ItemSurvey {
-  private(set) var notes: [String]
-  /// The numbers of the items that are given twice.
+  private var notes: [String]
+  private var givenTwice = 0
+  /// The numbers of the items that are left out.
   private(set) var leftOut: [UInt32] = []
+  private let complete: CompleteFiles?
 
   private static let maximumNotes = 1000
 
-  init(_ notes: [String]) { self.notes = notes }
+  /// - Parameter complete: what the manifest has; nil without one.
+  init(_ notes: [String], _ complete: CompleteFiles?) {
+    (self.notes, self.complete) = (notes, complete)
+  }
 
-  /// - Parameter warning: says why the item is left out.
-  mutating func leaveOut(_ number: Int, _ warning: String) {
+  /// - Parameter warning: says that the item is given twice.
+  /// - Returns: whether it is left out.
+  mutating func leavesOut(
+    _ number: Int, _ warning: String?, _ request: @autoclosure () -> TransferRequest
+  ) -> Bool {
+    if let warning {
+      givenTwice += 1
+      if givenTwice <= Self.maximumNotes { notes.append(warning) }
+    } else if complete?.leaveOut(request()) != true {
+      return false
+    }
     leftOut.append(UInt32(number))
-    if leftOut.count <= Self.maximumNotes { notes.append(warning) }
+    return true
   }
 
   var allNotes: [String] {
-    let more = leftOut.count - Self.maximumNotes
+    let more = givenTwice - Self.maximumNotes
     return more > 0 ? notes + ["\(Units.count(more)) more are given twice"] : notes
   }
+
+  var manifest: RunManifest? { complete?.manifest }
 }

@@ -20,9 +20,8 @@ extension PutPlan {
     try Self.checkRemoteUse(of: command)
     var uploads = try ItemUploads(command, items, areAll: reader.isAtEnd, sources)
     var (places, all) = (RemotePlaces(), reader)
-    var survey = ItemSurvey(uploads.downloads.notes)
+    var survey = try ItemSurvey(uploads.downloads.notes, command.completeFiles())
     requests = []
-    manifest = try command.manifestPath()
     var (indices, number, further) = ([Int](), 0, 0)
     var (haveParts, hasObject, least) = (true, false, Int?.none)
     var some = items
@@ -35,12 +34,9 @@ extension PutPlan {
           let item = try all.item(number)
           return (item, try uploads.upload(for: item, number: number))
         }
-        if let warning {
-          survey.leaveOut(number, warning)
-          continue
-        }
         haveParts = haveParts && upload.method.uploadProtocol.parts != nil
         goesToStores = goesToStores && upload.method == .s3
+        if survey.leavesOut(number, warning, TransferRequest(.upload(upload))) { continue }
         guard number <= items.count else {
           further += 1
           continue
@@ -53,7 +49,7 @@ extension PutPlan {
       some = try all.next(atMost: GetPlan.checkedAtOnce)
     }
     guard command.s3.isEmpty || hasObject || uploads.targets.areS3 else { throw S3Options.misused }
-    (self.indices, notes) = (indices, survey.allNotes)
+    (self.indices, notes, manifest) = (indices, survey.allNotes, survey.manifest)
     if further > 0 {
       rest = InputRest(
         count: further, window: sources.window,

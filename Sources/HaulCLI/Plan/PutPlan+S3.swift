@@ -56,13 +56,17 @@ extension PutPlan {
       apply(common, to: &upload)
       return upload
     }
-    let (requests, rest) = try uploads.checked(names: true, window: sources.window)
+    let complete = try command.completeFiles()
+    let (requests, indices, rest) = try uploads.checked(
+      names: true, window: sources.window, complete)
     var output = command.output.values
     output.input = input
     var options = try ManagerOptions(command.limits, connections: 4, command.connections)
     options.certificateAuthorities =
       options.certificateAuthorities ?? settings.certificateAuthorities
-    return PutPlan(requests: requests, managerOptions: options, output: output, rest: rest)
+    return PutPlan(
+      requests: requests, managerOptions: options, output: output, indices: indices, rest: rest,
+      manifest: complete?.manifest)
   }
 
   private static func checkS3Use(of command: PutCommand, isCollection: Bool) throws(UsageError) {

@@ -14,8 +14,8 @@ package struct PutPlan: Hashable, Sendable {
   package var rest: InputRest?
   /// Notes for the user before the start: lines for standard error.
   package var notes: [String] = []
-  /// The path of the manifest; nil without one.
-  package var manifest: String?
+  /// Nil without one.
+  package var manifest: RunManifest?
 }
 
 extension PutPlan {
@@ -62,7 +62,10 @@ extension PutPlan {
       if isCollection, kind.namesFile { upload.url = try source.address(in: url) }
       return upload
     }
-    (requests, rest) = try uploads.checked(names: kind.namesFile, window: sources.window)
+    let complete = try command.completeFiles()
+    (requests, indices, rest) = try uploads.checked(
+      names: kind.namesFile, window: sources.window, complete)
+    manifest = complete?.manifest
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.connections)
     output = command.output.values

@@ -4,10 +4,10 @@ import HaulCore
 struct RemoteTargets: Sendable {
   /// `-o`; nil if each address has its own place.
   private let template: TargetTemplate?
-  private let options: S3Options
-  private let sources: CommandSources
-  /// Of an S3 store, once something goes to one.
-  private var settings: S3Settings?
+  /// What goes to S3 is there.
+  private var store: CommandStore
+  /// A place in a store, as it was written: most lines have the same.
+  private var place: (text: String, bucket: String, key: String, isCollection: Bool)?
 
   /// - Parameter items: the first ones; all of them if `areAll`.
   init(
@@ -17,8 +17,8 @@ struct RemoteTargets: Sendable {
     let isS3 = ([output] + items.map(\.out)).contains { $0.map(PutPlan.isS3) ?? false }
     guard isS3 || command.s3.isEmpty || !areAll || items.contains(where: { $0.object != nil })
     else { throw S3Options.misused }
-    (options, self.sources) = (command.s3, sources)
-    if isS3 { settings = try S3Settings(options, sources) }
+    store = CommandStore(command.s3, sources)
+    if isS3 { try store.open() }
     guard let output else {
       template = nil
       return
@@ -30,7 +30,7 @@ struct RemoteTargets: Sendable {
   }
 
   /// Whether something goes to an S3 store.
-  var areS3: Bool { settings != nil }
+  var areS3: Bool { store.isUsed }
 
   /// The upload of a source to its place.
   /// - Parameter number: of its address in the arguments, from 1.
@@ -76,23 +76,19 @@ struct RemoteTargets: Sendable {
   }
 
   private mutating func object(
-    _ source: DownloadRequest, _ place: String, _ below: UploadSources.Source, isNamed: Bool
+    _ source: DownloadRequest, _ text: String, _ below: UploadSources.Source, isNamed: Bool
   ) throws(UsageError) -> UploadRequest {
-    if settings == nil { settings = try S3Settings(options, sources) }
-    guard let settings else { throw S3Options.misused }
-    let (bucket, key) = PutPlan.s3Parts(place)
-    let isCollection = key.isEmpty && place.hasByteSuffix("/") || key.hasByteSuffix("/")
-    guard isCollection || !isNamed else { throw Self.notBelow }
-    do throws(TransferError) {
-      let object = try S3Object(
-        bucket: bucket, key: isCollection ? key + below.names.joined(separator: "/") : key,
-        region: settings.region, endpoint: settings.endpoint, addressing: settings.addressing)
-      var upload = UploadRequest(from: source, to: object, credentials: settings.credentials)
-      upload.keySource = settings.keySource
-      return upload
-    } catch {
-      throw UsageError("\(place): \(error.message)")
+    if self.place?.text != text {
+      let (bucket, key) = PutPlan.s3Parts(text)
+      let isCollection = key.isEmpty && text.hasByteSuffix("/") || key.hasByteSuffix("/")
+      place = (text, bucket, key, isCollection)
     }
+    guard let place, place.isCollection || !isNamed else { throw Self.notBelow }
+    let key = place.isCollection ? place.key + below.names.joined(separator: "/") : place.key
+    let found = try store.object(place.bucket, key, at: text)
+    var upload = UploadRequest(from: source, to: found.object, credentials: found.store.credentials)
+    upload.keySource = found.store.keySource
+    return upload
   }
 
   private static let notBelow = UsageError(

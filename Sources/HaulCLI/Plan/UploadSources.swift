@@ -103,6 +103,8 @@ struct SourceUploads: TransferReader {
   private var sources: UploadSources
   private let make: @Sendable (UploadSources.Source) throws(UsageError) -> UploadRequest
   private var number = 0
+  /// The numbers of those that are left out.
+  private var leftOut: ArraySlice<UInt32> = []
 
   init(
     of sources: UploadSources,
@@ -122,19 +124,25 @@ struct SourceUploads: TransferReader {
   ) throws(UsageError) -> [(request: TransferRequest, index: Int)] {
     var uploads: [(request: TransferRequest, index: Int)] = []
     while uploads.count < count, let upload = try next() {
-      uploads.append((TransferRequest(.upload(upload)), number))
+      if leftOut.first == UInt32(number) {
+        leftOut.removeFirst()
+      } else {
+        uploads.append((TransferRequest(.upload(upload)), number))
+      }
     }
     return uploads
   }
 
   /// Makes all uploads, and keeps the first ones.
-  /// - Parameter names: whether each file has its own name on the server.
+  /// - Parameters:
+  ///   - names: whether each file has its own name on the server.
+  ///   - complete: what is left out; nil for nothing.
   /// - Throws: if one of the files would replace another.
   func checked(
-    names: Bool, window: Int
-  ) throws(UsageError) -> (first: [UploadRequest], rest: InputRest?) {
-    var (all, following, first) = (self, self, [UploadRequest]())
-    var known = FirstItems()
+    names: Bool, window: Int, _ complete: CompleteFiles?
+  ) throws(UsageError) -> (first: [UploadRequest], indices: [Int], rest: InputRest?) {
+    var (all, following, first, indices) = (self, self, [UploadRequest](), [Int]())
+    var (known, leftOut) = (FirstItems(), [UInt32]())
     while let upload = try all.next() {
       if names, sources.mayMeet, case .file(let path) = upload.source {
         var other: UploadRequest?
@@ -149,12 +157,18 @@ struct SourceUploads: TransferReader {
             "\(other) and \(path) have the same name; upload them to different addresses")
         }
       }
-      guard first.count < window else { continue }
-      first.append(upload)
-      if first.count == window { following = all }
+      if complete?.leaveOut(TransferRequest(.upload(upload))) == true {
+        leftOut.append(UInt32(all.number))
+      } else if first.count < window {
+        first.append(upload)
+        indices.append(all.number)
+        if first.count == window { following = all }
+      }
     }
-    let count = all.number - first.count
-    return (first, count > 0 ? InputRest(count: count, window: window, following) : nil)
+    let count = all.number - first.count - leftOut.count
+    guard count > 0 else { return (first, indices, nil) }
+    following.leftOut = leftOut.drop { $0 <= following.number }
+    return (first, indices, InputRest(count: count, window: window, following))
   }
 
   /// An upload by its number. It is only looked for if there is an error.

@@ -6,7 +6,7 @@ import HaulCore
   import Darwin
 #endif
 
-/// Reads a file of any length line by line.
+/// Reads a file of any length: line by line, or a piece of it.
 enum FileLines {
   /// Passes each line to `take`, without its line break.
   /// - Parameter failure: what a read fails with, from its error number.
@@ -21,17 +21,44 @@ enum FileLines {
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw failure(errno) }
       guard count > 0 else { return rest }
-      var lines = buffer[..<count]
-      while let end = lines.firstIndex(of: 0x0A) {
+      var start = 0
+      while let end = lineBreak(in: buffer, start..<count) {
         if rest.isEmpty {
-          try take(lines[..<end])
+          try take(buffer[start..<end])
         } else {
-          try take((rest + lines[..<end])[...])
+          try take((rest + buffer[start..<end])[...])
           rest = []
         }
-        lines = lines[(end + 1)...]
+        start = end + 1
       }
-      rest += lines
+      rest += buffer[start..<count]
     }
+  }
+
+  /// By the C library: a loop over a slice is many times slower.
+  static func lineBreak(in bytes: [UInt8], _ range: Range<Int>) -> Int? {
+    bytes.withUnsafeBytes { bytes in
+      guard let base = bytes.baseAddress,
+        let found = memchr(base + range.lowerBound, 0x0A, range.count)
+      else { return nil }
+      return UnsafeRawPointer(found) - base
+    }
+  }
+
+  /// So many bytes from an offset; fewer only at the end. Nil if a read fails: `errno` says why.
+  static func bytes(of descriptor: Int32, _ offset: Int64, _ count: Int) -> [UInt8]? {
+    var (bytes, filled) = ([UInt8](repeating: 0, count: count), 0)
+    while filled < count {
+      let more = bytes.withUnsafeMutableBytes { buffer in
+        pread(
+          descriptor, buffer.baseAddress?.advanced(by: filled), count - filled,
+          off_t(offset) + filled)
+      }
+      if more < 0, errno == EINTR { continue }
+      guard more >= 0 else { return nil }
+      if more == 0 { break }
+      filled += more
+    }
+    return filled == count ? bytes : Array(bytes.prefix(filled))
   }
 }

@@ -49,7 +49,10 @@ final class ListFile: Sendable {
       guard let copy = state.copy else {
         return Array(state.bytes.dropFirst(Int(offset)).prefix(count))
       }
-      return try Self.bytes(of: copy, offset, count)
+      guard let bytes = FileLines.bytes(of: copy, offset, count) else {
+        throw UsageError("its copy cannot be read: \(SystemError.text(errno))")
+      }
+      return bytes
     }
   }
 
@@ -120,26 +123,6 @@ final class ListFile: Sendable {
       }
       rest = rest.dropFirst(count)
     }
-  }
-
-  private static func bytes(
-    of copy: Int32, _ offset: Int64, _ count: Int
-  ) throws(UsageError) -> [UInt8] {
-    var (bytes, filled) = ([UInt8](repeating: 0, count: count), 0)
-    while filled < count {
-      let more = repeated {
-        bytes.withUnsafeMutableBytes { buffer in
-          pread(
-            copy, buffer.baseAddress?.advanced(by: filled), count - filled, off_t(offset) + filled)
-        }
-      }
-      guard more >= 0 else {
-        throw UsageError("its copy cannot be read: \(SystemError.text(errno))")
-      }
-      if more == 0 { break }
-      filled += more
-    }
-    return filled == count ? bytes : Array(bytes.prefix(filled))
   }
 
   /// Calls again what a signal has interrupted.

@@ -5,18 +5,18 @@ import HaulKit
 
 /// Runs the transfers of one command with a manager, and passes its events to the console.
 struct ForegroundSession {
-  private(set) var requests: [TransferRequest]
+  let requests: [TransferRequest]
   var managerOptions: ManagerOptions
   let output: OutputOptions
   /// For each request, the number of its address in the arguments, from 1.
-  private(set) var indices: [Int]
+  let indices: [Int]
   /// What follows the requests; nil if they are all.
-  private(set) var rest: InputRest?
+  let rest: InputRest?
   /// Lines for standard error, before the start.
   var notes: [String] = []
   var usesCache = false
-  /// The path of the manifest; nil without one.
-  var manifest: String?
+  /// Nil without one.
+  var manifest: RunManifest?
   let context: ProcessContext
 
   /// Runs until all transfers have ended or were stopped, within the limits of the process.
@@ -30,7 +30,9 @@ struct ForegroundSession {
     do {
       let recorder = try session.openManifest()
       if session.requests.isEmpty, session.rest == nil, let manifest {
-        if !output.quiet { await OutputStream.warn("all files are complete, by \(manifest)") }
+        if !output.quiet {
+          await OutputStream.warn("all files are complete, by \(manifest.path)")
+        }
         return .completed
       }
       return await session.run(until: signals.interruptions, recorder)
@@ -44,15 +46,14 @@ struct ForegroundSession {
     output.drain != nil && error.isTemporary ? .tryAgain : .failed
   }
 
-  /// Leaves out what the manifest has.
   private mutating func openManifest() throws(TransferError) -> ManifestRecorder? {
     guard let manifest else { return nil }
-    var all = Array(zip(requests, indices)).map { (request: $0, index: $1) }
-    let count = requests.count + (rest?.count ?? 0)
-    let recorder = try ManifestRecorder(manifest, &all, &rest, context.clock)
-    let complete = count - all.count - (rest?.count ?? 0)
-    if complete > 0 { notes.append("\(complete) of \(count) files are complete, by \(manifest)") }
-    (requests, indices) = (all.map(\.request), all.map(\.index))
+    let further = rest?.count ?? 0
+    let recorder = try ManifestRecorder(manifest, requests, further: further, context.clock)
+    if manifest.complete > 0 {
+      let count = manifest.complete + requests.count + further
+      notes.append("\(manifest.complete) of \(count) files are complete, by \(manifest.path)")
+    }
     return recorder
   }
 

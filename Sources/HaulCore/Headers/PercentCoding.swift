@@ -39,17 +39,20 @@ package enum PercentCoding {
   package static func isUnreserved(_ byte: UInt8) -> Bool {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-    default: "-._~".utf8.contains(byte)
+    case UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"), UInt8(ascii: "~"): true
+    default: false
     }
   }
 
   /// Every byte encoded, except those that stand for themselves everywhere.
   /// - Parameter separator: a byte that stays too.
   package static func component(_ text: String, keeping separator: UInt8? = nil) -> String {
+    func stays(_ byte: UInt8) -> Bool { isUnreserved(byte) || byte == separator }
+    if text.utf8.allSatisfy(stays) { return text }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.utf8.count)
     for byte in text.utf8 {
-      if isUnreserved(byte) || byte == separator {
+      if stays(byte) {
         bytes.append(byte)
       } else {
         bytes += encoded(byte).utf8

@@ -18,6 +18,15 @@ extension Sequence<UInt8> {
 }
 
 extension UInt64 {
+  /// The number that up to 16 hexadecimal digits write; nil for other bytes.
+  package init?(hexDigits: Slice<UnsafeRawBufferPointer>) {
+    self = 0
+    for digit in hexDigits {
+      guard let value = PercentCoding.nibble(digit), self >> 60 == 0 else { return nil }
+      self = self << 4 | UInt64(value)
+    }
+  }
+
   /// 16 lower-case hexadecimal digits.
   package var hexDigits: String {
     withUnsafeBytes(of: bigEndian) { $0.hexDigits }

@@ -249,6 +249,17 @@ public struct ResourceURL: Hashable, Sendable {
     } ?? false
   }
 
+  /// An address that begins with this one.
+  /// - Parameter path: percent-encoded, without a query.
+  /// - Throws: as `init(_:)`.
+  func appending(path rest: String) throws(TransferError) -> ResourceURL {
+    let text = absoluteString + rest
+    guard query == nil, SimpleURLParser.isPath(rest, after: path) else {
+      return try ResourceURL(text).taking(credentials)
+    }
+    return ResourceURL(Parts(text, origin, credentials, path: path + rest, query: nil))
+  }
+
   private init(_ parts: Parts) { self.parts = parts }
 
   /// In place of an address that is not known yet. It has no host, so nothing connects to it.

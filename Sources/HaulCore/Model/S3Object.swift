@@ -20,6 +20,8 @@ public struct S3Object: Hashable, Sendable {
   public let region: String
   /// Its address, without credentials.
   public let url: ResourceURL
+  /// What the addresses of its bucket begin with, up to a slash.
+  private let base: ResourceURL
 
   /// An object of a bucket. A bucket with a dot is never in the host's name, because no certificate
   /// allows that.
@@ -38,19 +40,9 @@ public struct S3Object: Hashable, Sendable {
     guard Self.isBucket(bucket) else {
       throw TransferError(.badURL, "\(bucket) is not the name of a bucket")
     }
-    guard !key.isEmpty, key.utf8.count <= Self.maximumKey else {
-      throw TransferError(.badURL, "the key of an object has 1 to \(Self.maximumKey) bytes")
-    }
-    let parts = key.byteSplit(separator: "/", omittingEmptySubsequences: false)
-    guard !parts.contains(where: { $0.isByteEqual(".") || $0.isByteEqual("..") }), !key.hasByte(0)
-    else {
-      throw TransferError(
-        .badURL, "the key has a part '.' or '..', or a NUL", advice: "use another key")
-    }
     guard Self.isRegion(region) else {
       throw TransferError(.badURL, "\(region) is not the name of a region")
     }
-    (self.bucket, self.key, self.region) = (bucket, key, region)
     let store: ResourceURL
     if let endpoint {
       store = endpoint
@@ -60,21 +52,42 @@ public struct S3Object: Hashable, Sendable {
     guard store.query == nil, store.credentials == nil else {
       throw TransferError(.badURL, "the address of a store has no query and no user name")
     }
-    let (origin, path) = (store.origin, Self.encoded(key))
+    let origin = store.origin
     let wantsHost =
       addressing == .virtual
       || addressing == .auto && (endpoint == nil || Self.refusesPaths(origin.host))
     let isInHost = wantsHost && Self.isHostLabel(bucket) && IPAddress(origin.host) == nil
-    let base =
+    let above =
       isInHost
       ? "\(origin.scheme)://\(bucket).\(origin.authority)\(store.path)" : store.absoluteString
-    let slash = base.hasByteSuffix("/") ? "" : "/"
-    url = try ResourceURL("\(base)\(slash)\(isInHost ? path : "\(bucket)/\(path)")")
+    let slash = above.hasByteSuffix("/") ? "" : "/"
+    let base = try ResourceURL("\(above)\(slash)\(isInHost ? "" : "\(bucket)/")")
+    try self.init(bucket, key, region, below: base)
+  }
+
+  private init(
+    _ bucket: String, _ key: String, _ region: String, below base: ResourceURL
+  ) throws(TransferError) {
+    guard !key.isEmpty, key.utf8.count <= Self.maximumKey else {
+      throw TransferError(.badURL, "the key of an object has 1 to \(Self.maximumKey) bytes")
+    }
+    guard Self.isPath(key) else {
+      throw TransferError(
+        .badURL, "the key has a part '.' or '..', or a NUL", advice: "use another key")
+    }
+    (self.bucket, self.key, self.region, self.base) = (bucket, key, region, base)
+    url = try base.appending(path: Self.encoded(key))
+  }
+
+  /// Another object of its bucket.
+  /// - Throws: `bad-url` as for the first one.
+  package func sibling(_ key: String) throws(TransferError) -> S3Object {
+    try S3Object(bucket, key, region, below: base)
   }
 
   /// A list of objects: see `S3ListPage`.
   init(listOf bucket: String, _ region: String, _ url: ResourceURL) {
-    (self.bucket, key, self.region, self.url) = (bucket, "", region, url)
+    (self.bucket, key, self.region, self.url, base) = (bucket, "", region, url, url)
   }
 
   /// Whether the store of this host takes the bucket only in the host's name: Alibaba OSS and
@@ -84,6 +97,23 @@ public struct S3Object: Hashable, Sendable {
   }
 
   private static let maximumKey = 1024
+
+  /// Whether no part of a key is `.` or `..`, and it has no NUL.
+  private static func isPath(_ key: String) -> Bool {
+    /// Of the part, as long as it has only dots; otherwise 3.
+    var dots = 0
+    for byte in key.utf8 {
+      switch byte {
+      case 0: return false
+      case UInt8(ascii: "/"):
+        if dots == 1 || dots == 2 { return false }
+        dots = 0
+      case UInt8(ascii: ".") where dots < 3: dots += 1
+      default: dots = 3
+      }
+    }
+    return dots != 1 && dots != 2
+  }
 
   /// Older stores allow upper case and underscores.
   private static func isBucket(_ name: String) -> Bool {

@@ -68,9 +68,16 @@ struct SimpleURLParser {
     return !bytes.isEmpty
   }
 
+  /// Whether a text that follows a path is plain too.
+  static func isPath(_ text: String, after path: String) -> Bool {
+    text.utf8.withContiguousStorageIfAvailable { isPath($0[...], after: path.utf8.last) } ?? false
+  }
+
   /// Without a dot after a slash: it may begin a dot segment.
-  private static func isPath(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-    var last: UInt8 = 0
+  private static func isPath(
+    _ bytes: Slice<UnsafeBufferPointer<UInt8>>, after last: UInt8? = nil
+  ) -> Bool {
+    var last = last
     for byte in bytes {
       guard isOfPath(byte), byte != UInt8(ascii: ".") || last != UInt8(ascii: "/") else {
         return false

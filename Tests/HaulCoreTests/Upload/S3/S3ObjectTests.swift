@@ -67,6 +67,30 @@ import Testing
         == "http://h.example/b/a%20b%2Bc%21%27%28%29%2A~%C3%A9/%2520//x%3Fy%23z/")
   }
 
+  @Test(
+    arguments: ["k", "a/b.txt", ".k", "a/.k", "a b", "%41", "é", "/k", "a//k", "k/", "x?y#z"],
+    ["http://h.example", "http://h.example/below/", "http://h.example:9000/.a"])
+  func `Another object of a bucket has the address that its own name gives`(
+    key: String, endpoint: String
+  ) throws {
+    for addressing in [S3Object.Addressing.path, .virtual] {
+      let first = try S3Object(
+        bucket: "b-1", key: "first", endpoint: ResourceURL(endpoint), addressing: addressing)
+      let next = try first.sibling(key)
+      #expect(
+        try next
+          == S3Object(
+            bucket: "b-1", key: key, endpoint: ResourceURL(endpoint), addressing: addressing))
+      let read = try ResourceURL(next.url.absoluteString)
+      #expect(next.url.absoluteString == read.absoluteString)
+      #expect((next.url.path, next.url.query) == (read.path, read.query))
+      #expect(next.url.origin == read.origin)
+    }
+    #expect(throws: TransferError.self) {
+      try S3Object(bucket: "b-1", key: "k").sibling("a/../\(key)")
+    }
+  }
+
   @Test(arguments: [
     ("", "k"), ("b", ""), ("a/b", "k"), ("..", "k"), ("b?", "k"), ("b", "../k"), ("b", "a/./b"),
     ("b", ".."), ("b", "a\0"), ("b", String(repeating: "k", count: 1025)),
