@@ -1,6 +1,6 @@
 import HaulCore
 
-/// The one place that writes and reads the keys of events.
+/// Writes and reads the keys of events, except those of a result.
 extension EventDocument {
   private enum Key: String, CodingKey {
     case type, id, number, url, identifier, group

@@ -20,7 +20,7 @@ extension Notice {
   private init(
     _ event: TransferEvent, _ number: Int, _ result: TransferResult, name: String?, time: Double
   ) {
-    let known = name ?? result.path.flatMap(Self.lastPart) ?? event.identifier ?? "\(event.id)"
+    let known = name ?? result.path.flatMap(\.lastPathName) ?? event.identifier ?? "\(event.id)"
     self.init(
       id: "\(event.id)-\(number)", number: number, kind: .transfer, name: known, time: time,
       title: "\(Self.shown(known)): \(result.state.rawValue)",
@@ -89,10 +89,6 @@ extension Notice {
     let some = String(scalars.prefix(4 * cells))
     let isCut = some.utf8.count < text.utf8.count
     return TerminalText.cut(TerminalText.escaped(some) + (isCut ? "…" : ""), to: cells)
-  }
-
-  private static func lastPart(of path: String) -> String? {
-    path.lastPathName
   }
 }
 

@@ -37,6 +37,9 @@ extension TransferManager {
     /// An upload to the place of a store, under any name, that has the records of uploads in parts
     /// from remote sources too; nil for none.
     package var recordPlace: UploadRequest?
+    /// Whether an upload of a remote source to a store fails if no condition can keep it from
+    /// replacing what another run has published.
+    package var requiresConditions = false
     /// The same for hosts that have a limit of their own, by name and port.
     package var maximumActiveOfHosts: [String: Int] = [:]
     /// Whether a person watches every transfer. If so, an unreachable host is reported within

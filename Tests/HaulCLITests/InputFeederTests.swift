@@ -40,9 +40,8 @@ import Testing
     let rest = try #require(plan.rest)
     let seen = NIOLockedValueBox(Seen())
     let added = NIOLockedValueBox([Int]())
-    let feeder = InputFeeder(
-      rest, in: manager, members: plan.requests.count, window: rest.window
-    ) { (_, _, indices) throws(TransferError) in
+    let feeder = InputFeeder(rest, in: manager, members: plan.requests.count) {
+      (_, _, indices) throws(TransferError) in
       added.withLockedValue { $0 += indices }
       let members = await manager.counts.values.reduce(0, +)
       seen.withLockedValue { seen in

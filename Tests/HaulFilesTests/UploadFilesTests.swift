@@ -137,6 +137,24 @@ import Testing
     #expect(try UploadRecordFile(of: request(), in: Self.directory, on: disk).record == nil)
   }
 
+  @Test func `A shorter record replaces a longer one, and one that cannot be read is known`() throws
+  {
+    let machine = SimulatedMachine(seed: 1)
+    let disk = machine.startProcess()
+    let first = try UploadRecordFile(of: request(), in: Self.directory, on: disk)
+    #expect(!first.isDamaged)
+    try first.store(record(1_000_000))
+    try first.store(record(2))
+    first.close()
+    let next = try UploadRecordFile(of: request(), in: Self.directory, on: disk)
+    #expect(next.record == record(2) && !next.isDamaged)
+    next.close()
+    let path = "\(Self.directory)/\(try request().recordName)"
+    disk.put(Array(repeating: 0, count: 50), at: path)
+    let damaged = try UploadRecordFile(of: request(), in: Self.directory, on: disk)
+    #expect(damaged.record == nil && damaged.isDamaged)
+  }
+
   @Test func `A client over TCP does not find the record of its owner's upload, nor the reverse`()
     throws
   {

@@ -40,7 +40,7 @@ struct Drill: AsyncParsableCommand {
     await report("begins", manager)
     if let script { return try await run(script, manager) }
     if let retry {
-      announce("did retry", try await manager.retry(identified(retry, manager)))
+      announce("did retry", try await manager.retry(identified(retry)))
       await manager.unsuspend()
       await manager.waitUntilEmpty()
       await report("ends", manager)
@@ -49,10 +49,10 @@ struct Drill: AsyncParsableCommand {
     try await command(manager)
     await manager.waitUntilEmpty()
     if diesWhenEmpty { CrashCounter.die() }
-    _ = try await manager.remove(identified("first", manager))
+    _ = try await manager.remove(identified("first"))
     announce("did remove")
     if finish {
-      _ = try await manager.resume(identified("paused", manager))
+      _ = try await manager.resume(identified("paused"))
       await manager.waitUntilEmpty()
     }
     await report("ends", manager)
@@ -78,11 +78,11 @@ struct Drill: AsyncParsableCommand {
     // The key finds transfers that are already in the list.
     try await manager.add(requests(), key: "drill")
     announce("did add")
-    _ = try await manager.move(identified("moved", manager), to: .first)
+    _ = try await manager.move(identified("moved"), to: .first)
     announce("did move")
-    if !finish { announce("did pause", try await manager.pause(identified("paused", manager))) }
-    announce("did cancel", try await manager.cancel(identified("cancelled", manager)))
-    _ = try await manager.setPriority(.background, of: identified("second", manager))
+    if !finish { announce("did pause", try await manager.pause(identified("paused"))) }
+    announce("did cancel", try await manager.cancel(identified("cancelled")))
+    _ = try await manager.setPriority(.background, of: identified("second"))
     announce("did set")
     await manager.unsuspend()
   }
@@ -108,7 +108,7 @@ struct Drill: AsyncParsableCommand {
     ]
   }
 
-  private func identified(_ name: String, _ manager: TransferManager) -> TransferSelection {
+  private func identified(_ name: String) -> TransferSelection {
     .filter { $0.identifier == name }
   }
 

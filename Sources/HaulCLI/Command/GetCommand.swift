@@ -97,6 +97,7 @@ struct GetCommand: FetchingCommand {
       var plan = try PutPlan(self, items, reader, sources)
       try worker.apply(to: &plan.output, plan.manifest?.path, content.inputFiles)
       plan.managerOptions.recordPlace = try worker.recordPlace(s3, sources)
+      plan.managerOptions.requiresConditions = worker.workersMayOverlap
       guard
         plan.managerOptions.recordPlace == nil && !worker.workersMayOverlap
           || plan.goesToStores

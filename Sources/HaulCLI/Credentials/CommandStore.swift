@@ -16,7 +16,7 @@ struct CommandStore {
 
   private let options: S3Options
   private let sources: CommandSources
-  private var settings: S3Settings?
+  private(set) var settings: S3Settings?
   /// The last one: most lists have one bucket.
   private var last: S3Object?
 

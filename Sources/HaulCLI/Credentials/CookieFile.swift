@@ -2,12 +2,6 @@ package import HaulCore
 
 /// A cookie file in Netscape format: seven fields on each line, separated by tabs.
 package struct CookieFile: Hashable, Sendable {
-  /// Why a text is not such a file; never repeats its content.
-  package struct ParseError: Error, Hashable, Sendable {
-    package let line: Int
-    package let message: String
-  }
-
   /// A cookie with a NUL has bytes that are not UTF-8, and cannot be sent.
   package private(set) var jar = CookieJar()
   /// The lines that are no cookies, and were left out.

@@ -11,12 +11,6 @@ package struct Netrc: Hashable, Sendable {
     var problem: ParseError?
   }
 
-  /// Why a text is not a netrc file; never repeats its content.
-  package struct ParseError: Error, Hashable, Sendable {
-    package let line: Int
-    package let message: String
-  }
-
   private var byHost: [String: [Entry]] = [:]
   private var defaults: [Entry] = []
   /// The first word before all entries that is of another program: it was left out.

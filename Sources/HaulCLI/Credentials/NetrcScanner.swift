@@ -6,7 +6,7 @@ struct NetrcScanner {
   init(_ text: String) { rest = text[...].utf8 }
 
   /// The next keyword and its line; nil at the end. Skips comments.
-  mutating func keyword() throws(Netrc.ParseError) -> (word: String, line: Int)? {
+  mutating func keyword() throws(ParseError) -> (word: String, line: Int)? {
     skipSpace()
     while rest.first == UInt8(ascii: "#") {
       while let byte = rest.first, byte != newline { advance(byte) }
@@ -18,10 +18,10 @@ struct NetrcScanner {
   }
 
   /// The value after a keyword.
-  mutating func value(of keyword: String, line start: Int) throws(Netrc.ParseError) -> String {
+  mutating func value(of keyword: String, line start: Int) throws(ParseError) -> String {
     skipSpace()
     guard !rest.isEmpty else {
-      throw Netrc.ParseError(line: start, message: "\(keyword) has no value")
+      throw ParseError(line: start, message: "\(keyword) has no value")
     }
     return try word()
   }
@@ -40,14 +40,14 @@ struct NetrcScanner {
     }
   }
 
-  private mutating func word() throws(Netrc.ParseError) -> String {
+  private mutating func word() throws(ParseError) -> String {
     guard rest.first != UInt8(ascii: "\"") else { return try quoted() }
     let word = rest.prefix { !Self.isSpace($0) }
     rest = rest[word.endIndex...]
     return String(decoding: word, as: UTF8.self)
   }
 
-  private mutating func quoted() throws(Netrc.ParseError) -> String {
+  private mutating func quoted() throws(ParseError) -> String {
     let start = line
     advance(UInt8(ascii: "\""))
     var bytes: [UInt8] = []
@@ -64,7 +64,7 @@ struct NetrcScanner {
         bytes.append(byte)
       }
     }
-    throw Netrc.ParseError(line: start, message: "a quote is not closed")
+    throw ParseError(line: start, message: "a quote is not closed")
   }
 
   private mutating func skipSpace() {

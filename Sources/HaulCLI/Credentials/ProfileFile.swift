@@ -3,12 +3,6 @@ import HaulCore
 /// A file of the AWS tools: sections of `name = value`. A name without a value begins a group; its
 /// indented members are named `group.member` here.
 struct ProfileFile: Hashable, Sendable {
-  /// Why a text is not such a file; never repeats its content.
-  struct ParseError: Error, Hashable, Sendable {
-    let line: Int
-    let message: String
-  }
-
   private var sections: [String: [String: String]] = [:]
 
   init(_ text: String) throws(ParseError) {

@@ -56,7 +56,9 @@ struct GetItem: Sendable {
         maximumPerHost = try Self.value(option.text, "max-per-host", LimitOptions.count)
       }
     } catch {
-      throw UsageError("\(name): line \(line): \(error.message)")
+      let mayBeTable = entry.line == 1 && !entry.address.hasBytes("://") && entry.columns.isEmpty
+      let hint = mayBeTable ? " (if it is a table: --input-format)" : ""
+      throw UsageError("\(name): line \(line): \(error.message)\(hint)")
     }
     if entry.out == "-" {
       throw UsageError("\(name): line \(entry.line): out: a list cannot write to standard output")

@@ -30,8 +30,8 @@ package struct InputList: Hashable, Sendable {
 
   /// Parses a list, or whole entries of one.
   /// - Parameter first: the number of the first line.
-  package init(_ text: String, from first: Int = 1) throws(TextLine.ParseError) {
-    lastLine = try TextLine.read(text, from: first) { (line) throws(TextLine.ParseError) in
+  package init(_ text: String, from first: Int = 1) throws(ParseError) {
+    lastLine = try TextLine.read(text, from: first) { (line) throws(ParseError) in
       if line.isIndented { try takeOption(line) } else { try takeAddress(line) }
     }
   }
@@ -50,14 +50,14 @@ package struct InputList: Hashable, Sendable {
     return 0
   }
 
-  private mutating func takeAddress(_ line: TextLine) throws(TextLine.ParseError) {
+  private mutating func takeAddress(_ line: TextLine) throws(ParseError) {
     guard !line.content.contains(0x09) else {
       throw line.parseError("mirrors, after a tab, are not yet supported")
     }
     entries.append(Entry(line: line.number, address: line.text))
   }
 
-  private mutating func takeOption(_ line: TextLine) throws(TextLine.ParseError) {
+  private mutating func takeOption(_ line: TextLine) throws(ParseError) {
     guard !entries.isEmpty else {
       throw line.parseError("an indented line needs an address above it")
     }
@@ -67,7 +67,7 @@ package struct InputList: Hashable, Sendable {
     let (last, option) = (entries.count - 1, Option(line: line.number, text: value))
     func set<Value>(
       _ field: WritableKeyPath<Entry, Value?>, to new: Value
-    ) throws(TextLine.ParseError) {
+    ) throws(ParseError) {
       guard entries[last][keyPath: field] == nil else {
         throw line.parseError("\(key) is given twice for one address")
       }

@@ -47,7 +47,7 @@ package struct InputTable: Sendable {
   /// A whole list.
   package init(
     _ text: String, as format: Format, columns: [Meaning: String]
-  ) throws(TextLine.ParseError) {
+  ) throws(ParseError) {
     self.init(as: format, columns: columns)
     _ = try take(text, isLast: true)  // all of it
   }
@@ -61,7 +61,7 @@ package struct InputTable: Sendable {
   /// Reads the whole rows of the next piece.
   /// - Parameter isLast: whether nothing follows it.
   /// - Returns: how many bytes of it were read.
-  mutating func take(_ piece: String, isLast: Bool) throws(TextLine.ParseError) -> Int {
+  mutating func take(_ piece: String, isLast: Bool) throws(ParseError) -> Int {
     switch format {
     case .list:
       let list = try InputList(piece, from: line)
@@ -81,7 +81,7 @@ package struct InputTable: Sendable {
 
   private mutating func takeRows(
     _ piece: String, separator: UInt8, isLast: Bool
-  ) throws(TextLine.ParseError) -> Int {
+  ) throws(ParseError) -> Int {
     var table = TableText(piece, separator: separator, from: line, isLast: isLast)
     if header == nil, let first = try table.next() {
       try check(header: first)
@@ -90,7 +90,7 @@ package struct InputTable: Sendable {
     let header = header ?? []
     while let row = try table.next() {
       guard row.values.count == header.count else {
-        throw TextLine.ParseError(
+        throw ParseError(
           line: row.line,
           message: "it has \(row.values.count) values, and the first line \(header.count)")
       }
@@ -101,36 +101,36 @@ package struct InputTable: Sendable {
     return table.used
   }
 
-  private func check(header: TableText.Row) throws(TextLine.ParseError) {
+  private func check(header: TableText.Row) throws(ParseError) {
     for name in wanted.values.sorted() + [columns[.url] ?? ""]
     where !header.values.contains(name) {
-      throw TextLine.ParseError(
+      throw ParseError(
         line: header.line,
         message: "the first line has the names of the columns, and '\(name)' is none of them")
     }
     if let name = header.values.firstRepeated {
-      throw TextLine.ParseError(
+      throw ParseError(
         line: header.line, message: "the first line has two columns '\(name)'")
     }
   }
 
-  private mutating func takeObjects(_ text: String) throws(TextLine.ParseError) {
+  private mutating func takeObjects(_ text: String) throws(ParseError) {
     let lines = text.byteSplit(separator: "\n", omittingEmptySubsequences: false)
     for (index, line) in lines.enumerated() {
       let content = Data(line.utf8)
       guard content.contains(where: { ![0x20, 0x09, 0x0D].contains($0) }) else { continue }
       let number = self.line + index
       guard let object = try? JSONDecoder().decode([String: Scalar].self, from: content) else {
-        throw TextLine.ParseError(
+        throw ParseError(
           line: number, message: "it is no JSON object of texts and numbers")
       }
       // Of two values of one name, the last one would count without a word.
       guard Self.members(of: content) == object.count else {
-        throw TextLine.ParseError(line: number, message: "it has two values of one name")
+        throw ParseError(line: number, message: "it has two values of one name")
       }
       // A value that is needed is not left out without a word: it may be a digest.
       for (name, value) in object where value == .other && columns.values.contains(name) {
-        throw TextLine.ParseError(
+        throw ParseError(
           line: number, message: "the value of '\(name)' is no text and no number")
       }
       try take(object.compactMapValues(\.text), at: number)
@@ -160,15 +160,15 @@ package struct InputTable: Sendable {
 
   private mutating func take(
     _ values: [String: String], at line: Int
-  ) throws(TextLine.ParseError) {
+  ) throws(ParseError) {
     func value(_ meaning: Meaning) -> String? { columns[meaning].flatMap { values[$0] } }
     guard let address = value(.url) else {
-      throw TextLine.ParseError(
+      throw ParseError(
         line: line, message: "there is no address in the column '\(columns[.url] ?? "")'")
     }
     for text in Meaning.allCases.filter({ $0 != .size }).compactMap(value)
     where text.hasByte(0) || text.hasByte(0x0A) || text.hasByte(0x0D) {
-      throw TextLine.ParseError(line: line, message: "a value has a NUL or a line break")
+      throw ParseError(line: line, message: "a value has a NUL or a line break")
     }
     var entry = InputList.Entry(line: line, address: address)
     (entry.out, entry.dir) = (value(.out), value(.dir))

@@ -6,6 +6,8 @@ struct ListServer: Hashable, Sendable {
   let origin: ResourceURL.Origin
   /// Whether it is an S3 store, which is asked with the user's key.
   let isStore: Bool
+  /// Whether redirects from another origin led there, which the user has not named.
+  var isRedirected = false
 
   /// Whether a list is asked of a server.
   static func has(_ list: String) -> Bool {
@@ -40,7 +42,8 @@ struct ListServer: Hashable, Sendable {
 
   /// Whether the header fields, cookies and passwords of the command are for this address.
   func mayPassCredentials(to url: ResourceURL, trusting hosts: Set<String>) -> Bool {
-    url.origin == origin || (url.origin.scheme == "https" && hosts.contains(url.origin.host))
+    !isRedirected && url.origin == origin
+      || (url.origin.scheme == "https" && hosts.contains(url.origin.host))
   }
 
   private func refusal(_ what: String) -> UsageError {

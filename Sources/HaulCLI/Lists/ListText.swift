@@ -68,7 +68,10 @@ struct ListReader: Sendable {
       }
       let length = isAtEnd ? piece.count : table.wholeLength(of: piece)
       guard let lines = String(validating: piece.prefix(length), as: UTF8.self) else {
-        throw UsageError("\(option): the file is not UTF-8 text")
+        throw UsageError(
+          piece.starts(with: [0x1F, 0x8B])
+            ? "\(option): it is compressed (gzip): unpack it; --decode does so with what a server "
+              + "sends compressed" : "\(option): the file is not UTF-8 text")
       }
       let used: Int
       do {

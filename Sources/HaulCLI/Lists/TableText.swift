@@ -26,7 +26,7 @@ struct TableText {
   var used: Int { rest.startIndex }
 
   /// The next row that is not empty; nil at the end, and for a row that may go on in what follows.
-  mutating func next() throws(TextLine.ParseError) -> Row? {
+  mutating func next() throws(ParseError) -> Row? {
     while !rest.isEmpty {
       let before = self
       let row: Row
@@ -45,7 +45,7 @@ struct TableText {
     return nil
   }
 
-  private mutating func row() throws(TextLine.ParseError) -> Row {
+  private mutating func row() throws(ParseError) -> Row {
     let first = line
     var values: [String] = []
     while true {
@@ -60,14 +60,14 @@ struct TableText {
   }
 
   /// Ends before a separator, a line break or the end of the text.
-  private mutating func value() throws(TextLine.ParseError) -> String {
+  private mutating func value() throws(ParseError) -> String {
     if hasQuotes, rest.first == Self.quote { return try quoted() }
     let end = rest.firstIndex { $0 == separator || $0 == 0x0A || $0 == 0x0D } ?? rest.endIndex
     defer { rest = rest[end...] }
     return String(decoding: rest[..<end], as: UTF8.self)
   }
 
-  private mutating func quoted() throws(TextLine.ParseError) -> String {
+  private mutating func quoted() throws(ParseError) -> String {
     let first = line
     rest.removeFirst()
     var value: [UInt8] = []
@@ -85,7 +85,7 @@ struct TableText {
       guard rest.first.map({ $0 == separator || $0 == 0x0A || $0 == 0x0D }) ?? true else { break }
       return String(decoding: value, as: UTF8.self)
     }
-    throw TextLine.ParseError(
+    throw ParseError(
       line: first, message: "a value that begins with a quote has no quote at its end")
   }
 

@@ -1,11 +1,5 @@
 /// A line of a list or of the configuration file, without surrounding spaces.
 package struct TextLine {
-  /// Why a line cannot be read.
-  package struct ParseError: Error, Hashable, Sendable {
-    package let line: Int
-    package let message: String
-  }
-
   /// Counted from 1.
   let number: Int
   let isIndented: Bool

@@ -137,6 +137,8 @@ final class ManifestFile {
   }
 
   static func error(_ path: String, _ what: String, _ number: Int32) -> TransferError {
-    TransferError(.io, "the manifest \(path) \(what): \(SystemError.text(number))")
+    TransferError(
+      [ENOSPC, EDQUOT].contains(number) ? .diskFull : .io,
+      "the manifest \(path) \(what): \(SystemError.text(number))")
   }
 }

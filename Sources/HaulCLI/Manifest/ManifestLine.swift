@@ -3,6 +3,12 @@ import FoundationEssentials
 import HaulControl
 package import HaulCore
 
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
 /// What a manifest says of one file: how it ended last.
 package struct ManifestLine: Codable, Hashable, Sendable {
   /// Names a file by its address, without what signs it, and its target.
@@ -20,10 +26,9 @@ package struct ManifestLine: Codable, Hashable, Sendable {
 
     /// Names a text; for an address, also before its target is known.
     init(hashing text: String...) {
-      var hash = SHA256()
-      for var part in text {
-        part.withUTF8 { hash.update(bufferPointer: UnsafeRawBufferPointer($0)) }
-      }
+      var (hash, bytes) = (SHA256(), [UInt8]())
+      for part in text { bytes += part.utf8 }
+      bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
       (high, low) = hash.finalize().withUnsafeBytes { digest in
         let load = { digest.loadUnaligned(fromByteOffset: $0, as: UInt64.self) }
         return (UInt64(bigEndian: load(0)), UInt64(bigEndian: load(8)))
@@ -114,9 +119,9 @@ extension ManifestLine {
     try line.encode(time, forKey: .time)
   }
 
-  private static let first = #"{"id":""#
-  private static let second = #"","state":""#
-  private static let completed = #"completed","#
+  private static let first: StaticString = #"{"id":""#
+  private static let second: StaticString = #"","state":""#
+  private static let completed: StaticString = #"completed","#
 
   /// The line, with its line break. Its id and its state come first, so that a long manifest is
   /// read fast.
@@ -129,12 +134,11 @@ extension ManifestLine {
   /// The id, and whether the line says that the file is complete; nil for a line of no file.
   static func end(_ line: ArraySlice<UInt8>) -> (id: ID, isComplete: Bool)? {
     line.withUnsafeBytes { line in
-      let (begin, end) = (first.utf8.count, first.utf8.count + 32)
-      guard line.count > end, line.starts(with: first.utf8), let id = ID(line[begin..<end]),
-        line[end...].starts(with: second.utf8)
+      let (begin, end) = (first.utf8CodeUnitCount, first.utf8CodeUnitCount + 32)
+      guard line.has(first, at: 0), line.has(second, at: end), let id = ID(line[begin..<end])
       else { return nil }
       let isWhole = line.last == UInt8(ascii: "}")
-      return (id, isWhole && line[(end + second.utf8.count)...].starts(with: completed.utf8))
+      return (id, isWhole && line.has(completed, at: end + second.utf8CodeUnitCount))
     }
   }
 
@@ -184,6 +188,14 @@ extension ManifestLine {
   package init?(_ line: some Collection<UInt8>) {
     guard let read = try? JSONDecoder().decode(Self.self, from: Data(line)) else { return nil }
     self = read
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// Whether these bytes are at an offset. By the C library: a manifest may have a million lines.
+  fileprivate func has(_ text: StaticString, at offset: Int) -> Bool {
+    guard let base = baseAddress, count >= offset + text.utf8CodeUnitCount else { return false }
+    return memcmp(base + offset, text.utf8Start, text.utf8CodeUnitCount) == 0
   }
 }
 

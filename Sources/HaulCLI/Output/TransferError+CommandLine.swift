@@ -1,6 +1,6 @@
 import HaulCore
 
-/// The only place that adds the command's options to errors of the library.
+/// The options of the command that help, for errors of the library.
 extension TransferError {
   /// The message, with the options that help.
   var commandLineText: String {

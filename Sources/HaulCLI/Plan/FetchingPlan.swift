@@ -80,11 +80,18 @@ package struct FetchingPlan: CommandPlan {
     do {
       let manager = try TransferManager(try configuration(context.environment))
       for (address, request, server) in lists {
-        let file = try await fetch(request, named: ListServer.path(of: address), manager)
-        sources.fetched[address] = ListText(file.read, of: server)
+        let (file, result) = try await fetch(
+          request, "the list \(ListServer.path(of: address)): ", manager, context.clock)
+        if let problem = result.problemOfList { throw problem }
+        // Its author is there, and may do what an ordinary redirect may.
+        let author = result.sender.map {
+          ListServer(origin: $0.origin, isStore: false, isRedirected: true)
+        }
+        sources.fetched[address] = ListText(file.read, of: author ?? server)
       }
       for place in places {
-        sources.fetched[place.address] = ListText(try await list(place, &rows, manager).read)
+        sources.fetched[place.address] = ListText(
+          try await list(place, &rows, manager, context.clock).read)
       }
       await manager.shutdown()
     } catch let error as TransferError {
@@ -112,49 +119,58 @@ package struct FetchingPlan: CommandPlan {
     return configuration
   }
 
-  /// A whole list. One that may have been cut is refused.
+  /// What a server sends. If that was cut off, it is asked again, as nothing of it was used.
+  /// - Parameter name: for messages.
   private func fetch(
-    _ request: DownloadRequest, named name: String, _ manager: TransferManager
-  ) async throws -> ListFile {
-    let file = ListFile(nil, sources.environment)
-    do throws(any Error) {
-      let transfer = try await manager.add(request)
-      for try await chunk in try await transfer.bytes {
-        try file.append(chunk.withUnsafeBytes { Array($0) })
+    _ request: DownloadRequest, _ name: String, _ manager: TransferManager,
+    _ clock: any TransferClock
+  ) async throws -> (ListFile, TransferResult) {
+    var retries = 0
+    while true {
+      let file = ListFile(nil, sources.environment)
+      do throws(any Error) {
+        let transfer = try await manager.add(request)
+        for try await chunk in try await transfer.bytes {
+          try file.append(chunk.withUnsafeBytes { Array($0) })
+        }
+        return (file, try await transfer.result)
+      } catch let error as TransferError {
+        let isCut = error.cause == .begunStream
+        guard isCut, retries < min(request.retry.retries, Self.mostRetries) else {
+          throw (isCut ? Self.cutOff(error) : error).prefixed(name)
+        }
+        retries += 1
+        try await clock.sleep(until: clock.now + .seconds(retries))
       }
-      let result = try await transfer.result
-      guard result.verified != .unverified, result.warning == nil else {
-        throw TransferError(
-          .protocolViolation,
-          "the list may be cut off, or is a web page: the server does not say how long it is",
-          advice: "save the list, look at it, and give the file")
-      }
-    } catch let error as TransferError {
-      throw error.prefixed("the list \(name): ")
     }
-    return file
+  }
+
+  private static let mostRetries = 3
+
+  private static func cutOff(_ error: TransferError) -> TransferError {
+    TransferError(
+      error.code, error.fact, advice: "each time it was cut off; try again later",
+      status: error.status, isRetryable: true)
   }
 
   /// The rows of all pages.
   private func list(
-    _ place: ObjectRows.Place, _ rows: inout ObjectRows, _ manager: TransferManager
+    _ place: ObjectRows.Place, _ rows: inout ObjectRows, _ manager: TransferManager,
+    _ clock: any TransferClock
   ) async throws -> ListFile {
     let list = ListFile(nil, sources.environment)
     var token = String?.none
-    do {
-      repeat {
-        let page = try await page(of: place, after: token, manager)
-        try list.append(Array(rows.rows(of: page, below: place).utf8))
-        token = page.next
-      } while token != nil
-    } catch let error as TransferError {
-      throw error.prefixed("\(place.address): ")
-    }
+    repeat {
+      let page = try await page(of: place, after: token, manager, clock)
+      try list.append(Array(rows.rows(of: page, below: place).utf8))
+      token = page.next
+    } while token != nil
     return list
   }
 
   private func page(
-    of place: ObjectRows.Place, after token: String?, _ manager: TransferManager
+    of place: ObjectRows.Place, after token: String?, _ manager: TransferManager,
+    _ clock: any TransferClock
   ) async throws -> S3ListPage {
     guard let store else { throw S3Options.misused }
     let object = try S3Object(
@@ -164,14 +180,14 @@ package struct FetchingPlan: CommandPlan {
     request.headers = headers
     get.requests.apply(to: &request)
     request.take(object, store.credentials, store.keySource)
-    var body: [UInt8] = []
-    for try await chunk in try await manager.bytes(of: try await manager.add(request)) {
-      chunk.withUnsafeBytes { body += $0 }
-      guard body.count <= S3ListPage.maximumSize else {
-        throw TransferError(.tooLarge, "a page of the store's list of objects is too long")
-      }
+    request.maximumSize = Int64(S3ListPage.maximumSize)
+    let (file, _) = try await fetch(request, "\(place.address): ", manager, clock)
+    do {
+      let body = try file.read(0, S3ListPage.maximumSize)
+      return try S3ListPage(body, below: place.prefix, after: token)
+    } catch let error as TransferError {
+      throw error.prefixed("\(place.address): ")
     }
-    return try S3ListPage(body, below: place.prefix, after: token)
   }
 
   /// Runs the command with what was fetched.
@@ -198,5 +214,18 @@ package struct FetchingPlan: CommandPlan {
     } catch {
       return await OutputStream.fail(error.message, with: .usage)
     }
+  }
+}
+
+extension TransferResult {
+  /// Why what came may not be a whole list.
+  fileprivate var problemOfList: TransferError? {
+    let advice = "save the list, look at it, and give the file"
+    if verified == .unverified {
+      return TransferError(
+        .protocolViolation,
+        "the list may be cut off: the server does not say how long it is", advice: advice)
+    }
+    return warning.map { TransferError(.protocolViolation, $0.text, advice: advice) }
   }
 }

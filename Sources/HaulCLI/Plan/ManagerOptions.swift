@@ -33,6 +33,8 @@ package struct ManagerOptions: Hashable, Sendable {
   package var session: RunSession?
   /// As in the manager's configuration.
   package var recordPlace: UploadRequest?
+  /// Whether a remote source goes to a store on a condition, or not at all.
+  package var requiresConditions = false
 
   package init() {}
 
@@ -77,6 +79,7 @@ package struct ManagerOptions: Hashable, Sendable {
   ) throws(TransferError) -> TransferManager.Configuration {
     var configuration = TransferManager.Configuration()
     configuration.recordPlace = recordPlace
+    configuration.requiresConditions = requiresConditions
     configuration.maximumActive = maximumActive
     configuration.maximumActivePerHost = maximumActivePerHost
     configuration.maximumActiveOfHosts = maximumActiveOfHosts

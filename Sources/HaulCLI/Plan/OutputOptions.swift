@@ -41,6 +41,8 @@ package struct OutputOptions: Hashable, Sendable {
   package var recordDirectory: String?
   /// Whether the stores are asked if they obey conditions.
   var probe = StoreProbe.Use.nothing
+  /// Whether each bucket has a host of its own.
+  var bucketsAreInHosts = false
 
   package init() {}
 

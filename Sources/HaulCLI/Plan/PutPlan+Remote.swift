@@ -62,6 +62,7 @@ extension PutPlan {
     uploads.downloads.addCredentials(to: &managerOptions)
     output = command.output.values
     output.resumes = haveParts
+    output.bucketsAreInHosts = uploads.targets.bucketsAreInHosts
   }
 
   private static func checkRemoteUse(of command: GetCommand) throws(UsageError) {

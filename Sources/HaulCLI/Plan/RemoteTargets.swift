@@ -32,6 +32,8 @@ struct RemoteTargets: Sendable {
   /// Whether something goes to an S3 store.
   var areS3: Bool { store.isUsed }
 
+  var bucketsAreInHosts: Bool { store.settings?.addressing == .virtual }
+
   /// The upload of a source to its place.
   /// - Parameter number: of its address in the arguments, from 1.
   mutating func upload(

@@ -56,9 +56,6 @@ package actor ForegroundConsole {
     await show(screen.redraw(report.model))
   }
 
-  /// Notes the result of writing the file to standard output.
-  package func noticeOutput(_ outcome: OutputStream.Outcome) async { await notice(outcome) }
-
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
 
   /// Reports why the run ends with a failure.
@@ -100,7 +97,7 @@ package actor ForegroundConsole {
   /// A failure to write to standard error cannot be reported.
   private func show(_ text: String) async { await standardError.write(text) }
 
-  private func notice(_ outcome: OutputStream.Outcome) async {
+  package func notice(_ outcome: OutputStream.Outcome) async {
     switch outcome {
     case .written: break
     case .gone: report.interrupt(.outputGone)

@@ -21,9 +21,9 @@ package struct ForegroundReport: Sendable {
   private let view: ProgressView
   private let start: Instant
   private var fileIndices = IDIndex()
-  /// The state of each file, in the order of the board.
+  /// The state of each file, in the order of its lines.
   private var transfers: [(id: TransferID, url: ResourceURL?, index: Int, isPaused: Bool)] = []
-  /// Places on the board whose files have ended: those of a long input have no place of their own.
+  /// Places in it whose files have ended: those of a long input have no place of their own.
   private var freePlaces: [Int] = []
   private var hasStarted: Set<TransferID> = []
   /// Files whose name has a number, until their first bytes come: one of the files that exist may

@@ -79,7 +79,7 @@ struct ForegroundSession {
       return await OutputStream.fail(error.message, with: .usage)
     }
     do {
-      var probe = StoreProbe(output.probe, context)
+      var probe = StoreProbe(output, context)
       notes += try await probe.run(requests.compactMap(\.upload), manager)
     } catch {
       return await OutputStream.fail(error.message, with: status(of: error))
@@ -93,7 +93,7 @@ struct ForegroundSession {
       standardOutput: .standardOutput, standardError: .standardError)
     let feeder = rest.map { rest in
       InputFeeder(
-        rest, in: manager, members: requests.count, window: rest.window,
+        rest, in: manager, members: requests.count,
         willAdd: { (requests) throws(TransferError) in try await recorder?.willAdd(requests) }
       ) { (transfers, requests, indices) throws(TransferError) in
         await console.expect(indices)
@@ -233,7 +233,7 @@ struct ForegroundSession {
         let outcome = isRefused ? .written : await standardOutput.write(chunk)
         guard isRefused || outcome != .written else { continue }
         if isRefused { await console.refuse(Messages.binary) }
-        await console.noticeOutput(outcome)
+        await console.notice(outcome)
         await manager.pauseAll(by: .signal)
         await manager.shutdown()
         return

@@ -10,7 +10,7 @@ package import Logging
   import Darwin
 #endif
 
-/// The only code that uses the globals of the process; it connects all parts.
+/// Connects all parts with the process: its arguments, streams and status.
 @MainActor
 package enum HaulProgram {
   /// Runs the queue of `haul serve` until it is asked to end; throws an error that says what to do.

@@ -31,17 +31,15 @@ package actor InputFeeder {
   /// - Parameters:
   ///   - rest: what follows what the manager has.
   ///   - members: how many transfers it has.
-  ///   - window: how many it may have.
   ///   - willAdd: gets what is added next.
   ///   - added: see `Added`.
   package init(
-    _ rest: InputRest, in manager: TransferManager, members: Int, window: Int,
+    _ rest: InputRest, in manager: TransferManager, members: Int,
     willAdd: (@Sendable ([TransferRequest]) async throws(TransferError) -> Void)? = nil,
     added: @escaping Added
   ) {
-    (self.manager, self.members, self.window) = (manager, members, window)
-    (self.willAdd, self.added) = (willAdd, added)
-    (reader, left) = (rest.reader, rest.count)
+    (self.manager, self.members, self.willAdd, self.added) = (manager, members, willAdd, added)
+    (reader, left, window) = (rest.reader, rest.count, rest.window)
   }
 
   /// The transfers that the manager does not have, by their states.
@@ -123,16 +121,5 @@ package actor InputFeeder {
     // Nothing refuses: they have ended.
     if !failed.isEmpty { _ = try await manager.cancel(.ids(failed), keepingBytes: true) }
     _ = try await manager.remove(.ids(ids))
-  }
-}
-
-extension TransferResult.State {
-  /// As the list of a manager counts it.
-  fileprivate var ofList: TransferState {
-    switch self {
-    case .completed: .completed
-    case .failed: .failed
-    case .cancelled: .cancelled
-    }
   }
 }

@@ -3,7 +3,8 @@ import HaulControl
 import HaulCore
 import HaulKit
 
-/// Asks the stores of a run, each once, whether they obey conditions, and remembers what they said.
+/// Asks the buckets of a run, each once, whether their store obeys conditions, and remembers what it
+/// said.
 struct StoreProbe {
   /// What a run makes of a store that does not.
   enum Use: Hashable, Sendable {
@@ -20,13 +21,15 @@ struct StoreProbe {
   private static let lifetime: Double = 30 * 86_400
 
   private let use: Use
+  private let bucketsAreInHosts: Bool
   private let now: Double
   /// Nil if nothing can be remembered.
   private let location: ControlLocation?
   private var known: [String: Known] = [:]
 
-  init(_ use: Use, _ context: ProcessContext) {
-    (self.use, now) = (use, context.clock.wallSeconds)
+  init(_ output: OutputOptions, _ context: ProcessContext) {
+    (use, bucketsAreInHosts) = (output.probe, output.bucketsAreInHosts)
+    now = context.clock.wallSeconds
     location = try? ControlLocation(environment: context.environment)
   }
 
@@ -48,39 +51,66 @@ struct StoreProbe {
     let uploads = uploads.filter { $0.method == .s3 && $0.download != nil }
     guard use != .nothing, !uploads.isEmpty else { return [] }
     known = read()
-    var (notes, asked) = ([String](), Set<ResourceURL.Origin>())
+    var (notes, asked) = ([String](), Set<String>())
     for upload in uploads {
-      let origin = upload.url.origin
-      guard asked.insert(origin).inserted else { continue }
+      let bucket = S3Place.bucket(of: upload.url, isInHost: bucketsAreInHosts)
+      guard asked.insert(bucket).inserted else { continue }
       do throws(TransferError) {
-        guard try await verdict(on: upload, manager) == .ignored else { continue }
+        let verdict = try await verdict(on: bucket, upload, manager, &notes)
+        guard let (fact, advice) = Self.words(on: verdict, bucket) else { continue }
+        guard use == .warning else { throw TransferError(.refused, fact, advice: advice) }
+        notes.append("\(fact): of two runs at once, a later one may replace a newer object")
       } catch {
-        guard use == .warning else { throw error.prefixed("\(origin.authority): ") }
-        notes.append("whether \(origin.authority) obeys conditions is not known: \(error.message)")
-        continue
+        guard use == .warning else { throw error }
+        notes.append("whether \(bucket) obeys conditions is not known: \(error.message)")
       }
-      let fact = "the store \(origin.authority) ignores conditions (If-None-Match, If-Match)"
-      guard use == .warning else {
-        throw TransferError(
-          .refused, fact,
-          advice: "of two runs, a later one could replace a newer object; run one at a time, "
-            + "without --workers-may-overlap")
-      }
-      notes.append("\(fact): of two runs at once, a later one may replace a newer object")
     }
     return notes
   }
 
+  /// Nil if it obeys them.
+  private static func words(
+    on verdict: S3ConditionProbe.Verdict, _ bucket: String
+  ) -> (fact: String, advice: String)? {
+    switch verdict {
+    case .obeyed: nil
+    case .ignored:
+      (
+        "the store ignores conditions (If-None-Match, If-Match) in \(bucket)",
+        "of two runs, a later one could replace a newer object; run one at a time, without "
+          + "--workers-may-overlap"
+      )
+    case .unasked:
+      (
+        "the store does not say which object it has (HEAD) in \(bucket), so nothing is sent on a "
+          + "condition",
+        "of two runs, a later one could replace a newer object; let the key read objects"
+      )
+    }
+  }
+
   private mutating func verdict(
-    on upload: UploadRequest, _ manager: TransferManager
+    on bucket: String, _ upload: UploadRequest, _ manager: TransferManager, _ notes: inout [String]
   ) async throws(TransferError) -> S3ConditionProbe.Verdict {
-    let (origin, name) = (upload.url.origin, "\(upload.url.origin.scheme)://")
-    let key = name + origin.authority
-    if let known = known[key], (0..<Self.lifetime).contains(now - known.asked) {
+    // Rights and stores are repaired: only a good answer saves a run that needs one the question.
+    if let known = known[bucket], (0..<Self.lifetime).contains(now - known.asked),
+      known.conditions == .obeyed || use == .warning
+    {
       return known.conditions
     }
-    let verdict = try await manager.conditions(ofStoreOf: upload)
-    known[key] = Known(conditions: verdict, asked: now)
+    let probe = try await manager.conditions(ofStoreOf: upload)
+    if probe.hasRemains {
+      notes.append(
+        "a scratch object stays, which the key may not delete: \(probe.request.url.redacted) "
+          + "(--no-probe makes none)")
+    }
+    let verdict: S3ConditionProbe.Verdict
+    do throws(TransferError) {
+      verdict = try probe.verdict()
+    } catch {
+      throw error.prefixed("the scratch object in \(bucket): ")
+    }
+    known[bucket] = Known(conditions: verdict, asked: now)
     // If it is not stored, the next run asks again.
     if let bytes = try? JSONEncoder().encode(known), (try? location?.prepareDirectory()) != nil {
       try? file?.write(bytes)

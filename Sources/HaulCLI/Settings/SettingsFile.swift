@@ -49,7 +49,7 @@ package struct SettingsFile {
   package init(_ text: String, path: String, home: String?) throws(UsageError) {
     self.path = path
     do {
-      try TextLine.read(text) { (line) throws(TextLine.ParseError) in
+      try TextLine.read(text) { (line) throws(ParseError) in
         let option = line.option
         // The value is used as it is, but `~` is expanded here, because no shell does it.
         var value = option?.value

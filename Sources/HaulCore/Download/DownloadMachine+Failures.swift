@@ -233,14 +233,16 @@ extension DownloadMachine {
     return TransferError(
       error.code, error.fact,
       advice: "the output has a part of the file and cannot be resumed; write to a file",
-      status: error.status)
+      status: error.status
+    ).with(.begunStream)
   }
 
   static func changedInStream(_ reason: String) -> TransferError {
     TransferError(
       .changedOnServer,
       "\(reason), after bytes were written out",
-      advice: "the output is the beginning of the older version")
+      advice: "the output is the beginning of the older version"
+    ).with(.begunStream)
   }
 
   private mutating func fail(

@@ -122,6 +122,8 @@ package struct DownloadMachine: Sendable {
 
   var ranges: RangeSupport
   var redirects = Redirects()
+  /// The address that sends the bytes, if redirects have left the origin of the given one.
+  package var sender: ResourceURL? { redirects.haveLeftOrigin ? version?.location : nil }
   var attempts: DownloadAttempts
   var changes = ChangeEvidence()
   /// Where bytes of an earlier run came from that no answer has confirmed yet.

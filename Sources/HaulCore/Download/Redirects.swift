@@ -7,6 +7,8 @@ package struct Redirects: Sendable {
   private var target: (url: ResourceURL, redirection: FetchRequest.Redirection?)?
   /// Where the bytes of an earlier run came from.
   private var previous = Previous.unknown
+  /// Whether some redirect led to another origin, from which others may have led back.
+  private(set) var haveLeftOrigin = false
   /// Whether the given address was asked again since bytes came.
   package var hasAskedAgain = false
 
@@ -18,6 +20,8 @@ package struct Redirects: Sendable {
 
   package mutating func follow(_ url: ResourceURL, as redirection: FetchRequest.Redirection?) {
     target = (url, redirection)
+    // Of a transport that does not say it, nothing is known.
+    haveLeftOrigin = haveLeftOrigin || redirection?.hasLeftOrigin ?? true
   }
 
   /// The next request goes to the given address.

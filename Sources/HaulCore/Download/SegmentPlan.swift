@@ -95,7 +95,7 @@ package struct SegmentPlan: Sendable, Hashable {
   package mutating func assign(
     minimumSplit: Int64, throughputEstimate: ThroughputEstimate = ThroughputEstimate()
   ) -> SegmentID? {
-    if let window, let length { return assign(within: window, length, minimumSplit: minimumSplit) }
+    if let window, length != nil { return assign(within: window, minimumSplit: minimumSplit) }
     if let gap = unassigned.ranges.first { return add(gap) }
     guard length != nil, let victim = last(by: throughputEstimate) else { return nil }
     return split(victim, minimumSplit: minimumSplit, throughputEstimate)
@@ -294,7 +294,7 @@ package struct SegmentPlan: Sendable, Hashable {
 extension SegmentPlan {
   /// The next piece that the reader will need, at most one window ahead of it.
   private mutating func assign(
-    within window: StreamWindow, _ length: Int64, minimumSplit: Int64
+    within window: StreamWindow, minimumSplit: Int64
   ) -> SegmentID? {
     let piece = max(window.piece, minimumSplit, 1)
     if let gap = unassigned.ranges.first {

@@ -175,6 +175,7 @@ public struct TransferResult: Sendable, Hashable {
     var isUnexpectedPage: Bool?
     var reply: UploadReply?
     var isAdopted: Bool?
+    var sender: ResourceURL?
   }
 
   private let box: Box
@@ -212,6 +213,9 @@ public struct TransferResult: Sendable, Hashable {
   /// Whether another run of the same upload has published the file, perhaps on another machine, and
   /// this one has replaced nothing.
   public var isAdopted: Bool { box.parts.isAdopted ?? false }
+  /// The address that sent its bytes, if redirects have left the origin of the given one; nil for
+  /// the given server. It is not stored.
+  package var sender: ResourceURL? { box.parts.sender }
   /// Where its bytes came from; nil if no cache was asked.
   package var cacheUse: CacheUse? { box.parts.cacheUse }
   /// Whether it is a web page although the name, or the address, is of another kind of file, and no
@@ -243,6 +247,13 @@ public struct TransferResult: Sendable, Hashable {
   package func notingAdoption() -> TransferResult {
     var parts = parts
     parts.isAdopted = true
+    return TransferResult(parts)
+  }
+
+  /// The same result of bytes that came from another origin.
+  package func noting(sender: ResourceURL) -> TransferResult {
+    var parts = parts
+    parts.sender = sender
     return TransferResult(parts)
   }
 

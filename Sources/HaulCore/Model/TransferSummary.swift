@@ -63,3 +63,14 @@ extension TransferState: CustomStringConvertible {
   /// The raw value.
   public var description: String { rawValue }
 }
+
+extension TransferResult.State {
+  /// The state that a transfer with this end has in a list.
+  package var ofList: TransferState {
+    switch self {
+    case .completed: .completed
+    case .failed: .failed
+    case .cancelled: .cancelled
+    }
+  }
+}

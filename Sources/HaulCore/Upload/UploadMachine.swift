@@ -2,12 +2,16 @@
 package protocol UploadMachine: Sendable {
   /// Decides when another attempt is made, and has the time and the randomness of the event.
   var attempts: UploadAttempts { get set }
+  /// What its server has refused, so that it was left out.
+  var refusals: StoreRefusals { get }
 
   /// Handles one event, and returns what to do, in order.
   mutating func take(_ event: UploadEvent) -> [UploadCommand]
 }
 
 extension UploadMachine {
+  package var refusals: StoreRefusals { [] }
+
   /// Handles one event, and returns what to do, in order.
   /// - Parameter hostHealth: of a host that did not answer.
   package mutating func handle(

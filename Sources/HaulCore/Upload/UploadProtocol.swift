@@ -45,6 +45,16 @@ package struct UploadProtocol: Sendable {
   }
 }
 
+/// What a store does not take, so that other uploads to it need not find that out again.
+package struct StoreRefusals: OptionSet, Sendable, Hashable {
+  package let rawValue: Int
+
+  package init(rawValue: Int) { self.rawValue = rawValue }
+
+  package static let checksums = StoreRefusals(rawValue: 1)
+  package static let conditions = StoreRefusals(rawValue: 2)
+}
+
 /// What a machine begins with.
 package struct UploadStart: Sendable {
   let request: UploadRequest
@@ -59,6 +69,10 @@ package struct UploadStart: Sendable {
   let hasRun: Bool
   /// Whether the server is asked without a proxy.
   let staysLocal: Bool
+  /// Whether a remote source is published on a condition, or not at all.
+  let requiresCondition: Bool
+  /// What its server has refused from others.
+  let refusals: StoreRefusals
   let isAttended: Bool
   let now: Instant
   /// Seconds since 1970.
@@ -67,12 +81,13 @@ package struct UploadStart: Sendable {
   package init(
     _ request: UploadRequest, _ source: SourceIdentity, _ extent: UploadExtent,
     form: FormBody? = nil, fields: HeaderFields = HeaderFields(), hasRun: Bool, staysLocal: Bool,
-    isAttended: Bool, now: Instant, wallSeconds: Double
+    requiresCondition: Bool = false, refusals: StoreRefusals = [], isAttended: Bool, now: Instant,
+    wallSeconds: Double
   ) {
     (self.request, self.source, self.extent, self.form) = (request, source, extent, form)
     (self.fields, self.wallSeconds) = (fields, wallSeconds)
     (self.hasRun, self.staysLocal, self.isAttended) = (hasRun, staysLocal, isAttended)
-    self.now = now
+    (self.requiresCondition, self.refusals, self.now) = (requiresCondition, refusals, now)
   }
 }
 

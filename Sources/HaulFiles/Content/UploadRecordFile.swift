@@ -6,6 +6,8 @@ package import HaulCore
 package final class UploadRecordFile: Sendable {
   /// What an earlier run stored; nil if there is nothing, or nothing that can be read.
   package let record: UploadRecord?
+  /// Whether there is one that cannot be read.
+  package let isDamaged: Bool
   private let lock: JournalLock
   private let directory: any DiskDirectory
   private let name: String
@@ -24,7 +26,9 @@ package final class UploadRecordFile: Sendable {
         .inUse, "another haul uploads this file to this address",
         advice: "wait for it: both would go on with one record, and send the same parts")
     }
-    record = Self.read(lock.file)
+    let bytes = Self.read(lock.file)
+    record = try? JSONDecoder().decode(UploadRecord.self, from: bytes)
+    isDamaged = record == nil && !bytes.isEmpty
   }
 
   /// Stores the record; it survives a power cut once this returns.
@@ -41,7 +45,7 @@ package final class UploadRecordFile: Sendable {
   }
 
   private func write(_ record: UploadRecord) throws(TransferError) {
-    let bytes: [UInt8]
+    var bytes: [UInt8]
     do {
       bytes = Array(try JSONEncoder().encode(record))
     } catch {
@@ -49,7 +53,9 @@ package final class UploadRecordFile: Sendable {
     }
     let (file, directory) = (lock.file, directory)
     let action = "store the upload's address"
-    try mapping(action) { () throws(DiskError) in try file.truncate(to: 0) }
+    // Spaces cover the rest of a longer one: whoever is killed between two calls leaves no part.
+    let length = try mapping(action) { () throws(DiskError) in try file.status().size }
+    bytes += [UInt8](repeating: 0x20, count: max(0, Int(length) - bytes.count))
     var failure: TransferError?
     bytes.withUnsafeBytes { buffer in
       do throws(TransferError) {
@@ -86,10 +92,11 @@ package final class UploadRecordFile: Sendable {
 
   private static let maximumSize = 64 << 10
 
-  private static func read(_ file: any DiskFile) -> UploadRecord? {
+  private static func read(_ file: any DiskFile) -> Data {
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: maximumSize, alignment: 1)
     defer { buffer.deallocate() }
-    guard let count = try? file.read(into: buffer, at: 0), count > 0 else { return nil }
-    return try? JSONDecoder().decode(UploadRecord.self, from: Data(buffer[..<count]))
+    // What cannot be read is as one that is not there.
+    guard let count = try? file.read(into: buffer, at: 0), count > 0 else { return Data() }
+    return Data(buffer[..<count])
   }
 }

@@ -308,7 +308,7 @@ extension PartFile {
     else { return }
     let adoption = PartRecovery(
       disk: disk, directory: directory, names: names, nonce: [], durability: .relaxed, lock: lock)
-    let part = try adoption.adoptPart(replay)
+    let part = try adoption.adoptPart()
     defer { part?.file.close() }
     try mapping("remove the part file") { () throws(DiskError) in
       if let part { try directory.unlink(names.part, ifStill: FileIdentity(part.status)) }

@@ -22,7 +22,7 @@ struct PartRecovery {
     {
       return make(published(publication, replay))
     }
-    let part = try adoptPart(replay)
+    let part = try adoptPart()
     var state = PartState(
       journal: JournalWriter(file: lock.file, replay: replay), identity: lock.identity,
       madeJournal: lock.wasCreated)
@@ -78,7 +78,7 @@ struct PartRecovery {
   }
 
   /// The part file, if one exists that may be adopted.
-  func adoptPart(_ replay: JournalReplay)
+  func adoptPart()
     throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
   {
     let named = try mapping("check the part file") { () throws(DiskError) in

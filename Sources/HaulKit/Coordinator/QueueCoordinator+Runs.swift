@@ -279,7 +279,7 @@ extension QueueCoordinator {
     }
   }
 
-  /// The only place that frees a run's slot. Ends that arrive together, or while others are being
+  /// Frees the slot of a run that has ended. Ends that arrive together, or while others are being
   /// stored, are stored together.
   func ended(_ id: TransferID, _ end: RunEnd, on executor: (any TaskExecutor)?) async {
     engine.hooks.reached(.ended)

@@ -175,7 +175,8 @@ extension DownloadRun {
     if state == .completed, verified != .checksum, machine.version?.isUnexpectedPage == true {
       result = result.notingUnexpectedPage()
     }
-    return cacheUse.map(result.noting) ?? result
+    if let sender = machine.sender { result = result.noting(sender: sender) }
+    return cacheUse.map { result.noting($0) } ?? result
   }
 
   private var metrics: TransferMetrics? {

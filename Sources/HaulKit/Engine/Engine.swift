@@ -27,8 +27,12 @@ package final class Engine: Sendable {
   let uploadDirectory: String?
   /// The place of a store that has their records too; nil for none.
   let recordPlace: UploadRequest?
+  /// Whether a remote source goes to a store on a condition alone.
+  let requiresConditions: Bool
   /// Unfinished uploads that are not stored.
   let uploadRecords = NIOLockedValueBox<[TransferID: UploadRecord]>([:])
+  /// What servers have refused of uploads that were then complete without it.
+  let storeRefusals = NIOLockedValueBox<[ResourceURL.Origin: StoreRefusals]>([:])
   /// The keys of roles, for uploads to S3 stores.
   let s3Keys: S3KeyCache
   /// The bytes of uploads without a file, until they are read.
@@ -84,6 +88,7 @@ package final class Engine: Sendable {
     prepare = configuration.prepare
     streamWindow = configuration.streamWindow
     (uploadDirectory, recordPlace) = (configuration.uploadDirectory, configuration.recordPlace)
+    requiresConditions = configuration.requiresConditions
     hub = EventHub(limit: configuration.eventLogLimit)
     heartbeat = Heartbeat(clock: clock, executor: soleExecutor)
     groupPublisher = GroupPublisher(io: io)

@@ -150,13 +150,7 @@ extension TransferList.Row {
   }
 
   private mutating func apply(_ result: TransferResult) {
-    let end: TransferState =
-      switch result.state {
-      case .completed: .completed
-      case .failed: .failed
-      case .cancelled: .cancelled
-      }
-    stop(end)
+    stop(result.state.ofList)
     error = result.error
     // A failed download keeps its bytes.
     if result.state == .failed, address != nil, result.bytes > 0 { bytes = result.bytes }

@@ -72,10 +72,10 @@ extension Engine {
 extension TransferManager {
   /// Asks a store whether it obeys the conditions by which runs do not replace each other's object.
   /// - Parameter upload: an upload to it.
-  /// - Throws: why it is not known.
+  /// - Returns: the probe at its end.
   package func conditions(
     ofStoreOf upload: UploadRequest
-  ) async throws(TransferError) -> S3ConditionProbe.Verdict {
+  ) async throws(TransferError) -> S3ConditionProbe {
     let (engine, number) = (coordinator.engine, UInt64.random(in: .min ... .max))
     let name = "haul-probe-\(String(number, radix: 16))"
     var probe = try S3ConditionProbe(beside: upload, named: name)
@@ -86,7 +86,7 @@ extension TransferManager {
         probe.take(.failure(error))
       }
     }
-    return try probe.verdict()
+    return probe
   }
 }
 

@@ -16,19 +16,28 @@ struct StoredRecord: Sendable {
     self.engine = engine
   }
 
+  /// - Parameter isDamaged: whether there is one that cannot be read.
   /// - Throws: why the store does not say whether there is one.
-  func read() async throws(TransferError) -> UploadRecord? { try await send(messages.read) }
+  func read(isDamaged: inout Bool) async throws(TransferError) -> UploadRecord? {
+    try messages.record(in: try await answer(to: messages.read), isDamaged: &isDamaged)
+  }
 
   func store(_ record: UploadRecord) async throws(TransferError) {
-    _ = try await send(try messages.write(record))
+    try messages.check(try await answer(to: try messages.write(record)))
   }
 
   func remove() async {
     // One that stays is of an upload that the store no longer has; the next run finds that out.
-    _ = try? await send(messages.delete)
+    _ = try? await answer(to: messages.delete)
   }
 
-  private func send(_ message: UploadMessage) async throws(TransferError) -> UploadRecord? {
-    try messages.record(in: try await engine.answer(to: message, of: messages.request))
+  private func answer(to message: UploadMessage) async throws(TransferError) -> UploadAnswer {
+    try await engine.answer(to: message, of: messages.request)
   }
+}
+
+extension TransferError {
+  static let damagedRecord = TransferError(
+    .io, "the record of an earlier run cannot be read",
+    advice: "the upload begins anew; what it had sent may stay on the server")
 }

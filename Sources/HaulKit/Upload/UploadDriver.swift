@@ -87,7 +87,10 @@ struct UploadDriver: TransferDriver {
     request.method.uploadProtocol.machine(
       UploadStart(
         request, source, extent, form: form, fields: fields, hasRun: hasRun,
-        staysLocal: engine.proxies.keepLocal(request.url.origin), isAttended: engine.isAttended,
+        staysLocal: engine.proxies.keepLocal(request.url.origin),
+        requiresCondition: engine.requiresConditions,
+        refusals: engine.storeRefusals.withLockedValue { $0[request.url.origin] ?? [] },
+        isAttended: engine.isAttended,
         now: engine.clock.now, wallSeconds: engine.clock.wallSeconds))
   }
 

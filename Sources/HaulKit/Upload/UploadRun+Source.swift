@@ -109,7 +109,11 @@ extension UploadRun {
     if identity.isInParts, storedRecord == nil {
       do throws(TransferError) {
         storedRecord = try StoredRecord(of: request, engine)
-        if !driver.startsOver, let stored = try await storedRecord?.read() { record = stored }
+        var isDamaged = false
+        if !driver.startsOver, let stored = try await storedRecord?.read(isDamaged: &isDamaged) {
+          record = stored
+        }
+        if isDamaged { await perform(.reportRefusal(.damagedRecord)) }
       } catch {
         return finish(.failed, error: error)
       }

@@ -94,6 +94,7 @@ struct UploadRun: ~Copyable {
   mutating func perform() async -> RunEnd {
     context.receiveOrders { [inbox] in inbox.yield(.order($0)) }
     engine.heartbeat.add(progress)
+    if recordFile?.isDamaged == true { await perform(.reportRefusal(.damagedRecord)) }
     await begin()
     await withDiscardingTaskGroup { group in
       var reader = messages.makeAsyncIterator()
@@ -231,7 +232,11 @@ struct UploadRun: ~Copyable {
     case .checkSource: return await checkSource()
     case .checkVersion: checkVersion()
     case .retry(let delay, let attempt, let error): await retry(after: delay, attempt, error)
-    case .finish(.completed): finish(.completed)
+    case .finish(.completed):
+      if let refusals = machine?.refusals, !refusals.isEmpty, !outcome.isAdopted {
+        engine.storeRefusals.withLockedValue { $0[request.url.origin, default: []] = refusals }
+      }
+      finish(.completed)
     case .finish(.failed(let error)): finish(.failed, error: error.naming(asked, of: request))
     }
     return nil

@@ -30,7 +30,7 @@ import Testing
     let plain = FaultScript.Resource("/dav/", length: 0).with { $0.service = .webDAV }
     try await CommandFixture.with(
       store, plain, CommandFixture.file("/file.bin", length: 5000),
-      CommandFixture.file("/b", length: 10)
+      CommandFixture.file("/b", length: 10), CommandFixture.file("/c", length: 10)
     ) { (fixture) async throws in
       try await body(
         Place(
@@ -90,6 +90,64 @@ import Testing
       for name in ["Authorization", "X-Mine", "Cookie"] {
         #expect(request.header(name) == nil, "\(name) goes where another server sends it")
       }
+    }
+  }
+
+  @Test(arguments: [["/c"], ["/b", "/c"]])
+  func `A list to which another server redirects may do what that redirect may`(
+    hops: [String]
+  ) async throws {
+    try await with { place in
+      let server = place.fixture.server
+      let port = server.origin.split(separator: ":").last ?? ""
+      // There and, with two hops, back again.
+      let elsewhere = "http://example.org:\(port)"
+      for (hop, next) in zip(hops, hops.dropFirst() + ["/dav/l.txt"]) {
+        let origin = hop == "/b" || hops.count == 1 ? elsewhere : server.origin
+        server.setFaults(hop, [.redirect(to: origin + next)])
+      }
+      try Data("token-canary".utf8).write(to: URL(filePath: place.fixture.path("token")))
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o600], ofItemAtPath: place.fixture.path("token"))
+      try await place.put("\(hops.count == 1 ? elsewhere : server.origin)/file.bin\n", as: "l.txt")
+      func get() async throws -> CommandResult {
+        try await place.haul(
+          "get", "-i", server.url(hops[0]), "--bearer-file", "token", "-d", "out", "--resolve",
+          "example.org:127.0.0.1")
+      }
+      let result = try await get()
+      #expect(result.status == 0, "\(result.errors)")
+      let requests = server.snapshot.requests
+      #expect(requests.first { $0.target == hops[0] }?.header("Authorization") != nil)
+      for path in ["/dav/l.txt", "/file.bin"] {
+        let request = try #require(requests.last { $0.target == path && $0.method == "GET" })
+        #expect(request.header("Authorization") == nil, "\(path)")
+      }
+      guard hops.count == 1 else { return }
+      try await place.put("\(server.origin)/file.bin\n", as: "l.txt")
+      let refused = try await get()
+      #expect(refused.status == 2 && refused.errors.contains("must not choose the private address"))
+    }
+  }
+
+  @Test(arguments: [1, nil])
+  func `A list that was cut off is asked for again`(cuts: Int?) async throws {
+    try await with { place in
+      let server = place.fixture.server
+      // Long enough that its first bytes are read before it ends.
+      let comment = "# " + String(repeating: "x", count: 3 << 20)
+      let body = Data("\(comment)\n\(server.url("/file.bin"))\n".utf8).base64EncodedString()
+      server.setFaults(
+        "/b",
+        [
+          Fault(.entityTag(value: nil), .lastModified(seconds: nil), .body(base64: body)),
+          .close(after: 2 << 20, times: cuts),
+        ])
+      let result = try await place.haul(
+        "get", "--worker", "-i", server.url("/b"), "-d", "out",
+        "--retries", "2")
+      #expect(result.status == (cuts == 1 ? 0 : 75), "\(result.errors)")
+      #expect(cuts == 1 || result.errors.contains("each time it was cut off"), "\(result.errors)")
     }
   }
 

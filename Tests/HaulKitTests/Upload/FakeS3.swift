@@ -40,6 +40,9 @@ final class FakeS3: Transport {
     var knowsChecksums = true
     /// The conditions that it ignores, by the name of their field.
     var ignoredConditions: Set<String> = []
+    /// Whether the bucket keeps each version of an object, until that is deleted by its name.
+    var keepsVersions = false
+    var versions: Set<String> = []
     /// When uploads began, if not late.
     var begun: [String: String] = [:]
     var objects: [String: (bytes: [UInt8], metadata: HeaderFields)] = [:]
@@ -129,7 +132,11 @@ final class FakeS3: Transport {
     guard request.headers["Content-MD5"].map({ $0 == tag.base64 }) ?? true,
       !isPart || (request.headers["x-amz-checksum-crc32c"].map { $0 == crc } ?? true)
     else { return Self.answer(400, Self.error("BadDigest"), message) }
-    let id = message.url.absoluteString.split(separator: "uploadId=").dropFirst().first ?? ""
+    let address = message.url.absoluteString
+    let id =
+      ["uploadId=", "versionId="].lazy.compactMap { name in
+        address.split(separator: name).dropFirst().first
+      }.first ?? ""
     return state.withLockedValue { state in
       state.perform(request, String(id), tag: tag.hex) { status, text, fields in
         Self.answer(status, text, message, fields)
@@ -167,7 +174,9 @@ extension FakeS3.State {
       objects[request.path] = (request.body, Self.metadata(request))
       tags[request.path] = "\"\(tag)\""
       let checksum = request.headers["x-amz-checksum-crc32c"].map { ("x-amz-checksum-crc32c", $0) }
-      return answer(200, "", [("ETag", "\"\(tag)\""), checksum].compactMap(\.self))
+      let version = keepsVersions ? ("x-amz-version-id", "v\(requests.count)") : nil
+      if let version { versions.insert(version.1) }
+      return answer(200, "", [("ETag", "\"\(tag)\""), checksum, version].compactMap(\.self))
     case ("GET", []):
       guard let object = objects[request.path] else {
         return answer(404, FakeS3.error("NoSuchKey"), [])
@@ -182,6 +191,10 @@ extension FakeS3.State {
       let text = listed.joined()
       return answer(
         200, "<ListMultipartUploadsResult>\(text)</ListMultipartUploadsResult>", [])
+    case ("DELETE", ["versionId"]):
+      versions.remove(id)
+      objects[request.path] = nil
+      return answer(204, "", [])
     case ("DELETE", []):
       objects[request.path] = nil
       return answer(204, "", [])

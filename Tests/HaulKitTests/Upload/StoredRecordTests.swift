@@ -129,14 +129,28 @@ import Testing
     #expect(error?.message.contains("AccessDenied") == true)
     #expect(store.snapshot.uploadCount == 0)
   }
+
+  @Test(arguments: ["GET", "PUT"])
+  func `A bucket of records that does not exist is an error`(method: String) async throws {
+    let store = FakeS3 { request, _ in
+      request.path.hasPrefix("/b/records/") && request.method == method
+        ? .answer(404, FakeS3.error("NoSuchBucket")) : nil
+    }
+    let source = FakeSource(3 * Self.part, to: store)
+    let manager = try Self.machine(source)
+    let transfer = try await manager.add(try Self.request())
+    let error = await #expect(throws: TransferError.self) { try await transfer.result }
+    await manager.shutdown()
+    #expect(error?.message.contains("there is no such bucket") == true, "\(error?.message ?? "")")
+  }
 }
 
 /// Whether a store obeys the conditions by which runs do not replace each other's object.
 @Suite(.timeLimit(.minutes(1))) struct StoreConditionTests {
-  private func verdict(
+  private func probe(
     _ change: (inout FakeS3.State) -> Void = { _ in },
     fault: @escaping @Sendable (FakeS3.Request, FakeS3.State) -> FakeS3.Fault? = { _, _ in nil }
-  ) async throws -> (Result<S3ConditionProbe.Verdict, TransferError>, FakeS3) {
+  ) async throws -> (S3ConditionProbe, FakeS3) {
     let store = FakeS3(fault)
     store.change(change)
     let manager = try TransferManager(testing: .init(), transport: store, disk: SimulatedDisk())
@@ -144,48 +158,115 @@ import Testing
       bucket: "b", key: "d/k", endpoint: try ResourceURL("http://h.example"))
     let upload = UploadRequest(
       to: object, credentials: S3Credentials(accessKeyID: "id", secretAccessKey: "secret"))
-    let result: Result<S3ConditionProbe.Verdict, TransferError>
-    do throws(TransferError) {
-      result = .success(try await manager.conditions(ofStoreOf: upload))
-    } catch {
-      result = .failure(error)
-    }
+    let probe = try await manager.conditions(ofStoreOf: upload)
     await manager.shutdown()
-    #expect(store.snapshot.objects.isEmpty && store.snapshot.uploads.isEmpty, "nothing is left")
-    let paths = store.snapshot.requests.map(\.path)
-    #expect(paths.allSatisfy { $0.hasPrefix("/b/d/haul-probe-") })
-    return (result, store)
+    let state = store.snapshot
+    let isClean = state.objects.isEmpty && state.uploads.isEmpty && state.versions.isEmpty
+    #expect(probe.hasRemains != isClean, "it says what it leaves")
+    #expect(state.requests.allSatisfy { $0.path.hasPrefix("/b/d/haul-probe-") })
+    return (probe, store)
   }
 
   @Test func `A store that obeys them in each way is known as such`() async throws {
-    let (result, store) = try await verdict()
-    #expect(try result.get() == .obeyed)
-    #expect(store.snapshot.requests.count == 8)
+    let (probe, store) = try await probe()
+    #expect(try probe.verdict() == .obeyed && !probe.hasRemains)
+    #expect(store.snapshot.requests.count == 9)
   }
 
-  @Test(arguments: ["If-None-Match", "If-Match"])
-  func `One that ignores a condition is found`(name: String) async throws {
-    let (result, _) = try await verdict { $0.ignoredConditions = [name] }
-    #expect(try result.get() == .ignored)
+  @Test(arguments: ["If-None-Match", "If-Match", "complete"])
+  func `One that ignores a condition is found, also where an upload in parts ends`(
+    name: String
+  ) async throws {
+    let (probe, _) = try await probe { $0.ignoredConditions = [name] }
+    #expect(try probe.verdict() == .ignored && !probe.hasRemains)
   }
 
-  @Test func `So is one that ignores it where an upload in parts ends`() async throws {
-    let (result, _) = try await verdict({ $0.ignoredConditions = ["complete"] })
-    #expect(try result.get() == .ignored)
-  }
-
-  @Test func `One that does not know the field is none that obeys it`() async throws {
-    let (result, _) = try await verdict(fault: { request, _ in
-      request.headers["If-None-Match"] == nil
-        ? nil : .answer(501, FakeS3.error("NotImplemented"))
+  @Test(arguments: [(501, "NotImplemented"), (400, "InvalidArgument")], ["PUT", "POST"])
+  func `One that does not know the field is none that obeys it`(
+    refusal: (status: Int, code: String), method: String
+  ) async throws {
+    let (probe, _) = try await probe(fault: { request, _ in
+      request.headers["If-None-Match"] == nil || request.method != method
+        ? nil : .answer(refusal.status, FakeS3.error(refusal.code))
     })
-    #expect(try result.get() == .ignored)
+    #expect(try probe.verdict() == .ignored && !probe.hasRemains)
   }
 
-  @Test func `If it may not be asked, nothing is known`() async throws {
-    let (result, _) = try await verdict(fault: { request, _ in
-      request.method == "PUT" ? .answer(403, FakeS3.error("AccessDenied")) : nil
+  @Test(arguments: [(403, "AccessDenied"), (400, "InvalidRequest")])
+  func `If it may not be asked, or refuses something else, nothing is known`(
+    status: Int, code: String
+  ) async throws {
+    for query in [nil, "uploads"] {
+      let (probe, _) = try await probe(fault: { request, _ in
+        request.method == (query == nil ? "PUT" : "POST")
+          && (query == nil) == !request.names.contains("uploads")
+          ? .answer(status, FakeS3.error(code)) : nil
+      })
+      #expect(throws: TransferError.self) { try probe.verdict() }
+    }
+  }
+
+  @Test func `Where objects are locked, a store wants the MD5`() async throws {
+    let (probe, _) = try await probe(fault: { request, _ in
+      request.method == "PUT" && request.headers["Content-MD5"] == nil
+        ? .answer(400, FakeS3.error("InvalidRequest")) : nil
     })
-    #expect(throws: TransferError.self) { try result.get() }
+    #expect(try probe.verdict() == .obeyed)
+  }
+
+  @Test(arguments: [403, 405, 404])
+  func `One that does not say which object it has lets no condition be known`(
+    status: Int
+  ) async throws {
+    let (probe, _) = try await probe(fault: { request, _ in
+      request.method == "HEAD" ? .answer(status, "") : nil
+    })
+    #expect(try probe.verdict() == .unasked)
+  }
+
+  @Test func `What a store refuses of one upload is not sent with the next`() async throws {
+    let store = FakeS3 { request, _ in
+      request.method == "PUT" && request.headers["If-None-Match"] != nil
+        ? .answer(501, FakeS3.error("NotImplemented")) : nil
+    }
+    let source = FakeSource(1000, to: store)
+    let manager = try TransferManager(testing: .init(), transport: source, disk: SimulatedDisk())
+    var counts: [Int] = []
+    for key in ["k1", "k2"] {
+      let object = try S3Object(
+        bucket: "b", key: key, endpoint: try ResourceURL("http://h.example"))
+      let download = DownloadRequest(url: try ResourceURL("http://s.example/f"), to: .stream)
+      let upload = UploadRequest(
+        from: download, to: object,
+        credentials: S3Credentials(accessKeyID: "id", secretAccessKey: "secret"))
+      let result = try await manager.add(TransferRequest(.upload(upload))).result
+      #expect(result.state == .completed)
+      let requests = store.snapshot.requests.filter { $0.path == "/b/\(key)" }
+      counts.append(requests.count { $0.method == "PUT" })
+      // What is there is asked for just before the object is sent.
+      #expect(requests.suffix(2).map(\.method) == ["HEAD", "PUT"], "\(requests.map(\.method))")
+    }
+    await manager.shutdown()
+    #expect(counts == [3, 1])
+  }
+
+  @Test func `In a bucket with versions none stays`() async throws {
+    for ignored in ["", "If-None-Match"] {
+      let (probe, store) = try await probe {
+        ($0.keepsVersions, $0.ignoredConditions) = (true, [ignored])
+      }
+      #expect(!probe.hasRemains && store.snapshot.versions.isEmpty)
+    }
+  }
+
+  @Test(arguments: [[], ["uploadId"]])
+  func `What the store does not delete is not kept secret`(names: [String]) async throws {
+    let (probe, store) = try await probe(fault: { request, _ in
+      request.method == "DELETE" && request.names == names
+        ? .answer(403, FakeS3.error("AccessDenied")) : nil
+    })
+    #expect(try probe.verdict() == .obeyed)
+    #expect(probe.hasRemains)
+    #expect(store.snapshot.objects.count + store.snapshot.uploads.count == 1)
   }
 }

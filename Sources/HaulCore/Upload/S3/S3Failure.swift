@@ -132,6 +132,14 @@ package struct S3Failure {
   /// What is reported when the upload goes on without conditions.
   var refusedConditions: TransferError { refused(Self.conditions) }
 
+  /// What is reported when the parts of an earlier run are of no use.
+  func refusedList(_ request: UploadRequest) -> TransferError {
+    let error = error(request)
+    return TransferError(
+      error.code, "which parts the store has is not known: \(error.fact)",
+      advice: "the upload begins anew; let the key list its parts", status: head.status)
+  }
+
   /// Why an upload fails that does not go on without its condition.
   func refusedPromise(_ request: UploadRequest) -> TransferError {
     let said = reason(request).map { ", and says: \($0)" } ?? ""

@@ -14,7 +14,8 @@ extension S3Machine {
       return found(answer, after: marker, beside: known)
     case .listing where S3Failure(answer).isUploadGone: return confirm(.gone(.lostParts))
     // Which parts the store has stays unknown, in every other run too.
-    case .listing where S3Failure(answer).isForbidden: return abort(then: nil)
+    case .listing where S3Failure(answer).isForbidden:
+      return [.reportRefusal(S3Failure(answer).refusedList(request))] + abort(then: nil)
     case .sending: return sent(answer, isSuccess: isSuccess)
     case .completing: return completed(answer)
     case .measuring: return measured(answer.head)

@@ -37,13 +37,21 @@ extension S3Machine {
     if publishesOnce, !isConditionKnown {
       (messages.condition, isConditionKnown) = (UploadCondition(head), true)
     }
+    guard !requiresCondition || messages.condition != nil || request.precondition != .none else {
+      return fail(
+        .refused,
+        "the store does not say which object it has (it answered \(head.status) to HEAD)",
+        advice: "of two runs, a later one could replace a newer object; let the key read it")
+    }
     return open()
   }
 
   /// The store does not say in time what it has: some read the whole object to answer. Once more,
   /// as this machine may have been stopped; then the upload goes on without a condition.
   mutating func askedInVain(_ error: TransferError) -> [UploadCommand] {
-    guard error.code == .stalled, request.precondition == .none, hasAskedInVain else {
+    guard error.code == .stalled, request.precondition == .none, hasAskedInVain,
+      !requiresCondition
+    else {
       hasAskedInVain = error.code == .stalled
       return failed(error)
     }
@@ -96,9 +104,13 @@ extension S3Machine {
   /// store is asked just before the object is made.
   /// - Returns: nil if it refuses something else.
   mutating func conditionRefused(_ answer: UploadAnswer) -> [UploadCommand]? {
-    if let report = messages.dropCondition(after: answer) { return [report] + publish() }
+    if !requiresCondition, let report = messages.dropCondition(after: answer) {
+      return [report] + publish()
+    }
     let failure = S3Failure(answer)
-    guard request.precondition != .none, failure.mayRefuseConditions else { return nil }
+    guard request.precondition != .none || requiresCondition, failure.mayRefuseConditions else {
+      return nil
+    }
     let error = failure.refusedPromise(request)
     // Without a code, a gateway may have answered: the parts are kept.
     return failure.code == nil ? end(error) : stop(error)

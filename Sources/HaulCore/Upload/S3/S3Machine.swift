@@ -46,6 +46,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   var begun: Double?
   /// When the run began, in seconds since 1970; nil if it is not known.
   let wallSeconds: Double?
+  /// Whether the object of a remote source is made on a condition, or not at all.
+  let requiresCondition: Bool
   /// Whether the condition of the messages is that of the upload, or it has none.
   var isConditionKnown = false
   /// When the store was asked for it.
@@ -59,6 +61,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   package var attempts: UploadAttempts
 
   var request: UploadRequest { messages.request }
+  package var refusals: StoreRefusals { messages.refusals }
   var progress: (acknowledged: Int64, length: Int64)? { (parts.acknowledged, parts.length) }
   /// Whether the first part of a stream is no longer held, so that no new upload can begin.
   private var isStreamGone: Bool { parts.isStream && parts.count > 1 }
@@ -69,12 +72,15 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   ///   - staysLocal: whether the requests stay on this machine.
   package init(
     _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
-    fields: HeaderFields = HeaderFields(), staysLocal: Bool = false, isAttended: Bool, now: Instant,
+    fields: HeaderFields = HeaderFields(), staysLocal: Bool = false,
+    requiresCondition: Bool = false, refusals: StoreRefusals = [], isAttended: Bool, now: Instant,
     wallSeconds: Double? = nil
   ) {
     self.wallSeconds = wallSeconds
+    self.requiresCondition = requiresCondition && source.remote != nil
     messages = S3Messages(
-      request: request, source: source, fields: fields, staysLocal: staysLocal)
+      request: request, source: source, fields: fields, staysLocal: staysLocal,
+      refusals: requiresCondition ? refusals.subtracting(.conditions) : refusals)
     self.source = source
     messages.proof = S3Proof(needsMD5: source.remote != nil)
     if let extent, !extent.isWhole {
@@ -155,7 +161,8 @@ package struct S3Machine: UploadMachine, StatefulUpload {
       record = nil
       return begun.map { search(since: $0) } ?? begin()
     }
-    guard known.source == source, !isSingle, S3Parts.isPossible(layout.partSize, for: parts.length)
+    guard known.source == source, !isSingle, layout.condition != nil || !requiresCondition,
+      S3Parts.isPossible(layout.partSize, for: parts.length)
     else { return abort(then: nil) }
     mark = layout.mark
     messages.checksums = layout.checksums

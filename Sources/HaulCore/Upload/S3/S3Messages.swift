@@ -13,12 +13,12 @@ struct S3Messages: Sendable {
   private var clockOffset = 0.0
   /// Which checksums are sent; nil for none.
   var checksums: S3Checksums?
-  /// Whether the store has refused a request with checksums.
-  private var refusesChecksums = false
+  /// What the store has refused.
+  private(set) var refusals: StoreRefusals
   /// What the store must have for the object to be made; nil if only the request says so.
   var condition: UploadCondition?
-  /// Whether the store has refused a request with that condition.
-  private(set) var refusesConditions = false
+  /// Whether the store has refused a request with such a condition.
+  var refusesConditions: Bool { refusals.contains(.conditions) }
   /// Names the transfer of a remote source; nil for any other source.
   let transfer: String?
   /// Names the version of the source that is sent; nil for any other source.
@@ -35,12 +35,13 @@ struct S3Messages: Sendable {
   ///   - source: nil if no object is made.
   init(
     request: UploadRequest, source: SourceIdentity? = nil, fields: HeaderFields = HeaderFields(),
-    staysLocal: Bool = false
+    staysLocal: Bool = false, refusals: StoreRefusals = []
   ) {
     (self.request, object, fieldsOfSource) = (request, request.url, fields)
+    self.refusals = refusals
     region = request.region ?? "us-east-1"
     signsBytes = request.url.origin.scheme != "https" && !staysLocal
-    checksums = request.hasOwnChecksums ? nil : .ofWhole
+    checksums = refusals.contains(.checksums) || request.hasOwnChecksums ? nil : .ofWhole
     transfer = request.download?.url.transferDigest
     version = (source?.remote?.validator).map { SHA256.hash(data: Array($0.utf8)).hexDigits }
   }
@@ -164,7 +165,7 @@ struct S3Messages: Sendable {
 
   /// An upload begins, with the checksums that the store takes.
   mutating func beginChecksums() {
-    checksums = refusesChecksums || request.hasOwnChecksums ? nil : .ofWhole
+    checksums = refusals.contains(.checksums) || request.hasOwnChecksums ? nil : .ofWhole
   }
 
   /// Sends no more checksums, if the store may have refused those.
@@ -172,7 +173,8 @@ struct S3Messages: Sendable {
   mutating func dropChecksums(after answer: UploadAnswer) -> UploadCommand? {
     let failure = S3Failure(answer)
     guard checksums != nil, failure.mayRefuseChecksums else { return nil }
-    (checksums, refusesChecksums) = (nil, true)
+    checksums = nil
+    refusals.insert(.checksums)
     return .reportRefusal(failure.refusedChecksums)
   }
 
@@ -183,7 +185,7 @@ struct S3Messages: Sendable {
     guard condition != nil, !refusesConditions, request.precondition == .none,
       failure.mayRefuseConditions
     else { return nil }
-    refusesConditions = true
+    refusals.insert(.conditions)
     return .reportRefusal(failure.refusedConditions)
   }
 

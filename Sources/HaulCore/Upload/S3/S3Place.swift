@@ -1,5 +1,5 @@
 /// Where the bucket of an object is: the store may say that it is not where it was asked for.
-struct S3Place: Hashable, Sendable {
+package struct S3Place: Hashable, Sendable {
   /// The address of the object, with the access key.
   let object: ResourceURL
   let region: String
@@ -36,6 +36,14 @@ struct S3Place: Hashable, Sendable {
   static func hasBucketInHost(_ object: ResourceURL) -> Bool {
     let host = object.origin.host
     return S3Object.refusesPaths(host) || isAmazon(host) && !host.hasBytePrefix("s3")
+  }
+
+  /// The address of the bucket of an object.
+  /// - Parameter isInHost: whether buckets are in the host's name at any host.
+  package static func bucket(of object: ResourceURL, isInHost: Bool) -> String {
+    let host = "\(object.origin.scheme)://\(object.origin.authority)"
+    guard !isInHost, !hasBucketInHost(object) else { return host }
+    return "\(host)/\(object.path.dropFirst().prefix(beforeAnyOf: "/"))"
   }
 
   /// The address of another path at the same host.

@@ -34,12 +34,23 @@ package struct S3RecordMessages: Sendable {
   }
 
   /// What the store has; nil for no record, and for one that cannot be read.
+  /// - Parameter isDamaged: whether there is one that cannot be read.
   /// - Throws: why the store refuses.
-  package func record(in answer: UploadAnswer) throws(TransferError) -> UploadRecord? {
-    switch answer.head.status {
-    case 200..<300: return try? JSONDecoder().decode(UploadRecord.self, from: Data(answer.body))
-    case 404: return nil
-    default: throw S3Failure(answer).error(request).prefixed("the record of the upload: ")
+  package func record(
+    in answer: UploadAnswer, isDamaged: inout Bool
+  ) throws(TransferError) -> UploadRecord? {
+    let failure = S3Failure(answer)
+    if answer.head.status == 404, failure.code == nil || failure.lacksObject { return nil }
+    try check(answer)
+    let record = try? JSONDecoder().decode(UploadRecord.self, from: Data(answer.body))
+    isDamaged = record == nil
+    return record
+  }
+
+  /// - Throws: why the store refuses.
+  package func check(_ answer: UploadAnswer) throws(TransferError) {
+    guard (200..<300).contains(answer.head.status) else {
+      throw S3Failure(answer).error(request).prefixed("the record of the upload: ")
     }
   }
 }

@@ -45,6 +45,40 @@ extension S3PublicationTests {
     #expect(retried(unknown.handle(try answer(503))) != nil)
   }
 
+  @Test(arguments: [(403, nil), (405, nil), (501, nil), (200, nil), (200, "W/\"1\"")])
+  func `Where runs may overlap, nothing is sent if the store does not say what it has`(
+    status: Int, tag: String?
+  ) throws {
+    let fields = [("Content-Length", "5")] + (tag.map { [("ETag", $0)] } ?? [])
+    for length in [5, 3 * Self.part] {
+      var machine = try Self.machine(length, requiresCondition: true)
+      _ = machine.handle(.start(nil))
+      let end = machine.handle(try answer(status, fields))
+      #expect(failure(of: end)?.code == .refused, "\(end)")
+      #expect(failure(of: end)?.message.contains("does not say which object it has") == true)
+      // Otherwise it is sent.
+      var other = try Self.machine(length)
+      _ = other.handle(.start(nil))
+      #expect(failure(of: other.handle(try answer(status, fields))) == nil)
+    }
+  }
+
+  @Test(arguments: refusalsOfConditions)
+  func `There a store that refuses conditions gets nothing without them`(
+    status: Int, code: String
+  ) throws {
+    var machine = try Self.machine(1, requiresCondition: true)
+    _ = machine.handle(.start(nil))
+    _ = machine.handle(try answer(404))
+    _ = machine.handle(Script.digest(1))
+    var commands = machine.handle(try Self.refusal(status, code, part: 1))
+    if commands.last == .digest(0..<1, part: 1, [.md5]) {
+      _ = machine.handle(Script.digest(1))
+      commands = machine.handle(try Self.refusal(status, code, part: 1))
+    }
+    #expect(failure(of: commands) != nil, "\(commands)")
+  }
+
   @Test(arguments: refusalsOfConditions)
   func `A small object is sent without a condition only if the store has what it had`(
     status: Int, code: String

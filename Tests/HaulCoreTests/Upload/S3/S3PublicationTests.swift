@@ -16,7 +16,7 @@ import Testing
 
   static func machine(
     _ length: Int64, from link: String = link, tag: String = "\"v1\"",
-    _ change: (inout UploadRequest) -> Void = { _ in }
+    requiresCondition: Bool = false, _ change: (inout UploadRequest) -> Void = { _ in }
   ) throws -> S3Machine {
     let object = try S3Object(
       bucket: "b", key: "k", endpoint: try ResourceURL("https://h.example"))
@@ -24,7 +24,9 @@ import Testing
       from: DownloadRequest(url: try ResourceURL(link), to: .stream), to: object,
       credentials: S3Credentials(accessKeyID: "i", secretAccessKey: "s"))
     change(&request)
-    return S3Machine(request, source: source(length, tag: tag), isAttended: false, now: Instant())
+    return S3Machine(
+      request, source: source(length, tag: tag), requiresCondition: requiresCondition,
+      isAttended: false, now: Instant())
   }
 
   /// The answer to HEAD about an object.

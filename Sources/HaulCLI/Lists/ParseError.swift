@@ -1,0 +1,5 @@
+/// Why a line of a text of the user cannot be read. It never repeats what may be a secret.
+package struct ParseError: Error, Hashable, Sendable {
+  package let line: Int
+  package let message: String
+}
