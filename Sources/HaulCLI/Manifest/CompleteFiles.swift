@@ -75,7 +75,10 @@ final class CompleteFiles {
   func leaveOut(_ request: @autoclosure () -> TransferRequest) -> Bool {
     guard !places.isEmpty, let descriptor else { return false }
     do throws(TransferError) {
-      let request = try WorkingDirectory.resolve([request()], in: directory)[0]
+      var request = request()
+      if request.hasRelativePath {
+        request = try WorkingDirectory.resolve([request], in: directory)[0]
+      }
       let id = ManifestLine.ID(of: request)
       guard let place = places[id.low] else { return false }
       let line = try line(at: Int64(place >> Self.runBits), of: descriptor)

@@ -21,13 +21,19 @@ package struct ManifestLine: Codable, Hashable, Sendable {
       // The access key of a store does not count: the next one reaches the same object.
       let user = request.upload?.method == .s3 ? nil : request.upload?.url.credentials?.user
       let source = request.localSource ?? request.source?.exactResourceText ?? ""
-      self.init(hashing: source, "\n", user ?? "", "\n", request.targetText)
+      var bytes = Array(source.utf8)
+      bytes.append(0x0A)
+      if let user { bytes += user.utf8 }
+      bytes.append(0x0A)
+      bytes += request.targetText.utf8
+      self.init(hashing: bytes)
     }
 
     /// Names a text; for an address, also before its target is known.
-    init(hashing text: String...) {
-      var (hash, bytes) = (SHA256(), [UInt8]())
-      for part in text { bytes += part.utf8 }
+    init(hashing text: String) { self.init(hashing: Array(text.utf8)) }
+
+    private init(hashing bytes: [UInt8]) {
+      var hash = SHA256()
       bytes.withUnsafeBytes { hash.update(bufferPointer: $0) }
       (high, low) = hash.finalize().withUnsafeBytes { digest in
         let load = { digest.loadUnaligned(fromByteOffset: $0, as: UInt64.self) }

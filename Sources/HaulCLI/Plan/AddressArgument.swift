@@ -5,6 +5,7 @@ package import HaulCore
 package enum AddressArgument {
   /// - Throws: for a missing scheme, an error with the address that was probably meant.
   package static func url(_ text: String) throws(UsageError) -> ResourceURL {
+    if let url = ResourceURL(plain: text) { return url }
     if text.hasByte(UInt8(ascii: "\t")) {
       throw UsageError(
         "\(redacted(text)): mirrors of one file (addresses separated by tabs) are not yet supported"

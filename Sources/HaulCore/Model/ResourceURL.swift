@@ -127,9 +127,8 @@ public struct ResourceURL: Hashable, Sendable {
   /// - Throws: `bad-url` if it has no scheme or host or is not an address, `unsupported-scheme` if
   ///   it is neither http nor https.
   public init(_ text: String) throws(TransferError) {
-    if let plain = SimpleURLParser(text) {
-      let origin = Origin(scheme: plain.scheme, host: plain.host, port: plain.port)
-      self.init(Parts(text, origin, nil, path: plain.path, query: plain.query))
+    if let url = ResourceURL(plain: text) {
+      self = url
       return
     }
     guard let url = URL(string: AddressEscapes.completed(text)),
@@ -144,6 +143,13 @@ public struct ResourceURL: Hashable, Sendable {
           advice: "it should begin with https:// or http://")
     }
     try self.init(url, scheme: scheme)
+  }
+
+  /// Parses an address as most lists have them; nil for any other, also for a valid one.
+  package init?(plain text: String) {
+    guard let plain = SimpleURLParser(text) else { return nil }
+    let origin = Origin(scheme: plain.scheme, host: plain.host, port: plain.port)
+    self.init(Parts(text, origin, nil, path: plain.path, query: plain.query))
   }
 
   /// Parses a Foundation URL; a relative one is resolved against its base.
