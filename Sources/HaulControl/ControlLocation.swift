@@ -53,6 +53,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// The directory of the addresses of unfinished uploads.
   package var uploads: String { "\(directory)/uploads" }
 
+  /// The directory of the copies of manifests that are in stores.
+  package var manifests: String { "\(directory)/manifests" }
+
   /// The file of what is known of stores.
   package var stores: String { "\(directory)/stores" }
 

@@ -67,8 +67,8 @@ struct GetCommand: FetchingCommand {
   @Option(
     help: ArgumentHelp(
       """
-      Append a line of JSON to this file for each file that ends, and leave out those that it has \
-      as complete. DIR/ keeps one for each list, with its name.
+      Append a line of JSON to this file, or to s3://bucket/key at the end, for each file that \
+      ends, and leave out those that it has as complete. DIR/ keeps one for each list, with its name.
       """, valueName: "FILE"),
     completion: .file())
   var manifest: String?
@@ -120,17 +120,21 @@ struct GetCommand: FetchingCommand {
   var asGet: GetCommand { self }
 
   /// What its manifest has; nil without one.
-  func completeFiles() throws(UsageError) -> CompleteFiles? {
-    guard let manifest else { return nil }
-    return CompleteFiles(by: try path(ofManifest: manifest))
+  func completeFiles(_ sources: CommandSources) throws(UsageError) -> CompleteFiles? {
+    guard let place = try manifestPlace() else { return nil }
+    return CompleteFiles(by: sources.manifests[place] ?? place, named: place)
   }
 
-  private func path(ofManifest manifest: String) throws(UsageError) -> String {
+  /// The path of its manifest, or the address in a store; nil without one.
+  func manifestPlace() throws(UsageError) -> String? {
+    guard let manifest else { return nil }
     guard !manifest.isEmpty, !manifest.hasByte(0) else {
       throw UsageError("--manifest: the file's name is empty or has a NUL")
     }
-    guard !ListServer.has(manifest) else {
-      throw UsageError("--manifest \(ListServer.path(of: manifest)): name a file of this machine")
+    guard PutPlan.isS3(manifest) || !ListServer.has(manifest) else {
+      throw UsageError(
+        "--manifest \(ListServer.path(of: manifest)): name a file of this machine, or an object of a "
+          + "store")
     }
     guard manifest.endsWithSlash else { return manifest }
     guard content.inputFiles.count == 1,

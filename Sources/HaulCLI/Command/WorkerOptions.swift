@@ -30,13 +30,13 @@ struct WorkerOptions: ParsableArguments {
   @Flag(
     help: """
       Refuse an S3 store that ignores the conditions by which runs of one transfer do not replace \
-      each other's object.
+      each other's object, and each object that could be sent only without one.
       """)
   var workersMayOverlap = false
 
   @Flag(
     help: """
-      Do not find that out; else --worker does it once for each store, with a scratch object \
+      Do not find that out; else --worker does it once for each bucket, with a scratch object \
       beside the first one (haul-probe-…), and says so if the store ignores them.
       """)
   var noProbe = false

@@ -10,6 +10,8 @@ package import HaulCore
 /// The manifest of a run.
 package struct RunManifest: Hashable, Sendable {
   package let path: String
+  /// How the user has named it.
+  let name: String
   /// How many files of the input are complete, so that they are left out.
   package fileprivate(set) var complete = 0
   /// Why it cannot be read.
@@ -37,8 +39,9 @@ final class CompleteFiles {
 
   /// Reads what a manifest says. If it cannot be read, nothing is complete, and the problem is in
   /// `manifest`.
-  init(by path: String) {
-    manifest = RunManifest(path: path)
+  /// - Parameter name: how the user has named it; nil for its path.
+  init(by path: String, named name: String? = nil) {
+    manifest = RunManifest(path: path, name: name ?? path)
     do throws(TransferError) {
       var status = stat()
       guard lstat(path, &status) == 0 || errno != ENOENT else { return }

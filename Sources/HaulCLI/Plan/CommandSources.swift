@@ -52,6 +52,8 @@ package struct CommandSources: Sendable {
   package var list: @Sendable (_ path: String) throws(UsageError) -> ListText?
   /// The lists that servers have sent, by their addresses.
   var fetched: [String: ListText] = [:]
+  /// The copies of manifests that are in stores, by their addresses.
+  var manifests: [String: String] = [:]
   /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: @Sendable (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.

@@ -20,6 +20,8 @@ package struct FetchingPlan: CommandPlan {
   private let sources: CommandSources
   private let lists: [(address: String, request: DownloadRequest, server: ListServer)]
   private let places: [ObjectRows.Place]
+  /// Nil if there is none, or it is a file of this machine.
+  private let manifest: (address: String, object: CommandStore.Object)?
   private let store: S3Settings?
   private let headers: [HeaderArgument.Field]
   private let naming: ObjectRows.Naming
@@ -30,7 +32,11 @@ package struct FetchingPlan: CommandPlan {
     let files = command.content.inputFiles.filter {
       ListServer.has($0) && sources.fetched[$0] == nil
     }
-    guard !prefixes.isEmpty || !files.isEmpty else { return nil }
+    let get = try command.asGet
+    let manifest = try get.manifestPlace().flatMap { (place) in
+      PutPlan.isS3(place) && sources.manifests[place] == nil ? place : nil
+    }
+    guard !prefixes.isEmpty || !files.isEmpty || manifest != nil else { return nil }
     if let first = prefixes.first, !command.content.inputFiles.isEmpty {
       throw UsageError("\(first): objects are listed, so -i is for another run")
     }
@@ -42,7 +48,7 @@ package struct FetchingPlan: CommandPlan {
       throw UsageError("-o names one file, but \(first) may have several objects; use -d")
     }
     naming = output.map { $0.endsWithSlash ? .keys : .template } ?? .files
-    (self.command, self.sources, get) = (command, sources, try command.asGet)
+    (self.command, self.sources, self.get) = (command, sources, get)
     headers = try get.requests.fields(sources)
     places = prefixes.map(ObjectRows.Place.init)
     store = places.isEmpty ? nil : try S3Settings(get.s3, sources)
@@ -59,6 +65,11 @@ package struct FetchingPlan: CommandPlan {
     var lists: [(String, DownloadRequest, ListServer)] = []
     for file in files { lists.append(try Self.list(file, get, &objects, sources)) }
     self.lists = lists
+    if let manifest {
+      self.manifest = (manifest, try objects.object(manifest))
+    } else {
+      self.manifest = nil
+    }
   }
 
   private static func list(
@@ -76,7 +87,7 @@ package struct FetchingPlan: CommandPlan {
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
-    var (rows, sources) = (ObjectRows(naming), sources)
+    var (rows, sources, stored) = (ObjectRows(naming), sources, StoredManifest?.none)
     do {
       let manager = try TransferManager(try configuration(context.environment))
       for (address, request, server) in lists {
@@ -88,6 +99,11 @@ package struct FetchingPlan: CommandPlan {
           ListServer(origin: $0.origin, isStore: false, isRedirected: true)
         }
         sources.fetched[address] = ListText(file.read, of: author ?? server)
+      }
+      if let manifest {
+        let taken = try StoredManifest(manifest.object, context)
+        sources.manifests[manifest.address] = try await taken.take(by: manager)
+        stored = taken
       }
       for place in places {
         sources.fetched[place.address] = ListText(
@@ -104,8 +120,29 @@ package struct FetchingPlan: CommandPlan {
     for refusal in rows.refusals.prefix(Self.shownRefusals) { await OutputStream.warn(refusal) }
     let more = rows.refusals.count - Self.shownRefusals
     if more > 0 { await OutputStream.warn("\(Units.count(more)) more objects cannot be got") }
-    let status = await run(sources, rows, context)
+    var status = await run(sources, rows, context)
+    if let stored, let manifest {
+      status = await publish(stored, named: manifest.address, after: status, context)
+    }
     return status == .completed && !rows.refusals.isEmpty ? .failed : status
+  }
+
+  /// Stores the manifest, by a manager of its own: that of the files has ended.
+  private func publish(
+    _ manifest: StoredManifest, named name: String, after status: ExitStatus,
+    _ context: ProcessContext
+  ) async -> ExitStatus {
+    do {
+      let manager = try TransferManager(try configuration(context.environment))
+      try await manifest.publish(by: manager)
+      await manager.shutdown()
+      return status
+    } catch {
+      let problem = error as? TransferError
+      await OutputStream.warn("the manifest \(name): \(problem?.commandLineText ?? "\(error)")")
+      guard status == .completed else { return status }
+      return get.worker.worker && problem?.isTemporary == true ? .tryAgain : .failed
+    }
   }
 
   private static let shownRefusals = 100

@@ -35,7 +35,7 @@ extension GetPlan {
     try Self.checkLocalUse(of: command, count: count)
     var downloads = try ItemDownloads(command, sources, from: items[0].url)
     var (targets, all) = (TargetSet(), reader)
-    var survey = try ItemSurvey(downloads.requests.notes, command.completeFiles())
+    var survey = try ItemSurvey(downloads.requests.notes, command.completeFiles(sources))
     requests = []
     usesCache = command.cache ?? false
     /// Nil for an item that is left out.

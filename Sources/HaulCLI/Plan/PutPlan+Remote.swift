@@ -20,7 +20,7 @@ extension PutPlan {
     try Self.checkRemoteUse(of: command)
     var uploads = try ItemUploads(command, items, areAll: reader.isAtEnd, sources)
     var (places, all) = (RemotePlaces(), reader)
-    var survey = try ItemSurvey(uploads.downloads.notes, command.completeFiles())
+    var survey = try ItemSurvey(uploads.downloads.notes, command.completeFiles(sources))
     requests = []
     var (indices, number, further) = ([Int](), 0, 0)
     var (haveParts, hasObject, least) = (true, false, Int?.none)

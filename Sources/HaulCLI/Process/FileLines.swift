@@ -61,4 +61,17 @@ enum FileLines {
     }
     return filled == count ? bytes : Array(bytes.prefix(filled))
   }
+
+  /// Writes all bytes at an offset.
+  /// - Returns: false if that fails: `errno` says why.
+  static func write(_ bytes: ArraySlice<UInt8>, to descriptor: Int32, at offset: Int64) -> Bool {
+    var (rest, offset) = (bytes, off_t(offset))
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { pwrite(descriptor, $0.baseAddress, $0.count, offset) }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { return false }
+      (rest, offset) = (rest.dropFirst(count), offset + off_t(count))
+    }
+    return true
+  }
 }

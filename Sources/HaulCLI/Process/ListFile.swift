@@ -86,11 +86,11 @@ final class ListFile: Sendable {
     if state.copy == nil, state.bytes.count + bytes.count > Self.mostInMemory {
       let copy = try makeCopy()
       state.copy = copy
-      try Self.write(state.bytes[...], to: copy)
+      try Self.write(state.bytes[...], to: copy, at: 0)
       state.bytes = []
     }
     if let copy = state.copy {
-      try Self.write(bytes, to: copy)
+      try Self.write(bytes, to: copy, at: state.size)
     } else {
       state.bytes += bytes
     }
@@ -114,14 +114,11 @@ final class ListFile: Sendable {
     throw UsageError("its copy in \(directories[0]) cannot be made: \(SystemError.text(number))")
   }
 
-  private static func write(_ bytes: ArraySlice<UInt8>, to copy: Int32) throws(UsageError) {
-    var rest = bytes
-    while !rest.isEmpty {
-      let count = repeated { systemWrite(copy, rest) }
-      guard count > 0 else {
-        throw UsageError("its copy cannot be written: \(SystemError.text(errno))")
-      }
-      rest = rest.dropFirst(count)
+  private static func write(
+    _ bytes: ArraySlice<UInt8>, to copy: Int32, at offset: Int64
+  ) throws(UsageError) {
+    guard FileLines.write(bytes, to: copy, at: offset) else {
+      throw UsageError("its copy cannot be written: \(SystemError.text(errno))")
     }
   }
 
@@ -136,8 +133,4 @@ final class ListFile: Sendable {
 
 private func systemRead(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
   read(descriptor, &buffer, buffer.count)
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: ArraySlice<UInt8>) -> Int {
-  bytes.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
 }

@@ -31,7 +31,7 @@ struct ForegroundSession {
       let recorder = try session.openManifest()
       if session.requests.isEmpty, session.rest == nil, let manifest {
         if !output.quiet {
-          await OutputStream.warn("all files are complete, by \(manifest.path)")
+          await OutputStream.warn("all files are complete, by \(manifest.name)")
         }
         return .completed
       }
@@ -52,7 +52,7 @@ struct ForegroundSession {
     let recorder = try ManifestRecorder(manifest, requests, further: further, context.clock)
     if manifest.complete > 0 {
       let count = manifest.complete + requests.count + further
-      notes.append("\(manifest.complete) of \(count) files are complete, by \(manifest.path)")
+      notes.append("\(manifest.complete) of \(count) files are complete, by \(manifest.name)")
     }
     return recorder
   }

@@ -102,6 +102,8 @@ public struct TransferError: Error, Hashable, Sendable {
     case noNetwork
     /// The received bytes are no longer there.
     case lostBytes
+    /// The store has no such bucket.
+    case noBucket
     /// The reader of a stream has bytes that no other answer continues.
     case begunStream
     /// The host asked for a pause before the request was sent.

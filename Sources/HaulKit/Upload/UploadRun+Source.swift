@@ -134,8 +134,11 @@ extension UploadRun {
   /// Compares the source with what it was.
   /// - Returns: nil for a remote source, whose digests need time.
   mutating func checkSource() async -> UploadEvent? {
-    if let source = input.remote {
-      check(source)
+    if input.remote != nil {
+      // Once all parts are sent.
+      check { source, stop, engine throws(TransferError) in
+        try await source.digest(upTo: source.version.length, unless: stop, engine)
+      }
       return nil
     }
     do throws(TransferError) {
@@ -146,31 +149,25 @@ extension UploadRun {
     }
   }
 
-  /// Compares the digests of the remote source, once all parts are sent.
-  private mutating func check(_ source: RemoteSource) {
-    guard stopOrder == nil else { return }
-    let stop = StopSignal()
-    stops[0] = stop
-    helpers.append { [engine, inbox] in
-      do throws(TransferError) {
-        let isChecked = try await source.digest(
-          upTo: source.version.length, unless: stop, engine)
-        inbox.yield(.ended(part: 0, isChecked ? .sourceChecked(nil) : nil))
-      } catch {
-        inbox.yield(.ended(part: 0, .sourceChecked(error)))
-      }
+  /// Asks the server of the remote source for a byte of the version that this run has.
+  mutating func checkVersion() {
+    check { source, stop, engine throws(TransferError) in
+      try await source.checkVersion(unless: stop, engine)
     }
   }
 
-  /// Asks the server of the remote source for a byte of the version that this run has.
-  mutating func checkVersion() {
+  /// Finds out whether the remote source is what it was; false if that was stopped.
+  private mutating func check(
+    _ isSame: @escaping @Sendable (RemoteSource, StopSignal, Engine) async throws(TransferError) ->
+      Bool
+  ) {
     guard stopOrder == nil, let source = input.remote else { return }
     let stop = StopSignal()
     stops[0] = stop
     helpers.append { [engine, inbox] in
       do throws(TransferError) {
-        let isKnown = try await source.checkVersion(unless: stop, engine)
-        inbox.yield(.ended(part: 0, isKnown ? .sourceChecked(nil) : nil))
+        let isChecked = try await isSame(source, stop, engine)
+        inbox.yield(.ended(part: 0, isChecked ? .sourceChecked(nil) : nil))
       } catch {
         inbox.yield(.ended(part: 0, .sourceChecked(error)))
       }

@@ -115,6 +115,56 @@ import Testing
     }
   }
 
+  @Test func `A manifest in a store is that of all machines, and no line is lost`() async throws {
+    try await with { (fixture) async throws in
+      func get(on machine: String, _ more: String...) async throws -> CommandResult {
+        try await fixture.haul(
+          ["get", "-i", "list.txt", "-d", "out", "--manifest", "s3://bucket/m/run.jsonl"] + more,
+          environment: [
+            "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+            "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path(machine),
+          ])
+      }
+      func stored() -> [Substring] {
+        let bytes = fixture.server.files(below: "/bucket/m/")["/bucket/m/run.jsonl"] ?? []
+        return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+      }
+      func copies(on machine: String) -> [String] {
+        let directory = fixture.path("\(machine)/haul/manifests")
+        return (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+      }
+      fixture.server.setFaults("/b.bin", [.always(.status(404))])
+      #expect(try await get(on: "one").status == 1)
+      #expect(stored().count == 4 && copies(on: "one").isEmpty)
+
+      fixture.server.setFaults("/b.bin", [])
+      let before = fixture.server.snapshot.requests.count
+      // Another run is faster, once.
+      fixture.server.setFaults("/bucket/", [Fault(.respond(status: 412), when: Self.put(times: 1))])
+      let second = try await get(on: "two")
+      #expect(second.status == 0, "\(second.errors)")
+      #expect(second.errors.contains("2 of 3 files are complete, by s3://bucket/m/run.jsonl"))
+      let paths = Set(fixture.server.snapshot.requests.dropFirst(before).map(\.path))
+      #expect(paths == ["/b.bin", "/bucket/m/run.jsonl"])
+      #expect(stored().count == 6 && copies(on: "two").isEmpty)
+
+      // It cannot be stored: the lines stay, and the next run here has them.
+      try FileManager.default.removeItem(atPath: fixture.path("out/a.bin"))
+      fixture.server.setFaults("/bucket/", [Fault(.respond(status: 403), when: Self.put())])
+      let third = try await get(on: "two")
+      #expect(third.status == 1 && third.errors.contains("its lines stay"), "\(third.errors)")
+      #expect(stored().count == 6 && copies(on: "two").count == 1)
+      fixture.server.setFaults("/bucket/", [])
+      let last = try await get(on: "two")
+      #expect(last.status == 0 && last.errors.contains("all files are complete, by s3://"))
+      #expect(stored().count == 8 && copies(on: "two").isEmpty)
+      #expect(
+        try fixture.names("out").sorted() == ["a.bin", "b.bin", "c.bin"], "and nothing beside them")
+    }
+  }
+
+  private static func put(times: Int? = nil) -> Fault.Match { Fault.Match(method: "PUT", times: times) }
+
   @Test
   func `a directory has a manifest for each list; what cannot be one is refused`() async throws {
     try await with { (fixture) async throws in

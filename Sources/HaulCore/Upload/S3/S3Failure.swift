@@ -166,7 +166,7 @@ package struct S3Failure {
   /// The error to report.
   func error(_ request: some RefusedRequest) -> TransferError {
     switch code {
-    case "NoSuchBucket": return error(.notFound, "there is no such bucket")
+    case "NoSuchBucket": return error(.notFound, "there is no such bucket").with(.noBucket)
     case "NoSuchUpload": return error(.notFound, "it no longer has the parts of the file")
     case "InvalidAccessKeyId": return error(.unauthorized, "it does not know the access key")
     case "SignatureDoesNotMatch":

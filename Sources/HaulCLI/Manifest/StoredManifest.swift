@@ -1,0 +1,168 @@
+import Crypto
+import FoundationEssentials
+import HaulControl
+import HaulCore
+import HaulKit
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// A manifest in a store, which runs on several machines share.
+///
+/// A run works with a copy, in the state directory of its machine. At the end it stores the copy, on
+/// the condition that the store still has what was copied; if another run was faster, its lines are
+/// taken first. What a run that was killed has added is in its copy, and the next run on its machine
+/// takes that up.
+final class StoredManifest {
+  private let object: CommandStore.Object
+  private let clock: any TransferClock
+  private let directory: String
+  /// What the names of all copies begin with. Their last word is how many bytes the store had.
+  private let prefix: String
+  private var copy = Copy(path: "", descriptor: -1, base: 0)
+  private var condition = UploadRequest.Precondition.absent
+
+  private struct Copy {
+    var path: String
+    /// Locked, so that no other run takes it for one of a run that was killed.
+    let descriptor: Int32
+    /// How many bytes the store had; what follows is of runs on this machine.
+    let base: Int64
+  }
+
+  private static let mostAttempts = 20
+
+  init(_ object: CommandStore.Object, _ context: ProcessContext) throws(TransferError) {
+    (self.object, clock) = (object, context.clock)
+    let location = try ControlLocation(environment: context.environment)
+    try location.prepareDirectory()
+    directory = location.manifests
+    try PrivateDirectory.prepare(directory, "manifest", variable: "XDG_STATE_HOME")
+    let digest = SHA256.hash(data: Array(object.object.url.absoluteString.utf8))
+    prefix = digest.prefix(16).hexDigits + "-"
+  }
+
+  deinit { if copy.descriptor >= 0 { _ = close(copy.descriptor) } }  // what it has was synced
+
+  /// Takes what the store has, and what was left here.
+  /// - Returns: the path of the copy.
+  func take(by manager: TransferManager) async throws(TransferError) -> String {
+    copy = try await fetched(by: manager)
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+    for name in names where name.hasBytePrefix(prefix) {
+      try adopt(directory.appendingPath(name))
+    }
+    return copy.path
+  }
+
+  /// Stores what this machine has added.
+  /// - Throws: why that was not possible; the lines stay here.
+  func publish(by manager: TransferManager) async throws(TransferError) {
+    var attempt = 1
+    while true {
+      guard try size(of: copy.descriptor) > copy.base else { return remove(copy) }
+      do throws(TransferError) {
+        var upload = UploadRequest(
+          copy.path, to: object.object, credentials: object.store.credentials)
+        (upload.keySource, upload.precondition) = (object.store.keySource, condition)
+        let result = try await manager.add(TransferRequest(.upload(upload))).result
+        if let error = result.error { throw error }
+        return remove(copy)
+      } catch {
+        guard error.status == 412 || error.status == 409, attempt < Self.mostAttempts else {
+          throw error.advising("its lines stay on this machine; the next run here stores them")
+        }
+      }
+      // The others store as often.
+      let pause = Duration.milliseconds(Int64.random(in: 50...200) * Int64(attempt))
+      try? await clock.sleep(until: clock.now + pause)  // ends early when cancelled
+      attempt += 1
+      let old = copy
+      copy = try await fetched(by: manager)
+      try append(old)
+      remove(old)
+      _ = close(old.descriptor)  // nothing more is written to it
+    }
+  }
+
+  /// A copy of what the store has; without lines if that is nothing.
+  private func fetched(by manager: TransferManager) async throws(TransferError) -> Copy {
+    let name = prefix + UInt64.random(in: .min ... .max).hexDigits
+    let path = directory.appendingPath(name)
+    var request = DownloadRequest(
+      object.object, credentials: object.store.credentials, to: .file(path))
+    request.take(object.object, object.store.credentials, object.store.keySource)
+    do throws(TransferError) {
+      guard let tag = try await manager.probe(request).entityTag else {
+        throw TransferError(
+          .protocolViolation, "the store gives no entity tag",
+          advice: "two runs at once would lose lines; keep the manifest in a file")
+      }
+      condition = .entityTag(tag)
+      let result = try await manager.add(TransferRequest(.download(request))).result
+      if let error = result.error { throw error }
+    } catch {
+      guard error.code == .notFound, error.cause != .noBucket else { throw error }
+      condition = .absent
+    }
+    let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+    guard descriptor >= 0, flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+      throw ManifestFile.error(path, "cannot be opened", errno)
+    }
+    let base = try size(of: descriptor)
+    let copy = Copy(path: "\(path)-\(base)", descriptor: descriptor, base: base)
+    guard rename(path, copy.path) == 0 else {
+      throw ManifestFile.error(path, "cannot be renamed", errno)
+    }
+    return copy
+  }
+
+  /// Takes the lines of a copy, unless its run is at work.
+  private func adopt(_ path: String) throws(TransferError) {
+    guard path != copy.path,
+      let base = path.byteSplit(separator: "-").last.flatMap({ Int64($0) })
+    else { return }
+    let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
+    guard descriptor >= 0 else { return }
+    defer { _ = close(descriptor) }  // what it had was taken
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return }
+    let old = Copy(path: path, descriptor: descriptor, base: base)
+    try append(old)
+    remove(old)
+  }
+
+  /// Adds to this copy what another one has beyond what the store had.
+  private func append(_ other: Copy) throws(TransferError) {
+    var (offset, size) = (other.base, try size(of: copy.descriptor))
+    let last = size > 0 ? FileLines.bytes(of: copy.descriptor, size - 1, 1) : [0x0A]
+    var next: [UInt8] = last == [0x0A] ? [] : [0x0A]
+    repeat {
+      guard FileLines.write(next[...], to: copy.descriptor, at: size) else {
+        throw ManifestFile.error(copy.path, "cannot be written", errno)
+      }
+      size += Int64(next.count)
+      guard let bytes = FileLines.bytes(of: other.descriptor, offset, 1 << 20) else {
+        throw ManifestFile.error(other.path, "cannot be read", errno)
+      }
+      offset += Int64(bytes.count)
+      next = bytes
+    } while !next.isEmpty
+    guard fsync(copy.descriptor) == 0 else {
+      throw ManifestFile.error(copy.path, "cannot be written", errno)
+    }
+  }
+
+  private func size(of descriptor: Int32) throws(TransferError) -> Int64 {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else {
+      throw ManifestFile.error(copy.path, "cannot be read", errno)
+    }
+    return Int64(status.st_size)
+  }
+
+  /// One that stays is taken up by the next run, whose lines are then there twice.
+  private func remove(_ copy: Copy) { _ = unlink(copy.path) }
+}
