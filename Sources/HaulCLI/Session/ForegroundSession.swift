@@ -200,11 +200,14 @@ struct ForegroundSession {
     while true {
       var some = await events.next(atMost: Self.eventsAtOnce)
       guard !some.isEmpty else { return }
+      let mayBeMore = some.count == Self.eventsAtOnce
       if let feeder { some = await feeder.note(some) }
       await recorder?.note(some)
       await metrics?.note(some)
       let verdict = await console.handle(some)
       guard !isStopping, verdict != .ongoing else {
+        // Those that wait are handled at once: their ends make room for further files.
+        if mayBeMore { continue }
         // Gathers more events: waking up for each costs more than handling it. Of one file, the
         // first is soon followed by the last.
         let clock = context.clock

@@ -158,7 +158,8 @@ extension UploadRun {
 
   /// Finds out whether the remote source is what it was; false if that was stopped.
   private mutating func check(
-    _ isSame: @escaping @Sendable (RemoteSource, StopSignal, Engine) async throws(TransferError) ->
+    _ isSame:
+      @escaping @Sendable (RemoteSource, StopSignal, Engine) async throws(TransferError) ->
       Bool
   ) {
     guard stopOrder == nil, let source = input.remote else { return }

@@ -163,7 +163,9 @@ import Testing
     }
   }
 
-  private static func put(times: Int? = nil) -> Fault.Match { Fault.Match(method: "PUT", times: times) }
+  private static func put(times: Int? = nil) -> Fault.Match {
+    Fault.Match(method: "PUT", times: times)
+  }
 
   @Test
   func `a directory has a manifest for each list; what cannot be one is refused`() async throws {
