@@ -126,7 +126,7 @@ import Testing
           ])
       }
       func stored() -> [Substring] {
-        let bytes = fixture.server.files(below: "/bucket/m/")["/bucket/m/run.jsonl"] ?? []
+        let bytes = fixture.server.files(below: "/bucket/")["/bucket/m/run.jsonl"] ?? []
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
       }
       func copies(on machine: String) -> [String] {
