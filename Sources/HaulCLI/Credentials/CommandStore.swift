@@ -1,7 +1,7 @@
 import HaulCore
 
-/// The S3 store of each `s3://bucket/key` of a command. Its options, and the files with its key, are
-/// read for the first one.
+/// The S3 store of each `s3://bucket/key` of a command. Its options, and the files with its key,
+/// are read for the first one.
 struct CommandStore {
   /// An object, and the settings of its store, which have its key. A class: lists are long, and few
   /// of their lines are objects.

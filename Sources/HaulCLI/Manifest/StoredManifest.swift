@@ -12,10 +12,10 @@ import HaulKit
 
 /// A manifest in a store, which runs on several machines share.
 ///
-/// A run works with a copy, in the state directory of its machine. At the end it stores the copy, on
-/// the condition that the store still has what was copied; if another run was faster, its lines are
-/// taken first. What a run that was killed has added is in its copy, and the next run on its machine
-/// takes that up.
+/// A run works with a copy, in the state directory of its machine. At the end it stores the copy,
+/// on the condition that the store still has what was copied; if another run was faster, its lines
+/// are taken first. What a run that was killed has added is in its copy, and the next run on its
+/// machine takes that up.
 final class StoredManifest {
   private let object: CommandStore.Object
   private let clock: any TransferClock
@@ -52,9 +52,7 @@ final class StoredManifest {
   func take(by manager: TransferManager) async throws(TransferError) -> String {
     copy = try await fetched(by: manager)
     let names = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-    for name in names where name.hasBytePrefix(prefix) {
-      try adopt(directory.appendingPath(name))
-    }
+    for name in names where name.hasBytePrefix(prefix) { try adopt(name) }
     return copy.path
   }
 
@@ -73,7 +71,10 @@ final class StoredManifest {
         return remove(copy)
       } catch {
         guard error.status == 412 || error.status == 409, attempt < Self.mostAttempts else {
-          throw error.advising("its lines stay on this machine; the next run here stores them")
+          throw TransferError(
+            error.code, error.fact,
+            advice: "its lines stay on this machine; the next run here stores them",
+            status: error.status, isRetryable: error.isRetryable)
         }
       }
       // The others store as often.
@@ -121,10 +122,9 @@ final class StoredManifest {
   }
 
   /// Takes the lines of a copy, unless its run is at work.
-  private func adopt(_ path: String) throws(TransferError) {
-    guard path != copy.path,
-      let base = path.byteSplit(separator: "-").last.flatMap({ Int64($0) })
-    else { return }
+  private func adopt(_ name: String) throws(TransferError) {
+    let (path, words) = (directory.appendingPath(name), name.byteSplit(separator: "-"))
+    guard path != copy.path, words.count == 3, let base = Int64(words[2]) else { return }
     let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW)
     guard descriptor >= 0 else { return }
     defer { _ = close(descriptor) }  // what it had was taken

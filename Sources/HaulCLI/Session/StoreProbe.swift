@@ -3,8 +3,8 @@ import HaulControl
 import HaulCore
 import HaulKit
 
-/// Asks the buckets of a run, each once, whether their store obeys conditions, and remembers what it
-/// said.
+/// Asks the buckets of a run, each once, whether their store obeys conditions, and remembers what
+/// it said.
 struct StoreProbe {
   /// What a run makes of a store that does not.
   enum Use: Hashable, Sendable {

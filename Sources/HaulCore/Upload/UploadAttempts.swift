@@ -139,7 +139,7 @@ extension TransferError {
   var ofQuestion: TransferError { status ?? 0 >= 500 && !isRetryable ? retryable : self }
 
   /// The same for good, with this advice.
-  package func advising(_ advice: String) -> TransferError {
+  func advising(_ advice: String) -> TransferError {
     TransferError(code, fact, advice: advice, status: status)
   }
 }

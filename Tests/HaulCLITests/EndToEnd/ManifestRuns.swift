@@ -163,6 +163,35 @@ import Testing
     }
   }
 
+  @Test func `Two runs at once leave the lines of both in a store`() async throws {
+    try await with { (fixture) async throws in
+      for name in ["a.bin", "b.bin"] {
+        try Data(fixture.server.url("/\(name)").utf8).write(
+          to: URL(filePath: fixture.path("\(name).txt")))
+      }
+      func run(_ name: String) async throws -> CommandRun {
+        try await CommandRun(
+          ["get", "-i", "\(name).txt", "--manifest", "s3://bucket/m/run.jsonl", "-d", "out"],
+          in: fixture.directory,
+          environment: [
+            "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+            "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path(name),
+          ])
+      }
+      fixture.server.setFaults("/a.bin", [.retryLater(seconds: 1)])
+      let slow = try await run("a.bin")
+      try await until { fixture.server.snapshot.requestCount("/a.bin") > 0 }
+      // It has taken what the store had.
+      #expect(try await run("b.bin").end().status == 0)
+      fixture.server.setFaults("/a.bin", [])
+      #expect(await slow.end().status == 0)
+      let bytes = fixture.server.files(below: "/bucket/")["/bucket/m/run.jsonl"] ?? []
+      try Data(bytes).write(to: URL(filePath: fixture.path("m.jsonl")))
+      let both = try await fixture.haul(["manifest", "m.jsonl"])
+      #expect(both.output.contains(" 2 complete"), "\(both.output)")
+    }
+  }
+
   private static func put(times: Int? = nil) -> Fault.Match {
     Fault.Match(method: "PUT", times: times)
   }
