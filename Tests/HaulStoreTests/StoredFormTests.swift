@@ -199,7 +199,7 @@ struct StoredFormTests {
   @Test func `A result is read back with every field, an error with every code`() async throws {
     // Where the bytes came from, and what the server said, matter only to who runs it.
     #expect(
-      same(TransferResult(state: .completed), try fullResult()) == ["cacheUse", "reply"])
+      same(TransferResult(state: .completed), try fullResult()) == ["cacheUse", "reply", "sender"])
     // The cause, and whose error it is, matter only during the run; a refusal and a remedy matter
     // only to the caller. None is stored.
     #expect(

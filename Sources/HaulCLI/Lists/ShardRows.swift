@@ -75,7 +75,8 @@ struct ShardRows {
     if shared.count > 0 {
       notes.append(
         "rows with the file name of another address: \(shared.count), such as \(shared.example); "
-          + "in one directory, only --if-exists update (the default) and rename have both files")
+          + "in one directory, --if-exists rename has both files, and update (the default) if no out "
+          + "names them")
     }
     return notes
   }

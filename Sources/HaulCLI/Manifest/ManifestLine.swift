@@ -93,7 +93,9 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     message = warning?.text ?? result.error.map(\.commandLineText)
     retryable = warning == nil ? result.error?.isTemporary : false
     bytes = result.bytes
-    checksum = result.checksums.first?.description
+    // Of a remote source, it was compared before the file was stored.
+    let compared = state == .completed && !result.isAdopted ? request.upload?.download?.checksums : nil
+    checksum = (result.checksums.first ?? compared?.first)?.description
     verified = result.verified
     attempts = (result.metrics?.retries ?? 0) + 1
     seconds = JSONNumber.seconds(result.duration)

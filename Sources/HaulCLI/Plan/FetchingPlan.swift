@@ -101,9 +101,13 @@ package struct FetchingPlan: CommandPlan {
         sources.fetched[address] = ListText(file.read, of: author ?? server)
       }
       if let manifest {
-        let taken = try StoredManifest(manifest.object, context)
-        sources.manifests[manifest.address] = try await taken.take(by: manager)
-        stored = taken
+        do throws(TransferError) {
+          let taken = try StoredManifest(manifest.object, context)
+          sources.manifests[manifest.address] = try await taken.take(by: manager)
+          stored = taken
+        } catch {
+          throw error.prefixed("the manifest \(manifest.address): ")
+        }
       }
       for place in places {
         sources.fetched[place.address] = ListText(

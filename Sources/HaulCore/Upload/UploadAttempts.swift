@@ -3,7 +3,7 @@ package struct UploadAttempts: Sendable {
   /// The health of the host, when it last did not answer.
   private var hostHealth = HostHealth()
   /// Whether bytes of a stream were sent that are no longer held: they cannot be sent again.
-  var isSpent = false
+  package var isSpent = false
   /// Whether an attempt without an answer, or an earlier run, may have succeeded.
   var mayHaveArrived: Bool
   /// Whether an upload that the server no longer had was replaced by a new one: once in a run.
@@ -18,6 +18,8 @@ package struct UploadAttempts: Sendable {
   private var hasAnswered = false
   /// The bytes that the server had at the last failure.
   private var acknowledged: Int64 = 0
+  /// Whether another run can read the source again.
+  private let isRemote: Bool
   /// The bytes that it had of the last file that it took, if those were not all.
   private var stored: Int64?
 
@@ -26,6 +28,7 @@ package struct UploadAttempts: Sendable {
   ) {
     (mayHaveArrived, self.isAttended, self.now) = (hasRun, isAttended, now)
     retry = RetryState(request.retry, startedAt: now)
+    isRemote = request.download != nil
   }
 
   /// An event is handled.
@@ -40,6 +43,16 @@ package struct UploadAttempts: Sendable {
   mutating func follow(_ outer: UploadAttempts) {
     (hostHealth, isSpent) = (outer.hostHealth, outer.isSpent)
     (now, random) = (outer.now, outer.random)
+  }
+
+  /// The same error of an upload whose source was read, and is not held any more.
+  func spent(_ error: TransferError) -> TransferError {
+    let advice =
+      "what was read of the source is gone: "
+      + (isRemote ? "another run reads it again" : "upload it from its beginning")
+    return TransferError(
+      error.code, error.fact, advice: advice, status: error.status,
+      isRetryable: isRemote && error.isRetryable)
   }
 
   /// The server has another file there.
@@ -72,7 +85,7 @@ package struct UploadAttempts: Sendable {
     sendsAgain: Bool = true
   ) -> Result<UploadCommand, TransferError> {
     guard !isSpent || !sendsAgain || !error.isRetryable else {
-      return .failure(error.spent.after(attempts: failures))
+      return .failure(spent(error).after(attempts: failures))
     }
     var failure = RetryState.Failure(
       error, unresponsiveHost: error.isHostUnresponsive && !hasAnswered ? hostHealth : nil,
@@ -124,11 +137,6 @@ extension TransferError {
 
   /// The advice where this upload may conflict with itself.
   static let comparing = "an earlier attempt of this upload may have stored it: compare it"
-
-  /// The same, of an upload whose source cannot be read again.
-  var spent: TransferError {
-    advising("what was read of the source is gone: upload it from its beginning")
-  }
 
   /// The same, which another attempt may not meet.
   var retryable: TransferError {

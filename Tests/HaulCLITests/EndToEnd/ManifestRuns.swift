@@ -163,6 +163,22 @@ import Testing
     }
   }
 
+  @Test func `What was compared with its digest before it was stored counts as checked`()
+    async throws
+  {
+    try await with { (fixture) async throws in
+      let digest = SeededContent.sha256(seed: CommandFixture.seed, length: 40_000)
+      let checksum = try #require(Checksum(.sha256, bytes: digest))
+      try Data("\(fixture.server.url("/a.bin"))\n  checksum=\(checksum)\n".utf8).write(
+        to: URL(filePath: fixture.path("list.txt")))
+      #expect(try await get(fixture, "-o", "s3://bucket/x/").status == 0)
+      #expect(try lines(fixture).last?["checksum"]?.string == checksum.description)
+      let count = fixture.server.snapshot.requests.count
+      #expect(try await get(fixture, "-o", "s3://bucket/x/").status == 0)
+      #expect(fixture.server.snapshot.requests.count == count)
+    }
+  }
+
   @Test func `Two runs at once leave the lines of both in a store`() async throws {
     try await with { (fixture) async throws in
       for name in ["a.bin", "b.bin"] {

@@ -328,4 +328,20 @@ import Testing
     #expect(end == 280_000 << 20)
     #expect(failure(of: machine.handle(try answer(204)))?.code == .tooLarge)
   }
+
+  @Test func `A source that is gone can be read again by another run, if a server has it`() throws {
+    let target = try ResourceURL("https://h.example/f")
+    let download = DownloadRequest(url: try ResourceURL("https://s.example/f"), to: .stream)
+    let lost = TransferError(.connectionLost, "it broke off", isRetryable: true)
+    for (request, isRemote) in [
+      (UploadRequest(from: download, to: target), true), (UploadRequest(to: target), false),
+    ] {
+      var attempts = UploadAttempts(request, isAttended: false, now: Instant())
+      attempts.isSpent = true
+      guard case .failure(let error) = attempts.failed(lost) else {
+        throw TransferError(.internal, "it is tried again")
+      }
+      #expect(error.isRetryable == isRemote)
+    }
+  }
 }

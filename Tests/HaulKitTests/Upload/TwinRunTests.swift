@@ -175,7 +175,8 @@ import Testing
   {
     let store = FakeS3 { request, _ in request.method == "DELETE" ? .answer(500, "") : nil }
     let source = FakeSource(2 * Self.part + 1, to: store)
-    let (gate, disk) = (Gate(source, holding: 5), SimulatedDisk())
+    // The question before it is not waited for as long: a slow machine would have completed it.
+    let (gate, disk) = (Gate(source, holding: 6), SimulatedDisk())
     let manager = try Self.manager(gate, disk)
     let transfer = try await manager.add(try Self.request())
     try await until { gate.isClosed }

@@ -228,7 +228,7 @@ extension S3Machine {
       let lost = TransferError(
         .httpStatus, "the server lacks parts that it had", status: answer.head.status,
         isRetryable: true)
-      guard !parts.isStream else { return abort(then: .failed(lost.spent)) }
+      guard !parts.isStream else { return abort(then: .failed(attempts.spent(lost))) }
       return failed(lost)
     }
     if failure.isConflict { return replaceUpload(failure.error(request)) }

@@ -293,7 +293,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// The store no longer has the upload, or cannot use it: a new one begins, once in a run.
   mutating func startOver(_ error: TransferError) -> [UploadCommand] {
     record = nil
-    guard !isStreamGone else { return [.deleteRecord] + end(error.spent) }
+    guard !isStreamGone else { return [.deleteRecord] + end(attempts.spent(error)) }
     parts.reset()
     guard !attempts.hasStartedOver else { return [.deleteRecord] + failed(error) }
     attempts.hasStartedOver = true
@@ -305,7 +305,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// begins, once in a run.
   mutating func replaceUpload(_ error: TransferError) -> [UploadCommand] {
     guard !isStreamGone, !attempts.hasStartedOver else {
-      return abort(then: .failed(isStreamGone ? error.spent : error))
+      return abort(then: .failed(isStreamGone ? attempts.spent(error) : error))
     }
     attempts.hasStartedOver = true
     parts.reset()
