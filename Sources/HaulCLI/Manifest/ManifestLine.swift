@@ -94,7 +94,8 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     retryable = warning == nil ? result.error?.isTemporary : false
     bytes = result.bytes
     // Of a remote source, it was compared before the file was stored.
-    let compared = state == .completed && !result.isAdopted ? request.upload?.download?.checksums : nil
+    let compared =
+      state == .completed && !result.isAdopted ? request.upload?.download?.checksums : nil
     checksum = (result.checksums.first ?? compared?.first)?.description
     verified = result.verified
     attempts = (result.metrics?.retries ?? 0) + 1
