@@ -125,6 +125,13 @@ struct GetCommand: FetchingCommand {
     return CompleteFiles(by: sources.manifests[place] ?? place, named: place)
   }
 
+  /// Its manifest in a store; nil without one.
+  func manifestObject(_ sources: CommandSources) throws(UsageError) -> CommandStore.Object? {
+    guard let place = try manifestPlace(), PutPlan.isS3(place) else { return nil }
+    var store = CommandStore(s3, sources)
+    return try store.object(place)
+  }
+
   /// The path of its manifest, or the address in a store; nil without one.
   func manifestPlace() throws(UsageError) -> String? {
     guard let manifest else { return nil }

@@ -27,8 +27,10 @@ final class CompleteFiles {
   /// Nil if there is no manifest yet.
   private var descriptor: Int32?
   /// Of the last line of each file, if that says that it is complete: where the line begins, and
-  /// how many runs had begun, in one number.
+  /// how many runs had begun, in one number. Also of the last complete file with each target.
   private var places: [UInt64: UInt64] = [:]
+  /// When a run last said that it may have replaced a newer version of a file with an older one.
+  private var doubts: [UInt64: Double] = [:]
   private var size: UInt64 = 0
   private var runs: UInt64 = 0
   /// Bytes of the manifest: the input mostly has its files in the same order.
@@ -36,6 +38,7 @@ final class CompleteFiles {
 
   private static let runBits: UInt64 = 24
   private static let pieceSize = 32 << 10
+  private static let usualLine = 300
 
   /// Reads what a manifest says. If it cannot be read, nothing is complete, and the problem is in
   /// `manifest`.
@@ -47,9 +50,10 @@ final class CompleteFiles {
       guard lstat(path, &status) == 0 || errno != ENOENT else { return }
       let descriptor = try ManifestFile.openedOwn(path, O_RDONLY)
       self.descriptor = descriptor
+      places.reserveCapacity(min(Int(status.st_size) / Self.usualLine * 2, 1 << 22))
       try ManifestFile.forEachLine(of: descriptor, path) { take($0) }
     } catch {
-      manifest.problem = error
+      manifest.problem = name == nil ? error : error.prefixed("\(manifest.name): ")
     }
   }
 
@@ -66,12 +70,27 @@ final class CompleteFiles {
       runs = min(runs + 1, 1 << Self.runBits - 1)
       return true
     }
+    let values = LineValues(line)
     if isComplete {
-      places[id.low] = size << Self.runBits | runs
+      if let doubt = doubts[id.low] {
+        guard let time = values.number("time"), time > doubt else { return true }
+        doubts[id.low] = nil
+      }
+      let place = size << Self.runBits | runs
+      places[id.low] = place
+      if let target = values.text("target") { places[Self.key(ofTarget: target)] = place }
+    } else if values.text("code") == TransferError.Code.sourceChanged.rawValue {
+      doubts[id.low] = values.number("time") ?? .infinity
+      places[id.low] = nil
     } else if let place = places[id.low], place & (1 << Self.runBits - 1) < runs {
       places[id.low] = nil
     }
     return true
+  }
+
+  /// FNV-1a, of 64 bits: a line of another target is recognised, and then the file is asked for.
+  private static func key(ofTarget target: String) -> UInt64 {
+    target.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
   }
 
   /// Whether nothing is left to do for a request, which is then left out.
@@ -84,6 +103,12 @@ final class CompleteFiles {
       }
       let id = ManifestLine.ID(of: request)
       guard let place = places[id.low] else { return false }
+      // Another source may have gone to the target since.
+      if request.namesTarget, let last = places[Self.key(ofTarget: request.shownTarget)],
+        last >> Self.runBits > place >> Self.runBits
+      {
+        return false
+      }
       let line = try line(at: Int64(place >> Self.runBits), of: descriptor)
       // Two files may have the same half of an id: then both are asked for.
       guard ManifestLine.end(line)?.id == id, request.isSettled(by: line) else { return false }

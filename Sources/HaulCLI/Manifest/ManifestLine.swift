@@ -87,7 +87,7 @@ package struct ManifestLine: Codable, Hashable, Sendable {
     id = ID(of: request).text
     state = result.strictState(allowingUnverified: isAllowed)
     url = request.localSource ?? request.source?.redacted ?? ""
-    target = request.upload?.url.redacted ?? request.targetText
+    target = request.shownTarget
     path = state == .completed ? result.path.map(WorkingDirectory.absolute) : nil
     code = warning?.code ?? result.error?.code.rawValue
     message = warning?.text ?? result.error.map(\.commandLineText)
@@ -150,6 +150,9 @@ extension ManifestLine {
       return (id, isWhole && line.has(completed, at: end + second.utf8CodeUnitCount))
     }
   }
+
+  /// Whether it is a line of a manifest.
+  static func isOne(_ line: ArraySlice<UInt8>) -> Bool { end(line) != nil || files(line) != nil }
 
   /// The line with which a run begins: how many files its input has.
   package static func beginning(files: Int) -> String { "{\"files\":\(files)}\n" }
@@ -216,6 +219,15 @@ extension TransferRequest {
 
   /// The address that is read; that of the upload for a file of this machine.
   fileprivate var source: ResourceURL? { upload?.download?.url ?? url }
+
+  /// The target, without secrets.
+  var shownTarget: String { upload?.url.redacted ?? targetText }
+
+  /// Whether the target is of this file alone; otherwise the server says what it is called.
+  var namesTarget: Bool {
+    if let upload { return upload.method.uploadProtocol.namesFile }
+    return download.map { !$0.usesSuggestedName } ?? false
+  }
 
   /// The path or the address that it was asked for.
   fileprivate var targetText: String {

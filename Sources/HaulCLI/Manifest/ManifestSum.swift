@@ -39,14 +39,16 @@ struct ManifestSum {
         most = max(most, files)
       case .failed(let id, let line):
         if let run = complete[id]?.run {
-          // Which of two manifests is the later one is not known.
-          guard run >= first, run < runs else { return }
+          // Which of two manifests is the later one is not known. But the older version of a file
+          // may have replaced the complete one at any time.
+          guard line.isDoubt || run >= first && run < runs else { return }
           (complete[id], clashes[id]) = (nil, nil)
           count(line.url, -1)
         }
         failed[id] = line
       case .complete(let id, let line):
         guard let bytes = line.integer("bytes") else { return }
+        if let doubt = failed[id], doubt.isDoubt, line.number("time") ?? 0 <= doubt.time { return }
         failed[id] = nil
         if let run = complete[id]?.run {
           guard run >= first else { return }
@@ -147,4 +149,10 @@ extension ManifestSum: Encodable {
     try object.encode(
       Dictionary(uniqueKeysWithValues: codes.map { ($0.code, $0.count) }), forKey: .codes)
   }
+}
+
+extension ManifestLine {
+  /// Whether the file may have been replaced with an older version, although another run had
+  /// completed it.
+  fileprivate var isDoubt: Bool { code == TransferError.Code.sourceChanged.rawValue }
 }

@@ -18,6 +18,7 @@ import HaulKit
 /// machine takes that up.
 final class StoredManifest {
   private let object: CommandStore.Object
+  private let options: RequestOptions
   private let clock: any TransferClock
   private let directory: String
   /// What the names of all copies begin with. Their last word is how many bytes the store had.
@@ -33,10 +34,13 @@ final class StoredManifest {
     let base: Int64
   }
 
-  private static let mostAttempts = 20
+  private static let mostAttempts = 100
 
-  init(_ object: CommandStore.Object, _ context: ProcessContext) throws(TransferError) {
-    (self.object, clock) = (object, context.clock)
+  /// - Parameter options: of the requests to the store.
+  init(
+    _ object: CommandStore.Object, _ options: RequestOptions, _ context: ProcessContext
+  ) throws(TransferError) {
+    (self.object, self.options, clock) = (object, options, context.clock)
     let location = try ControlLocation(environment: context.environment)
     try location.prepareDirectory()
     directory = location.manifests
@@ -66,19 +70,23 @@ final class StoredManifest {
         var upload = UploadRequest(
           copy.path, to: object.object, credentials: object.store.credentials)
         (upload.keySource, upload.precondition) = (object.store.keySource, condition)
+        (upload.retry, upload.allowInsecure) = (request.retry, request.allowInsecure)
         let result = try await manager.add(TransferRequest(.upload(upload))).result
         if let error = result.error { throw error }
         return remove(copy)
       } catch {
-        guard error.status == 412 || error.status == 409, attempt < Self.mostAttempts else {
+        // The object is another one, or no longer there.
+        let isConflict = error.status == 412 || error.status == 404 && error.cause != .noBucket
+        guard isConflict, attempt < Self.mostAttempts else {
           throw TransferError(
             error.code, error.fact,
             advice: "its lines stay on this machine; the next run here stores them",
-            status: error.status, isRetryable: error.isRetryable)
+            status: error.status,
+            isRetryable: error.isRetryable || isConflict || error.status == 409)
         }
       }
       // The others store as often.
-      let pause = Duration.milliseconds(Int64.random(in: 50...200) * Int64(attempt))
+      let pause = Duration.milliseconds(Int64.random(in: 50...200) * Int64(min(attempt, 20)))
       try? await clock.sleep(until: clock.now + pause)  // ends early when cancelled
       attempt += 1
       let old = copy
@@ -89,13 +97,21 @@ final class StoredManifest {
     }
   }
 
+  private var request: DownloadRequest {
+    var request = DownloadRequest(
+      object.object, credentials: object.store.credentials, to: .stream)
+    request.take(object.object, object.store.credentials, object.store.keySource)
+    options.apply(to: &request)
+    return request
+  }
+
   /// A copy of what the store has; without lines if that is nothing.
+  /// - Throws: also for an object that is no manifest.
   private func fetched(by manager: TransferManager) async throws(TransferError) -> Copy {
     let name = prefix + UInt64.random(in: .min ... .max).hexDigits
     let path = directory.appendingPath(name)
-    var request = DownloadRequest(
-      object.object, credentials: object.store.credentials, to: .file(path))
-    request.take(object.object, object.store.credentials, object.store.keySource)
+    var request = request
+    request.destination = .file(path)
     do throws(TransferError) {
       guard let tag = try await manager.probe(request).entityTag else {
         throw TransferError(
@@ -114,6 +130,11 @@ final class StoredManifest {
       throw ManifestFile.error(path, "cannot be opened", errno)
     }
     let base = try size(of: descriptor)
+    let start = FileLines.bytes(of: descriptor, 0, 4096) ?? []
+    guard base == 0 || ManifestLine.isOne(start.prefix { $0 != 0x0A }) else {
+      _ = unlink(path)  // one that stays is never taken up
+      throw TransferError(.io, "the object is no manifest", advice: "name another one")
+    }
     let copy = Copy(path: "\(path)-\(base)", descriptor: descriptor, base: base)
     guard rename(path, copy.path) == 0 else {
       throw ManifestFile.error(path, "cannot be renamed", errno)
@@ -130,26 +151,50 @@ final class StoredManifest {
     defer { _ = close(descriptor) }  // what it had was taken
     guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return }
     let old = Copy(path: path, descriptor: descriptor, base: base)
-    try append(old)
+    // A manifest only grows: one that does not begin as the copy does was begun anew.
+    if try beginsAs(old) { try append(old) }
     remove(old)
   }
 
-  /// Adds to this copy what another one has beyond what the store had.
+  private func beginsAs(_ other: Copy) throws(TransferError) -> Bool {
+    var offset: Int64 = 0
+    while offset < other.base {
+      let count = Int(min(1 << 20, other.base - offset))
+      guard let own = FileLines.bytes(of: copy.descriptor, offset, count),
+        let others = FileLines.bytes(of: other.descriptor, offset, count)
+      else { throw ManifestFile.error(other.path, "cannot be read", errno) }
+      guard own == others, own.count == count else { return false }
+      offset += Int64(count)
+    }
+    return true
+  }
+
+  /// Adds to this copy the lines that another one has beyond what the store had. After a power cut,
+  /// not all of them may be lines.
   private func append(_ other: Copy) throws(TransferError) {
-    var (offset, size) = (other.base, try size(of: copy.descriptor))
+    var size = try size(of: copy.descriptor)
     let last = size > 0 ? FileLines.bytes(of: copy.descriptor, size - 1, 1) : [0x0A]
     var next: [UInt8] = last == [0x0A] ? [] : [0x0A]
-    repeat {
+    func write(atLeast least: Int) throws(TransferError) {
+      guard next.count >= least else { return }
       guard FileLines.write(next[...], to: copy.descriptor, at: size) else {
         throw ManifestFile.error(copy.path, "cannot be written", errno)
       }
       size += Int64(next.count)
-      guard let bytes = FileLines.bytes(of: other.descriptor, offset, 1 << 20) else {
-        throw ManifestFile.error(other.path, "cannot be read", errno)
-      }
-      offset += Int64(bytes.count)
-      next = bytes
-    } while !next.isEmpty
+      next = []
+    }
+    guard lseek(other.descriptor, off_t(other.base), SEEK_SET) >= 0 else {
+      throw ManifestFile.error(other.path, "cannot be read", errno)
+    }
+    _ = try FileLines.forEach(
+      of: other.descriptor, failure: { ManifestFile.error(other.path, "cannot be read", $0) }
+    ) { (line) throws(TransferError) in
+      guard ManifestLine.isOne(line) else { return }
+      next += line
+      next.append(0x0A)
+      try write(atLeast: 1 << 20)
+    }
+    try write(atLeast: 1)
     guard fsync(copy.descriptor) == 0 else {
       throw ManifestFile.error(copy.path, "cannot be written", errno)
     }

@@ -65,11 +65,7 @@ package struct FetchingPlan: CommandPlan {
     var lists: [(String, DownloadRequest, ListServer)] = []
     for file in files { lists.append(try Self.list(file, get, &objects, sources)) }
     self.lists = lists
-    if let manifest {
-      self.manifest = (manifest, try objects.object(manifest))
-    } else {
-      self.manifest = nil
-    }
+    self.manifest = try get.manifestObject(sources).map { (manifest ?? "", $0) }
   }
 
   private static func list(
@@ -102,7 +98,7 @@ package struct FetchingPlan: CommandPlan {
       }
       if let manifest {
         do throws(TransferError) {
-          let taken = try StoredManifest(manifest.object, context)
+          let taken = try StoredManifest(manifest.object, get.requests, context)
           sources.manifests[manifest.address] = try await taken.take(by: manager)
           stored = taken
         } catch {

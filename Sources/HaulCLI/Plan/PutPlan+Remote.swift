@@ -22,6 +22,7 @@ extension PutPlan {
     var (places, all) = (RemotePlaces(), reader)
     var survey = try ItemSurvey(uploads.downloads.notes, command.completeFiles(sources))
     requests = []
+    let manifestObject = try command.manifestObject(sources)?.object.url.absoluteString
     var (indices, number, further) = ([Int](), 0, 0)
     var (haveParts, hasObject, least) = (true, false, Int?.none)
     var some = items
@@ -29,6 +30,9 @@ extension PutPlan {
       for item in some {
         number += 1
         let upload = try uploads.upload(for: item, number: number)
+        guard upload.url.absoluteString != manifestObject else {
+          throw UsageError("--manifest: a file of the list would be the manifest too")
+        }
         let warning = try places.insert(upload, of: item, number: number) {
           (number) throws(UsageError) in
           let item = try all.item(number)

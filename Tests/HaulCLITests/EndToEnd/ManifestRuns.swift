@@ -179,6 +179,70 @@ import Testing
     }
   }
 
+  @Test func `A file that may have become older, or is another one's by now, is asked for`()
+    async throws
+  {
+    try await with { (fixture) async throws in
+      let target = ["-o", "s3://bucket/{index}"]
+      func asks(_ more: [String] = target) async throws -> Bool {
+        let count = fixture.server.snapshot.requests.count
+        let result = try await fixture.haul(
+          ["get", "-i", "list.txt", "--manifest", "done.jsonl"] + more,
+          environment: [
+            "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+            "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path("state"),
+          ])
+        #expect(result.status == 0, "\(result.errors)")
+        return fixture.server.snapshot.requests.count > count
+      }
+      #expect(try await asks() && !(try await asks()))
+      // A run that began before may have replaced it since.
+      let text = String(decoding: try fixture.contents("done.jsonl"), as: UTF8.self)
+      let line = try #require(text.split(separator: "\n").last)
+      let doubt = line.replacing(#""state":"completed""#, with: #""state":"failed""#)
+        .replacing(#""code":null"#, with: #""code":"source-changed""#)
+      try Data("\(text)\(doubt)\n\(line)\n".utf8).write(
+        to: URL(filePath: fixture.path("done.jsonl")))
+      let sum = try await fixture.haul(["manifest", "done.jsonl"])
+      #expect(sum.status == 1 && sum.output.contains("source-changed"), "\(sum.output)")
+      #expect(try await asks() && !(try await asks()))
+      // The targets change their sources, and change them back.
+      let list = try fixture.contents("list.txt")
+      let turned = String(decoding: list, as: UTF8.self).split(separator: "\n").reversed()
+        .joined(separator: "\n")
+      try Data(turned.utf8).write(to: URL(filePath: fixture.path("list.txt")))
+      #expect(try await asks() && !(try await asks()))
+      try Data(list).write(to: URL(filePath: fixture.path("list.txt")))
+      #expect(try await asks())
+    }
+  }
+
+  @Test func `An object that is no manifest stays as it is`() async throws {
+    try await with { (fixture) async throws in
+      let environment = [
+        "AWS_ENDPOINT_URL_S3": fixture.server.origin, "AWS_ACCESS_KEY_ID": "id",
+        "AWS_SECRET_ACCESS_KEY": "secret/+", "XDG_STATE_HOME": fixture.path("state"),
+      ]
+      try Data("precious\n".utf8).write(to: URL(filePath: fixture.path("m.jsonl")))
+      let put = ["put", "m.jsonl", "s3://bucket/m.jsonl"]
+      #expect(try await fixture.haul(put, environment: environment).status == 0)
+      let get = ["get", "-i", "list.txt", "--manifest", "s3://bucket/m.jsonl"]
+      let refused = try await fixture.haul(get + ["-d", "out"], environment: environment)
+      #expect(refused.status == 1, "\(refused.errors)")
+      #expect(
+        refused.errors.contains("the manifest s3://bucket/m.jsonl: the object is no manifest"))
+      #expect(
+        fixture.server.files(below: "/bucket/")["/bucket/m.jsonl"].map { Data($0) }
+          == Data("precious\n".utf8))
+      try Data("\(fixture.server.url("/a.bin"))\n  out=own.jsonl".utf8).write(
+        to: URL(filePath: fixture.path("list.txt")))
+      let own = try await fixture.haul(
+        ["get", "-i", "list.txt", "--manifest", "s3://bucket/own.jsonl", "-o", "s3://bucket/"],
+        environment: environment)
+      #expect(own.status == 2 && own.errors.contains("would be the manifest too"), "\(own.errors)")
+    }
+  }
+
   @Test func `Two runs at once leave the lines of both in a store`() async throws {
     try await with { (fixture) async throws in
       for name in ["a.bin", "b.bin"] {
