@@ -78,7 +78,7 @@ final class CompleteFiles {
       }
       let place = size << Self.runBits | runs
       places[id.low] = place
-      if let target = values.text("target") { places[Self.key(ofTarget: target)] = place }
+      if let target = values.quoted("target") { places[Self.key(ofTarget: target)] = place }
     } else if values.text("code") == TransferError.Code.sourceChanged.rawValue {
       doubts[id.low] = values.number("time") ?? .infinity
       places[id.low] = nil
@@ -88,9 +88,13 @@ final class CompleteFiles {
     return true
   }
 
-  /// FNV-1a, of 64 bits: a line of another target is recognised, and then the file is asked for.
-  private static func key(ofTarget target: String) -> UInt64 {
-    target.utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
+  /// FNV-1a, of 64 bits. Of two targets with one number, the first is asked for again.
+  private static func key(ofTarget target: ArraySlice<UInt8>) -> UInt64 {
+    target.withUnsafeBytes { bytes in
+      var key: UInt64 = 0xCBF2_9CE4_8422_2325
+      for byte in bytes { key = (key ^ UInt64(byte)) &* 0x100_0000_01B3 }
+      return key
+    }
   }
 
   /// Whether nothing is left to do for a request, which is then left out.
@@ -104,7 +108,7 @@ final class CompleteFiles {
       let id = ManifestLine.ID(of: request)
       guard let place = places[id.low] else { return false }
       // Another source may have gone to the target since.
-      if request.namesTarget, let last = places[Self.key(ofTarget: request.shownTarget)],
+      if request.namesTarget, let last = places[Self.key(ofTarget: request.quotedTarget)],
         last >> Self.runBits > place >> Self.runBits
       {
         return false
