@@ -27,8 +27,12 @@ final class CompleteFiles {
   /// Nil if there is no manifest yet.
   private var descriptor: Int32?
   /// Of the last line of each file, if that says that it is complete: where the line begins, and
-  /// how many runs had begun, in one number. Also of the last complete file with each target.
+  /// how many runs had begun, in one number.
   private var places: [UInt64: UInt64] = [:]
+  /// The same of the last complete file with a target that had one before.
+  private var latest: [UInt64: UInt64] = [:]
+  /// A bit for each target: it fits into a cache, as a table of all targets does not.
+  private var seen = [UInt64](repeating: 0, count: 1 << 18)
   /// When a run last said that it may have replaced a newer version of a file with an older one.
   private var doubts: [UInt64: Double] = [:]
   private var size: UInt64 = 0
@@ -50,7 +54,7 @@ final class CompleteFiles {
       guard lstat(path, &status) == 0 || errno != ENOENT else { return }
       let descriptor = try ManifestFile.openedOwn(path, O_RDONLY)
       self.descriptor = descriptor
-      places.reserveCapacity(min(Int(status.st_size) / Self.usualLine * 2, 1 << 22))
+      places.reserveCapacity(min(Int(status.st_size) / Self.usualLine, 1 << 21))
       try ManifestFile.forEachLine(of: descriptor, path) { take($0) }
     } catch {
       manifest.problem = name == nil ? error : error.prefixed("\(manifest.name): ")
@@ -78,7 +82,7 @@ final class CompleteFiles {
       }
       let place = size << Self.runBits | runs
       places[id.low] = place
-      if let target = values.quoted("target") { places[Self.key(ofTarget: target)] = place }
+      if let target = values.quoted("target") { note(Self.key(ofTarget: target), place) }
     } else if values.text("code") == TransferError.Code.sourceChanged.rawValue {
       doubts[id.low] = values.number("time") ?? .infinity
       places[id.low] = nil
@@ -86,6 +90,12 @@ final class CompleteFiles {
       places[id.low] = nil
     }
     return true
+  }
+
+  /// Few keys that were not seen have the bit of another one: an entry more does no harm.
+  private func note(_ target: UInt64, _ place: UInt64) {
+    let (word, bit) = (Int((target >> 24) & (1 << 18 - 1)), UInt64(1) << (target >> 58))
+    if seen[word] & bit == 0 { seen[word] |= bit } else { latest[target] = place }
   }
 
   /// FNV-1a, of 64 bits. Of two targets with one number, the first is asked for again.
@@ -108,7 +118,8 @@ final class CompleteFiles {
       let id = ManifestLine.ID(of: request)
       guard let place = places[id.low] else { return false }
       // Another source may have gone to the target since.
-      if request.namesTarget, let last = places[Self.key(ofTarget: request.quotedTarget)],
+      if !latest.isEmpty, request.namesTarget,
+        let last = latest[Self.key(ofTarget: request.quotedTarget)],
         last >> Self.runBits > place >> Self.runBits
       {
         return false
