@@ -98,12 +98,14 @@ final class CompleteFiles {
     if seen[word] & bit == 0 { seen[word] |= bit } else { latest[target] = place }
   }
 
-  /// FNV-1a, of 64 bits. Of two targets with one number, the first is asked for again.
+  /// FNV-1a, mixed, of 64 bits. Of two targets with one number, the first is asked for again.
   private static func key(ofTarget target: ArraySlice<UInt8>) -> UInt64 {
     target.withUnsafeBytes { bytes in
       var key: UInt64 = 0xCBF2_9CE4_8422_2325
       for byte in bytes { key = (key ^ UInt64(byte)) &* 0x100_0000_01B3 }
-      return key
+      // The last bytes have changed few of its bits.
+      key = (key ^ key >> 33) &* 0xFF51_AFD7_ED55_8CCD
+      return key ^ key >> 33
     }
   }
 
