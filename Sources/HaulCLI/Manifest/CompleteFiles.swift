@@ -119,16 +119,16 @@ final class CompleteFiles {
       }
       let id = ManifestLine.ID(of: request)
       guard let place = places[id.low] else { return false }
+      let line = try line(at: Int64(place >> Self.runBits), of: descriptor)
+      // Two files may have the same half of an id: then both are asked for.
+      guard ManifestLine.end(line)?.id == id, request.isSettled(by: line) else { return false }
       // Another source may have gone to the target since.
-      if !latest.isEmpty, request.namesTarget,
-        let last = latest[Self.key(ofTarget: request.quotedTarget)],
+      if !latest.isEmpty, request.namesTarget, let target = LineValues(line).quoted("target"),
+        let last = latest[Self.key(ofTarget: target)],
         last >> Self.runBits > place >> Self.runBits
       {
         return false
       }
-      let line = try line(at: Int64(place >> Self.runBits), of: descriptor)
-      // Two files may have the same half of an id: then both are asked for.
-      guard ManifestLine.end(line)?.id == id, request.isSettled(by: line) else { return false }
       manifest.complete += 1
       return true
     } catch {

@@ -33,13 +33,20 @@ struct LineValues {
   /// A text as it is written, between its quotes.
   func quoted(_ key: StaticString) -> ArraySlice<UInt8>? {
     guard let json = json(key), json.first == Self.quote else { return nil }
-    var isEscaped = false
     let text = json.dropFirst()
-    let end = text.firstIndex { byte in
-      defer { isEscaped = !isEscaped && byte == UInt8(ascii: "\\") }
-      return !isEscaped && byte == Self.quote
+    let end = text.withUnsafeBytes { text -> Int? in
+      guard let base = text.baseAddress else { return nil }
+      var next = 0
+      while let found = memchr(base + next, Int32(Self.quote), text.count - next) {
+        let end = UnsafeRawPointer(found) - base
+        // One after an odd number of backslashes belongs to the text.
+        let slashes = text[..<end].reversed().prefix { $0 == UInt8(ascii: "\\") }.count
+        if slashes % 2 == 0 { return end }
+        next = end + 1
+      }
+      return nil
     }
-    return end.map { text[..<$0] }
+    return end.map { text.prefix($0) }
   }
 
   private static let quote = UInt8(ascii: "\"")

@@ -223,15 +223,6 @@ extension TransferRequest {
   /// The target, without secrets.
   var shownTarget: String { upload?.url.redacted ?? targetText }
 
-  /// The target as a line has it, between its quotes.
-  var quotedTarget: ArraySlice<UInt8> {
-    let text = Array(shownTarget.utf8)
-    let isPlain = text.allSatisfy { $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C && $0 < 0x7F }
-    guard !isPlain, let line = try? JSONLines.line(of: [shownTarget]) else { return text[...] }
-    // A list of one text, and a line break.
-    return Array(line.utf8).dropFirst(2).dropLast(3)
-  }
-
   /// Whether the target is of this file alone; otherwise the server says what it is called.
   var namesTarget: Bool {
     if let upload { return upload.method.uploadProtocol.namesFile }
