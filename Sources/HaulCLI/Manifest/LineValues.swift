@@ -52,8 +52,8 @@ struct LineValues {
   private static let quote = UInt8(ascii: "\"")
 
   /// What begins with the value of a key; nil without the key. Inside of a text the quotes have a
-  /// backslash before them, so that only a key looks like one. By the C library: a loop over a slice
-  /// is many times slower.
+  /// backslash before them, so that only a key looks like one. By the C library: a loop over a
+  /// slice is many times slower.
   private func json(_ key: StaticString) -> ArraySlice<UInt8>? {
     let start = line.withUnsafeBytes { line -> Int? in
       guard let base = line.baseAddress else { return nil }
