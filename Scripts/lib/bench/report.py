@@ -2,6 +2,7 @@
 
 import json
 import statistics
+import textwrap
 
 from bench import instructions, plots, programs
 from harness import MIB, ROOT
@@ -116,9 +117,10 @@ def markdown(data):
     text = ["\n## Goals and results\n\n", bounds(data)]
     for name, part in data["parts"].items():
         about = part["about"]
-        text.append(f"\n## {part['title']}\n\n{about['date']}, `{about['command']}`, "
-                    f"{about['rounds']} rounds, {about['machine']}; "
-                    f"{', '.join(about['versions'].values())}.\n")
+        told = (f"{about['date']}, `{about['command']}`, {about['rounds']} rounds, "
+                f"{about['machine']}; {', '.join(about['versions'].values())}.")
+        told = textwrap.fill(told, 100, break_long_words=False, break_on_hyphens=False)
+        text.append(f"\n## {part['title']}\n\n{told}\n")
         for number, group in enumerate(part["groups"], 1):
             text.append(f"\n{group['title']}:\n\n{table(group)}")
             text.append(uncounted(part) if number == len(part["groups"]) else "")

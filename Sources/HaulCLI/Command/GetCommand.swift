@@ -68,7 +68,8 @@ struct GetCommand: FetchingCommand {
     help: ArgumentHelp(
       """
       Append a line of JSON to this file, or to s3://bucket/key at the end, for each file that \
-      ends, and leave out those that it has as complete. DIR/ keeps one for each list, with its name.
+      ends, and leave out those that it has as complete. DIR/ keeps one for each list, with its \
+      name.
       """, valueName: "FILE"),
     completion: .file())
   var manifest: String?
@@ -126,10 +127,12 @@ struct GetCommand: FetchingCommand {
   }
 
   /// Its manifest in a store; nil without one.
-  func manifestObject(_ sources: CommandSources) throws(UsageError) -> CommandStore.Object? {
+  func storedManifest(
+    _ sources: CommandSources
+  ) throws(UsageError) -> (address: String, object: CommandStore.Object)? {
     guard let place = try manifestPlace(), PutPlan.isS3(place) else { return nil }
     var store = CommandStore(s3, sources)
-    return try store.object(place)
+    return (place, try store.object(place))
   }
 
   /// The path of its manifest, or the address in a store; nil without one.
@@ -140,8 +143,8 @@ struct GetCommand: FetchingCommand {
     }
     guard PutPlan.isS3(manifest) || !ListServer.has(manifest) else {
       throw UsageError(
-        "--manifest \(ListServer.path(of: manifest)): name a file of this machine, or an object of a "
-          + "store")
+        "--manifest \(ListServer.path(of: manifest)): name a file of this machine, or an object of "
+          + "a store")
     }
     guard manifest.endsWithSlash else { return manifest }
     guard content.inputFiles.count == 1,

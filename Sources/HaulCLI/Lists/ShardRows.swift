@@ -75,8 +75,8 @@ struct ShardRows {
     if shared.count > 0 {
       notes.append(
         "rows with the file name of another address: \(shared.count), such as \(shared.example); "
-          + "in one directory, --if-exists rename has both files, and update (the default) if no out "
-          + "names them")
+          + "in one directory, --if-exists rename has both files, and update (the default) if no "
+          + "out names them")
     }
     return notes
   }

@@ -33,9 +33,8 @@ package struct FetchingPlan: CommandPlan {
       ListServer.has($0) && sources.fetched[$0] == nil
     }
     let get = try command.asGet
-    let manifest = try get.manifestPlace().flatMap { (place) in
-      PutPlan.isS3(place) && sources.manifests[place] == nil ? place : nil
-    }
+    var manifest = try get.storedManifest(sources)
+    if let address = manifest?.address, sources.manifests[address] != nil { manifest = nil }
     guard !prefixes.isEmpty || !files.isEmpty || manifest != nil else { return nil }
     if let first = prefixes.first, !command.content.inputFiles.isEmpty {
       throw UsageError("\(first): objects are listed, so -i is for another run")
@@ -65,7 +64,7 @@ package struct FetchingPlan: CommandPlan {
     var lists: [(String, DownloadRequest, ListServer)] = []
     for file in files { lists.append(try Self.list(file, get, &objects, sources)) }
     self.lists = lists
-    self.manifest = try get.manifestObject(sources).map { (manifest ?? "", $0) }
+    self.manifest = manifest
   }
 
   private static func list(

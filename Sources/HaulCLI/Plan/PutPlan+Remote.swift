@@ -22,7 +22,7 @@ extension PutPlan {
     var (places, all) = (RemotePlaces(), reader)
     var survey = try ItemSurvey(uploads.downloads.notes, command.completeFiles(sources))
     requests = []
-    let manifestObject = try command.manifestObject(sources)?.object.url.absoluteString
+    let manifestObject = try command.storedManifest(sources)?.object.object.url.absoluteString
     var (indices, number, further) = ([Int](), 0, 0)
     var (haveParts, hasObject, least) = (true, false, Int?.none)
     var some = items

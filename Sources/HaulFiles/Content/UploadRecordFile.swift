@@ -53,7 +53,8 @@ package final class UploadRecordFile: Sendable {
     }
     let (file, directory) = (lock.file, directory)
     let action = "store the upload's address"
-    // Spaces cover the rest of a longer one: whoever is killed between two calls leaves no part.
+    // A shorter one is padded with spaces: to cut the file is another call, and a kill between the
+    // two would leave no record.
     let length = try mapping(action) { () throws(DiskError) in try file.status().size }
     bytes += [UInt8](repeating: 0x20, count: max(0, Int(length) - bytes.count))
     var failure: TransferError?

@@ -115,33 +115,32 @@ import Testing
     #expect(store.snapshot.requests.allSatisfy { !$0.path.hasPrefix("/b/records/") })
   }
 
-  @Test func `A place that refuses says so before a part is sent`() async throws {
+  /// Runs an upload whose records the store refuses.
+  private func run(
+    refusing method: String? = nil, _ status: Int, _ code: String
+  ) async throws -> (message: String, store: FakeS3) {
     let store = FakeS3 { request, _ in
-      request.path.hasPrefix("/b/records/")
-        ? .answer(403, FakeS3.error("AccessDenied")) : nil
+      request.path.hasPrefix("/b/records/") && request.method == method ?? request.method
+        ? .answer(status, FakeS3.error(code)) : nil
     }
-    let source = FakeSource(3 * Self.part, to: store)
-    let manager = try Self.machine(source)
+    let manager = try Self.machine(FakeSource(3 * Self.part, to: store))
     let transfer = try await manager.add(try Self.request())
     let error = await #expect(throws: TransferError.self) { try await transfer.result }
     await manager.shutdown()
-    #expect(error?.message.contains("the record of the upload") == true, "\(error?.message ?? "")")
-    #expect(error?.message.contains("AccessDenied") == true)
+    return (error?.message ?? "", store)
+  }
+
+  @Test func `A place that refuses says so before a part is sent`() async throws {
+    let (message, store) = try await run(403, "AccessDenied")
+    #expect(message.contains("the record of the upload"), "\(message)")
+    #expect(message.contains("AccessDenied"))
     #expect(store.snapshot.uploadCount == 0)
   }
 
   @Test(arguments: ["GET", "PUT"])
   func `A bucket of records that does not exist is an error`(method: String) async throws {
-    let store = FakeS3 { request, _ in
-      request.path.hasPrefix("/b/records/") && request.method == method
-        ? .answer(404, FakeS3.error("NoSuchBucket")) : nil
-    }
-    let source = FakeSource(3 * Self.part, to: store)
-    let manager = try Self.machine(source)
-    let transfer = try await manager.add(try Self.request())
-    let error = await #expect(throws: TransferError.self) { try await transfer.result }
-    await manager.shutdown()
-    #expect(error?.message.contains("there is no such bucket") == true, "\(error?.message ?? "")")
+    let (message, _) = try await run(refusing: method, 404, "NoSuchBucket")
+    #expect(message.contains("there is no such bucket"), "\(message)")
   }
 }
 

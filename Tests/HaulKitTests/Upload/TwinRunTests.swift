@@ -125,8 +125,8 @@ import Testing
   }
 
   @Test func `An object that is there is replaced by the first run only`() async throws {
-    // The completion is after one more question for the object, as a store may ignore the condition.
-    // That is not waited for as long: a slow machine would have gone on without its answer.
+    // The completion is after one more question for the object, as a store may ignore the
+    // condition. That is not waited for as long: a slow machine would have gone on without it.
     for held in [1, 2, 3, 4, 6] {
       let source = FakeSource(2 * Self.part + 1, to: FakeS3())
       try await publish(source)
