@@ -1,6 +1,6 @@
 // Starts the page, and keeps it up to date with the daemon.
 
-import { begin, call, forget, stream } from "./api.js";
+import { begin, call, forget, stream, toLogin } from "./api.js";
 import { fitting, mayMove, needsSelection, prioritize, rowsOf, run, shift } from "./actions.js";
 import * as add from "./add.js";
 import * as charts from "./charts.js";
@@ -12,6 +12,7 @@ import * as limits from "./limits.js";
 import * as list from "./list.js";
 import * as model from "./model.js";
 import * as notices from "./notices.js";
+import * as sessions from "./sessions.js";
 import { toast } from "./toasts.js";
 
 let isDirty = true;
@@ -302,7 +303,8 @@ function empty() {
   setText(box, text);
 }
 
-function locked(reason) {
+async function locked(reason) {
+  if (await toLogin()) return;
   setText($("locked-reason"), reason);
   if ($("locked").open) return;
   $("locked").showModal();
@@ -317,5 +319,7 @@ sort(...(JSON.parse(sessionStorage.getItem(sortKey)) ?? ["queue", false]));
 $("copy-command").addEventListener("click", () => navigator.clipboard.writeText("haul ui").then(() => toast("Copied"), () => {}));
 requestAnimationFrame(frame);
 const refusal = await begin();
-if (refusal === null) follow();
-else locked(refusal);
+if (refusal === null) {
+  sessions.start();
+  follow();
+} else locked(refusal);

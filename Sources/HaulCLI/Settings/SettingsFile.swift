@@ -75,6 +75,7 @@ package struct SettingsFile {
 
   private static let repeatable: Set = [
     "header", "checksum", "cookie", "cookie-file", "resolve", "trust-redirects", "root",
+    "listen", "host",
     NoticeOptions.command,
   ]
 }
