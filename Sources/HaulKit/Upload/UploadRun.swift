@@ -20,7 +20,7 @@ struct UploadRun: ~Copyable {
   var input: UploadInput
   var outcome: UploadOutcome
   /// Nil if the protocol cannot resume, or nothing is stored.
-  private let recordFile: UploadRecordFile?
+  var recordFile: UploadRecordFile?
   /// The same record in a store. Nil if the file is sent as a whole, or there is no such place.
   var storedRecord: StoredRecord?
   /// Nil if there is no file, or the protocol needs no digests of its parts.
