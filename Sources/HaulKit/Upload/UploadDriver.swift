@@ -9,6 +9,8 @@ struct UploadDriver: TransferDriver {
   let hasRun: Bool
   /// Whether it begins anew, whatever the server has.
   var startsOver = false
+  /// Runs the loop and the requests; nil for the global executor.
+  var executor: (any TaskExecutor)?
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine

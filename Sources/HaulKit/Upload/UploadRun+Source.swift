@@ -51,9 +51,9 @@ extension UploadRun {
     engine.hub.emit(.phase(.connecting, reason: nil), of: id, context.identity)
     let stop = StopSignal()
     stops[0] = stop
-    helpers.append { [engine, inbox, target = request.url] in
+    helpers.append { [engine, inbox, target = request.url, executor = driver.executor] in
       do throws(TransferError) {
-        let answer = try await engine.askSource(source, for: target, unless: stop)
+        let answer = try await engine.askSource(source, for: target, on: executor, unless: stop)
         inbox.yield(answer.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
       } catch {
         inbox.yield(.asked(.failure(error)))
