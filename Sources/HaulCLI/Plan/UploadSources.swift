@@ -199,11 +199,8 @@ extension UploadSources.Source {
     try checkName()
     let encoded = names.map { PercentCoding.component($0) }
     let query = url.query.map { "?\($0)" } ?? ""
-    do {
-      return try url.resolving("./" + encoded.joined(separator: "/") + query)
-        .adoptingCredentials(of: url)
-    } catch {
-      throw UsageError("\(shown): \(error.message)")
-    }
+    return try UsageError.checked(
+      url.resolving("./" + encoded.joined(separator: "/") + query).adoptingCredentials(of: url),
+      at: shown)
   }
 }
