@@ -47,17 +47,14 @@ struct Bytes: AsyncSequence, Sendable {
 
   init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     var bytes: [UInt8]?
 
-    mutating func next() async throws -> (any ByteChunk)? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       defer { bytes = nil }
       return bytes.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
-      try await next()
-    }
   }
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
