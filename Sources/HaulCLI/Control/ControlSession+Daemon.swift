@@ -2,6 +2,7 @@ import CHaulSystem
 import FoundationEssentials
 import HaulControl
 import HaulCore
+import HaulFiles
 
 #if canImport(Glibc)
   import Glibc
