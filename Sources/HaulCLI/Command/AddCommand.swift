@@ -189,12 +189,8 @@ extension AddPlan {
   }
 
   private func add(_ session: ControlSession) async throws -> ExitStatus {
-    let resolved: [TransferRequest]
-    do {
-      resolved = try WorkingDirectory.resolve(requests, in: WorkingDirectory.path)
-    } catch {
-      throw UsageError(error.message)
-    }
+    let resolved = try UsageError.checked(
+      WorkingDirectory.resolve(requests, in: WorkingDirectory.path))
     let (daemon, isNew) = try await session.ensureRunning()
     if isNew, !quiet {
       await OutputStream.warn(

@@ -3,17 +3,16 @@
 struct FirstItems: Sendable {
   private var numbers: [Int: UInt32] = [:]
 
-  /// The number of the first item with a key; nil for the first one itself, which is kept.
-  /// - Parameter isEqual: whether the item with that number has the same key.
-  mutating func number(
-    of key: some Hashable, orSet number: Int,
-    where isEqual: (Int) throws(UsageError) -> Bool
-  ) throws(UsageError) -> Int? {
+  /// The first item with a key; nil for the first one itself, which is kept.
+  /// - Parameter item: the item with that number; nil if it has another key.
+  mutating func item<Item>(
+    with key: some Hashable, orSet number: Int, _ item: (Int) throws(UsageError) -> Item?
+  ) throws(UsageError) -> Item? {
     var hash = key.hashValue
     // One lookup, because few keys exist already.
     while let known = numbers.updateValue(UInt32(number), forKey: hash) {
       numbers[hash] = known
-      if try isEqual(Int(known)) { return Int(known) }
+      if let found = try item(Int(known)) { return found }
       hash &+= 1
     }
     return nil

@@ -106,13 +106,9 @@ extension CommandSources {
     guard !path.isEmpty, !path.hasBytes("\0") else {
       throw UsageError("\(name): the file's name is empty or has a NUL")
     }
-    let content: Content?
-    do {
-      content = try read(path)
-    } catch {
-      throw UsageError("\(name): \(error.message)")
+    guard let content = try UsageError.checked(read(path), at: name) else {
+      throw UsageError("\(name): there is no such file")
     }
-    guard let content else { throw UsageError("\(name): there is no such file") }
     return content
   }
 }

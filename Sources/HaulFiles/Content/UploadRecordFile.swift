@@ -67,7 +67,7 @@ package final class UploadRecordFile: Sendable {
     let action = "store the upload's address"
     // A shorter one is padded with spaces: to cut the file is another call, and a kill between the
     // two would leave no record.
-    let length = try mapping(action) { () throws(DiskError) in try file.status().size }
+    let length = try mapping(action, file.status().size)
     bytes += [UInt8](repeating: 0x20, count: max(0, Int(length) - bytes.count))
     var failure: TransferError?
     bytes.withUnsafeBytes { buffer in

@@ -53,17 +53,14 @@ struct Bytes: AsyncSequence, HeldBody {
 
   func wasTaken() { whenTaken?() }
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     var bytes: [UInt8]?
 
-    mutating func next() async throws -> (any ByteChunk)? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       defer { bytes = nil }
       return bytes.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
-      try await next()
-    }
   }
 
   func makeAsyncIterator() -> AsyncIterator {

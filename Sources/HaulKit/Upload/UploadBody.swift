@@ -23,7 +23,7 @@ struct UploadBody: AsyncSequence, Sendable {
   /// A longer time between two chunks is a pause.
   private static let pause: Duration = .milliseconds(2)
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     let body: UploadBody
     private var piece = 0
     /// In the piece.
@@ -35,7 +35,7 @@ struct UploadBody: AsyncSequence, Sendable {
 
     init(_ body: UploadBody) { self.body = body }
 
-    mutating func next() async throws -> (any ByteChunk)? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       while piece < body.pieces.count, offset == body.pieces[piece].length {
         (piece, offset) = (piece + 1, 0)
       }
@@ -55,10 +55,6 @@ struct UploadBody: AsyncSequence, Sendable {
       if let given, body.context.engine.clock.now - given > UploadBody.pause { taken = 0 }
       let share = Swift.max(UploadBody.chunkSize, taken / UploadBody.chunkShare)
       return Swift.min(share, UploadBody.maximumChunkSize)
-    }
-
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
-      try await next()
     }
   }
 
