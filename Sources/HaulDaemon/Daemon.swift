@@ -99,7 +99,13 @@ package struct Daemon: Sendable {
     let history = TransferHistory(
       clock: SystemClock(), file: StateFile(path: location.history), logger: logger)
     await history.restore()
-    let servers = try services(manager, registry, history, board, mask: mask, onRunning) {
+    let limits = CurrentLimits(manager, configuration, StateFile(path: location.limits))
+    do {
+      try await limits.restore()
+    } catch {
+      logger.error("the limits that were set last are not known: \(error)")
+    }
+    let servers = try services(manager, registry, history, limits, board, mask: mask, onRunning) {
       end.yield()
     }
     let group = ServiceGroup(
@@ -153,16 +159,16 @@ extension Daemon {
 
   private func services(
     _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
-    _ notices: NoticeBoard, mask: mode_t, _ onRunning: @escaping @Sendable () -> Void,
+    _ limits: CurrentLimits, _ notices: NoticeBoard, mask: mode_t,
+    _ onRunning: @escaping @Sendable () -> Void,
     _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
     let (logger, location, remote) = (logger, location, remote)
-    let subscribers = SubscriberCount()
+    let (subscribers, probes) = (PlaceCount(), PlaceCount())
     let suspension = StateFile(path: location.suspended)
     let token = try ControlToken(file: location.token)
     let sessions = try WebSessions(
       file: location.sessions, keys: SessionKeys(token), clock: SystemClock())
-    let limits = CurrentLimits(manager, configuration)
     let own = OwnDirectories(
       paths: [location.directory, ControlLocation.configuration(environment)].compactMap(\.self))
     @Sendable func api(
@@ -172,7 +178,7 @@ extension Daemon {
         manager: manager, version: version, access: remote, ownDirectories: own, isLocal: isLocal,
         hosts: hosts, subscribers: subscribers, registry: registry, suspension: suspension,
         notices: notices, sessions: sessions, redirects: redirects, listener: listener,
-        history: history, limits: limits, stop: stop)
+        history: history, limits: limits, probes: probes, stop: stop)
     }
     let listener = WebListener(remote, sessions, logger) { listener, port, listening in
       let (hosts, check) = (AllowedHosts(), TokenCheck(token: token, sessions: sessions))

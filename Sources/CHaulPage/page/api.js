@@ -94,7 +94,7 @@ async function send(path, options) {
     throw new Problem(0, "Another program has used the address of this page, and reads what it sends. Close this page, and open a new one: haul ui", true);
   }
   try {
-    return await fetch(`/api/v1/${path}`, { ...options, cache: "no-store", credentials: "omit", redirect: "error" });
+    return await fetch(`api/v1/${path}`, { ...options, cache: "no-store", credentials: "omit", redirect: "error" });
   } catch {
     throw new Problem(0, "the daemon does not answer");
   }
