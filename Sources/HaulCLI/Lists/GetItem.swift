@@ -17,7 +17,7 @@ struct GetItem: Sendable {
   var rateLimit: Int64?
   /// Files at once of its host.
   var maximumPerHost: Int?
-  /// All values of its row, by the names of the columns.
+  /// All values of its row, by the names of the columns; those of patterns by their numbers.
   var columns: [String: String] = [:]
 
   init(_ address: String, in store: inout CommandStore) throws(UsageError) {
@@ -92,8 +92,8 @@ extension GetItem {
 
   /// The options of the command line, with the item's own `out` and `dir`.
   private func options(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
-    guard let listEntry, hasOwnDestination else { return common }
-    if out != nil, common.output != nil {
+    guard hasOwnDestination else { return common }
+    if let listEntry, out != nil, common.output != nil {
       throw UsageError("\(listEntry): out and -o contradict each other")
     }
     var options = common
