@@ -66,7 +66,11 @@ struct AddCommand: FetchingCommand {
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    if !isUpload, !run, let fetching = try FetchingPlan(self, sources) { return fetching }
+    if let (command, sources) = try expanded(sources) { return try command.plan(sources) }
+    if !isUpload, !run {
+      if let fetching = try FetchingPlan(self, sources) { return fetching }
+      if let search = try ChecksumSearch(self, sources) { return search }
+    }
     return try AddPlan(self, sources)
   }
 }
