@@ -144,7 +144,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["completion", "bash"], "haul --generate-completion-script SHELL"),
     (["daemon", "log"], "the log is daemon.log in $XDG_STATE_HOME/haul"),
     (["daemon", "restart"], "'haul daemon stop', then 'haul daemon start'"),
-    (["daemon", "lgo"], "action 'lgo': write one of start, stop, status; see"),
+    (["daemon", "lgo"], "action 'lgo': write one of start, stop, restart, status; see"),
     (["cache", "clear"], "write haul cache purge"),
     (["list", "--failed"], "'haul list --json' has the state"),
     (["list", "--state=failed"], "'haul list --json' has the state"),

@@ -39,7 +39,7 @@ extension CommandSources {
       askPassword: { (user) throws(UsageError) in
         try passwords.withLock { (passwords) throws(UsageError) in
           if let known = passwords[user] { return known }
-          passwords[user] = try PasswordPrompt.ask(for: user)
+          passwords[user] = try PasswordPrompt.ask("Password for \(user): ", "--user \(user)")
           return passwords[user]
         }
       },
