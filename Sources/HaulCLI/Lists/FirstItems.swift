@@ -1,7 +1,6 @@
-/// The first item with each key. Only a hash of the key is held, because lists are long: whether
-/// two keys are equal is found with the items.
+/// The first item with each key. Whether two keys are equal is found with the items.
 struct FirstItems: Sendable {
-  private var numbers: [Int: UInt32] = [:]
+  private var numbers = HashedNumbers()
 
   /// The number of the first item with a key; nil for the first one itself, which is kept.
   /// - Parameter isEqual: whether the item with that number has the same key.
@@ -9,13 +8,10 @@ struct FirstItems: Sendable {
     of key: some Hashable, orSet number: Int,
     where isEqual: (Int) throws(UsageError) -> Bool
   ) throws(UsageError) -> Int? {
-    var hash = key.hashValue
-    // One lookup, because few keys exist already.
-    while let known = numbers.updateValue(UInt32(number), forKey: hash) {
-      numbers[hash] = known
-      if try isEqual(Int(known)) { return Int(known) }
-      hash &+= 1
-    }
+    let hash = UInt32(truncatingIfNeeded: key.hashValue)
+    let slot = try numbers.slot(of: hash, where: isEqual)
+    if let known = numbers[slot] { return known }
+    numbers.set(number, of: hash, in: slot)
     return nil
   }
 }
