@@ -169,7 +169,7 @@ let package = Package(
     .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulCache", "HaulControl", "HaulKit", "HaulHTTP", "HaulCore", "CHaulSystem",
+        "HaulCache", "HaulControl", "HaulKit", "HaulFiles", "HaulHTTP", "HaulCore", "CHaulSystem",
         .argumentParser, .crypto, .logging,
       ],
       swiftSettings: parsers),

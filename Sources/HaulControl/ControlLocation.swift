@@ -65,6 +65,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// A file that exists while the queue is suspended.
   package var suspended: String { "\(directory)/suspended" }
 
+  /// The file of the limits that were set while a daemon ran.
+  package var limits: String { "\(directory)/limits" }
+
   /// The file of the newest notices, for the web page.
   package var notices: String { "\(directory)/notices" }
 

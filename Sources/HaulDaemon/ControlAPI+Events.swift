@@ -6,12 +6,21 @@ import Hummingbird
 import NIOConcurrencyHelpers
 import ServiceLifecycle
 
-/// How many subscribers read the event stream.
-final class SubscriberCount: Sendable {
+/// How many calls of a kind are being answered.
+final class PlaceCount: Sendable {
   private let count = NIOLockedValueBox(0)
 
   var value: Int { count.withLockedValue { $0 } }
   func change(by difference: Int) { count.withLockedValue { $0 += difference } }
+
+  /// Whether there was a place for one more, which has it now.
+  func enter(atMost most: Int) -> Bool {
+    count.withLockedValue { count in
+      guard count < most else { return false }
+      count += 1
+      return true
+    }
+  }
 }
 
 /// `GET /api/v1/events`: server-sent events, as the HTML standard defines them (section 9.2).

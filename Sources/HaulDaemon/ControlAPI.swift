@@ -36,7 +36,7 @@ struct ControlAPI: Sendable {
   let isLocal: Bool
   /// The names of the listener that serves it.
   let hosts: AllowedHosts
-  let subscribers: SubscriberCount
+  let subscribers: PlaceCount
   let registry: MetricsRegistry
   /// Exists while the queue is suspended: it stays suspended after a crash.
   let suspension: StateFile
@@ -46,6 +46,8 @@ struct ControlAPI: Sendable {
   let listener: WebListener
   let history: TransferHistory
   let limits: CurrentLimits
+  /// Those that are being answered.
+  let probes: PlaceCount
   let configuration: ConfigurationWatch
   /// Ends the daemon.
   let stop: @Sendable () -> Void
@@ -98,12 +100,20 @@ struct ControlAPI: Sendable {
       try APIResponse.json(await details(of: try await id(in: context)))
     }
     v1.get("/files") { request, _ in try APIResponse.json(files(request)) }
+    v1.get("/space") { request, _ in try APIResponse.json(space(request)) }
+    v1.post("/probe") { request, _ in
+      try APIResponse.json(await probe(try await request.body(ProbeBody.self)))
+    }
     v1.get("/order") { _, _ in
       try APIResponse.json(OrderDocument(ids: await manager.coordinator.ids(of: .all)))
     }
     v1.get("/limits") { _, _ in try APIResponse.json(await limits.document) }
     v1.patch("/limits") { request, _ in
       try await limits.apply(try await request.body(LimitsDocument.self))
+      return try APIResponse.json(await limits.document)
+    }
+    v1.delete("/limits") { _, _ in
+      try await limits.reset()
       return try APIResponse.json(await limits.document)
     }
     addPageRoutes(to: v1)
@@ -147,7 +157,8 @@ struct ControlAPI: Sendable {
     // both has not made its owner's call.
     let side = isLocal ? "" : " client"
     let added = try await manager.add(
-      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" })
+      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" },
+      isPaused: body.isPaused ?? false)
     return AddResponse(ids: added.map(\.id))
   }
 
@@ -222,16 +233,21 @@ struct ControlAPI: Sendable {
   }
 
   private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
-    guard change.url != nil || change.rateLimit != nil || change.startsAt != nil else { return }
+    guard change != ChangeBody(priority: change.priority, keepsName: change.keepsName) else {
+      return
+    }
     let url = try change.url.map { try ResourceURL(ofBody: $0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     do throws(TransferError) {
       try await manager.set(id) { request in
         do throws(Problem) {
-          if let url {
-            try roots?.checkMove(of: request)
-            try request.move(to: url, keepingName: change.keepsName ?? false)
+          if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
+          if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
+          if let headers = change.headers { try request.change(headers) }
+          if let group = change.group {
+            try roots?.checkRegrouping(of: request)
+            try request.join(group: group)
           }
           if let rate = change.rateLimit { try request.limitRate(to: rate) }
           if let time = change.startsAt {

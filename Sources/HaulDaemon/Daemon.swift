@@ -103,7 +103,13 @@ package struct Daemon: Sendable {
     let history = TransferHistory(
       clock: SystemClock(), file: StateFile(path: location.history), logger: logger)
     await history.restore()
-    let servers = try services(manager, registry, history, board, mask: mask, onRunning) {
+    let limits = CurrentLimits(manager, configuration, StateFile(path: location.limits))
+    do {
+      try await limits.restore()
+    } catch {
+      logger.error("the limits that were set last are not known: \(error)")
+    }
+    let servers = try services(manager, registry, history, limits, board, mask: mask, onRunning) {
       end.yield()
     }
     let group = ServiceGroup(
@@ -157,11 +163,12 @@ extension Daemon {
 
   private func services(
     _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
-    _ notices: NoticeBoard, mask: mode_t, _ onRunning: @escaping @Sendable () -> Void,
+    _ limits: CurrentLimits, _ notices: NoticeBoard, mask: mode_t,
+    _ onRunning: @escaping @Sendable () -> Void,
     _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
     let (logger, location, remote) = (logger, location, remote)
-    let subscribers = SubscriberCount()
+    let (subscribers, probes) = (PlaceCount(), PlaceCount())
     let suspension = StateFile(path: location.suspended)
     let token = try ControlToken(file: location.token)
     let accessList = try AccessList(file: location.access)
@@ -172,7 +179,6 @@ extension Daemon {
     let sessions = try WebSessions(
       file: location.sessions, keys: SessionKeys(token), clock: SystemClock(), access: accessList)
     let tries = NIOLockedValueBox(LoginTries())
-    let limits = CurrentLimits(manager, configuration)
     let own = OwnDirectories(
       paths: [location.directory, ControlLocation.configuration(environment)].compactMap(\.self))
     @Sendable func api(
@@ -183,7 +189,7 @@ extension Daemon {
         ownDirectories: own, isLocal: isLocal, hosts: hosts, subscribers: subscribers,
         registry: registry, suspension: suspension, notices: notices, sessions: sessions,
         redirects: redirects, listener: listener, history: history, limits: limits,
-        configuration: watch, stop: stop)
+        probes: probes, configuration: watch, stop: stop)
     }
     let listener = WebListener(remote, sessions, certificate, logger) {
       listener, address, listening in

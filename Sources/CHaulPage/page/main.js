@@ -13,6 +13,7 @@ import * as list from "./list.js";
 import * as model from "./model.js";
 import * as notices from "./notices.js";
 import * as sessions from "./sessions.js";
+import * as share from "./share.js";
 import { toast } from "./toasts.js";
 
 let isDirty = true;
@@ -154,6 +155,7 @@ function suspended(is) {
   $("suspend").classList.toggle("on", is);
   setIcon($("suspend").firstChild, is ? "play" : "pause");
   setText($("suspend").lastChild, is ? "Unsuspend" : "Suspend");
+  $("suspend").dataset.label = is ? "Unsuspend" : "Suspend";
   held();
   $("suspend").title = is ? "Nothing new is started now: let the queue start transfers again" : "Start nothing new; what runs continues";
 }
@@ -304,6 +306,8 @@ function empty() {
 }
 
 async function locked(reason) {
+  if (await share.pass()) return passed();
+  $("locked-shared").hidden = !share.isWaiting();
   if (await toLogin()) return;
   setText($("locked-reason"), reason);
   if ($("locked").open) return;
@@ -312,8 +316,14 @@ async function locked(reason) {
   $("locked").addEventListener("close", () => $("locked").showModal());
 }
 
+// Another tab shows what this one was given.
+function passed() {
+  $("close-tab").addEventListener("click", () => close());
+  $("passed").showModal();
+}
+
 // A new address in the same tab does not load the page by itself.
-addEventListener("hashchange", () => { if (location.hash) location.reload(); });
+addEventListener("hashchange", () => { if (location.hash.startsWith("#code=")) location.reload(); });
 theme(localStorage.getItem("haul-theme") ?? "");
 sort(...(JSON.parse(sessionStorage.getItem(sortKey)) ?? ["queue", false]));
 $("copy-command").addEventListener("click", () => navigator.clipboard.writeText("haul ui").then(() => toast("Copied"), () => {}));
@@ -322,4 +332,7 @@ const refusal = await begin();
 if (refusal === null) {
   sessions.start();
   follow();
-} else locked(refusal);
+  share.receive(add.openShared);
+} else {
+  locked(refusal);
+}

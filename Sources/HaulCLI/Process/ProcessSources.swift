@@ -16,9 +16,16 @@ extension CommandSources {
     let standardInput = ListFile(STDIN_FILENO, ProcessInfo.processInfo.environment)
     let headers = Mutex([String: String]())
     let passwords = Mutex([String: String]())
+    let piped = Mutex(String?.none)
     var sources = CommandSources(
       environment: ProcessInfo.processInfo.environment, wallSeconds: SystemClock().wallSeconds,
       read: { (path, purpose) throws(UsageError) in
+        if path == "-", [.bearer, .password, .checksums].contains(purpose) {
+          return try piped.withLock { (piped) throws(UsageError) in
+            if piped == nil { piped = try SourceFile.text(from: STDIN_FILENO, purpose) }
+            return piped
+          }
+        }
         switch purpose {
         case .headers:
           return try headers.withLock { (headers) throws(UsageError) in

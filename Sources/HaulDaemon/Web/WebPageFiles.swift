@@ -37,8 +37,9 @@ enum WebPageFiles {
 
   /// Nothing from elsewhere, no code in the page itself, and no frame around it.
   private static let policy = [
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
-    "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
+    "connect-src 'self'", "manifest-src 'self'", "base-uri 'none'", "form-action 'none'",
+    "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
   ].joined(separator: "; ")
 
