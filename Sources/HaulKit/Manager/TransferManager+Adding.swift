@@ -26,9 +26,18 @@ extension TransferManager {
         .notYetSupported,
         "a background transfer needs the daemon: add it with a TransferClient")
     }
-    let added = try await coordinator.add(requests, ifKnown: ifKnown, key: key)
+    return try await added(requests, ifKnown: ifKnown, key: key, findsSame: false).all
+  }
+
+  /// As `add`, with what a stored list had already: with `findsSame`, a download without an
+  /// identifier finds the transfer that has not ended and will do the same.
+  package func added(
+    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown, key: String?, findsSame: Bool
+  ) async throws(TransferError) -> (all: [Transfer], same: Set<TransferID>) {
+    let added = try await coordinator.add(
+      requests, ifKnown: ifKnown, key: key, findsSame: findsSame)
     defer { if let hold = added.hold { coordinator.engine.hub.release(hold) } }
-    return added.all.map(handle)
+    return (added.all.map(handle), added.same)
   }
 
   /// Adds one transfer.
