@@ -2,16 +2,18 @@
 struct FirstItems: Sendable {
   private var numbers = HashedNumbers()
 
-  /// The number of the first item with a key; nil for the first one itself, which is kept.
-  /// - Parameter isEqual: whether the item with that number has the same key.
-  mutating func number(
-    of key: some Hashable, orSet number: Int,
-    where isEqual: (Int) throws(UsageError) -> Bool
-  ) throws(UsageError) -> Int? {
+  /// The first item with a key; nil for the first one itself, which is kept.
+  /// - Parameter item: the item with that number; nil if it has another key.
+  mutating func item<Item>(
+    with key: some Hashable, orSet number: Int, _ item: (Int) throws(UsageError) -> Item?
+  ) throws(UsageError) -> Item? {
     let hash = UInt32(truncatingIfNeeded: key.hashValue)
-    let slot = try numbers.slot(of: hash, where: isEqual)
-    if let known = numbers[slot] { return known }
-    numbers.set(number, of: hash, in: slot)
-    return nil
+    var found: Item?
+    let slot = try numbers.slot(of: hash) { (known) throws(UsageError) in
+      found = try item(known)
+      return found != nil
+    }
+    if found == nil { numbers.set(number, of: hash, in: slot) }
+    return found
   }
 }

@@ -50,13 +50,10 @@ package struct FetchingPlan: CommandPlan {
     places = prefixes.map(ObjectRows.Place.init)
     store = places.isEmpty ? nil : try S3Settings(get.s3, sources)
     for place in places {
-      do throws(TransferError) {
-        // The keys below it must have addresses.
-        _ = try S3Object(
-          bucket: place.bucket, key: "\(place.prefix)k", region: store?.region ?? "")
-      } catch {
-        throw UsageError("\(place.address): \(error.message)")
-      }
+      // The keys below it must have addresses.
+      _ = try UsageError.checked(
+        S3Object(bucket: place.bucket, key: "\(place.prefix)k", region: store?.region ?? ""),
+        at: place.address)
     }
     var objects = CommandStore(get.s3, sources)
     var lists: [ServerInput.Request] = []

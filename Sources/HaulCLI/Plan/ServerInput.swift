@@ -34,10 +34,7 @@ struct ServerInput: Sendable {
   }
 
   func manager(_ context: ProcessContext) throws -> TransferManager {
-    let options = try ManagerOptions(get.limits, get.connections)
-    var configuration = try options.configuration(logger: nil, environment: context.environment)
-    configuration.keyAccess = S3KeyAccess(context.environment)
-    return try TransferManager(configuration)
+    try TransferManager(try get.configuration(context.environment))
   }
 
   /// The text of a list, with the server that has sent it.
@@ -140,5 +137,17 @@ extension TransferResult {
         "the list may be cut off: the server does not say how long it is", advice: advice)
     }
     return warning.map { TransferError(.protocolViolation, $0.text, advice: advice) }
+  }
+}
+
+extension GetCommand {
+  /// That of a manager which asks servers for the input of the command.
+  func configuration(
+    _ environment: [String: String]
+  ) throws -> TransferManager.Configuration {
+    let options = try ManagerOptions(limits, connections)
+    var configuration = try options.configuration(logger: nil, environment: environment)
+    configuration.keyAccess = S3KeyAccess(environment)
+    return configuration
   }
 }

@@ -142,12 +142,10 @@ struct SourceUploads: TransferReader {
     var (known, leftOut, count) = (FirstItems(), IndexBitSet(), 0)
     while let upload = try all.next() {
       if names, sources.mayMeet, case .file(let path) = upload.source {
-        var other: UploadRequest?
-        _ = try known.number(of: upload.url, orSet: all.number) { (number) throws(UsageError) in
+        let other = try known.item(with: upload.url, orSet: all.number) {
+          (number) throws(UsageError) in
           let earlier = try self.upload(number)
-          guard earlier?.url == upload.url else { return false }
-          other = earlier
-          return true
+          return earlier?.url == upload.url ? earlier : nil
         }
         if let other = other?.source.files.first {
           throw UsageError(
@@ -197,11 +195,8 @@ extension UploadSources.Source {
     try checkName()
     let encoded = names.map { PercentCoding.component($0) }
     let query = url.query.map { "?\($0)" } ?? ""
-    do {
-      return try url.resolving("./" + encoded.joined(separator: "/") + query)
-        .adoptingCredentials(of: url)
-    } catch {
-      throw UsageError("\(shown): \(error.message)")
-    }
+    return try UsageError.checked(
+      url.resolving("./" + encoded.joined(separator: "/") + query).adoptingCredentials(of: url),
+      at: shown)
   }
 }
