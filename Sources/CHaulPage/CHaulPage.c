@@ -52,6 +52,9 @@ static const unsigned char limits_js[] = {
 static const unsigned char list_js[] = {
 #embed "page/list.js"
 };
+static const unsigned char login_css[] = {
+#embed "page/login.css"
+};
 static const unsigned char main_js[] = {
 #embed "page/main.js"
 };
@@ -63,6 +66,9 @@ static const unsigned char notices_js[] = {
 };
 static const unsigned char probe_js[] = {
 #embed "page/probe.js"
+};
+static const unsigned char sessions_js[] = {
+#embed "page/sessions.js"
 };
 static const unsigned char share_js[] = {
 #embed "page/share.js"
@@ -98,10 +104,12 @@ static const haul_page_file files[] = {
     FILE("keys.js", JS, keys_js),
     FILE("limits.js", JS, limits_js),
     FILE("list.js", JS, list_js),
+    FILE("login.css", CSS, login_css),
     FILE("main.js", JS, main_js),
     FILE("model.js", JS, model_js),
     FILE("notices.js", JS, notices_js),
     FILE("probe.js", JS, probe_js),
+    FILE("sessions.js", JS, sessions_js),
     FILE("share.js", JS, share_js),
     FILE("sound.js", JS, sound_js),
     FILE("toasts.js", JS, toasts_js),

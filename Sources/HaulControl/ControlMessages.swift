@@ -253,17 +253,24 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var waiting: TransferDocument.Wait?
   /// Ports of open pages that another program has taken.
   package var takenPorts: [Int]
+  /// SHA-256 of the certificate of its listeners.
+  package var fingerprint: String?
+  /// Whether `haul.conf` has changed since the daemon read it.
+  package var hasNewConfiguration: Bool?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, counts, roots, waiting
+    case version, pid, counts, roots, waiting, fingerprint
+    case hasNewConfiguration = "has_new_configuration"
     case isSuspended = "is_suspended"
     case takenPorts = "taken_ports"
   }
 
   package init(
     version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?,
-    waiting: TransferDocument.Wait?, takenPorts: [Int]
+    waiting: TransferDocument.Wait?, takenPorts: [Int], fingerprint: String? = nil,
+    hasNewConfiguration: Bool? = nil
   ) {
+    (self.fingerprint, self.hasNewConfiguration) = (fingerprint, hasNewConfiguration)
     (self.version, self.pid, self.takenPorts) = (version, pid, takenPorts)
     (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)
     self.waiting = waiting

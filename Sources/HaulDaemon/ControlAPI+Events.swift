@@ -42,6 +42,8 @@ extension ControlAPI {
         "\(Self.maximumSubscribers) subscribers read the events already; end one of them")
     }
     let session = session(of: request)
+    let token = TokenCheck.token(in: request.headers)
+    let scoped = token.flatMap { accessList.scope(of: $0) == nil ? nil : $0 }
     var headers = HTTPFields()
     headers[.contentType] = "text/event-stream"
     headers[.cacheControl] = "no-store"
@@ -54,7 +56,7 @@ extension ControlAPI {
         let events = manager.events(after: known)
         try await request.body.consumeWithInboundCloseHandler { _ in
           try await withGracefulShutdownHandler {
-            try await write(events, of: session, to: &writer)
+            try await write(events, of: session, scoped, to: &writer)
           } onGracefulShutdown: {
             events.cancel()
           }
@@ -78,7 +80,8 @@ extension ControlAPI {
 
   @concurrent
   private func write(
-    _ events: QueueEvents, of session: String?, to writer: inout any ResponseBodyWriter
+    _ events: QueueEvents, of session: String?, _ token: String?,
+    to writer: inout any ResponseBodyWriter
   ) async throws {
     // At once, so that a subscriber knows that it is one.
     try await writer.write(ByteBuffer(string: ": haul\n\n"))
@@ -87,6 +90,7 @@ extension ControlAPI {
       guard !changed.isEmpty else { return }
       // The page of a session that has ended receives nothing more.
       if let session, !sessions.has(session) { return }
+      if let token, accessList.scope(of: token) == nil { return }
       let next = ContinuousClock.now + Self.tick
       var (frames, affected) = (ByteBuffer(), Set<TransferID>())
       for event in changed {

@@ -3,7 +3,7 @@ import Hummingbird
 
 /// What has ended, for the web page.
 extension ControlAPI {
-  func addNoticeRoutes(to v1: RouterGroup<BasicRequestContext>) {
+  func addNoticeRoutes(to v1: RouterGroup<ConnectionContext>) {
     v1.get("/notices") { _, _ in try APIResponse.json(shown(await notices.page)) }
     v1.patch("/notices") { request, _ in
       let body = try await request.body(SeenBody.self)

@@ -30,6 +30,7 @@ struct ControlAPI: Sendable {
   let manager: TransferManager
   let version: String
   let access: RemoteAccess
+  let accessList: AccessList
   let ownDirectories: OwnDirectories
   /// Whether it is served over the socket, where a transfer may write anywhere.
   let isLocal: Bool
@@ -47,13 +48,14 @@ struct ControlAPI: Sendable {
   let limits: CurrentLimits
   /// Those that are being answered.
   let probes: PlaceCount
+  let configuration: ConfigurationWatch
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
   /// Nil over the socket.
   var roots: RootDirectories? { isLocal ? nil : RootDirectories(paths: access.roots) }
 
-  func addRoutes(to router: Router<BasicRequestContext>) {
+  func addRoutes(to router: Router<ConnectionContext>) {
     router.get("/metrics") { _, _ in await metrics() }
     let v1 = router.group("/api/v1").add(middleware: AddressCheck())
     v1.get("/status") { _, _ in try APIResponse.json(await status()) }
@@ -128,7 +130,8 @@ struct ControlAPI: Sendable {
       roots: roots?.paths,
       waiting: await manager.coordinator.holdReason.map {
         TransferDocument.Wait($0, at: SystemClock().wallSeconds)
-      }, takenPorts: listener.takenPorts)
+      }, takenPorts: listener.takenPorts, fingerprint: isLocal ? listener.fingerprint : nil,
+      hasNewConfiguration: isLocal ? configuration.hasChanged : nil)
   }
 
   private func add(_ request: Request) async throws -> AddResponse {
@@ -342,7 +345,7 @@ extension ControlAPI {
   }
 
   /// The transfer that the path names.
-  private func id(in context: BasicRequestContext) async throws -> TransferID {
+  private func id(in context: ConnectionContext) async throws -> TransferID {
     let name = try context.parameters.require("id")
     return try await id(named: PercentCoding.text(name))
   }

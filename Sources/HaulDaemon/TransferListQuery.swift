@@ -5,7 +5,7 @@ import Hummingbird
 /// Refuses what would be ignored: a query where none is read, and an empty part of a path, without
 /// which the router would call another operation (`/transfers/` lists them all).
 struct AddressCheck: RouterMiddleware {
-  typealias Context = BasicRequestContext
+  typealias Context = ConnectionContext
 
   func handle(
     _ request: Request, context: Context,

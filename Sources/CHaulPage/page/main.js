@@ -1,6 +1,6 @@
 // Starts the page, and keeps it up to date with the daemon.
 
-import { begin, call, forget, stream } from "./api.js";
+import { begin, call, forget, stream, toLogin } from "./api.js";
 import { fitting, mayMove, needsSelection, prioritize, rowsOf, run, shift } from "./actions.js";
 import * as add from "./add.js";
 import * as charts from "./charts.js";
@@ -12,6 +12,7 @@ import * as limits from "./limits.js";
 import * as list from "./list.js";
 import * as model from "./model.js";
 import * as notices from "./notices.js";
+import * as sessions from "./sessions.js";
 import * as share from "./share.js";
 import { toast } from "./toasts.js";
 
@@ -307,6 +308,7 @@ function empty() {
 async function locked(reason) {
   if (await share.pass()) return passed();
   $("locked-shared").hidden = !share.isWaiting();
+  if (await toLogin()) return;
   setText($("locked-reason"), reason);
   if ($("locked").open) return;
   $("locked").showModal();
@@ -328,6 +330,7 @@ $("copy-command").addEventListener("click", () => navigator.clipboard.writeText(
 requestAnimationFrame(frame);
 const refusal = await begin();
 if (refusal === null) {
+  sessions.start();
   follow();
   share.receive(add.openShared);
 } else {

@@ -66,7 +66,11 @@ struct AddCommand: FetchingCommand {
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    if !isUpload, !run, let fetching = try FetchingPlan(self, sources) { return fetching }
+    if let (command, sources) = try expanded(sources) { return try command.plan(sources) }
+    if !isUpload, !run {
+      if let fetching = try FetchingPlan(self, sources) { return fetching }
+      if let search = try ChecksumSearch(self, sources) { return search }
+    }
     return try AddPlan(self, sources)
   }
 }
@@ -190,12 +194,8 @@ extension AddPlan {
   }
 
   private func add(_ session: ControlSession) async throws -> ExitStatus {
-    let resolved: [TransferRequest]
-    do {
-      resolved = try WorkingDirectory.resolve(requests, in: WorkingDirectory.path)
-    } catch {
-      throw UsageError(error.message)
-    }
+    let resolved = try UsageError.checked(
+      WorkingDirectory.resolve(requests, in: WorkingDirectory.path))
     let (daemon, isNew) = try await session.ensureRunning()
     if isNew, !quiet {
       await OutputStream.warn(

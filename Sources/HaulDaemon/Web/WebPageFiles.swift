@@ -26,7 +26,7 @@ enum WebPageFiles {
 
   static func has(_ path: String) -> Bool { files[path] != nil }
 
-  static func addRoutes(to router: Router<BasicRequestContext>) {
+  static func addRoutes(to router: Router<ConnectionContext>) {
     for (path, file) in files {
       router.get(RouterPath(path)) { _, _ in
         Response(
@@ -43,7 +43,7 @@ enum WebPageFiles {
     "require-trusted-types-for 'script'",
   ].joined(separator: "; ")
 
-  private static func fields(_ type: String) -> HTTPFields {
+  static func fields(_ type: String) -> HTTPFields {
     var fields = HTTPFields()
     fields[.contentType] = type
     fields[.cacheControl] = "no-store"
