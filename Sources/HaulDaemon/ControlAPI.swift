@@ -240,6 +240,7 @@ struct ControlAPI: Sendable {
     let roots = roots
     do throws(TransferError) {
       try await manager.set(id) { request in
+        let old = request
         do throws(Problem) {
           if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
           if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
@@ -253,6 +254,8 @@ struct ControlAPI: Sendable {
             request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
           }
         } catch {
+          // All of it is changed, or nothing.
+          request = old
           problem.withLockedValue { $0 = error }
         }
       }
