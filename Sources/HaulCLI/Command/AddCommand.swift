@@ -66,7 +66,11 @@ struct AddCommand: FetchingCommand {
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    if !isUpload, !run, let fetching = try FetchingPlan(self, sources) { return fetching }
+    if let (command, sources) = try expanded(sources) { return try command.plan(sources) }
+    if !isUpload, !run {
+      if let fetching = try FetchingPlan(self, sources) { return fetching }
+      if let search = try ChecksumSearch(self, sources) { return search }
+    }
     return try AddPlan(self, sources)
   }
 }
@@ -78,6 +82,7 @@ package struct AddPlan: CommandPlan, Hashable {
   package var after: [String]
   package var json: Bool
   package var quiet: Bool
+  package var isPaused = false
   package var notes: [String] = []
 }
 
@@ -85,7 +90,7 @@ extension AddPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was added.
   init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
     (json, quiet) = (command.json, command.quiet)
-    after = command.queue.after
+    (after, isPaused) = (command.queue.after, command.queue.paused)
     guard
       command.isUpload || !command.hasUploadOptions && (!command.run || command.s3.isEmpty)
     else {
@@ -216,7 +221,8 @@ extension AddPlan {
       let part = new[start..<min(start + AddBody.maximumCount, new.count)]
       // A name that another transfer has would hide that nothing is done.
       let isNamed = part.contains { $0.request.identifier != nil }
-      let body = AddBody(transfers: Array(part), ifKnown: isNamed ? .match : nil)
+      let body = AddBody(
+        transfers: Array(part), ifKnown: isNamed ? .match : nil, isPaused: isPaused ? true : nil)
       let answer = try await session.client.add(body, key: "\(key)-\(start)")
       ids += answer.ids
       // If a later call fails, these were added.

@@ -56,6 +56,7 @@ struct HaulCommand: ParsableCommand {
           WaitCommand.self,
           WatchCommand.self,
           UICommand.self,
+          TokenCommand.self,
           ServeCommand.self,
           DaemonCommand.self,
         ])

@@ -102,15 +102,14 @@ package struct ManifestPlan: CommandPlan, Hashable {
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      var sum = ManifestSum(countingAddresses: lists != nil)
-      for path in paths { try sum.add(path) }
+      var sum = try ManifestSum(of: paths, countingAddresses: lists != nil)
       if let lists { try sum.compare(with: lists) }
-      let text =
-        if failed {
-          try sum.failures.map { try $0.text() }.joined()
-        } else {
-          json ? try JSONLines.line(of: sum) : sum.text
-        }
+      var text = ""
+      if failed {
+        try sum.forEachFailure { failure, _ in text += try failure.text() }
+      } else {
+        text = json ? try JSONLines.line(of: sum) : try sum.text()
+      }
       return await OutputStream.show(text, then: sum.isWhole ? .completed : .failed)
     } catch let error as UsageError {
       return await OutputStream.fail(error.message, with: .usage)

@@ -17,7 +17,7 @@ struct GetItem: Sendable {
   var rateLimit: Int64?
   /// Files at once of its host.
   var maximumPerHost: Int?
-  /// All values of its row, by the names of the columns.
+  /// All values of its row, by the names of the columns; those of patterns by their numbers.
   var columns: [String: String] = [:]
 
   init(_ address: String, in store: inout CommandStore) throws(UsageError) {

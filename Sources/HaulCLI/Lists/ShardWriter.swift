@@ -100,10 +100,7 @@ struct ShardWriter {
   }
 
   private func row(_ index: Int, _ shard: Int) throws(TransferError) -> [UInt8] {
-    let place = rows.places[index]
-    let bytes =
-      place.list < 0
-      ? rows.failures[Int(place.offset)] : try rows.lists[Int(place.list)].bytes(at: place)
+    let bytes = try rows.bytes(at: rows.places[index])
     let limit = shards.limit(ofHost: rows.rows[index].host, inShard: shard)
     return limit.map { plan.format.row(bytes, limitedTo: $0) } ?? bytes
   }

@@ -81,7 +81,7 @@ package struct FetchingPlan: CommandPlan {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
     var (rows, sources, stored) = (ObjectRows(naming), sources, StoredManifest?.none)
     do {
-      let manager = try TransferManager(try configuration(context.environment))
+      let manager = try TransferManager(try get.configuration(context.environment))
       for (address, request, server) in lists {
         let (file, result) = try await fetch(
           request, "the list \(ListServer.path(of: address)): ", manager, context.clock)
@@ -129,7 +129,7 @@ package struct FetchingPlan: CommandPlan {
     _ context: ProcessContext
   ) async -> ExitStatus {
     do {
-      let manager = try TransferManager(try configuration(context.environment))
+      let manager = try TransferManager(try get.configuration(context.environment))
       try await manifest.publish(by: manager)
       await manager.shutdown()
       return status
@@ -142,15 +142,6 @@ package struct FetchingPlan: CommandPlan {
   }
 
   private static let shownRefusals = 100
-
-  private func configuration(
-    _ environment: [String: String]
-  ) throws -> TransferManager.Configuration {
-    let options = try ManagerOptions(get.limits, get.connections)
-    var configuration = try options.configuration(logger: nil, environment: environment)
-    configuration.keyAccess = S3KeyAccess(environment)
-    return configuration
-  }
 
   /// What a server sends. If that was cut off, it is asked again, as nothing of it was used.
   /// - Parameter name: for messages.
@@ -247,6 +238,18 @@ package struct FetchingPlan: CommandPlan {
     } catch {
       return await OutputStream.fail(error.message, with: .usage)
     }
+  }
+}
+
+extension GetCommand {
+  /// That of a manager which asks servers for the input of the command.
+  func configuration(
+    _ environment: [String: String]
+  ) throws -> TransferManager.Configuration {
+    let options = try ManagerOptions(limits, connections)
+    var configuration = try options.configuration(logger: nil, environment: environment)
+    configuration.keyAccess = S3KeyAccess(environment)
+    return configuration
   }
 }
 

@@ -7,7 +7,8 @@
 /// Asks for a password on the controlling terminal, which may differ from standard input.
 enum PasswordPrompt {
   /// The password; nil when the process has no terminal.
-  static func ask(for user: String) throws(UsageError) -> String? {
+  /// - Parameter subject: what needs it, for messages.
+  static func ask(_ question: String, _ subject: String) throws(UsageError) -> String? {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     defer { _ = close(descriptor) }  // nothing can be lost
@@ -18,16 +19,16 @@ enum PasswordPrompt {
     var silent = saved
     silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
     guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
-    show(Messages.shown("Password for \(user): "), on: descriptor)
+    show(Messages.shown(question), on: descriptor)
     let answer = readLine(from: descriptor)
     tcsetattr(descriptor, TCSAFLUSH, &saved)
     show("\n", on: descriptor)
     switch answer {
     case .line(let bytes): return String(decoding: bytes, as: UTF8.self)
-    case .ended: throw UsageError("--user \(user): no password was given")
+    case .ended: throw UsageError("\(subject): no password was given")
     case .interrupted:
       raise(SIGINT)
-      throw UsageError("--user \(user): interrupted")
+      throw UsageError("\(subject): interrupted")
     }
   }
 

@@ -70,7 +70,8 @@ package struct SettingsFile {
   }
 
   private static let repeatable: Set = [
-    "header", "checksum", "cookie", "cookie-file", "resolve", "trust-redirects", "root",
+    "header", "checksum", "checksum-file", "cookie", "cookie-file", "resolve", "trust-redirects",
+    "root", "listen", "host",
     NoticeOptions.command,
   ]
 }

@@ -21,12 +21,21 @@ extension TransferManager {
   public func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> [Transfer] {
+    try await add(requests, ifKnown: ifKnown, key: key, isPaused: false)
+  }
+
+  /// The same.
+  /// - Parameter isPaused: whether the new ones are paused, before any of them can start.
+  package func add(
+    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown, key: String?, isPaused: Bool
+  ) async throws(TransferError) -> [Transfer] {
     guard !requests.contains(where: \.isBackground) else {
       throw TransferError(
         .notYetSupported,
         "a background transfer needs the daemon: add it with a TransferClient")
     }
-    let added = try await coordinator.add(requests, ifKnown: ifKnown, key: key)
+    let added = try await coordinator.add(
+      requests, ifKnown: ifKnown, key: key, isPaused: isPaused)
     defer { if let hold = added.hold { coordinator.engine.hub.release(hold) } }
     return added.all.map(handle)
   }
@@ -90,8 +99,8 @@ extension TransferManager {
   /// Changes a request: a new address for an expired link, priority, dependencies, the rules of the
   /// next run. A transfer that has ended stays as it is until `retry` or `restart`.
   ///
-  /// Identifier and group cannot change, nor, once there are bytes, what gives the file another
-  /// name. The bytes are used if the new address serves the same version.
+  /// Its identifier cannot change, nor, once there are bytes, what gives the file another name. The
+  /// bytes are used if the new address serves the same version.
   /// - Parameters:
   ///   - id: a transfer; one that runs may only get another `rateLimit` or priority, at once.
   ///   - change: edits the present request, in which dependencies are ids. Those that were

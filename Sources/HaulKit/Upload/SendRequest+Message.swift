@@ -39,13 +39,19 @@ extension SendRequest {
 }
 
 /// A body in memory, as one chunk.
-struct Bytes: AsyncSequence, Sendable {
+struct Bytes: AsyncSequence, HeldBody {
   typealias Element = any ByteChunk
   typealias Failure = any Error
 
   let bytes: [UInt8]
+  private let whenTaken: (@Sendable () -> Void)?
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  /// - Parameter whenTaken: called when they are sent, perhaps again.
+  init(_ bytes: [UInt8], whenTaken: (@Sendable () -> Void)? = nil) {
+    (self.bytes, self.whenTaken) = (bytes, whenTaken)
+  }
+
+  func wasTaken() { whenTaken?() }
 
   struct AsyncIterator: ChunkIterator {
     var bytes: [UInt8]?
@@ -57,5 +63,8 @@ struct Bytes: AsyncSequence, Sendable {
 
   }
 
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
+  func makeAsyncIterator() -> AsyncIterator {
+    wasTaken()
+    return AsyncIterator(bytes: bytes)
+  }
 }

@@ -58,6 +58,26 @@ struct UploadBody: AsyncSequence, Sendable {
     }
   }
 
+  private static let mostHeld = 64 << 10
+
+  /// Itself; or its bytes if they are few: then no task reads them while they are sent.
+  /// - Throws: why they cannot be read.
+  func heldIfShort() async throws -> SendRequest.Body {
+    guard length <= Self.mostHeld, !context.isRateLimited, !context.engine.throttle.isLimited else {
+      return self
+    }
+    progress.beginRead(part)
+    var bytes: [UInt8] = []
+    for piece in pieces {
+      bytes += try await read(Int(piece.length), of: piece, at: 0)
+    }
+    progress.endRead(part)
+    return Bytes(bytes) { [progress, part, count = bytes.count] in
+      progress.beginBody(of: part)
+      progress.take(count, of: part)
+    }
+  }
+
   /// In bytes.
   var length: Int64 { pieces.reduce(0) { $0 + $1.length } }
 

@@ -52,6 +52,43 @@ struct WebInterfaceRuns {
     }
   }
 
+  @Test func `what was changed last is kept, above the options, until it is taken back`()
+    async throws
+  {
+    try await DaemonFixture.with { (fixture) async throws in
+      var run = try await fixture.serve("-j", "3", "--limit-rate", "1M")
+      let options = try limits(fixture)
+      let window = #"{"days":["monday"],"from":"22:00","to":"06:30"}"#
+      let change = #"{"rate":0,"connections":7,"schedule":[\#(window)]}"#
+      #expect(try call("PATCH", "limits", change, fixture).status == 200)
+      let changed = try limits(fixture)
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(await run.end().status == 0)
+      // What was not changed follows the options.
+      run = try await fixture.serve("-j", "5", "--limit-rate", "1M")
+      var expected = changed
+      expected.active = 5
+      #expect(try limits(fixture) == expected)
+      let answer = try call("DELETE", "limits", nil, fixture)
+      expected = options
+      expected.active = 5
+      #expect(try limits(fixture) == expected, "\(answer.body)")
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(await run.end().status == 0)
+      run = try await fixture.serve("-j", "5", "--limit-rate", "1M")
+      #expect(try limits(fixture) == expected)
+      // A file that is no such list is said, and the options count.
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(await run.end().status == 0)
+      try Data("{".utf8).write(to: URL(filePath: try fixture.location().limits))
+      run = try await fixture.serve("-j", "5", "--limit-rate", "1M")
+      #expect(try limits(fixture) == expected)
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      let end = await run.end()
+      #expect(end.errors.contains("the limits that were set last are not known"), "\(end.errors)")
+    }
+  }
+
   @Test func `the order of the list, and one priority for several`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)
