@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A manifest whose lines are read again by their numbers. Of every sixteen lines, only the place of
 /// the first one is held.
