@@ -108,7 +108,7 @@ extension OutputStream {
   }
 
   static func fail(_ error: any Error) async -> ExitStatus {
-    await fail((error as? TransferError)?.message ?? "\(error)")
+    await fail("\(error)", with: error is UsageError ? .usage : .failed)
   }
 }
 
