@@ -1,5 +1,6 @@
 package import HaulControl
 package import HaulKit
+import HaulLibC
 import HaulStore
 import Hummingbird
 import HummingbirdCore
@@ -9,12 +10,6 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 import UnixSignals
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The daemon: one stored list, and the control interface on a Unix socket, and for the web page
 /// or `--listen` on ports and sockets too.

@@ -27,8 +27,6 @@ struct ControlPlan: CommandPlan {
           throw error
         }
       }
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch let failure as ControlClient.Failure {
       return await report(failure)
     } catch {

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The rows that `haul split` shares out. Of each only the place is held: lists may be longer than
 /// the memory.
@@ -354,11 +349,6 @@ final class SplitList {
 extension stat {
   /// When its bytes changed, in nanoseconds.
   var modification: Int64 {
-    #if canImport(Glibc)
-      let time = st_mtim
-    #else
-      let time = st_mtimespec
-    #endif
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    Int64(st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(st_mtim.tv_nsec)
   }
 }
