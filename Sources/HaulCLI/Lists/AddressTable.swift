@@ -37,8 +37,8 @@ struct AddressTable {
   }
 
   /// The number of an address, from 0.
-  mutating func number(of address: some Hashable) -> Int {
-    let key = Self.hash { $0.combine(address) }
+  mutating func number(of address: String) -> Int {
+    let key = Self.hash { $0.combine(text: address) }
     let hash = UInt32(truncatingIfNeeded: key)
     let slot = numbers.slot(of: hash) { addresses[$0 - 1].key == key }
     if let number = numbers[slot] { return number - 1 }
@@ -71,5 +71,14 @@ struct AddressTable {
     var hasher = Hasher()
     combine(&hasher)
     return UInt64(bitPattern: Int64(hasher.finalize()))
+  }
+}
+
+extension Hasher {
+  /// By its bytes: two texts that are only equal as characters are two.
+  mutating func combine(text: String) {
+    var text = text
+    combine(text.utf8.count)
+    text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }
