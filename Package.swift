@@ -25,6 +25,7 @@ extension Target.Dependency {
   static let orderedCollections = product(
     name: "OrderedCollections", package: "swift-collections")
   static let crypto = product(name: "Crypto", package: "swift-crypto")
+  static let cryptoExtras = product(name: "CryptoExtras", package: "swift-crypto")
   static let grdb = product(name: "GRDB", package: "GRDB.swift")
   static let hummingbird = product(name: "Hummingbird", package: "hummingbird")
   static let hummingbirdCore = product(name: "HummingbirdCore", package: "hummingbird")
@@ -149,7 +150,7 @@ let package = Package(
       name: "HaulControl",
       dependencies: [
         "HaulKit", "HaulCore", "HaulFiles", .asyncHTTPClient, .coreMetrics, .crypto,
-        .nioConcurrency, .nioCore, .nioHTTP1,
+        .cryptoExtras, .nioConcurrency, .nioCore, .nioHTTP1,
       ],
       swiftSettings: settings),
     .target(
@@ -160,15 +161,15 @@ let package = Package(
       dependencies: [
         "CHaulPage", "CHaulSystem", "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles",
         "HaulHTTP",
-        .hummingbird, .coreMetrics, .crypto, .deque, .hummingbirdCore, .logging, .nioConcurrency,
-        .nioCore, .nioHTTPTypes, .nioPosix, .serviceLifecycle,
+        .asn1, .hummingbird, .coreMetrics, .crypto, .deque, .hummingbirdCore, .logging,
+        .nioConcurrency, .nioCore, .nioHTTPTypes, .nioPosix, .nioSSL, .serviceLifecycle, .x509,
       ],
       resources: [.embedInCode("openapi.yaml"), .embedInCode("events.json")],
       swiftSettings: settings),
     .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulCache", "HaulControl", "HaulKit", "HaulHTTP", "HaulCore", "CHaulSystem",
+        "HaulCache", "HaulControl", "HaulKit", "HaulFiles", "HaulHTTP", "HaulCore", "CHaulSystem",
         .argumentParser, .crypto, .logging,
       ],
       swiftSettings: parsers),
@@ -180,7 +181,7 @@ let package = Package(
     .target(
       name: "HaulTesting",
       dependencies: [
-        "HaulKit", "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
+        "HaulKit", "HaulFiles", "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
         .nioHTTP1, .nioHTTP2,
         .nioPosix, .nioSSL, .nioTLS, .x509,
       ],

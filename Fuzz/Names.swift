@@ -31,6 +31,27 @@ let nameTargets = [
     expect(checksum.bytes.count == checksum.algorithm.byteCount, "a digest of another length")
     expect(Checksum(checksum.description) == checksum, "it does not read what it says")
   },
+  Target(name: "checksum-list") { input in
+    let list = ChecksumList(input.bytes)
+    for entry in list.entries {
+      guard let name = entry.name else { continue }
+      expect((1...4096).contains(name.utf8.count) && !name.utf8.contains(0), "a name: \(name)")
+      guard !FilePath(name).names.isEmpty else { continue }
+      expect(list.checksums(ofFileAt: name).contains(entry.checksum), "\(name) is not found")
+    }
+    let named = list.files.reduce(0) { $0 + $1.checksums.count }
+    expect(named + list.nameless.count == list.entries.count, "an entry is lost")
+  },
+  Target(name: "address-pattern") { input in
+    guard let pattern = try? AddressPattern(input.text) else { return }
+    expect(pattern.count > 0, "it stands for nothing")
+    let (first, last) = (pattern[0], pattern[pattern.count - 1])
+    expect(first.values.count == last.values.count, "other values")
+    expect(pattern.isPattern || first.values.isEmpty && pattern.count == 1, "no pattern")
+    expect(
+      input.text.utf8.contains(where: "[{\\".utf8.contains) || first.text.isByteEqual(input.text),
+      "a text is changed")
+  },
   Target(name: "transfer-id") { input in
     guard let id = TransferID(input.text) else { return }
     expect(TransferID(id.description) == id, "it does not read what it says")

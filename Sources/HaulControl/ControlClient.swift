@@ -87,6 +87,14 @@ package struct ControlClient: Sendable {
 
   package func limits() async throws(Failure) -> LimitsDocument { try await get("limits") }
 
+  package func changeLimits(_ change: LimitsDocument) async throws(Failure) -> LimitsDocument {
+    try decode(try await send(.PATCH, "limits", change))
+  }
+
+  package func resetLimits() async throws(Failure) -> LimitsDocument {
+    try decode(try await execute(try request(.DELETE, "limits")))
+  }
+
   /// One page of the list.
   package func transfers(
     after id: TransferID? = nil, group: String? = nil, atMost limit: Int = 1000

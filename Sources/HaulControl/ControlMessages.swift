@@ -8,6 +8,8 @@ package struct AddBody: Codable, Sendable {
   package var transfers: [NewTransfer]
   /// What happens with an identifier that the list already has.
   package var ifKnown: TransferRequest.IfKnown?
+  /// Whether the new ones are paused, and wait for `resume`.
+  package var isPaused: Bool?
   /// Whether a download without an identifier finds the one that has not ended and will do the
   /// same.
   package var findsSame: Bool?
@@ -15,13 +17,16 @@ package struct AddBody: Codable, Sendable {
   enum CodingKeys: String, CodingKey {
     case transfers
     case ifKnown = "if_known"
+    case isPaused = "paused"
     case findsSame = "find_same"
   }
 
   package init(
-    transfers: [NewTransfer], ifKnown: TransferRequest.IfKnown? = nil, findsSame: Bool? = nil
+    transfers: [NewTransfer], ifKnown: TransferRequest.IfKnown? = nil, isPaused: Bool? = nil,
+    findsSame: Bool? = nil
   ) {
-    (self.transfers, self.ifKnown, self.findsSame) = (transfers, ifKnown, findsSame)
+    (self.transfers, self.ifKnown) = (transfers, ifKnown)
+    (self.isPaused, self.findsSame) = (isPaused, findsSame)
   }
 
   package init(from decoder: any Decoder) throws {
@@ -29,6 +34,7 @@ package struct AddBody: Codable, Sendable {
     transfers = try object.decodeArray(
       of: NewTransfer.self, forKey: .transfers, atMost: Self.maximumCount)
     ifKnown = try object.decodeIfPresent(TransferRequest.IfKnown.self, forKey: .ifKnown)
+    isPaused = try object.decodeIfPresent(Bool.self, forKey: .isPaused)
     findsSame = try object.decodeIfPresent(Bool.self, forKey: .findsSame)
   }
 }
@@ -227,9 +233,13 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   package var startsAt: Double?
   /// Whether the new address has the same file although its name differs: the file keeps its name.
   package var keepsName: Bool?
+  /// Header fields to set or to remove; the others are kept. They are in no answer.
+  package var headers: [HeaderChange]?
+  /// Empty for none.
+  package var group: String?
 
   enum CodingKeys: String, CodingKey {
-    case priority, url
+    case priority, url, headers, group
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
     case keepsName = "keeps_name"
@@ -237,11 +247,11 @@ package struct ChangeBody: Codable, Hashable, Sendable {
 
   package init(
     priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil,
-    keepsName: Bool? = nil
+    keepsName: Bool? = nil, headers: [HeaderChange]? = nil, group: String? = nil
   ) {
-    (self.priority, self.url) = (priority, url)
+    (self.priority, self.url, self.group) = (priority, url, group)
     (self.rateLimit, self.startsAt) = (rateLimit, startsAt)
-    self.keepsName = keepsName
+    (self.keepsName, self.headers) = (keepsName, headers)
   }
 
   package init(from decoder: any Decoder) throws {
@@ -251,6 +261,11 @@ package struct ChangeBody: Codable, Hashable, Sendable {
     rateLimit = try object.decodeIfPresent(Int64.self, forKey: .rateLimit)
     startsAt = try object.decodeIfPresent(Double.self, forKey: .startsAt)
     keepsName = try object.decodeIfPresent(Bool.self, forKey: .keepsName)
+    if object.contains(.headers), try !object.decodeNil(forKey: .headers) {
+      headers = try object.decodeArray(
+        of: HeaderChange.self, forKey: .headers, atMost: HeaderChange.maximumCount)
+    }
+    group = try object.decodeIfPresent(String.self, forKey: .group)
   }
 }
 
@@ -267,17 +282,24 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var waiting: TransferDocument.Wait?
   /// Ports of open pages that another program has taken.
   package var takenPorts: [Int]
+  /// SHA-256 of the certificate of its listeners.
+  package var fingerprint: String?
+  /// Whether `haul.conf` has changed since the daemon read it.
+  package var hasNewConfiguration: Bool?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, counts, roots, waiting
+    case version, pid, counts, roots, waiting, fingerprint
+    case hasNewConfiguration = "has_new_configuration"
     case isSuspended = "is_suspended"
     case takenPorts = "taken_ports"
   }
 
   package init(
     version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?,
-    waiting: TransferDocument.Wait?, takenPorts: [Int]
+    waiting: TransferDocument.Wait?, takenPorts: [Int], fingerprint: String? = nil,
+    hasNewConfiguration: Bool? = nil
   ) {
+    (self.fingerprint, self.hasNewConfiguration) = (fingerprint, hasNewConfiguration)
     (self.version, self.pid, self.takenPorts) = (version, pid, takenPorts)
     (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)
     self.waiting = waiting

@@ -30,12 +30,13 @@ struct ControlAPI: Sendable {
   let manager: TransferManager
   let version: String
   let access: RemoteAccess
+  let accessList: AccessList
   let ownDirectories: OwnDirectories
   /// Whether it is served over the socket, where a transfer may write anywhere.
   let isLocal: Bool
   /// The names of the listener that serves it.
   let hosts: AllowedHosts
-  let subscribers: SubscriberCount
+  let subscribers: PlaceCount
   let registry: MetricsRegistry
   /// Exists while the queue is suspended: it stays suspended after a crash.
   let suspension: StateFile
@@ -45,13 +46,16 @@ struct ControlAPI: Sendable {
   let listener: WebListener
   let history: TransferHistory
   let limits: CurrentLimits
+  /// Those that are being answered.
+  let probes: PlaceCount
+  let configuration: ConfigurationWatch
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
   /// Nil over the socket.
   var roots: RootDirectories? { isLocal ? nil : RootDirectories(paths: access.roots) }
 
-  func addRoutes(to router: Router<BasicRequestContext>) {
+  func addRoutes(to router: Router<ConnectionContext>) {
     router.get("/metrics") { _, _ in await metrics() }
     let v1 = router.group("/api/v1").add(middleware: AddressCheck())
     v1.get("/status") { _, _ in try APIResponse.json(await status()) }
@@ -96,12 +100,20 @@ struct ControlAPI: Sendable {
       try APIResponse.json(await details(of: try await id(in: context)))
     }
     v1.get("/files") { request, _ in try APIResponse.json(files(request)) }
+    v1.get("/space") { request, _ in try APIResponse.json(space(request)) }
+    v1.post("/probe") { request, _ in
+      try APIResponse.json(await probe(try await request.body(ProbeBody.self)))
+    }
     v1.get("/order") { _, _ in
       try APIResponse.json(OrderDocument(ids: await manager.coordinator.ids(of: .all)))
     }
     v1.get("/limits") { _, _ in try APIResponse.json(await limits.document) }
     v1.patch("/limits") { request, _ in
       try await limits.apply(try await request.body(LimitsDocument.self))
+      return try APIResponse.json(await limits.document)
+    }
+    v1.delete("/limits") { _, _ in
+      try await limits.reset()
       return try APIResponse.json(await limits.document)
     }
     addPageRoutes(to: v1)
@@ -118,7 +130,8 @@ struct ControlAPI: Sendable {
       roots: roots?.paths,
       waiting: await manager.coordinator.holdReason.map {
         TransferDocument.Wait($0, at: SystemClock().wallSeconds)
-      }, takenPorts: listener.takenPorts)
+      }, takenPorts: listener.takenPorts, fingerprint: isLocal ? listener.fingerprint : nil,
+      hasNewConfiguration: isLocal ? configuration.hasChanged : nil)
   }
 
   private func add(_ request: Request) async throws -> AddResponse {
@@ -145,7 +158,7 @@ struct ControlAPI: Sendable {
     let side = isLocal ? "" : " client"
     let added = try await manager.added(
       requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" },
-      findsSame: body.findsSame ?? false)
+      isPaused: body.isPaused ?? false, findsSame: body.findsSame ?? false)
     return AddResponse(
       ids: added.all.map(\.id), same: added.same.isEmpty ? nil : added.same.sorted())
   }
@@ -219,22 +232,30 @@ struct ControlAPI: Sendable {
   }
 
   private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
-    guard change.url != nil || change.rateLimit != nil || change.startsAt != nil else { return }
+    guard change != ChangeBody(priority: change.priority, keepsName: change.keepsName) else {
+      return
+    }
     let url = try change.url.map { try ResourceURL(ofBody: $0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     do throws(TransferError) {
       try await manager.set(id) { request in
+        let old = request
         do throws(Problem) {
-          if let url {
-            try roots?.checkMove(of: request)
-            try request.move(to: url, keepingName: change.keepsName ?? false)
+          if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
+          if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
+          if let headers = change.headers { try request.change(headers) }
+          if let group = change.group {
+            try roots?.checkRegrouping(of: request)
+            try request.join(group: group)
           }
           if let rate = change.rateLimit { try request.limitRate(to: rate) }
           if let time = change.startsAt {
             request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
           }
         } catch {
+          // All of it is changed, or nothing.
+          request = old
           problem.withLockedValue { $0 = error }
         }
       }
@@ -332,7 +353,7 @@ extension ControlAPI {
   }
 
   /// The transfer that the path names.
-  private func id(in context: BasicRequestContext) async throws -> TransferID {
+  private func id(in context: ConnectionContext) async throws -> TransferID {
     let name = try context.parameters.require("id")
     return try await id(named: PercentCoding.text(name))
   }

@@ -5,7 +5,7 @@ import Hummingbird
 /// Refuses what would be ignored: a query where none is read, and an empty part of a path, without
 /// which the router would call another operation (`/transfers/` lists them all).
 struct AddressCheck: RouterMiddleware {
-  typealias Context = BasicRequestContext
+  typealias Context = ConnectionContext
 
   func handle(
     _ request: Request, context: Context,
@@ -15,7 +15,8 @@ struct AddressCheck: RouterMiddleware {
     guard !path.hasBytes("//"), path == "/" || !path.hasByteSuffix("/") else {
       throw Problem.notFound("a part of the address is empty: \(request.uri.path)")
     }
-    let hasQuery = ["/api/v1/transfers", "/api/v1/files"].contains(request.uri.path)
+    let hasQuery = ["/api/v1/transfers", "/api/v1/files", "/api/v1/space"]
+      .contains(request.uri.path)
     guard request.method == .get && hasQuery || request.uri.query == nil else {
       throw Problem.badRequest("this call has no parameters in its query")
     }

@@ -31,6 +31,16 @@ extension TransferRequest {
     upload?.url = url
   }
 
+  mutating func change(_ headers: [HeaderChange]) throws(Problem) {
+    guard self.url != nil else { throw Problem(409, "Conflict", "a program has no header fields") }
+    try fields.apply(headers)
+  }
+
+  /// - Parameter name: empty for none.
+  mutating func join(group name: String) throws(Problem) {
+    group = name.isEmpty ? nil : try Problem.checked(try TransferRequest.name(name))
+  }
+
   mutating func limitRate(to rate: Int64) throws(Problem) {
     guard self.url != nil else { throw Problem(409, "Conflict", "a program has no rate") }
     rateLimit = try Problem.checked(try TransferRequest.rate(rate))

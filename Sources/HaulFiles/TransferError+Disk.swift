@@ -18,6 +18,13 @@ package func mapping<Value>(
   }
 }
 
+/// The same for one expression.
+package func mapping<Value>(
+  _ action: @autoclosure () -> String, _ value: @autoclosure () throws(DiskError) -> Value
+) throws(TransferError) -> Value {
+  try mapping(action()) { () throws(DiskError) in try value() }
+}
+
 extension TransferError {
   /// - Parameter action: the action, as in "cannot ACTION".
   package init(_ error: DiskError, while action: String) {

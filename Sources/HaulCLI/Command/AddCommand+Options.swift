@@ -11,7 +11,8 @@ extension AddCommand {
   func overriddenSettings() -> Set<String>? {
     guard !run else { return nil }
     let common = Settings.overridden(by: credentials, requests)
-      .union(Settings.overridden(by: destination)).union(["limit-rate"])
+      .union(Settings.overridden(by: destination)).union(Settings.overridden(by: content))
+      .union(["limit-rate"])
     return isUpload ? common.union(ofDownloads.map(\.name)).union(["if-exists"]) : common
   }
 
@@ -39,7 +40,11 @@ extension AddCommand {
       ("start-over", destination.startOver == true),
       ("max-filesize", destination.maxFilesize != nil),
       ("input-file", !content.inputFiles.isEmpty), ("columns", !content.columns.isEmpty),
-      ("input-format", content.inputFormat != nil), ("checksum", !content.checksums.isEmpty),
+      ("input-format", content.inputFormat != nil), ("glob", content.glob != nil),
+      ("glob-limit", content.globLimit != nil), ("checksum", !content.checksums.isEmpty),
+      ("checksum-file", !content.checksumFiles.isEmpty),
+      ("checksum-from", content.checksumFrom != nil),
+      ("ignore-missing", content.ignoreMissing != nil),
       ("allow-unverified", content.allowUnverified == true),
       ("same-resource", content.sameResource == true), ("decode", content.decode == true),
       ("connections", ranges.connections != nil), ("min-split", ranges.minimumSplit != nil),

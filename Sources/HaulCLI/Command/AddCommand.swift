@@ -70,7 +70,11 @@ struct AddCommand: FetchingCommand {
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    if !isUpload, !run, let fetching = try FetchingPlan(self, sources) { return fetching }
+    if let (command, sources) = try expanded(sources) { return try command.plan(sources) }
+    if !isUpload, !run {
+      if let fetching = try FetchingPlan(self, sources) { return fetching }
+      if let search = try ChecksumSearch(self, sources) { return search }
+    }
     return try AddPlan(self, sources)
   }
 }
@@ -82,6 +86,7 @@ package struct AddPlan: CommandPlan, Hashable {
   package var after: [String]
   package var json: Bool
   package var quiet: Bool
+  package var isPaused = false
   /// Whether a download that the list has is added once more.
   package var again = false
   package var notes: [String] = []
@@ -91,7 +96,7 @@ extension AddPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was added.
   init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
     (json, quiet, again) = (command.json, command.quiet, command.again)
-    after = command.queue.after
+    (after, isPaused) = (command.queue.after, command.queue.paused)
     guard
       command.isUpload || !command.hasUploadOptions && (!command.run || command.s3.isEmpty)
     else {
@@ -195,12 +200,8 @@ extension AddPlan {
   }
 
   private func add(_ session: ControlSession) async throws -> ExitStatus {
-    let resolved: [TransferRequest]
-    do {
-      resolved = try WorkingDirectory.resolve(requests, in: WorkingDirectory.path)
-    } catch {
-      throw UsageError(error.message)
-    }
+    let resolved = try UsageError.checked(
+      WorkingDirectory.resolve(requests, in: WorkingDirectory.path))
     let (daemon, isNew) = try await session.ensureRunning()
     if isNew, !quiet {
       await OutputStream.warn(
@@ -227,7 +228,8 @@ extension AddPlan {
       // A name that another transfer has would hide that nothing is done.
       let isNamed = part.contains { $0.request.identifier != nil }
       let body = AddBody(
-        transfers: Array(part), ifKnown: isNamed ? .match : nil, findsSame: again ? nil : true)
+        transfers: Array(part), ifKnown: isNamed ? .match : nil, isPaused: isPaused ? true : nil,
+        findsSame: again ? nil : true)
       let answer = try await session.client.add(body, key: "\(key)-\(start)")
       ids += answer.ids
       same += answer.same ?? []

@@ -18,6 +18,20 @@ struct ContentOptions: ParsableArguments {
   var columns: [InputTable.Meaning: String] { table.columns }
   var inputFormat: InputTable.Format? { table.inputFormat }
 
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: """
+      Take [001-100], [a-z], [1-9:2] and {a,b} in an address of the command line for several \
+      addresses; #1 in -o is the first one's value (default: on).
+      """)
+  var glob: Bool?
+
+  @Option(
+    help: ArgumentHelp(
+      "The most addresses that patterns may stand for (default: 10000).", valueName: "N"),
+    transform: { try ArgumentValue.count($0, in: 1...1_000_000) })
+  var globLimit: Int?
+
   @Option(
     name: .customLong("checksum"),
     help: ArgumentHelp(
@@ -26,6 +40,31 @@ struct ContentOptions: ParsableArguments {
       repeated, all must match.
       """, valueName: "ALG=HEX"))
   var checksums: [String] = []
+
+  @Option(
+    name: .customLong("checksum-file"),
+    help: ArgumentHelp(
+      """
+      A list of digests (SHA256SUMS, NAME.sha256, ...), here or on a server: the digest of each \
+      file must be in it, and match. May be repeated.
+      """, valueName: "FILE|URL"),
+    completion: .file())
+  var checksumFiles: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Look for a list of digests beside each file on its server (URL.sha256, SHA256SUMS, ...): \
+      auto = download the file unchecked if there is none; required = fail.
+      """, valueName: "how"),
+    completion: .list(ChecksumSearch.Mode.allCases.map(\.rawValue)),
+    transform: ArgumentValue.choice)
+  var checksumFrom: ChecksumSearch.Mode?
+
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "With --checksum-file: download files that the list does not name, unchecked.")
+  var ignoreMissing: Bool?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,

@@ -83,6 +83,7 @@ struct GetCommand: FetchingCommand {
     if GetPlan.cacheConflict(self) != nil { keys.insert("cache") }
     if cache == true { keys.formUnion(["decode", "min-split"]) }
     keys.formUnion(Settings.overridden(by: destination))
+    keys.formUnion(Settings.overridden(by: content))
     if destination.output == "-" { keys.formUnion(["directory", "json"]) }
     if destination.output?.isAbsolutePath == true { keys.insert("directory") }
     return keys.union(Settings.overridden(by: output))
@@ -90,7 +91,9 @@ struct GetCommand: FetchingCommand {
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     if shortHelp { return PrintedText(text: ShortHelp.get) }
+    if let (command, sources) = try expanded(sources) { return try command.plan(sources) }
     if let fetching = try FetchingPlan(self, sources) { return fetching }
+    if let search = try ChecksumSearch(self, sources) { return search }
     var reader = try ItemReader(self, sources)
     let items = try reader.next(atMost: sources.window)
     if items.isEmpty, !content.inputFiles.isEmpty { return PrintedText(text: "") }

@@ -55,9 +55,11 @@ struct HaulCommand: ParsableCommand {
           SetCommand.self,
           SuspendCommand.self,
           UnsuspendCommand.self,
+          LimitsCommand.self,
           WaitCommand.self,
           WatchCommand.self,
           UICommand.self,
+          TokenCommand.self,
           ServeCommand.self,
           DaemonCommand.self,
         ])

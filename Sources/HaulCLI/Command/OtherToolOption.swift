@@ -38,6 +38,7 @@ enum OtherToolOption {
     (["max-concurrent-downloads"], "write -j N"),
     (["max-download-limit", "max-overall-download-limit"], "write --limit-rate RATE"),
     (["compressed"], "write --decode"),
+    (["g", "globoff"], "write --no-glob"),
     (["no-clobber"], "write --if-exists skip"),
     (["allow-overwrite"], "write --if-exists overwrite"),
     (["auto-file-renaming"], "write --if-exists rename"),

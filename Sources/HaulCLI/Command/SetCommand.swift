@@ -34,6 +34,9 @@ struct SetCommand: Command {
       "Start at this time, as in 'haul add'; or now.", valueName: "TIME"))
   var at: String?
 
+  @Option(help: ArgumentHelp("Another group; an empty name for none.", valueName: "NAME"))
+  var group: String?
+
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     let change = try change(at: sources.wallSeconds)
     return ControlPlan { session in
@@ -55,10 +58,10 @@ struct SetCommand: Command {
     }
     let change = ChangeBody(
       priority: priority?.name, url: try url.map(AddressArgument.url)?.text,
-      rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil)
+      rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil, group: group)
     guard url != nil || !sameResource else { throw UsageError("--same-resource is for --url") }
     guard change != ChangeBody() else {
-      throw UsageError("give --priority, --url, --limit-rate or --at")
+      throw UsageError("give --priority, --url, --limit-rate, --at or --group")
     }
     return change
   }

@@ -48,7 +48,6 @@ enum UnknownCommand {
     "list": Dictionary(
       uniqueKeysWithValues: (["--status"] + TransferState.allCases.map { "--\($0)" })
         .map { ($0, "write haul list --state STATE, for example --state failed,paused") }),
-    "verify": ["-c": sums, "--check": sums],
     "add": Dictionary(
       uniqueKeysWithValues: [
         "-j", "--max-active", "--max-per-host", "--proxy", "--noproxy", "--cacert", "--cert",
@@ -60,9 +59,6 @@ enum UnknownCommand {
   private static let daemonLog =
     "the log is daemon.log in $XDG_STATE_HOME/haul, "
     + "or in ~/.local/state/haul"
-  private static let sums =
-    "write haul verify FILE --checksum ALG=HEX; 'sha256sum -c' reads a "
-    + "list of digests"
 
   /// A hint for the first such word after the command; only used when parsing has failed.
   static func hint(in arguments: [String]) -> String? {

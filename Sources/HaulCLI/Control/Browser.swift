@@ -1,5 +1,5 @@
 import CHaulSystem
-import HaulControl
+import HaulFiles
 
 #if canImport(Glibc)
   import Glibc

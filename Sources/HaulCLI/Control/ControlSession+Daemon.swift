@@ -2,6 +2,7 @@ import CHaulSystem
 import FoundationEssentials
 import HaulControl
 import HaulCore
+import HaulFiles
 
 #if canImport(Glibc)
   import Glibc
@@ -110,12 +111,8 @@ extension ControlSession {
 
   /// The log needs the directory before the daemon itself creates it.
   private func prepareDirectory() throws(UsageError) {
-    do throws(TransferError) {
-      try location.prepareDirectory()
-      try location.checkSocket()
-    } catch {
-      throw UsageError(error.message)
-    }
+    try UsageError.checked(location.prepareDirectory())
+    try UsageError.checked(location.checkSocket())
   }
 
   /// Whether there is such a process, which is not only waiting for its parent.

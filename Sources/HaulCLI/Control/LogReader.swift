@@ -13,7 +13,8 @@ import HaulCore
 struct LogReader: ~Copyable {
   private let files: LogFiles
   private var descriptor: Int32 = -1
-  private var rest: [UInt8] = []
+  /// Where the next line begins.
+  private var offset: Int64 = 0
 
   init(_ files: LogFiles) { self.files = files }
 
@@ -26,18 +27,18 @@ struct LogReader: ~Copyable {
     if descriptor < 0 {
       if let former = try Self.opened(files.former) {
         defer { close(former) }
-        _ = try Self.read(former, [], &entries)
+        _ = try Self.read(former, from: 0, &entries)
       }
       descriptor = try Self.opened(files.path) ?? -1
     }
     guard descriptor >= 0 else { return entries }
-    rest = try Self.read(descriptor, rest, &entries)
+    offset = try Self.read(descriptor, from: offset, &entries)
     // The daemon has begun another file; what it wrote to this one before has been read by then.
     while try wasReplaced(), let file = try Self.opened(files.path) {
-      rest = try Self.read(descriptor, rest, &entries)
+      _ = try Self.read(descriptor, from: offset, &entries)
       close(descriptor)
       descriptor = file
-      rest = try Self.read(file, [], &entries)
+      offset = try Self.read(file, from: 0, &entries)
     }
     return entries
   }
@@ -62,20 +63,26 @@ struct LogReader: ~Copyable {
     return file
   }
 
-  /// - Parameter rest: what was read of the next line before.
+  /// - Returns: where the next line begins.
   private static func read(
-    _ file: Int32, _ rest: [UInt8], _ entries: inout [LogEntry]
-  ) throws(TransferError) -> [UInt8] {
+    _ file: Int32, from offset: Int64, _ entries: inout [LogEntry]
+  ) throws(TransferError) -> Int64 {
     let decoder = JSONDecoder()
-    var start = rest
-    let end = try FileLines.forEach(
-      of: file, failure: { failure("the log", $0) },
+    var next = offset
+    _ = try FileLines.forEach(
+      reading: { (position, count) throws(TransferError) in
+        guard let bytes = FileLines.bytes(of: file, offset + position, count) else {
+          throw failure("the log", errno)
+        }
+        return bytes
+      },
       { (line) throws(TransferError) in
-        let whole = start.isEmpty ? Data(line) : Data(start + line)
-        start = []
-        if let entry = try? decoder.decode(LogEntry.self, from: whole) { entries.append(entry) }
+        next += Int64(line.count) + 1
+        if let entry = try? decoder.decode(LogEntry.self, from: Data(line)) {
+          entries.append(entry)
+        }
       })
-    return start + end
+    return next
   }
 
   private static func failure(_ path: String, _ number: Int32) -> TransferError {

@@ -4,6 +4,8 @@ import HaulCore
 /// memory: they are read piece by piece, and a copy of a reader reads again what follows.
 struct ItemReader: Sendable {
   private let urls: [String]
+  /// What `-o` says, for the values of patterns.
+  private let output: String?
   private let files: [String]
   private let options: ContentOptions
   private let isWorker: Bool
@@ -26,8 +28,9 @@ struct ItemReader: Sendable {
   init(_ command: GetCommand, _ sources: CommandSources) throws(UsageError) {
     (urls, files, options) = (command.urls, command.content.inputFiles, command.content)
     (isWorker, self.sources) = (command.worker.worker, sources)
+    output = command.destination.output
     store = CommandStore(command.s3, sources)
-    ready = try urls.map { (text) throws(UsageError) in try GetItem(text, in: &store) }
+    for text in urls { ready.append(try item(at: text)) }
     lastRead = ready.count
     guard files.count(where: { $0 == "-" }) <= 1 else {
       throw UsageError("-i - is given twice, but standard input can be read only once")
@@ -89,9 +92,21 @@ struct ItemReader: Sendable {
     return entries.count
   }
 
+  /// The item of an address of the command line.
+  private mutating func item(at address: String) throws(UsageError) -> GetItem {
+    var item = try GetItem(address, in: &store)
+    guard let values = sources.expanded.values[Array(address.utf8)] else { return item }
+    item.columns = Dictionary(uniqueKeysWithValues: zip(1..., values).map { ("\($0)", $1) })
+    if let output, !PutPlan.isRemote(output) {
+      let filled = AddressPattern.filled(output, with: values)
+      if !filled.isByteEqual(output) { item.out = filled }
+    }
+    return item
+  }
+
   /// An item that was read, by its number.
   mutating func item(_ number: Int) throws(UsageError) -> GetItem {
-    if number <= urls.count { return try GetItem(urls[number - 1], in: &store) }
+    if number <= urls.count { return try item(at: urls[number - 1]) }
     if let found, (found.first..<found.first + found.items.count).contains(number) {
       return found.items[number - found.first]
     }

@@ -171,31 +171,6 @@ extension ManifestLine {
     return rest.hasByteSuffix("}") ? Int(rest.dropLast()) : nil
   }
 
-  /// What a line says.
-  enum Entry {
-    /// A run began, whose input has so many files.
-    case files(Int)
-    case complete(ID, LineValues)
-    case failed(ID, ManifestLine)
-
-    /// Nil for a line that was not written to its end, and for one of another kind.
-    init?(_ line: ArraySlice<UInt8>) {
-      if let (id, isComplete) = ManifestLine.end(line) {
-        if isComplete {
-          self = .complete(id, LineValues(line))
-        } else if let line = ManifestLine(line) {
-          self = .failed(id, line)
-        } else {
-          return nil
-        }
-      } else if let files = ManifestLine.files(line) {
-        self = .files(files)
-      } else {
-        return nil
-      }
-    }
-  }
-
   /// Nil for a line that was not written to its end, and for one of another kind.
   package init?(_ line: some Collection<UInt8>) {
     guard let read = try? JSONDecoder().decode(Self.self, from: Data(line)) else { return nil }

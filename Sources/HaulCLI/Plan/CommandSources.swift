@@ -12,12 +12,15 @@ package struct CommandSources: Sendable {
     case programs
     /// The proof of a role, which is read again while transfers wait.
     case token
+    case checksums
 
     /// Whether the file is refused when others could read it.
     package var isSecret: Bool {
       switch self {
       case .password, .bearer, .netrc, .webhookSecret, .accessKeys: true
-      case .headers, .cookies, .list, .configuration, .programs, .awsConfiguration, .token: false
+      case .headers, .cookies, .list, .configuration, .programs, .awsConfiguration, .token,
+        .checksums:
+        false
       }
     }
 
@@ -26,7 +29,7 @@ package struct CommandSources: Sendable {
 
     /// Whether only some of its lines are needed: in the others, text that is not UTF-8 does no
     /// harm. In a line that is not UTF-8, each byte outside ASCII is read as a NUL.
-    package var toleratesBytes: Bool { self == .cookies || self == .netrc }
+    package var toleratesBytes: Bool { [.cookies, .netrc, .checksums].contains(self) }
 
     /// The most bytes that are read.
     package var maximumSize: Int {
@@ -35,6 +38,7 @@ package struct CommandSources: Sendable {
         .accessKeys, .awsConfiguration, .token:
         1 << 20
       case .cookies: 16 << 20
+      case .checksums: ChecksumList.maximumSize
       case .list: 4 << 30
       }
     }
@@ -52,8 +56,18 @@ package struct CommandSources: Sendable {
   package var list: @Sendable (_ path: String) throws(UsageError) -> ListText?
   /// The lists that servers have sent, by their addresses.
   var fetched: [String: ListText] = [:]
+  /// The lists of digests that servers have sent, by their addresses.
+  var checksumLists: [String: ChecksumLists.Fetched] = [:]
+  /// What was found beside the files of `--checksum-from`; nil before it was looked for.
+  var neighbours: NeighbourChecksums?
+  /// The addresses that patterns of the command line stand for.
+  var expanded = ExpandedAddresses()
   /// The copies of manifests that are in stores, by their addresses.
   var manifests: [String: String] = [:]
+  /// The manifests that stores have sent to be read, by their addresses.
+  var sent: [String: SentText] = [:]
+  /// The addresses below the prefixes that were listed.
+  var below: [String: [String]] = [:]
   /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: @Sendable (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.
@@ -106,13 +120,9 @@ extension CommandSources {
     guard !path.isEmpty, !path.hasBytes("\0") else {
       throw UsageError("\(name): the file's name is empty or has a NUL")
     }
-    let content: Content?
-    do {
-      content = try read(path)
-    } catch {
-      throw UsageError("\(name): \(error.message)")
+    guard let content = try UsageError.checked(read(path), at: name) else {
+      throw UsageError("\(name): there is no such file")
     }
-    guard let content else { throw UsageError("\(name): there is no such file") }
     return content
   }
 }

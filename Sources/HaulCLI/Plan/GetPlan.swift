@@ -32,7 +32,8 @@ extension GetPlan {
     try Self.checkUse(of: command, count: count)
     var hasObject = command.s3.isEmpty || items.contains { $0.object != nil }
     guard hasObject || !reader.isAtEnd else { throw S3Options.misused }
-    try Self.checkLocalUse(of: command, count: count)
+    let areNamed = reader.isAtEnd && items.allSatisfy { $0.out != nil }
+    try Self.checkLocalUse(of: command, count: count, areNamed: areNamed)
     var downloads = try ItemDownloads(command, sources, from: items[0].url)
     var (targets, all) = (TargetSet(), reader)
     var survey = try ItemSurvey(downloads.requests.notes, command.completeFiles(sources))
@@ -154,11 +155,14 @@ extension GetPlan {
     try command.output.check()
   }
 
-  private static func checkLocalUse(of command: GetCommand, count: Int) throws(UsageError) {
+  /// - Parameter areNamed: whether each item has a name of its own.
+  private static func checkLocalUse(
+    of command: GetCommand, count: Int, areNamed: Bool
+  ) throws(UsageError) {
     if let directory = command.destination.directory, PutPlan.isRemote(directory) {
       throw UsageError("-d names a directory of this machine; -o s3://bucket/ names another place")
     }
-    if count > 1, command.destination.output != nil {
+    if count > 1, command.destination.output != nil, !areNamed {
       throw UsageError("-o names one file, but there are several URLs; use -d")
     }
     if command.cache == true, let (option, reason) = cacheConflict(command) {
@@ -207,11 +211,8 @@ extension GetPlan {
     guard !output.endsWithSlash, let name, name != ".", name != ".." else {
       throw UsageError("-o \(output): that is a directory; use -d")
     }
-    do throws(TransferError) {
-      try DownloadRequest.Destination.file(output).checkName()
-    } catch {
-      throw UsageError("-o \(output): \(error.message)")
-    }
+    try UsageError.checked(
+      DownloadRequest.Destination.file(output).checkName(), at: "-o \(output)")
     guard let directory = options.directory else { return .file(output) }
     guard !output.isAbsolutePath else {
       throw UsageError("-o with an absolute path and -d contradict each other")

@@ -6,15 +6,20 @@ struct ItemRequests: Sendable {
   /// What all of them have; made once, because lists are long.
   private let common: DownloadRequest
   private let checksums: [Checksum]
+  private let lists: ChecksumLists
   private let headers: [HeaderArgument.Field]
   private let cookies: CookieField
   private var authorization: Authorization
+  /// What patterns stand for.
+  private let expansion: [String]
 
   /// - Parameter url: any of the addresses.
   init(
     _ command: GetCommand, _ sources: CommandSources, from url: ResourceURL
   ) throws(UsageError) {
     checksums = try GetPlan.checksums(command.content.checksums)
+    lists = try ChecksumLists(command, sources)
+    expansion = sources.expanded.notes
     headers = try command.requests.fields(sources)
     cookies = try CookieField(command.credentials, headers: headers, sources)
     authorization = try Authorization(command.credentials, headers: headers, sources)
@@ -26,14 +31,16 @@ struct ItemRequests: Sendable {
     self.common = common
   }
 
-  /// For the user, before the start: what of the files of credentials was left out.
-  var notes: [String] { cookies.notes + authorization.notes }
+  /// For the user, before the start: what patterns stand for, what lists of digests are worth, and what of
+  /// the files of credentials was left out.
+  var notes: [String] { expansion + lists.notes + cookies.notes + authorization.notes }
 
   /// - Throws: for credentials that this address cannot have.
   mutating func request(for item: GetItem) throws(UsageError) -> DownloadRequest {
     var request = common
     request.url = item.url
-    request.checksums = item.checksums.isEmpty ? checksums : item.checksums
+    request.checksums =
+      item.checksums.isEmpty ? try lists.checksums(of: item, and: checksums) : item.checksums
     let isTrusted =
       item.server?.mayPassCredentials(to: item.url, trusting: common.trustedRedirectHosts) ?? true
     let fields = item.fields(with: isTrusted ? headers : [])

@@ -16,9 +16,16 @@ extension CommandSources {
     let standardInput = ListFile(STDIN_FILENO, ProcessInfo.processInfo.environment)
     let headers = Mutex([String: String]())
     let passwords = Mutex([String: String]())
+    let piped = Mutex(String?.none)
     var sources = CommandSources(
       environment: ProcessInfo.processInfo.environment, wallSeconds: SystemClock().wallSeconds,
       read: { (path, purpose) throws(UsageError) in
+        if path == "-", [.bearer, .password, .checksums].contains(purpose) {
+          return try piped.withLock { (piped) throws(UsageError) in
+            if piped == nil { piped = try SourceFile.text(from: STDIN_FILENO, purpose) }
+            return piped
+          }
+        }
         switch purpose {
         case .headers:
           return try headers.withLock { (headers) throws(UsageError) in
@@ -32,7 +39,7 @@ extension CommandSources {
       askPassword: { (user) throws(UsageError) in
         try passwords.withLock { (passwords) throws(UsageError) in
           if let known = passwords[user] { return known }
-          passwords[user] = try PasswordPrompt.ask(for: user)
+          passwords[user] = try PasswordPrompt.ask("Password for \(user): ", "--user \(user)")
           return passwords[user]
         }
       },

@@ -11,6 +11,13 @@ extension Settings {
     ]
   }
 
+  /// A digest that the user names is not looked for, and the other way round.
+  static func overridden(by content: ContentOptions) -> Set<String> {
+    if content.checksumFrom != nil { return ["checksum", "checksum-file", "ignore-missing"] }
+    let isNamed = !content.checksums.isEmpty || !content.checksumFiles.isEmpty
+    return isNamed ? ["checksum-from"] : []
+  }
+
   static func overridden(by output: OutputArguments) -> Set<String> {
     var keys: Set<String> = output.quiet == true ? ["verbose", "progress"] : []
     if output.verbose == true || output.progress == .bar || output.progress == .plain {

@@ -38,11 +38,7 @@ package struct SettingsFile {
   private static func text(
     of path: String, _ sources: CommandSources, for purpose: CommandSources.Purpose = .configuration
   ) throws(UsageError) -> String? {
-    do {
-      return try sources.read(path, purpose)
-    } catch {
-      throw UsageError("\(path): \(error.message)")
-    }
+    try UsageError.checked(sources.read(path, purpose), at: path)
   }
 
   /// Parses the text; option names are not checked here.
@@ -74,7 +70,8 @@ package struct SettingsFile {
   }
 
   private static let repeatable: Set = [
-    "header", "checksum", "cookie", "cookie-file", "resolve", "trust-redirects", "root",
+    "header", "checksum", "checksum-file", "cookie", "cookie-file", "resolve", "trust-redirects",
+    "root", "listen", "host",
     NoticeOptions.command,
   ]
 }

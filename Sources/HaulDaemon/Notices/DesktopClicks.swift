@@ -1,6 +1,7 @@
 import CHaulSystem
 package import HaulControl
 package import HaulCore
+import HaulFiles
 package import HaulKit
 package import Logging
 

@@ -13,16 +13,17 @@ extension QueueCoordinator {
     let requests: [TransferRequest]
     let ifKnown: TransferRequest.IfKnown
     let key: String?
+    let isPaused: Bool
     /// Whether a request finds a member that will do the same.
     let findsSame: Bool
     var outcome: Result<Added, TransferError>?
 
     init(
       _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?,
-      findsSame: Bool
+      isPaused: Bool, findsSame: Bool
     ) {
       (self.requests, self.ifKnown, self.key) = (requests, ifKnown, key)
-      self.findsSame = findsSame
+      (self.isPaused, self.findsSame) = (isPaused, findsSame)
     }
   }
 
@@ -37,12 +38,14 @@ extension QueueCoordinator {
   }
 
   /// Holds back the events of new transfers until the caller releases them.
+  /// - Parameter isPaused: pauses the new ones before any of them can start.
   func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil,
-    findsSame: Bool = false
+    isPaused: Bool = false, findsSame: Bool = false
   ) async throws(TransferError) -> Added {
     try refuseAfterShutdown()
-    let mine = PendingAdd(try checked(requests), ifKnown, key, findsSame: findsSame)
+    let mine = PendingAdd(
+      try checked(requests), ifKnown, key, isPaused: isPaused, findsSame: findsSame)
     waitingAdds.append(mine)
     await mutex.run {
       guard mine.outcome == nil else { return }
@@ -91,6 +94,7 @@ extension QueueCoordinator {
     let additions: [QueueMachine.Addition]
     let updates: [(record: TransferRecord, request: TransferRequest)]
     let batch: StoreChange.Batch?
+    let isPaused: Bool
     let added: Added
   }
 
@@ -103,6 +107,9 @@ extension QueueCoordinator {
         for add in prepared {
           if let batch = add.batch { decision.batch = batch }
           try queue.add(add.additions, &decision)
+          if add.isPaused {
+            _ = queue.handle(.pause, add.additions.map(\.id), by: .user, &decision)
+          }
           for (record, request) in add.updates {
             let names = (record.request.target, request.target)
             let refusal = try queue.set(
@@ -134,7 +141,8 @@ extension QueueCoordinator {
     // The same call was stored earlier.
     if let key = add.key, let ids = try await store.batch(key) {
       return PreparedAdd(
-        additions: [], updates: [], batch: nil, added: Added(all: try await identified(ids)))
+        additions: [], updates: [], batch: nil, isPaused: false,
+        added: Added(all: try await identified(ids)))
     }
     let known = try await known(requests, ifKnown)
     try await checkNamedDependencies(of: requests)
@@ -143,6 +151,7 @@ extension QueueCoordinator {
       IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
     let updates = ifKnown == .update ? updates(of: known, by: requests) : []
+    for (record, request) in updates { try await checkGroup(of: request, before: record.request) }
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
     try await checkGroups(of: additions)
@@ -158,6 +167,7 @@ extension QueueCoordinator {
     return PreparedAdd(
       additions: additions, updates: updates,
       batch: add.key.map { StoreChange.Batch(key: $0, ids: all.map(\.id)) },
+      isPaused: add.isPaused,
       added: Added(
         all: all, new: new, updated: updates.map(\.record.id), same: Set(same.values.map(\.id)),
         hold: engine.hub.hold()))
@@ -301,7 +311,24 @@ extension QueueCoordinator {
   /// join a group with members of its owner.
   /// - Complexity: O(members of the list) for the first addition to a group that has members.
   private func checkGroups(of additions: [QueueMachine.Addition]) async throws(TransferError) {
-    let named = Set(additions.lazy.filter { $0.request.roots != nil }.compactMap(\.request.group))
+    try await checkGroups(
+      Set(additions.lazy.filter { $0.request.roots != nil }.compactMap(\.request.group)))
+  }
+
+  /// The same of a changed request.
+  private func checkGroup(
+    of request: TransferRequest, before former: TransferRequest
+  ) async throws(TransferError) {
+    guard let group = request.group, group != former.group else { return }
+    if request.roots != nil {
+      try await checkGroups([group])
+    } else {
+      groupsOfClients.remove(group)
+    }
+  }
+
+  /// - Parameter named: the groups that a client over TCP names.
+  private func checkGroups(_ named: Set<String>) async throws(TransferError) {
     let unclear = named.filter {
       !groupsOfClients.contains($0) && queue.groups.counts(of: $0) != nil
     }
@@ -391,6 +418,7 @@ extension QueueCoordinator {
         record.request.startsAt = startTime
       }
       request = try checked([request])[0]
+      try await checkGroup(of: request, before: record.request)
       let names = (record.request.target, request.target)
       return try await commit(starting: !isStoreRefusing) {
         (queue, decision) throws(TransferError) in

@@ -40,7 +40,7 @@ struct HelpExampleRuns {
       try fixture.write("#!/bin/sh\n\(jq)\n", to: "bin/jq", permissions: 0o700)
       let examples = try await examples(fixture)
       let commands = [
-        "haul", "get", "manifest", "split", "put", "probe", "verify", "cache", "add",
+        "haul", "get", "manifest", "split", "put", "probe", "verify", "cache", "add", "limits",
       ]
       #expect(Set(examples.keys) == Set(commands), "this test runs those of no other command")
       var id = ""

@@ -1,0 +1,204 @@
+import HaulCore
+import HaulKit
+
+/// What was found beside the files of a command.
+struct NeighbourChecksums: Sendable {
+  var checksums: [ResourceURL: [Checksum]] = [:]
+  /// For the user, before the start.
+  var notes: [String] = []
+}
+
+/// Asks servers for lists of digests, and then does what the command does with the same lists in
+/// files.
+struct ChecksumSearch: CommandPlan {
+  /// What happens if no list is found beside a file.
+  enum Mode: String, CaseIterable, Sendable { case auto, required }
+
+  private let command: any FetchingCommand
+  private let get: GetCommand
+  private let sources: CommandSources
+  private let lists: [(address: String, request: DownloadRequest)]
+  /// The files beside which lists are looked for.
+  private let files: [GetItem]
+  private let requests: ItemRequests
+
+  private static let mostFiles = 1000
+
+  /// Nil if no list is on a server, or all were asked for.
+  init?(_ command: some FetchingCommand, _ sources: CommandSources) throws(UsageError) {
+    var get = try command.asGet
+    let content = get.content
+    let addresses = content.checksumFiles.filter {
+      ListServer.has($0) && sources.checksumLists[$0] == nil
+    }
+    let isSearching = content.checksumFrom != nil && sources.neighbours == nil
+    guard !addresses.isEmpty || isSearching else { return nil }
+    guard content.checksumFrom == nil || content.checksums.isEmpty && content.checksumFiles.isEmpty
+    else {
+      throw UsageError(
+        "--checksum-from looks for digests; leave it out with --checksum and --checksum-file")
+    }
+    var reader = try ItemReader(get, sources)
+    let items = try reader.next(atMost: isSearching ? Self.mostFiles : 1)
+    guard !isSearching || reader.isAtEnd else {
+      throw UsageError(
+        "--checksum-from looks beside at most \(Units.count(Self.mostFiles)) files; name the list "
+          + "with --checksum-file")
+    }
+    guard let first = items.first else { return nil }
+    get.content.checksumFiles = []
+    (get.content.checksumFrom, get.content.checksums) = (nil, [])
+    get.content.ignoreMissing = nil
+    var requests = try ItemRequests(get, sources, from: first.url)
+    var store = CommandStore(get.s3, sources)
+    var lists: [(address: String, request: DownloadRequest)] = []
+    for address in addresses {
+      var item = try GetItem(address, in: &store)
+      // Credentials are for the server of the files.
+      item.server = ListServer(origin: first.url.origin, isStore: false)
+      lists.append((address, try Self.request(for: item, &requests)))
+    }
+    (self.command, self.get, self.sources) = (command, get, sources)
+    (self.lists, self.requests) = (lists, requests)
+    files = isSearching ? items.filter { $0.checksums.isEmpty && $0.object == nil } : []
+    mode = isSearching ? content.checksumFrom : nil
+  }
+
+  /// Nil if nothing is looked for.
+  private let mode: Mode?
+
+  private static func request(
+    for item: GetItem, _ requests: inout ItemRequests
+  ) throws(UsageError) -> DownloadRequest {
+    var request = try requests.request(for: item)
+    // What else the command says of its files is not said of the list.
+    request.resumesFromOtherURL = false
+    request.maximumSize = Int64(ChecksumList.maximumSize)
+    return request
+  }
+
+  package func run(in context: ProcessContext) async -> ExitStatus {
+    if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
+    var sources = sources
+    do {
+      let manager = try TransferManager(try get.configuration(context.environment))
+      for (address, request) in lists {
+        let (list, sender) = try await Self.fetch(request, manager, ListServer.path(of: address))
+        let isProtected = [request.url, sender ?? request.url].allSatisfy {
+          $0.origin.scheme == "https"
+        }
+        sources.checksumLists[address] = .init(list: list, isProtected: isProtected)
+      }
+      if let mode { sources.neighbours = try await search(manager, mode) }
+      await manager.shutdown()
+      return try await command.plan(sources).run(in: context)
+    } catch let error as TransferError {
+      let isTemporary = get.worker.worker && error.isTemporary
+      return await OutputStream.fail(
+        error.commandLineText, with: isTemporary ? .tryAgain : .failed)
+    } catch let error as UsageError {
+      return await OutputStream.fail(error.message, with: .usage)
+    } catch {
+      return await OutputStream.fail(error)
+    }
+  }
+
+  /// A list, and who sent it if redirects have led to another origin.
+  private static func fetch(
+    _ request: DownloadRequest, _ manager: TransferManager, _ name: String
+  ) async throws(TransferError) -> (list: ChecksumList, sender: ResourceURL?) {
+    do throws(any Error) {
+      var bytes: [UInt8] = []
+      let transfer = try await manager.add(request)
+      for try await chunk in try await transfer.bytes { chunk.withUnsafeBytes { bytes += $0 } }
+      return (ChecksumList(bytes), try await transfer.result.sender)
+    } catch let error as TransferError {
+      throw error.prefixed("the list \(name): ")
+    } catch {
+      throw TransferError(.io, "the list \(name): \(error)")
+    }
+  }
+}
+
+/// The search for lists that nobody has named.
+extension ChecksumSearch {
+  /// The lists that were found in a directory, by their addresses.
+  private typealias Found = [(address: ResourceURL, list: ChecksumList)]
+
+  /// - Throws: if a file has no digest and must have one.
+  private func search(
+    _ manager: TransferManager, _ mode: Mode
+  ) async throws -> NeighbourChecksums {
+    var (result, uses, missing) = (NeighbourChecksums(), [ResourceURL: Int](), [GetItem]())
+    // Those of one directory, because a server may have many long ones.
+    var (directory, asked, lists) = ("", Set<ResourceURL>(), Found())
+    for item in files {
+      let path = String(item.url.absoluteString.prefix(beforeAnyOf: "?")).pathParts.directory
+      if !path.isByteEqual(directory) { (directory, asked, lists) = (path, [], []) }
+      var found: (address: ResourceURL, checksums: [Checksum])?
+      for (address, list) in lists where found == nil {
+        found = Self.use(of: list, at: address, for: item, isOfFile: false)
+      }
+      for place in ChecksumList.neighbours(of: item.url) where found == nil {
+        guard place.isOfFile || asked.insert(place.address).inserted,
+          let list = try await ask(place.address, for: item, manager, &result.notes)
+        else { continue }
+        if !place.isOfFile { lists.append((place.address, list)) }
+        found = Self.use(of: list, at: place.address, for: item, isOfFile: place.isOfFile)
+        if found != nil {
+          result.notes += ChecksumLists.notes(
+            on: list, named: place.address.redacted,
+            isProtected: place.address.origin.scheme == "https")
+        }
+      }
+      if let found {
+        result.checksums[item.url] = found.checksums
+        uses[found.address, default: 0] += 1
+      } else {
+        missing.append(item)
+      }
+    }
+    result.notes += uses.map { address, count in
+      "the digest\(count == 1 ? "" : "s of \(Units.count(count)) files") will be compared with "
+        + address.redacted
+    }.sorted()
+    guard let first = missing.first else { return result }
+    let others = missing.count == 1 ? "" : ", nor beside \(Units.count(missing.count - 1)) others"
+    let what = "no list of digests was found beside \(first.url.redacted)\(others)"
+    guard mode == .auto else {
+      throw TransferError(.notFound, what, advice: "--checksum-from auto goes on without")
+    }
+    result.notes.append("\(what): not checked against one")
+    return result
+  }
+
+  private static func use(
+    of list: ChecksumList, at address: ResourceURL, for item: GetItem, isOfFile: Bool
+  ) -> (address: ResourceURL, checksums: [Checksum])? {
+    var checksums = list.checksums(ofFileAt: item.decodedPath)
+    if isOfFile, checksums.isEmpty, list.files.isEmpty { checksums = list.nameless }
+    return checksums.isEmpty ? nil : (address, checksums)
+  }
+
+  /// A list beside a file; nil if there is none, or if another server has it.
+  private func ask(
+    _ address: ResourceURL, for file: GetItem, _ manager: TransferManager, _ notes: inout [String]
+  ) async throws(UsageError) -> ChecksumList? {
+    var (store, requests) = (CommandStore(get.s3, sources), requests)
+    var item = try GetItem(address.text, in: &store)
+    (item.server, item.headers) = (file.server, file.headers)
+    var request = try Self.request(for: item, &requests)
+    request.retry.retries = 0
+    guard let (list, sender) = try? await Self.fetch(request, manager, address.redacted),
+      !list.entries.isEmpty
+    else { return nil }  // a server that does not answer will fail the file too
+    // A server may lead to its own TLS; another host has not published the file.
+    if let sender, sender.origin != address.origin,
+      sender.origin.host != address.origin.host || sender.origin.scheme != "https"
+    {
+      notes.append("\(address.redacted) leads to \(sender.origin), whose digests are not used")
+      return nil
+    }
+    return list
+  }
+}
