@@ -112,7 +112,10 @@ package struct Daemon: Sendable {
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    let counting = Task { await TransferMetricsCollector.run(manager, registry, history, logger) }
+    let writer = LogWriter(LogFiles(path: location.transferLog), logger: logger)
+    let counting = Task {
+      await TransferMetricsCollector.run(manager, registry, history, logger, writer)
+    }
     defer { counting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
