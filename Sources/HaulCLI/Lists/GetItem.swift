@@ -38,7 +38,13 @@ struct GetItem: Sendable {
       try self.init(entry.address, in: &store)
       out = entry.out
       self.server = server
-      try server?.check(self)
+      if let option = entry.server {
+        line = option.line
+        let own = try ListServer(option.text)
+        self.server = server?.restricted(by: own) ?? own
+        line = entry.line
+      }
+      try self.server?.check(entry, at: object == nil ? url : nil)
       for option in entry.checksums {
         line = option.line
         try GetPlan.add(option.text, to: &checksums, from: "checksum")
