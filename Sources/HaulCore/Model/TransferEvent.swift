@@ -236,40 +236,26 @@ public struct TransferResult: Sendable, Hashable {
         error: error, metrics: metrics))
   }
 
-  /// The same result of an upload, with what the server said.
-  package func noting(_ reply: UploadReply?) -> TransferResult {
+  private func changing(_ change: (inout Parts) -> Void) -> TransferResult {
     var parts = parts
-    parts.reply = reply
+    change(&parts)
     return TransferResult(parts)
   }
+
+  /// The same result of an upload, with what the server said.
+  package func noting(_ reply: UploadReply?) -> TransferResult { changing { $0.reply = reply } }
 
   /// The same result of an upload that another run has published.
-  package func notingAdoption() -> TransferResult {
-    var parts = parts
-    parts.isAdopted = true
-    return TransferResult(parts)
-  }
+  package func notingAdoption() -> TransferResult { changing { $0.isAdopted = true } }
 
   /// The same result of bytes that came from another origin.
-  package func noting(sender: ResourceURL) -> TransferResult {
-    var parts = parts
-    parts.sender = sender
-    return TransferResult(parts)
-  }
+  package func noting(sender: ResourceURL) -> TransferResult { changing { $0.sender = sender } }
 
   /// The same result of a run that asked a cache.
-  package func noting(_ cacheUse: CacheUse) -> TransferResult {
-    var parts = parts
-    parts.cacheUse = cacheUse
-    return TransferResult(parts)
-  }
+  package func noting(_ use: CacheUse) -> TransferResult { changing { $0.cacheUse = use } }
 
   /// The same result of a file that is a web page instead.
-  package func notingUnexpectedPage() -> TransferResult {
-    var parts = parts
-    parts.isUnexpectedPage = true
-    return TransferResult(parts)
-  }
+  package func notingUnexpectedPage() -> TransferResult { changing { $0.isUnexpectedPage = true } }
 
   /// Whether all their fields are equal.
   public static func == (left: TransferResult, right: TransferResult) -> Bool {

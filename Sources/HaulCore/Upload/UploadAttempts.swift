@@ -130,9 +130,7 @@ extension TransferError {
 
   /// The same, of a refusal that may be about this field.
   func suspecting(_ field: String) -> TransferError {
-    var parts = parts
-    parts.fact += ", perhaps because of \(field)"
-    return TransferError(parts)
+    changing { $0.fact += ", perhaps because of \(field)" }
   }
 
   /// The advice where this upload may conflict with itself.
