@@ -31,6 +31,10 @@ package struct UploadAttempts: Sendable {
     isRemote = request.download != nil
   }
 
+  init(_ start: UploadStart, hasRun: Bool = false) {
+    self.init(start.request, hasRun: hasRun, isAttended: start.isAttended, now: start.now)
+  }
+
   /// An event is handled.
   package mutating func begin(
     at now: Instant, hostHealth: HostHealth? = nil, using rng: inout some RandomNumberGenerator

@@ -53,18 +53,12 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
   var lastError: TransferError?
   package var attempts: UploadAttempts
 
-  /// - Parameter isStream: whether the source is a stream of unknown length.
-  package init(
-    _ request: UploadRequest, source: SourceIdentity, isStream: Bool = false, isAttended: Bool,
-    now: Instant
-  ) {
-    self.request = request
-    self.source = source
-    self.isStream = isStream
+  package init(_ start: UploadStart) {
+    (request, source, isStream) = (start.request, start.source, !start.extent.isWhole)
     publication = Publication(request)
     length = isStream ? nil : source.size
     addresses = DAVAddresses(request.url)
-    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
+    attempts = UploadAttempts(start)
   }
 
   package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
