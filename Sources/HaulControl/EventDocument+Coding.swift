@@ -1,7 +1,12 @@
 import HaulCore
 
-/// Writes and reads the keys of events, except those of a result.
+/// The names of events, and their keys, except those of a result.
 extension EventDocument {
+  package enum Name: String, Codable, Sendable {
+    case added, target, phase, waiting, paused, resumed, progress, attempt, limited, connections
+    case finished, moved, removed, changed
+  }
+
   private enum Key: String, CodingKey {
     case type, id, number, url, identifier, group
     case kind, target, path, phase, reason, waiting, by
@@ -103,6 +108,28 @@ extension EventDocument {
     case .removed: kind = .removed
     case .changed: break
     }
+  }
+}
+
+extension EventDocument.Name {
+  init(_ kind: TransferEvent.Kind) {
+    self =
+      switch kind {
+      case .added: .added
+      case .target: .target
+      case .phase: .phase
+      case .waiting: .waiting
+      case .paused: .paused
+      case .resumed: .resumed
+      case .progress: .progress
+      case .attempt: .attempt
+      case .limited: .limited
+      case .connections: .connections
+      case .finished: .finished
+      case .moved: .moved
+      case .removed: .removed
+      case .snapshot: .changed
+      }
   }
 }
 

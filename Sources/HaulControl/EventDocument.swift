@@ -4,11 +4,6 @@ package import HaulCore
 /// It has all keys of its type, null if unknown, and no others. `number`, `url`, `identifier` and
 /// `group` are left out if there is none.
 package struct EventDocument: Codable, Hashable, Sendable {
-  package enum Name: String, Codable, Sendable {
-    case added, target, phase, waiting, paused, resumed, progress, attempt, limited, connections
-    case finished, moved, removed, changed
-  }
-
   package var type: Name
   package var id: TransferID
   /// The number of a stored state change; numbers increase.
@@ -57,28 +52,6 @@ package struct EventDocument: Codable, Hashable, Sendable {
           kind: requestKind),
         kind: kind)
     }
-  }
-}
-
-extension EventDocument.Name {
-  fileprivate init(_ kind: TransferEvent.Kind) {
-    self =
-      switch kind {
-      case .added: .added
-      case .target: .target
-      case .phase: .phase
-      case .waiting: .waiting
-      case .paused: .paused
-      case .resumed: .resumed
-      case .progress: .progress
-      case .attempt: .attempt
-      case .limited: .limited
-      case .connections: .connections
-      case .finished: .finished
-      case .moved: .moved
-      case .removed: .removed
-      case .snapshot: .changed
-      }
   }
 }
 
