@@ -181,7 +181,7 @@ let package = Package(
     .target(
       name: "HaulTesting",
       dependencies: [
-        "HaulKit", "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
+        "HaulKit", "HaulFiles", "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
         .nioHTTP1, .nioHTTP2,
         .nioPosix, .nioSSL, .nioTLS, .x509,
       ],

@@ -30,6 +30,9 @@ package struct LoginTries: Sendable {
 
   package init() {}
 
+  /// How many addresses are remembered now.
+  package var count: Int { records.count }
+
   /// Before the password is computed; `end` follows `go`.
   package mutating func begin(_ address: IPAddress, at now: Instant) -> Answer {
     let key = Self.key(address)

@@ -23,6 +23,7 @@ package struct Daemon: Sendable {
   private let configuration: TransferManager.Configuration
   private let remote: RemoteAccess
   private let notices: NoticeSettings
+  private let keptEnds: KeptEnds?
   private let environment: [String: String]
   private let version: String
   private let logger: Logger
@@ -32,11 +33,11 @@ package struct Daemon: Sendable {
   /// - Parameter environment: of the programs that are run, and of those that deliver notices.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
-    remote: RemoteAccess, notices: NoticeSettings, environment: [String: String],
-    version: String, logger: Logger
+    remote: RemoteAccess, notices: NoticeSettings, keptEnds: KeptEnds?,
+    environment: [String: String], version: String, logger: Logger
   ) {
     (self.location, self.configuration, self.remote) = (location, configuration, remote)
-    (self.notices, self.environment) = (notices, environment)
+    (self.notices, self.keptEnds, self.environment) = (notices, keptEnds, environment)
     (self.version, self.logger) = (version, logger)
     redirects = RedirectFiles(in: location.redirects, clock: SystemClock())
     watch = ConfigurationWatch(environment)
@@ -120,6 +121,12 @@ package struct Daemon: Sendable {
     defer { counting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
+    let tidying = Task {
+      guard let keptEnds else { return }
+      var retention = Retention(manager, keptEnds, clock: SystemClock(), logger: logger)
+      await retention.run()
+    }
+    defer { tidying.cancel() }
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
     }

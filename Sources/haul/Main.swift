@@ -14,11 +14,11 @@ import Logging
 @MainActor
 enum Main {
   static func main() async {
-    let status = await HaulProgram.run(ProcessText.argumentBytes) {
+    let status = await HaulProgram.run(ProcessText.argumentBytes, stored: StoredList()) {
       location, configuration, plan, environment, logger in
       try await Daemon(
         at: location, configuration, remote: plan.remote, notices: plan.notices,
-        environment: environment, version: HaulVersion.text, logger: logger
+        keptEnds: plan.keptEnds, environment: environment, version: HaulVersion.text, logger: logger
       ).run()
     }
     Signals.exit(with: status)

@@ -53,6 +53,7 @@ struct HaulCommand: ParsableCommand {
           SetCommand.self,
           SuspendCommand.self,
           UnsuspendCommand.self,
+          LimitsCommand.self,
           WaitCommand.self,
           WatchCommand.self,
           UICommand.self,

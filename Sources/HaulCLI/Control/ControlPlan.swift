@@ -7,11 +7,15 @@ struct ControlPlan: CommandPlan {
   var waits = false
   /// True if another version of the daemon is reported.
   var comparesVersions = true
+  /// Another state directory than that of this user.
+  var directory: String?
   let perform: @Sendable (ControlSession) async throws -> ExitStatus
 
   func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      let location = try ControlLocation(environment: context.environment)
+      let location =
+        try directory.map { (path) throws(TransferError) in try ControlLocation(directory: path) }
+        ?? ControlLocation(environment: context.environment)
       return try await ControlClient.with(location) { client in
         do {
           let status = try await perform(

@@ -53,6 +53,8 @@ struct ShardRows {
 
   var isEmpty: Bool { rows.isEmpty }
   var hostCount: Int { hosts.count }
+  /// Whether a list is that of a server: its rows say so in the shards.
+  var haveServer: Bool { lists.contains { $0.server != nil } }
 
   /// How many files of the lists the manifests do not tell of.
   /// - Parameter addresses: those of the manifests; taken, as two copies may be large.
@@ -61,7 +63,7 @@ struct ShardRows {
   ) throws(UsageError) -> Int {
     var rows = ShardRows(plan, onlyCounting: true)
     swap(&rows.addresses, &addresses)
-    for path in plan.inputs { try rows.read(path) }
+    for input in plan.inputs { try rows.read(input) }
     return rows.addresses.addresses.reduce(0) { $0 + $1.missing }
   }
 
@@ -74,8 +76,8 @@ struct ShardRows {
       }
       addresses = try ManifestSum(of: plan.manifests, countingAddresses: true).addresses
     }
-    for path in plan.inputs { try read(path) }
-    guard number > 0 else { throw UsageError("\(plan.inputs[0]): it contains no URL") }
+    for input in plan.inputs { try read(input) }
+    guard number > 0 else { throw UsageError("\(lists[0].name): it contains no URL") }
     if needsOthers {
       (places, rows, hosts, paths, shared) = ([], [], [:], [:], (0, ""))
       (number, isReadAgain) = (0, true)
@@ -131,8 +133,8 @@ struct ShardRows {
     return Array(row.utf8.dropLast())
   }
 
-  private mutating func read(_ path: String) throws(UsageError) {
-    let list = try SplitList(path)
+  private mutating func read(_ input: SplitPlan.Input) throws(UsageError) {
+    let list = try SplitList(input.place, input.text)
     lists.append(list)
     try read(list, Int32(lists.count - 1))
   }
@@ -141,9 +143,9 @@ struct ShardRows {
     var scanner = RowScanner(plan.format)
     var needsHeader = [.csv, .tsv].contains(plan.format)
     try list.forEachLine { (line) throws(UsageError) in
-      try take(scanner.take(line), of: list.path, number, &needsHeader)
+      try take(scanner.take(line), of: list.name, number, &needsHeader)
     }
-    try take(scanner.end(), of: list.path, number, &needsHeader)
+    try take(scanner.end(), of: list.name, number, &needsHeader)
   }
 
   private mutating func take(
@@ -153,7 +155,7 @@ struct ShardRows {
     guard needsHeader else { return try take(row, of: path, list) }
     needsHeader = false
     guard header.isEmpty || header == row.bytes else {
-      throw UsageError("\(path): its columns are not those of \(plan.inputs[0])")
+      throw UsageError("\(path): its columns are not those of \(lists[0].name)")
     }
     header = row.bytes
   }
@@ -183,7 +185,11 @@ struct ShardRows {
       guard onlyCounts || entry.maximumPerHost == nil else {
         throw UsageError("it has max-per-host, as a shard has: split the lists that it is made of")
       }
+      guard onlyCounts || entry.server == nil else {
+        throw UsageError("it has list-server, as a shard has: split the lists that it is made of")
+      }
       let source = try Source(of: entry, withManifests: !plan.manifests.isEmpty)
+      try lists[Int(list)].server?.check(entry, at: source.url)
       let address = addresses.number(of: source.shown)
       guard isLeft(entry, source, address) else { return }
       let place = Place(list: list, length: Int32(row.bytes.count), offset: row.offset)
@@ -201,7 +207,8 @@ struct ShardRows {
     let shown: String
     /// The host of an address, or the bucket of an object.
     let host: String
-    private let url: ResourceURL?
+    /// Nil for an object.
+    let url: ResourceURL?
 
     var name: String { url.map { FileName($0).text } ?? address.lastPathName ?? address }
 
@@ -282,46 +289,57 @@ struct ShardRows {
 
 /// A list that is read twice: first for its rows, then for their bytes.
 final class SplitList {
-  let path: String
-  private let descriptor: Int32
-  private let status: stat
+  /// Its path, or the address without what may be a secret.
+  let name: String
+  /// What a server has sent; nil for a file of this machine.
+  private let text: ListText?
+  private var descriptor: Int32 = -1
+  private var status = stat()
   /// Its permission bits.
-  var permissions: mode_t { status.st_mode & 0o777 }
+  var permissions: mode_t { text == nil ? status.st_mode & 0o777 : 0o600 }
+  /// Which server has it.
+  var server: ListServer? { text?.server }
 
-  init(_ path: String) throws(UsageError) {
-    self.path = path
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw UsageError("\(path): \(SystemError.text(errno))") }
-    var status = stat()
-    let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    self.status = status
-    guard isRegular else {
-      throw UsageError("\(path): it is no regular file; save the list to one, to be read twice")
+  init(_ place: String, _ text: ListText?) throws(UsageError) {
+    (name, self.text) = (ListServer.path(of: place), text)
+    guard text == nil else { return }
+    descriptor = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw UsageError("\(name): \(SystemError.text(errno))") }
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw UsageError("\(name): it is no regular file; save the list to one, to be read twice")
     }
   }
 
-  deinit { _ = close(descriptor) }  // nothing was written
+  deinit { if descriptor >= 0 { _ = close(descriptor) } }  // nothing was written
+
+  private func read(_ offset: Int64, _ count: Int) throws(UsageError) -> [UInt8] {
+    if let text { return try text.read(offset, count) }
+    guard let bytes = FileLines.bytes(of: descriptor, offset, count) else {
+      throw UsageError("\(name): it cannot be read: \(SystemError.text(errno))")
+    }
+    return bytes
+  }
 
   /// Passes each line to `take`, from the first one, also the last one if it has no line break.
   func forEachLine(
     _ take: (ArraySlice<UInt8>) throws(UsageError) -> Void
   ) throws(UsageError) {
-    _ = lseek(descriptor, 0, SEEK_SET)  // it is a regular file
     let rest = try FileLines.forEach(
-      of: descriptor,
-      failure: { UsageError("\(path): it cannot be read: \(SystemError.text($0))") }, take)
+      reading: { (offset, count) throws(UsageError) in try read(offset, count) }, take)
     if !rest.isEmpty { try take(rest[...]) }
   }
 
   /// - Throws: `io`.
   func bytes(at place: ShardRows.Place) throws(TransferError) -> [UInt8] {
-    let bytes = FileLines.bytes(of: descriptor, place.offset, Int(place.length))
-    guard let bytes, bytes.count == place.length else { throw changed }
+    guard let bytes = try? read(place.offset, Int(place.length)), bytes.count == place.length else {
+      throw changed
+    }
     return bytes
   }
 
   /// - Throws: `io` if it is not the same as when it was opened.
   func checkIsUnchanged() throws(TransferError) {
+    guard text == nil else { return }
     var now = stat()
     guard fstat(descriptor, &now) == 0, now.st_size == status.st_size,
       now.modification == status.modification
@@ -329,7 +347,7 @@ final class SplitList {
   }
 
   private var changed: TransferError {
-    TransferError(.io, "\(path) changed while it was split", advice: "split it again")
+    TransferError(.io, "\(name) changed while it was split", advice: "split it again")
   }
 }
 

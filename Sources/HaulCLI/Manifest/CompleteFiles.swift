@@ -39,7 +39,8 @@ final class CompleteFiles {
       var status = stat()
       guard lstat(path, &status) == 0 || errno != ENOENT else { return }
       let index = ManifestIndex()
-      _ = try index.add(path, try ManifestFile.openedOwn(path, O_RDONLY)) { line, number in
+      let text = try ManifestText(path, try ManifestFile.openedOwn(path, O_RDONLY))
+      _ = try index.add(text) { line, number in
         if let target = line.quoted("target") { note(Self.key(ofTarget: target), number) }
       }
       self.index = index

@@ -131,6 +131,18 @@ final class ListFile: Sendable {
   }
 }
 
+/// What a server has sent, as a part of a file.
+struct SentText: Sendable {
+  let file: ListFile
+  let range: Range<Int64>
+
+  /// So many bytes from an offset; fewer only at the end.
+  func read(_ offset: Int64, _ count: Int) throws(UsageError) -> [UInt8] {
+    let left = max(0, range.upperBound - range.lowerBound - offset)
+    return try file.read(range.lowerBound + offset, Int(min(Int64(count), left)))
+  }
+}
+
 private func systemRead(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
   read(descriptor, &buffer, buffer.count)
 }

@@ -1,3 +1,4 @@
+package import HaulControl
 package import HaulCore
 
 /// The environment of a run.
@@ -15,6 +16,8 @@ package struct ProcessContext: Sendable {
   package var executable = "haul"
   /// The `umask` of this process, which the daemon gives the files.
   package var creationMask: UInt32 = 0
+  /// Nil where no daemon can have left a list.
+  package var stored: (any StoredListReader)?
   package var serve: HaulProgram.Serve = { _, _, _, _, _ in }
 
   package init(

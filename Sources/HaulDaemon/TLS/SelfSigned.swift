@@ -64,7 +64,7 @@ enum SelfSigned {
       signatureAlgorithm: .ecdsaWithSHA256,
       extensions: try Certificate.Extensions {
         Critical(BasicConstraints.notCertificateAuthority)
-        Critical(KeyUsage(digitalSignature: true))
+        // A key usage without signing certificates would keep OpenSSL from trusting it as its own.
         try ExtendedKeyUsage([.serverAuth])
         SubjectAlternativeNames(names.sorted().map(name))
       },

@@ -23,7 +23,7 @@ final class ServerCertificate: Sendable {
   }
 
   /// How long a replaced file may go unnoticed.
-  private static let interval: Duration = .seconds(10)
+  private static let interval: Duration = .seconds(5)
   /// The most bytes of a file.
   private static let limit = 1 << 20
   /// A client that does not answer the end of TLS does not keep its connection for that.

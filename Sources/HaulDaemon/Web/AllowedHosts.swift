@@ -1,30 +1,29 @@
-import HaulControl
+package import HaulControl
 import HaulCore
 package import Hummingbird
 import NIOConcurrencyHelpers
-import NIOCore
+package import NIOCore
 
 /// Where a browser or a program sees this interface.
-struct PageOrigin: Hashable, Sendable {
+package struct PageOrigin: Hashable, Sendable {
   /// As in `Host`.
-  let authority: String
+  package let authority: String
   /// It begins and ends with a slash.
   var path = "/"
   /// Whether it is https for the browser, by this daemon or by a proxy.
-  var isSecure: Bool
+  package var isSecure: Bool
   /// Whether a proxy offers it there.
   var isProxied = false
   /// Whether a page there may have a session. One at `localhost` may not: that is two addresses, and
   /// another program may have one of them.
-  let mayHaveSession: Bool
+  package let mayHaveSession: Bool
 
   /// As browsers write it.
   var origin: String { "\(isSecure ? "https" : "http")://\(authority)" }
-  var url: String { origin + path }
 
   /// Whether the page asks for the password there: a browser sends the cookie to each port of the
   /// host, so not on this machine, where each user may have a port, and never without TLS.
-  var mayLogIn: Bool {
+  package var mayLogIn: Bool {
     isSecure && mayHaveSession && !(IPAddress(host: name)?.unmapped.isLoopback ?? false)
   }
 
@@ -33,7 +32,7 @@ struct PageOrigin: Hashable, Sendable {
 
 /// The names of an interface that `Host` may have: any other one may be of a site that points here
 /// (DNS rebinding).
-final class AllowedHosts: Sendable {
+package final class AllowedHosts: Sendable {
   private struct State {
     var names: [String: PageOrigin] = [:]
     /// The port, if any address of this machine is a name.
@@ -44,7 +43,7 @@ final class AllowedHosts: Sendable {
   private let state: NIOLockedValueBox<State>
 
   /// - Parameter names: that are known before it listens.
-  init(_ names: [String] = [], isSecure: Bool = false) {
+  package init(_ names: [String] = [], isSecure: Bool = false) {
     self.isSecure = isSecure
     let origins = names.map {
       ($0, PageOrigin(authority: $0, isSecure: isSecure, mayHaveSession: false))
@@ -54,7 +53,7 @@ final class AllowedHosts: Sendable {
 
   /// The interface listens now.
   /// - Parameter port: the one that it has; nil for a Unix socket.
-  func open(_ address: ListenAddress, port: Int?, _ access: RemoteAccess) {
+  package func open(_ address: ListenAddress, port: Int?, _ access: RemoteAccess) {
     var names: [String: PageOrigin] = [:]
     func add(_ host: HostName, isOwn: Bool) {
       let origin = { (authority: String) in
@@ -90,7 +89,7 @@ final class AllowedHosts: Sendable {
 
   /// The origin that `Host` names; nil if it is none of this interface.
   /// - Parameter local: the address to which the connection was made.
-  func origin(of host: String, at local: SocketAddress?) -> PageOrigin? {
+  package func origin(of host: String, at local: SocketAddress?) -> PageOrigin? {
     let (names, port) = state.withLockedValue { ($0.names, $0.anyPort) }
     if let origin = names[host.lowercased()] { return origin }
     // No name of a site is an address.

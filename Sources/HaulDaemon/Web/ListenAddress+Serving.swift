@@ -19,6 +19,11 @@ extension ListenAddress {
   func bound() throws(TransferError) -> BindAddress {
     switch self {
     case .socket(let path):
+      var status = stat()
+      if lstat(path, &status) == 0, status.st_mode & S_IFMT != S_IFSOCK {
+        throw TransferError(
+          .io, "cannot listen at \(self): that is not a socket", advice: "choose another path")
+      }
       guard !answers(path) else {
         throw TransferError(
           .inUse, "cannot listen at \(self): another program uses that socket",
