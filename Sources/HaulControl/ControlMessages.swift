@@ -10,17 +10,23 @@ package struct AddBody: Codable, Sendable {
   package var ifKnown: TransferRequest.IfKnown?
   /// Whether the new ones are paused, and wait for `resume`.
   package var isPaused: Bool?
+  /// Whether a download without an identifier finds the one that has not ended and will do the
+  /// same.
+  package var findsSame: Bool?
 
   enum CodingKeys: String, CodingKey {
     case transfers
     case ifKnown = "if_known"
     case isPaused = "paused"
+    case findsSame = "find_same"
   }
 
   package init(
-    transfers: [NewTransfer], ifKnown: TransferRequest.IfKnown? = nil, isPaused: Bool? = nil
+    transfers: [NewTransfer], ifKnown: TransferRequest.IfKnown? = nil, isPaused: Bool? = nil,
+    findsSame: Bool? = nil
   ) {
-    (self.transfers, self.ifKnown, self.isPaused) = (transfers, ifKnown, isPaused)
+    (self.transfers, self.ifKnown) = (transfers, ifKnown)
+    (self.isPaused, self.findsSame) = (isPaused, findsSame)
   }
 
   package init(from decoder: any Decoder) throws {
@@ -29,28 +35,47 @@ package struct AddBody: Codable, Sendable {
       of: NewTransfer.self, forKey: .transfers, atMost: Self.maximumCount)
     ifKnown = try object.decodeIfPresent(TransferRequest.IfKnown.self, forKey: .ifKnown)
     isPaused = try object.decodeIfPresent(Bool.self, forKey: .isPaused)
+    findsSame = try object.decodeIfPresent(Bool.self, forKey: .findsSame)
   }
 }
 
 /// The answer: the ids, in the order of the body.
 package struct AddResponse: Codable, Hashable, Sendable {
   package var ids: [TransferID]
+  /// With `find_same`: those of them that were in the list.
+  package var same: [TransferID]?
 
-  package init(ids: [TransferID]) { self.ids = ids }
+  package init(ids: [TransferID], same: [TransferID]? = nil) {
+    (self.ids, self.same) = (ids, same)
+  }
 }
 
-/// Which transfers a command is for: exactly one of these.
+/// Which transfers a command is for: `ids`, `group` or `all`.
 package struct Selection: Codable, Hashable, Sendable {
   /// Ids, unique beginnings of ids, or the callers' identifiers.
   package var ids: [String]?
   package var group: String?
   package var all: Bool?
+  /// For `remove` of a group or of all: only what ended in one of these ways, and before this time,
+  /// in seconds since 1970.
+  package var ends: [TransferResult.State]?
+  package var endedBefore: Double?
 
-  enum CodingKeys: String, CodingKey { case ids, group, all }
-
-  package init(ids: [String]? = nil, group: String? = nil, all: Bool? = nil) {
-    (self.ids, self.group, self.all) = (ids, group, all)
+  enum CodingKeys: String, CodingKey {
+    case ids, group, all, ends
+    case endedBefore = "ended_before"
   }
+
+  package init(
+    ids: [String]? = nil, group: String? = nil, all: Bool? = nil,
+    ends: [TransferResult.State]? = nil, endedBefore: Double? = nil
+  ) {
+    (self.ids, self.group, self.all) = (ids, group, all)
+    (self.ends, self.endedBefore) = (ends, endedBefore)
+  }
+
+  /// Whether it leaves out what has not ended.
+  package var isOfEnds: Bool { ends != nil || endedBefore != nil }
 
   package init(from decoder: any Decoder) throws {
     let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -59,6 +84,10 @@ package struct Selection: Codable, Hashable, Sendable {
       ? nil : object.decodeArray(of: String.self, forKey: .ids, atMost: AddBody.maximumCount)
     group = try object.decodeIfPresent(String.self, forKey: .group)
     all = try object.decodeIfPresent(Bool.self, forKey: .all)
+    if object.contains(.ends), try !object.decodeNil(forKey: .ends) {
+      ends = try object.decodeArray(of: TransferResult.State.self, forKey: .ends, atMost: 3)
+    }
+    endedBefore = try object.decodeIfPresent(Double.self, forKey: .endedBefore)
   }
 }
 

@@ -3,16 +3,11 @@ import HaulControl
 import HaulCore
 import HaulFiles
 import HaulKit
+import HaulLibC
 import HTTPTypes
 import Hummingbird
 import NIOConcurrencyHelpers
 import ServiceLifecycle
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The control interface below `/api/v1`: what the queue can do, as JSON.
 struct ControlAPI: Sendable {
@@ -156,10 +151,11 @@ struct ControlAPI: Sendable {
     // A key belongs to its body: with another one, it is another call. A client over TCP that knows
     // both has not made its owner's call.
     let side = isLocal ? "" : " client"
-    let added = try await manager.add(
+    let added = try await manager.added(
       requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" },
-      isPaused: body.isPaused ?? false)
-    return AddResponse(ids: added.map(\.id))
+      isPaused: body.isPaused ?? false, findsSame: body.findsSame ?? false)
+    return AddResponse(
+      ids: added.all.map(\.id), same: added.same.isEmpty ? nil : added.same.sorted())
   }
 
   private static func isKey(_ text: String) -> Bool {
@@ -170,11 +166,9 @@ struct ControlAPI: Sendable {
     let query = try TransferListQuery(request.uri.queryParameters)
     let after = try await query.after.asyncMap { try await id(named: $0) }
     // One more row shows whether there is a next page.
-    var page = try await manager.summaries(
-      after: after, atMost: query.limit + 1, of: query.group)
-    let isLast = page.count <= query.limit
-    if !isLast { page.removeLast() }
-    let ids = page.map(\.id)
+    var ids = try await ids(of: query, after: after)
+    let isLast = ids.count <= query.limit
+    if !isLast { ids.removeLast() }
     guard !isLocal else {
       return TransferPage(transfers: try await documents(of: ids), next: isLast ? nil : ids.last)
     }
@@ -241,6 +235,7 @@ struct ControlAPI: Sendable {
     let roots = roots
     do throws(TransferError) {
       try await manager.set(id) { request in
+        let old = request
         do throws(Problem) {
           if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
           if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
@@ -254,6 +249,8 @@ struct ControlAPI: Sendable {
             request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
           }
         } catch {
+          // All of it is changed, or nothing.
+          request = old
           problem.withLockedValue { $0 = error }
         }
       }
@@ -270,7 +267,8 @@ struct ControlAPI: Sendable {
 /// Commands to several transfers.
 extension ControlAPI {
   private func perform(_ body: CommandBody) async throws -> CommandResponse {
-    let ids = try await ids(of: body.transfers)
+    let isOfEnds = body.transfers.isOfEnds
+    let ids = isOfEnds ? try await ended(body) : try await ids(of: body.transfers)
     if let roots, RootDirectories.checks(body.command) {
       for start in stride(from: 0, to: ids.count, by: Self.maximumPage) {
         let some = Array(ids[start..<min(start + Self.maximumPage, ids.count)])
@@ -285,7 +283,9 @@ extension ControlAPI {
     let command = try await command(body)
     let report = try await cancelWhenGracefulShutdown {
       // A cancelled program may take seconds to end: the end of the daemon does not wait for that.
-      try await manager.perform(command, .ids(ids))
+      isOfEnds
+        ? try await manager.coordinator.removeEnded(ids)
+        : try await manager.perform(command, .ids(ids))
     }
     return CommandResponse(
       ids: ids,
@@ -325,6 +325,9 @@ extension ControlAPI {
   }
 
   func ids(of selection: Selection) async throws -> [TransferID] {
+    guard !selection.isOfEnds else {
+      throw Problem.badRequest("'ends' and 'ended_before' are for 'remove'")
+    }
     switch (selection.ids, selection.group, selection.all) {
     case (let names?, nil, nil):
       var (ids, shortened): ([TransferID], Int) = ([], 0)

@@ -1,5 +1,6 @@
 package import HaulControl
 package import HaulKit
+import HaulLibC
 import HaulStore
 import Hummingbird
 import HummingbirdCore
@@ -10,12 +11,6 @@ import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
 /// The daemon: one stored list, and the control interface on a Unix socket, and for the web page
 /// or `--listen` on ports and sockets too.
 package struct Daemon: Sendable {
@@ -23,6 +18,7 @@ package struct Daemon: Sendable {
   private let configuration: TransferManager.Configuration
   private let remote: RemoteAccess
   private let notices: NoticeSettings
+  private let keptEnds: KeptEnds?
   private let environment: [String: String]
   private let version: String
   private let logger: Logger
@@ -32,11 +28,11 @@ package struct Daemon: Sendable {
   /// - Parameter environment: of the programs that are run, and of those that deliver notices.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
-    remote: RemoteAccess, notices: NoticeSettings, environment: [String: String],
-    version: String, logger: Logger
+    remote: RemoteAccess, notices: NoticeSettings, keptEnds: KeptEnds?,
+    environment: [String: String], version: String, logger: Logger
   ) {
     (self.location, self.configuration, self.remote) = (location, configuration, remote)
-    (self.notices, self.environment) = (notices, environment)
+    (self.notices, self.keptEnds, self.environment) = (notices, keptEnds, environment)
     (self.version, self.logger) = (version, logger)
     redirects = RedirectFiles(in: location.redirects, clock: SystemClock())
     watch = ConfigurationWatch(environment)
@@ -116,10 +112,19 @@ package struct Daemon: Sendable {
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    let counting = Task { await TransferMetricsCollector.run(manager, registry, history, logger) }
+    let writer = LogWriter(LogFiles(path: location.transferLog), logger: logger)
+    let counting = Task {
+      await TransferMetricsCollector.run(manager, registry, history, logger, writer)
+    }
     defer { counting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
+    let tidying = Task {
+      guard let keptEnds else { return }
+      var retention = Retention(manager, keptEnds, clock: SystemClock(), logger: logger)
+      await retention.run()
+    }
+    defer { tidying.cancel() }
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
     }

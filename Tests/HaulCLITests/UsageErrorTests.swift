@@ -80,7 +80,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["rm", "ABC"], "did you mean 'haul remove'?"),
     (["ps"], "did you mean 'haul list'?"),
     (["status"], "did you mean 'haul list'?"),
-    (["log"], "did you mean 'haul watch'?"),
+    (["logs"], "did you mean 'haul log'?"),
     (["stop", "ABC"], "did you mean 'haul pause'?"),
     (["lsit"], "did you mean 'haul list'?"),
     (["cp"], "no command 'cp'; to download: haul get URL"),

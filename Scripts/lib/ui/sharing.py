@@ -200,7 +200,7 @@ def changed(place, browser):
 
 
 def in_the_queue(place, browser):
-    """the place in the queue, the time left of all, and a suspension by a command, shown at once"""
+    """the place in the queue, the time left of all; a suspension and other reasons to wait are shown at once"""
     place.empty(browser)
     place.add(40 * MIB, 2 * MIB, "first.bin")
     for name in ("second.bin", "third.bin"):
@@ -210,6 +210,10 @@ def in_the_queue(place, browser):
     open_details(browser, "third.bin")
     browser.wait("its place", "/Place in the queue2 of 2/.test(document.querySelector('#details').textContent)")
     browser.key("Escape")
+    api(browser, "PATCH", "limits", {"active": 8, "active_per_host": 1})
+    browser.wait("the new reason", has_state("second.bin", "the host's limit"), 3)
+    api(browser, "DELETE", "limits", None)
+    browser.wait("the old one", has_state("second.bin", "all slots"), 3)
     place.run("suspend")
     browser.wait("the suspension", f"document.getElementById('suspend').textContent === 'Unsuspend' && {has_state('third.bin', 'suspended')}", 3)
     place.run("unsuspend")
@@ -236,6 +240,7 @@ def limits_last(place, browser):
     before = api(browser, "GET", "limits", None)
     api(browser, "PATCH", "limits", {"rate": 5 << 20, "schedule": [{"days": ["monday"], "from": "10:00", "to": "11:00"}]})
     place.kill()
+    browser.wait("it says so", "!document.getElementById('away').hidden")
     place.serve()
     browser.wait("it is back", "document.getElementById('away').hidden", 30)
     after = api(browser, "GET", "limits", None)

@@ -47,8 +47,9 @@ setInterval(async () => {
   toolbar();
   held();
   if (!isConnected) return;
-  // Another program may have suspended the queue.
+  // Another program may have suspended the queue. The rows that wait say so at once, in the stream.
   if (seconds % 5 === 0) readStatus().catch(isOver);
+  else if (model.stateCounts().waiting === 0 && !document.hidden) call("GET", "queue").then((queue) => suspended(queue.is_suspended), () => {});
   if (model.takeStaleOrder()) {
     try {
       model.setOrder((await call("GET", "order")).ids);

@@ -3,6 +3,7 @@
 import { call } from "./api.js";
 import { $, el, setText } from "./dom.js";
 import { bytes, plural } from "./format.js";
+import { announce } from "./toasts.js";
 
 // The daemon answers eight at once.
 const together = 4;
@@ -72,4 +73,5 @@ function sum(found, asked, all, room) {
   if (all > asked) parts.push(`the first ${asked} were asked`);
   if (room !== undefined && size > room) parts.push(`more than the ${bytes(room)} that are free`);
   setText($("probe-sum"), parts.join("; "));
+  if (asked === 1) announce([...list.firstChild.children].map((part) => part.textContent).join(": "));
 }

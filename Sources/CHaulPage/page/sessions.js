@@ -1,7 +1,7 @@
 // The sessions of pages, for those that know the password: which there are, and their end.
 
 import { call, forget, login, toLogin } from "./api.js";
-import { el } from "./dom.js";
+import { $, el, iconButton } from "./dom.js";
 import * as format from "./format.js";
 import { toast } from "./toasts.js";
 
@@ -10,14 +10,14 @@ const close = el("button", { type: "button", onclick: () => box.close() }, "Clos
 const box = el("dialog", { "aria-labelledby": "sessions-title" },
   el("h2", { id: "sessions-title" }, "Sessions"),
   el("p", { className: "note" }, "The pages that have access. One that was not used for 30 days ends by itself; a new password (haul ui password) ends those of the old one."),
-  el("table", {}, rows),
+  el("table", { className: "keys" }, rows),
   el("div", { className: "ends" }, close));
 
 // A page that 'haul ui' opened sees no others: that command lists and ends them.
 export function start() {
   if (!login()) return;
   document.body.append(box);
-  document.querySelector(".tools").append(el("button", { type: "button", id: "sessions", title: "Sessions, and signing out", onclick: show }, "Sessions"));
+  $("keys").before(iconButton("user", "Sessions, and signing out", show, { id: "sessions", "data-label": "Sessions" }));
 }
 
 async function show() {

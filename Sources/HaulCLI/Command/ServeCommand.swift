@@ -16,7 +16,7 @@ struct ServeCommand: Command {
   /// The long names of the options that `haul get` does not have.
   static let ownOptions = ListenOptions.names.union([
     "root", "private-redirects", "notify", "notify-sound", "webhook", "webhook-secret-file",
-    "webhook-private", NoticeOptions.command,
+    "webhook-private", NoticeOptions.command, "keep-ended",
   ])
 
   @OptionGroup(title: "Speed") var speed: LimitOptions
@@ -33,6 +33,15 @@ struct ServeCommand: Command {
       be repeated (default: ~/Downloads).
       """, valueName: "DIR"))
   var root: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Keep what is completed or cancelled in the list for this time (30d), or that many of them \
+      (1000) (default: all).
+      """, valueName: "TIME|N"),
+    transform: ArgumentValue.keptEnds)
+  var keepEnded: KeptEnds?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
@@ -62,7 +71,7 @@ struct ServeCommand: Command {
     return ServePlan(
       managerOptions: managerOptions, remote: try listening.access(roots),
       allowsPrivateRedirects: privateRedirects ?? false, verbose: verbose ?? false,
-      notices: notices)
+      notices: notices, keptEnds: keepEnded)
   }
 
   /// The usual directory of downloads; the user may have chosen another one for programs.
@@ -80,6 +89,7 @@ package struct ServePlan: CommandPlan, Hashable {
   package var allowsPrivateRedirects: Bool
   package var verbose: Bool
   package var notices: NoticeSettings
+  package var keptEnds: KeptEnds?
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }

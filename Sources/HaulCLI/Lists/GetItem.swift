@@ -38,7 +38,13 @@ struct GetItem: Sendable {
       try self.init(entry.address, in: &store)
       out = entry.out
       self.server = server
-      try server?.check(self)
+      if let option = entry.server {
+        line = option.line
+        let own = try ListServer(option.text)
+        self.server = server?.restricted(by: own) ?? own
+        line = entry.line
+      }
+      try self.server?.check(entry, at: object == nil ? url : nil)
       for option in entry.checksums {
         line = option.line
         try GetPlan.add(option.text, to: &checksums, from: "checksum")
@@ -85,7 +91,7 @@ extension GetItem {
   /// The options of the command line, with the item's own `out` and `dir`.
   private func options(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
     guard hasOwnDestination else { return common }
-    if out != nil, common.output != nil {
+    if listEntry != nil, out != nil, common.output != nil {
       throw UsageError("out and -o contradict each other")
     }
     var options = common

@@ -10,6 +10,8 @@ package struct InputList: Hashable, Sendable {
     package var dir: String?
     package var rateLimit: Option?
     package var maximumPerHost: Option?
+    /// Which server has the list that a shard is made of.
+    package var server: Option?
     /// Of the file, in bytes; only in a table.
     package var size: String?
     package var checksums: [Option] = []
@@ -79,6 +81,7 @@ package struct InputList: Hashable, Sendable {
     case "dir": try set(\.dir, to: value)
     case "limit-rate": try set(\.rateLimit, to: option)
     case "max-per-host": try set(\.maximumPerHost, to: option)
+    case "list-server": try set(\.server, to: option)
     case "checksum": entries[last].checksums.append(option)
     case "header": entries[last].headers.append(option)
     case "priority", "group", "id":

@@ -8,6 +8,8 @@ package struct InputTable: Sendable {
     case url, out, dir, checksum, header
     case rateLimit = "limit-rate"
     case maximumPerHost = "max-per-host"
+    /// In a shard of a list of a server.
+    case server = "list-server"
     /// Only for `haul split`.
     case size
   }
@@ -178,6 +180,7 @@ package struct InputTable: Sendable {
     entry.headers = value(.header).map { [InputList.Option(line: line, text: $0)] } ?? []
     entry.rateLimit = value(.rateLimit).map { InputList.Option(line: line, text: $0) }
     entry.maximumPerHost = value(.maximumPerHost).map { InputList.Option(line: line, text: $0) }
+    entry.server = value(.server).map { InputList.Option(line: line, text: $0) }
     entry.size = value(.size)
     entry.columns = values
     entries.append(entry)
@@ -189,7 +192,8 @@ package struct InputTable: Sendable {
     for pair in text.byteSplit(separator: ",") {
       let words = pair.byteSplit(separator: "=", maxSplits: 1)
       guard words.count == 2, let meaning = Meaning(rawValue: String(words[0])) else {
-        let names = Meaning.allCases.map(\.rawValue).joined(separator: ", ")
+        let names = Meaning.allCases.filter { $0 != .server }.map(\.rawValue)
+          .joined(separator: ", ")
         throw UsageError("it is written url=NAME,...; what a column may be: \(names)")
       }
       guard columns.updateValue(String(words[1]), forKey: meaning) == nil else {

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The rows that `haul split` shares out. Of each only the place is held: lists may be longer than
 /// the memory.
@@ -53,6 +48,8 @@ struct ShardRows {
 
   var isEmpty: Bool { rows.isEmpty }
   var hostCount: Int { hosts.count }
+  /// Whether a list is that of a server: its rows say so in the shards.
+  var haveServer: Bool { lists.contains { $0.server != nil } }
 
   /// How many files of the lists the manifests do not tell of.
   /// - Parameter addresses: those of the manifests; taken, as two copies may be large.
@@ -61,7 +58,7 @@ struct ShardRows {
   ) throws(UsageError) -> Int {
     var rows = ShardRows(plan, onlyCounting: true)
     swap(&rows.addresses, &addresses)
-    for path in plan.inputs { try rows.read(path) }
+    for input in plan.inputs { try rows.read(input) }
     return rows.addresses.addresses.reduce(0) { $0 + $1.missing }
   }
 
@@ -74,8 +71,8 @@ struct ShardRows {
       }
       addresses = try ManifestSum(of: plan.manifests, countingAddresses: true).addresses
     }
-    for path in plan.inputs { try read(path) }
-    guard number > 0 else { throw UsageError("\(plan.inputs[0]): it contains no URL") }
+    for input in plan.inputs { try read(input) }
+    guard number > 0 else { throw UsageError("\(lists[0].name): it contains no URL") }
     if needsOthers {
       (places, rows, hosts, paths, shared) = ([], [], [:], [:], (0, ""))
       (number, isReadAgain) = (0, true)
@@ -94,7 +91,7 @@ struct ShardRows {
   private mutating func notePath(_ entry: InputList.Entry, _ name: String, of address: Int) {
     let last = entry.out ?? name
     let path = entry.dir.map { $0.appendingPath(last) } ?? last
-    let first = paths.updateValue(address, forKey: AddressTable.hash { $0.combine(path) })
+    let first = paths.updateValue(address, forKey: AddressTable.hash { $0.combine(text: path) })
     guard let first, first != address else { return }
     shared = (shared.count + 1, shared.count == 0 ? path : shared.example)
   }
@@ -131,8 +128,8 @@ struct ShardRows {
     return Array(row.utf8.dropLast())
   }
 
-  private mutating func read(_ path: String) throws(UsageError) {
-    let list = try SplitList(path)
+  private mutating func read(_ input: SplitPlan.Input) throws(UsageError) {
+    let list = try SplitList(input.place, input.text)
     lists.append(list)
     try read(list, Int32(lists.count - 1))
   }
@@ -141,9 +138,9 @@ struct ShardRows {
     var scanner = RowScanner(plan.format)
     var needsHeader = [.csv, .tsv].contains(plan.format)
     try list.forEachLine { (line) throws(UsageError) in
-      try take(scanner.take(line), of: list.path, number, &needsHeader)
+      try take(scanner.take(line), of: list.name, number, &needsHeader)
     }
-    try take(scanner.end(), of: list.path, number, &needsHeader)
+    try take(scanner.end(), of: list.name, number, &needsHeader)
   }
 
   private mutating func take(
@@ -153,7 +150,7 @@ struct ShardRows {
     guard needsHeader else { return try take(row, of: path, list) }
     needsHeader = false
     guard header.isEmpty || header == row.bytes else {
-      throw UsageError("\(path): its columns are not those of \(plan.inputs[0])")
+      throw UsageError("\(path): its columns are not those of \(lists[0].name)")
     }
     header = row.bytes
   }
@@ -183,7 +180,11 @@ struct ShardRows {
       guard onlyCounts || entry.maximumPerHost == nil else {
         throw UsageError("it has max-per-host, as a shard has: split the lists that it is made of")
       }
+      guard onlyCounts || entry.server == nil else {
+        throw UsageError("it has list-server, as a shard has: split the lists that it is made of")
+      }
       let source = try Source(of: entry, withManifests: !plan.manifests.isEmpty)
+      try lists[Int(list)].server?.check(entry, at: source.url)
       let address = addresses.number(of: source.shown)
       guard isLeft(entry, source, address) else { return }
       let place = Place(list: list, length: Int32(row.bytes.count), offset: row.offset)
@@ -201,7 +202,8 @@ struct ShardRows {
     let shown: String
     /// The host of an address, or the bucket of an object.
     let host: String
-    private let url: ResourceURL?
+    /// Nil for an object.
+    let url: ResourceURL?
 
     var name: String { url.map { FileName($0).text } ?? address.lastPathName ?? address }
 
@@ -248,17 +250,16 @@ struct ShardRows {
     _ entry: InputList.Entry, _ source: Source, _ address: Int
   ) -> Bool {
     let file = AddressTable.hash { hasher in
-      hasher.combine(source.address)
-      hasher.combine(entry.out ?? "")
-      hasher.combine(entry.dir ?? "")
+      for text in [source.address, entry.out ?? "", entry.dir ?? ""] { hasher.combine(text: text) }
     }
     let row = AddressTable.hash { hasher in
       hasher.combine(file)
-      hasher.combine((entry.checksums + entry.headers).map(\.text))
+      hasher.combine(entry.checksums.count)
+      for option in entry.checksums + entry.headers { hasher.combine(text: option.text) }
       for (name, value) in entry.columns.sorted(by: { $0.key < $1.key })
       where !meanings.contains(name) {
-        hasher.combine(name)
-        hasher.combine(value)
+        hasher.combine(text: name)
+        hasher.combine(text: value)
       }
     }
     return addresses.insert(row: row, of: file, at: address)
@@ -282,46 +283,57 @@ struct ShardRows {
 
 /// A list that is read twice: first for its rows, then for their bytes.
 final class SplitList {
-  let path: String
-  private let descriptor: Int32
-  private let status: stat
+  /// Its path, or the address without what may be a secret.
+  let name: String
+  /// What a server has sent; nil for a file of this machine.
+  private let text: ListText?
+  private var descriptor: Int32 = -1
+  private var status = stat()
   /// Its permission bits.
-  var permissions: mode_t { status.st_mode & 0o777 }
+  var permissions: mode_t { text == nil ? status.st_mode & 0o777 : 0o600 }
+  /// Which server has it.
+  var server: ListServer? { text?.server }
 
-  init(_ path: String) throws(UsageError) {
-    self.path = path
-    descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw UsageError("\(path): \(SystemError.text(errno))") }
-    var status = stat()
-    let isRegular = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-    self.status = status
-    guard isRegular else {
-      throw UsageError("\(path): it is no regular file; save the list to one, to be read twice")
+  init(_ place: String, _ text: ListText?) throws(UsageError) {
+    (name, self.text) = (ListServer.path(of: place), text)
+    guard text == nil else { return }
+    descriptor = open(place, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw UsageError("\(name): \(SystemError.text(errno))") }
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw UsageError("\(name): it is no regular file; save the list to one, to be read twice")
     }
   }
 
-  deinit { _ = close(descriptor) }  // nothing was written
+  deinit { if descriptor >= 0 { _ = close(descriptor) } }  // nothing was written
+
+  private func read(_ offset: Int64, _ count: Int) throws(UsageError) -> [UInt8] {
+    if let text { return try text.read(offset, count) }
+    guard let bytes = FileLines.bytes(of: descriptor, offset, count) else {
+      throw UsageError("\(name): it cannot be read: \(SystemError.text(errno))")
+    }
+    return bytes
+  }
 
   /// Passes each line to `take`, from the first one, also the last one if it has no line break.
   func forEachLine(
     _ take: (ArraySlice<UInt8>) throws(UsageError) -> Void
   ) throws(UsageError) {
-    _ = lseek(descriptor, 0, SEEK_SET)  // it is a regular file
     let rest = try FileLines.forEach(
-      of: descriptor,
-      failure: { UsageError("\(path): it cannot be read: \(SystemError.text($0))") }, take)
+      reading: { (offset, count) throws(UsageError) in try read(offset, count) }, take)
     if !rest.isEmpty { try take(rest[...]) }
   }
 
   /// - Throws: `io`.
   func bytes(at place: ShardRows.Place) throws(TransferError) -> [UInt8] {
-    let bytes = FileLines.bytes(of: descriptor, place.offset, Int(place.length))
-    guard let bytes, bytes.count == place.length else { throw changed }
+    guard let bytes = try? read(place.offset, Int(place.length)), bytes.count == place.length else {
+      throw changed
+    }
     return bytes
   }
 
   /// - Throws: `io` if it is not the same as when it was opened.
   func checkIsUnchanged() throws(TransferError) {
+    guard text == nil else { return }
     var now = stat()
     guard fstat(descriptor, &now) == 0, now.st_size == status.st_size,
       now.modification == status.modification
@@ -329,18 +341,13 @@ final class SplitList {
   }
 
   private var changed: TransferError {
-    TransferError(.io, "\(path) changed while it was split", advice: "split it again")
+    TransferError(.io, "\(name) changed while it was split", advice: "split it again")
   }
 }
 
 extension stat {
   /// When its bytes changed, in nanoseconds.
   var modification: Int64 {
-    #if canImport(Glibc)
-      let time = st_mtim
-    #else
-      let time = st_mtimespec
-    #endif
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    Int64(st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(st_mtim.tv_nsec)
   }
 }

@@ -1,11 +1,6 @@
 import HaulControl
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The manifest of a run.
 package struct RunManifest: Hashable, Sendable {
@@ -39,7 +34,8 @@ final class CompleteFiles {
       var status = stat()
       guard lstat(path, &status) == 0 || errno != ENOENT else { return }
       let index = ManifestIndex()
-      _ = try index.add(path, try ManifestFile.openedOwn(path, O_RDONLY)) { line, number in
+      let text = try ManifestText(path, try ManifestFile.openedOwn(path, O_RDONLY))
+      _ = try index.add(text) { line, number in
         if let target = line.quoted("target") { note(Self.key(ofTarget: target), number) }
       }
       self.index = index

@@ -19,16 +19,14 @@ final class ManifestIndex {
   private let seed = UInt64.random(in: .min ... .max) | 1
 
   /// Reads a manifest.
-  /// - Parameters:
-  ///   - descriptor: it is closed.
-  ///   - noteComplete: gets each line that says that a file is complete, and now counts, with its
-  ///     number.
+  /// - Parameter noteComplete: gets each line that says that a file is complete, and now counts,
+  ///   with its number.
   /// - Returns: how many files its longest input has.
   func add(
-    _ path: String, _ descriptor: Int32,
+    _ manifest: ManifestText,
     _ noteComplete: (LineValues, Int) -> Void = { (_, _) in }
   ) throws(TransferError) -> Int {
-    let manifest = try ManifestText(path, descriptor, first: next)
+    manifest.first = next
     manifests.last?.close()
     manifests.append(manifest)
     (open, lastBeginning) = (manifests.count - 1, 0)

@@ -33,9 +33,9 @@ struct ManifestSum {
   private var missingOfLists: Int?
 
   /// - Throws: for a manifest that cannot be read.
-  init(of paths: [String], countingAddresses: Bool = false) throws(TransferError) {
+  init(of places: [ManifestPlace], countingAddresses: Bool = false) throws(TransferError) {
     countsAddresses = countingAddresses
-    for path in paths { files += try index.add(path, try ManifestFile.opened(path)) }
+    for place in places { files += try index.add(try ManifestText(place)) }
     // The hash of each path, and the line of the file.
     var owners: [(path: UInt64, line: Int)] = []
     try index.takeLines { (number, line) throws(TransferError) in

@@ -1,22 +1,27 @@
 import HaulCore
+import HaulLibC
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+/// A manifest that is read: a file, or what a store has sent.
+struct ManifestPlace: Sendable {
+  /// Its path, or its address.
+  let name: String
+  let sent: SentText?
+
+  init(_ name: String, _ sources: CommandSources) { (self.name, sent) = (name, sources.sent[name]) }
+}
 
 /// A manifest whose lines are read again by their numbers. Of every sixteen lines, only the place of
 /// the first one is held.
 final class ManifestText {
   let path: String
   /// The number of its first line: lines of several manifests are counted together.
-  let first: Int
+  var first = 0
   private(set) var count = 0
   private var starts: [Int64] = []
   private var size: Int64 = 0
+  private let sent: SentText?
   private var descriptor: Int32?
-  private let status: stat
+  private var status = stat()
   /// Some of its bytes: lines are mostly read in their order.
   private var piece: (offset: Int64, bytes: [UInt8]) = (0, [])
   /// Where the line after the last one that was read begins.
@@ -25,13 +30,20 @@ final class ManifestText {
   private static let pieceSize = 32 << 10
   private static let blockSize = 16
 
+  init(_ place: ManifestPlace) throws(TransferError) {
+    (path, sent) = (place.name, place.sent)
+    if sent == nil { try take(try ManifestFile.opened(path)) }
+  }
+
   /// - Parameter descriptor: it is closed.
-  init(_ path: String, _ descriptor: Int32, first: Int) throws(TransferError) {
-    (self.path, self.descriptor, self.first) = (path, descriptor, first)
-    var status = stat()
-    let isKnown = fstat(descriptor, &status) == 0
-    self.status = status
-    guard isKnown else { throw ManifestFile.error(path, "cannot be read", errno) }
+  init(_ path: String, _ descriptor: Int32) throws(TransferError) {
+    (self.path, sent) = (path, nil)
+    try take(descriptor)
+  }
+
+  private func take(_ descriptor: Int32) throws(TransferError) {
+    self.descriptor = descriptor
+    guard fstat(descriptor, &status) == 0 else { throw unreadable }
   }
 
   deinit { close() }
@@ -42,15 +54,29 @@ final class ManifestText {
     descriptor = nil
   }
 
+  private func read(_ offset: Int64, _ count: Int) throws(TransferError) -> [UInt8] {
+    if let sent {
+      do {
+        return try sent.read(offset, count)
+      } catch {
+        throw TransferError(.io, "the manifest \(path): \(error.message)")
+      }
+    }
+    guard let bytes = FileLines.bytes(of: try open(), offset, count) else { throw unreadable }
+    return bytes
+  }
+
   private func open() throws(TransferError) -> Int32 {
     if let descriptor { return descriptor }
-    let descriptor = try ManifestFile.opened(path)
-    self.descriptor = descriptor
-    var now = stat()
-    guard fstat(descriptor, &now) == 0, now.st_ino == status.st_ino, now.st_dev == status.st_dev
-    else { throw changed }
+    let before = status
+    try take(try ManifestFile.opened(path))
+    guard let descriptor, status.st_ino == before.st_ino, status.st_dev == before.st_dev else {
+      throw changed
+    }
     return descriptor
   }
+
+  private var unreadable: TransferError { ManifestFile.error(path, "cannot be read", errno) }
 
   private var changed: TransferError {
     TransferError(.io, "the manifest \(path) changed while it was read", advice: "run again")
@@ -80,9 +106,6 @@ final class ManifestText {
   func forEach(
     _ take: (_ number: Int, ArraySlice<UInt8>) throws(TransferError) -> Void
   ) throws(TransferError) {
-    guard lseek(try open(), 0, SEEK_SET) == 0 else {
-      throw ManifestFile.error(path, "cannot be read", errno)
-    }
     var line = 0
     _ = try forEachLine { (text) throws(TransferError) in
       if line < count { try take(first + line, text) }
@@ -94,9 +117,8 @@ final class ManifestText {
   private func forEachLine(
     _ take: (ArraySlice<UInt8>) throws(TransferError) -> Void
   ) throws(TransferError) -> [UInt8] {
-    let path = path
-    return try FileLines.forEach(
-      of: try open(), failure: { ManifestFile.error(path, "cannot be read", $0) }, take)
+    try FileLines.forEach(
+      reading: { (offset, count) throws(TransferError) in try read(offset, count) }, take)
   }
 
   /// A line that was numbered.
@@ -119,10 +141,7 @@ final class ManifestText {
     let first = max(0, offset - Int64(Self.pieceSize / 4))
     var size = Self.pieceSize
     repeat {
-      guard let bytes = FileLines.bytes(of: try open(), first, size) else {
-        throw ManifestFile.error(path, "cannot be read", errno)
-      }
-      piece = (first, bytes)
+      piece = (first, try read(first, size))
       if let text = textOfPiece(at: offset) { return text }
       size *= 2
     } while size == 2 * piece.bytes.count

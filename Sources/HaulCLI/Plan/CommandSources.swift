@@ -64,6 +64,10 @@ package struct CommandSources: Sendable {
   var expanded = ExpandedAddresses()
   /// The copies of manifests that are in stores, by their addresses.
   var manifests: [String: String] = [:]
+  /// The manifests that stores have sent to be read, by their addresses.
+  var sent: [String: SentText] = [:]
+  /// The addresses below the prefixes that were listed.
+  var below: [String: [String]] = [:]
   /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: @Sendable (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.

@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Asks for a password on the controlling terminal, which may differ from standard input.
 enum PasswordPrompt {
@@ -18,16 +14,21 @@ enum PasswordPrompt {
     // process ends.
     var silent = saved
     silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
-    guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
-    show(Messages.shown(question), on: descriptor)
-    let answer = readLine(from: descriptor)
-    tcsetattr(descriptor, TCSAFLUSH, &saved)
-    show("\n", on: descriptor)
+    // Nor does one of another process end it before that.
+    let answer = Signals.noted { signals -> Answer? in
+      guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
+      show(Messages.shown(question), on: descriptor)
+      let answer = readLine(from: descriptor, signals)
+      tcsetattr(descriptor, TCSAFLUSH, &saved)
+      show("\n", on: descriptor)
+      return answer
+    }
+    guard let answer else { return nil }
     switch answer {
     case .line(let bytes): return String(decoding: bytes, as: UTF8.self)
     case .ended: throw UsageError("\(subject): no password was given")
-    case .interrupted:
-      raise(SIGINT)
+    case .interrupted(let signal):
+      raise(signal)
       throw UsageError("\(subject): interrupted")
     }
   }
@@ -35,19 +36,26 @@ enum PasswordPrompt {
   private enum Answer {
     case line([UInt8])
     case ended
-    case interrupted
+    /// By a signal.
+    case interrupted(Int32)
   }
 
-  private static func readLine(from descriptor: Int32) -> Answer {
+  /// - Parameter signals: from which the numbers of signals are read.
+  private static func readLine(from descriptor: Int32, _ signals: Int32) -> Answer {
     var bytes: [UInt8] = []
     while true {
+      var pollers = [descriptor, signals].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      guard poll(&pollers, 2, -1) > 0 else { continue }  // a signal
+      if pollers[1].revents != 0, let number = Signals.next(from: signals) {
+        return .interrupted(number)
+      }
       var byte: UInt8 = 0
       let count = read(descriptor, &byte, 1)
       if count < 0, errno == EINTR { continue }
       guard count == 1 else { return .ended }
       switch byte {
       case 0x0A, 0x0D: return .line(bytes)
-      case 0x03, 0x1C: return .interrupted  // Ctrl-C, Ctrl-\
+      case 0x03, 0x1C: return .interrupted(SIGINT)  // Ctrl-C, Ctrl-\
       case 0x04 where bytes.isEmpty: return .ended  // Ctrl-D
       case 0x08, 0x7F: removeLastCharacter(&bytes)
       case 0x15: bytes = []  // Ctrl-U

@@ -68,6 +68,8 @@ actor CurrentLimits {
       maximumActivePerHost: change.activePerHost.map { $0 == 0 ? .max : $0 },
       connectionsPerHost: change.connectionsPerHost, maximumConnections: change.connections)
     if let rate = change.rate { manager.setRateLimit(rate) }
+    // What still waits may do so for another reason now.
+    await manager.coordinator.emitSlotWaits()
   }
 }
 

@@ -14,14 +14,16 @@ extension QueueCoordinator {
     let ifKnown: TransferRequest.IfKnown
     let key: String?
     let isPaused: Bool
+    /// Whether a request finds a member that will do the same.
+    let findsSame: Bool
     var outcome: Result<Added, TransferError>?
 
     init(
       _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?,
-      isPaused: Bool
+      isPaused: Bool, findsSame: Bool
     ) {
       (self.requests, self.ifKnown, self.key) = (requests, ifKnown, key)
-      self.isPaused = isPaused
+      (self.isPaused, self.findsSame) = (isPaused, findsSame)
     }
   }
 
@@ -30,6 +32,8 @@ extension QueueCoordinator {
     let all: [IdentifiedTransfer]
     var new: [IdentifiedTransfer] = []
     var updated: [TransferID] = []
+    /// Those that do what a request without an identifier asks for.
+    var same: Set<TransferID> = []
     var hold: EventHub.Hold?
   }
 
@@ -37,10 +41,11 @@ extension QueueCoordinator {
   /// - Parameter isPaused: pauses the new ones before any of them can start.
   func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil,
-    isPaused: Bool = false
+    isPaused: Bool = false, findsSame: Bool = false
   ) async throws(TransferError) -> Added {
     try refuseAfterShutdown()
-    let mine = PendingAdd(try checked(requests), ifKnown, key, isPaused: isPaused)
+    let mine = PendingAdd(
+      try checked(requests), ifKnown, key, isPaused: isPaused, findsSame: findsSame)
     waitingAdds.append(mine)
     await mutex.run {
       guard mine.outcome == nil else { return }
@@ -141,7 +146,8 @@ extension QueueCoordinator {
     }
     let known = try await known(requests, ifKnown)
     try await checkNamedDependencies(of: requests)
-    let found = known.mapValues {
+    let same = add.findsSame ? try await same(as: requests) : [:]
+    let found = known.merging(same) { known, _ in known }.mapValues {
       IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
     let updates = ifKnown == .update ? updates(of: known, by: requests) : []
@@ -163,7 +169,8 @@ extension QueueCoordinator {
       batch: add.key.map { StoreChange.Batch(key: $0, ids: all.map(\.id)) },
       isPaused: add.isPaused,
       added: Added(
-        all: all, new: new, updated: updates.map(\.record.id), hold: engine.hub.hold()))
+        all: all, new: new, updated: updates.map(\.record.id), same: Set(same.values.map(\.id)),
+        hold: engine.hub.hold()))
   }
 
   /// The members whose requests change.
@@ -243,6 +250,44 @@ extension QueueCoordinator {
       }
     }
     return known
+  }
+
+  /// The members that have not ended and will do what a download without an identifier asks for: the
+  /// same address with the same options, to the same place. One that waits for something counts for
+  /// no request, nor one of the other side of TCP.
+  private func same(
+    as requests: [TransferRequest]
+  ) async throws(TransferError) -> [Int: TransferRecord] {
+    guard let search = store as? any AddressSearch else { return [:] }
+    var indices: [String: [Int]] = [:]
+    for (index, request) in requests.enumerated() {
+      guard let url = request.download?.url, request.identifier == nil, request.after.isEmpty,
+        request.startsAt == nil
+      else { continue }
+      indices[url.redacted, default: []].append(index)
+    }
+    guard !indices.isEmpty else { return [:] }
+    let ids = try await search.unended(at: Array(indices.keys)).filter(willRun)
+    var same: [Int: TransferRecord] = [:]
+    for record in try await store.records(ids)
+    where record.request.after.isEmpty && record.request.startsAt == nil {
+      for index in record.request.url.flatMap({ indices[$0.redacted] }) ?? [] {
+        let request = requests[index]
+        guard same[index] == nil, (record.request.roots == nil) == (request.roots == nil),
+          record.request.difference(from: request) == nil
+        else { continue }
+        same[index] = record
+      }
+    }
+    return same
+  }
+
+  /// Whether it runs, or may run without a retry.
+  private func willRun(_ id: TransferID) -> Bool {
+    switch queue.members.state(of: id) {
+    case .queued, .running, .paused, .stopping(.pause), .stopping(.requeue): true
+    case .stopping, .failed, .completed, .cancelled, .removed, nil: false
+    }
   }
 
   /// What a client over TCP has named is not taken for what its owner names as a dependency.

@@ -21,23 +21,27 @@ extension TransferManager {
   public func add(
     _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
   ) async throws(TransferError) -> [Transfer] {
-    try await add(requests, ifKnown: ifKnown, key: key, isPaused: false)
+    try await added(requests, ifKnown: ifKnown, key: key).all
   }
 
-  /// The same.
-  /// - Parameter isPaused: whether the new ones are paused, before any of them can start.
-  package func add(
-    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown, key: String?, isPaused: Bool
-  ) async throws(TransferError) -> [Transfer] {
+  /// As `add`, with what a stored list had already.
+  /// - Parameters:
+  ///   - isPaused: whether the new ones are paused, before any of them can start.
+  ///   - findsSame: whether a download without an identifier finds the transfer that has not ended
+  ///     and will do the same.
+  package func added(
+    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown, key: String?,
+    isPaused: Bool = false, findsSame: Bool = false
+  ) async throws(TransferError) -> (all: [Transfer], same: Set<TransferID>) {
     guard !requests.contains(where: \.isBackground) else {
       throw TransferError(
         .notYetSupported,
         "a background transfer needs the daemon: add it with a TransferClient")
     }
     let added = try await coordinator.add(
-      requests, ifKnown: ifKnown, key: key, isPaused: isPaused)
+      requests, ifKnown: ifKnown, key: key, isPaused: isPaused, findsSame: findsSame)
     defer { if let hold = added.hold { coordinator.engine.hub.release(hold) } }
-    return added.all.map(handle)
+    return (added.all.map(handle), added.same)
   }
 
   /// Adds one transfer.

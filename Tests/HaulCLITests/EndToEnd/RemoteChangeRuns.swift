@@ -38,6 +38,9 @@ struct RemoteChangeRuns {
         #expect(!changed.body.contains("canary"))
       }
       #expect(try await fixture.state(of: own).group == "mine")
+      let half = try change(own, #""url":"http://localhost:9/b","rate_limit":-1"#, remote)
+      #expect(half.status == 422)
+      #expect(try await fixture.state(of: own).url == url, "of a wrong change nothing is done")
       #expect(try change(own, #""group":"album""#, remote).status == 409, "the owner's")
       #expect(try change(own, #""group":"""#, remote).status == 200)
       #expect(try await fixture.state(of: own).group == nil)

@@ -41,6 +41,14 @@ import Testing
     #expect(try serve([], files("")).notices == NoticeSettings())
   }
 
+  @Test func `keep-ended is a time or a number`() throws {
+    #expect(try serve([], files("keep-ended = 30d")).keptEnds == .seconds(30 * 86_400))
+    #expect(
+      try serve(["--keep-ended", "1000"], files("keep-ended = 30d")).keptEnds == .newest(1000))
+    #expect(try serve([], files("")).keptEnds == nil)
+    #expect(throws: UsageError.self) { try serve([], files("keep-ended = month")) }
+  }
+
   @Test
   func `every option of serve can be in it, and get ignores those that it does not have`() throws {
     let text = """

@@ -328,10 +328,12 @@ import Testing
   @Test func `What is added paused does not start before it is resumed`() async throws {
     try await StepFixture.with { fixture in
       fixture.gate.open()
-      let added = try await fixture.manager.add(
-        [step("a"), step("b", after: ["a"])], ifKnown: .keep, key: "call", isPaused: true)
-      let again = try await fixture.manager.add(
-        [step("a"), step("b", after: ["a"])], ifKnown: .keep, key: "call", isPaused: true)
+      let added = try await fixture.manager.added(
+        [step("a"), step("b", after: ["a"])], ifKnown: .keep, key: "call", isPaused: true
+      ).all
+      let again = try await fixture.manager.added(
+        [step("a"), step("b", after: ["a"])], ifKnown: .keep, key: "call", isPaused: true
+      ).all
       #expect(again == added)
       await fixture.manager.waitUntilEmpty()
       #expect(await fixture.manager.summaries().map(\.state) == [.paused, .paused])
