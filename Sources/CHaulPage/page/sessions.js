@@ -33,8 +33,7 @@ async function show() {
 function row({ id, browser, begun, used }) {
   const isOwn = id === login();
   return el("tr", {},
-    el("td", {}, browser || "unknown"),
-    el("td", {}, `since ${format.time(begun)}, used ${format.time(used)}`),
+    el("td", {}, el("div", {}, browser || "unknown"), el("small", {}, `since ${format.time(begun)}, used ${format.time(used)}`)),
     el("td", {}, el("button", { type: "button", onclick: () => end(id, isOwn) }, isOwn ? "Sign out" : "End")));
 }
 
