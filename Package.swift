@@ -240,8 +240,8 @@ let package = Package(
     .testTarget(
       name: "HaulDaemonTests",
       dependencies: [
-        "HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting", .nioConcurrency,
-        .nioCore, .nioEmbedded, .nioHTTPTypes,
+        "HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting", .logging,
+        .nioConcurrency, .nioCore, .nioEmbedded, .nioHTTPTypes,
       ],
       swiftSettings: settings),
     .testTarget(

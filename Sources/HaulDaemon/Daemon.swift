@@ -112,7 +112,10 @@ package struct Daemon: Sendable {
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    let counting = Task { await TransferMetricsCollector.run(manager, registry, history, logger) }
+    let writer = LogWriter(LogFiles(path: location.transferLog), logger: logger)
+    let counting = Task {
+      await TransferMetricsCollector.run(manager, registry, history, logger, writer)
+    }
     defer { counting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
@@ -200,8 +203,8 @@ extension Daemon {
       let places = ConnectionPlaces(
         strangers: Self.remoteStrangers, clients: Self.remoteClients)
       let login = LoginPage(
-        access: accessList, sessions: sessions, hosts: hosts, tries: tries,
-        clock: SystemClock(), logger: logger)
+        access: accessList, sessions: sessions, hosts: hosts, isSocket: !address.hasTLS,
+        tries: tries, clock: SystemClock(), logger: logger)
       let remoteServer = server(
         api(listener, isLocal: false, hosts), login, address.hasTLS ? certificate : nil,
         at: try address.bound(), [OriginCheck(hosts: hosts, servesPage: true), check],

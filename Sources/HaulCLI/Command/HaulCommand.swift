@@ -41,6 +41,8 @@ struct HaulCommand: ParsableCommand {
           ListCommand.self,
           ShowCommand.self,
           ExplainCommand.self,
+          LogCommand.self,
+          HistoryCommand.self,
           PauseCommand.self,
           ResumeCommand.self,
           RequeueCommand.self,

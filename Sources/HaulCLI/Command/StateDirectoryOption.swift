@@ -1,4 +1,5 @@
 import ArgumentParser
+import HaulControl
 import HaulCore
 
 /// Where a command reads the list.
@@ -16,5 +17,15 @@ struct StateDirectoryOption: ParsableArguments {
       throw UsageError("--state-dir needs the absolute path of a directory")
     }
     return stateDir
+  }
+}
+
+extension ControlLocation {
+  /// - Parameter directory: nil for that of this user.
+  static func of(
+    _ directory: String?, _ environment: [String: String]
+  ) throws(TransferError) -> ControlLocation {
+    guard let directory else { return try ControlLocation(environment: environment) }
+    return try ControlLocation(directory: directory)
   }
 }

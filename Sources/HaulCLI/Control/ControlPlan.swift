@@ -13,9 +13,7 @@ struct ControlPlan: CommandPlan {
 
   func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      let location =
-        try directory.map { (path) throws(TransferError) in try ControlLocation(directory: path) }
-        ?? ControlLocation(environment: context.environment)
+      let location = try ControlLocation.of(directory, context.environment)
       return try await ControlClient.with(location) { client in
         do {
           let status = try await perform(
@@ -51,6 +49,6 @@ struct ControlPlan: CommandPlan {
     }
     await OutputStream.warn(
       "the daemon has version \(version), this is \(HaulVersion.text); restart it with: "
-        + "haul daemon stop && haul daemon start")
+        + "haul daemon restart")
   }
 }

@@ -47,6 +47,14 @@ package enum LocalTime {
     return "\(time.tm_year + 1900)-\(digits[0])-\(digits[1]) \(digits[2]):\(digits[3])"
   }
 
+  /// `2026-11-24 22:00:05`.
+  package static func exactText(_ wallSeconds: Double) -> String {
+    var seconds = time_t(min(max(wallSeconds, 0), 1e11))
+    var time = tm()
+    localtime_r(&seconds, &time)
+    return "\(text(wallSeconds)):\(time.tm_sec < 10 ? "0" : "")\(time.tm_sec)"
+  }
+
   private static func next(
     _ hour: Int32?, _ minute: Int32?, _ second: Int32?, after wallSeconds: Double
   ) throws(UsageError) -> Double {

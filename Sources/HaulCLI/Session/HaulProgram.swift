@@ -49,6 +49,7 @@ package enum HaulProgram {
       terminalSize: { OutputStream.standardError.terminalSize },
       isForeground: { OutputStream.standardError.isForeground }, clock: SystemClock())
     context.limits = limits
+    context.standardErrorIsFile = OutputStream.standardError.isFile
     (context.executable, context.creationMask) = (executable, creationMask)
     return context
   }

@@ -112,6 +112,11 @@ extension OutputStream {
 extension OutputStream {
   var isTerminal: Bool { isatty(descriptor) == 1 }
 
+  var isFile: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
+
   /// Whether this process is in the terminal's foreground; true if that is unknown.
   var isForeground: Bool {
     let group = tcgetpgrp(descriptor)
