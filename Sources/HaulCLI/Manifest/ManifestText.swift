@@ -50,7 +50,7 @@ final class ManifestText {
 
   /// Until it is read again.
   func close() {
-    if let descriptor { _ = systemClose(descriptor) }  // nothing was written
+    if let descriptor { _ = HaulLibC.close(descriptor) }  // nothing was written
     descriptor = nil
   }
 
@@ -156,5 +156,3 @@ final class ManifestText {
       .map { piece.bytes[start..<$0] }
   }
 }
-
-private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

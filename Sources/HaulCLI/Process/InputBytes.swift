@@ -47,7 +47,7 @@ struct InputBytes: AsyncSequence, Sendable {
       if poll(&poller, 1, milliseconds) == 0 { continue }
       var (count, number) = (0, Int32(0))
       let bytes = [UInt8](unsafeUninitializedCapacity: chunkSize) { buffer, initialized in
-        count = systemRead(descriptor, UnsafeMutableRawBufferPointer(buffer))
+        count = HaulLibC.read(descriptor, buffer.baseAddress, buffer.count)
         number = errno
         initialized = Swift.max(0, count)
       }
@@ -60,8 +60,4 @@ struct InputBytes: AsyncSequence, Sendable {
     }
     throw CancellationError()
   }
-}
-
-private func systemRead(_ descriptor: Int32, _ buffer: UnsafeMutableRawBufferPointer) -> Int {
-  read(descriptor, buffer.baseAddress, buffer.count)
 }

@@ -62,7 +62,7 @@ final class ListFile: Sendable {
       return
     }
     var buffer = [UInt8](repeating: 0, count: Self.chunkSize)
-    let count = Self.repeated { systemRead(descriptor, &buffer) }
+    let count = Self.repeated { HaulLibC.read(descriptor, &buffer, buffer.count) }
     guard count >= 0 else {
       throw UsageError("the file cannot be read: \(SystemError.text(errno))")
     }
@@ -136,8 +136,4 @@ struct SentText: Sendable {
     let left = max(0, range.upperBound - range.lowerBound - offset)
     return try file.read(range.lowerBound + offset, Int(min(Int64(count), left)))
   }
-}
-
-private func systemRead(_ descriptor: Int32, _ buffer: inout [UInt8]) -> Int {
-  read(descriptor, &buffer, buffer.count)
 }

@@ -38,19 +38,10 @@ enum SourceFile {
   static func text(
     from descriptor: Int32, _ purpose: CommandSources.Purpose
   ) throws(UsageError) -> String {
-    var bytes: [UInt8] = []
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else {
-        throw UsageError("the file cannot be read: \(SystemError.text(errno))")
-      }
-      guard count > 0 else { break }
-      bytes += buffer[..<count]
-      guard bytes.count <= purpose.maximumSize else {
-        throw UsageError("the file is longer than \(purpose.maximumSize >> 20) MiB")
-      }
+    let limit = purpose.maximumSize
+    var bytes = try UsageError.checked(NamedFile.bytes(from: descriptor, past: limit))
+    guard bytes.count <= limit else {
+      throw UsageError("the file is longer than \(limit >> 20) MiB")
     }
     if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { bytes.removeFirst(3) }  // a byte order mark
     if let text = String(validating: bytes, as: UTF8.self) { return text }

@@ -60,7 +60,8 @@ package struct OutputStream: Sendable {
   private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Outcome {
     var rest = bytes[...]
     while !rest.isEmpty {
-      let count = systemWrite(descriptor, UnsafeRawBufferPointer(rebasing: rest))
+      let left = UnsafeRawBufferPointer(rebasing: rest)
+      let count = HaulLibC.write(descriptor, left.baseAddress, left.count)
       if count >= 0 {
         rest = rest.dropFirst(count)
         continue
@@ -84,10 +85,6 @@ package struct OutputStream: Sendable {
 
 /// `F_SETPIPE_SZ` of fcntl(2), which the C library hides behind `_GNU_SOURCE`.
 private let haulSetPipeSize: Int32 = 1031
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
-  write(descriptor, bytes.baseAddress, bytes.count)
-}
 
 /// What commands print.
 extension OutputStream {

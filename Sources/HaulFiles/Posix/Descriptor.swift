@@ -42,6 +42,12 @@ struct DescriptorBox: Sendable {
       try retrying(name) { body(descriptor.number) }
     }
   }
+
+  func status() throws(DiskError) -> FileStatus {
+    var status = stat()
+    _ = try call("fstat") { fstat($0, &status) }
+    return FileStatus(status)
+  }
 }
 
 func retrying<Value: SignedInteger>(_ name: String, _ body: () -> Value) throws(DiskError) -> Value

@@ -18,11 +18,7 @@ final class POSIXDirectory: DiskDirectory {
     mountID = mount
   }
 
-  func status() throws(DiskError) -> FileStatus {
-    var status = stat()
-    _ = try descriptor.call("fstat") { fstat($0, &status) }
-    return FileStatus(status)
-  }
+  func status() throws(DiskError) -> FileStatus { try descriptor.status() }
 
   func isAtPath() throws(DiskError) -> Bool {
     var found = stat()

@@ -13,11 +13,7 @@ final class POSIXFile: DiskFile {
 
   init(_ descriptor: DescriptorBox) { self.descriptor = descriptor }
 
-  func status() throws(DiskError) -> FileStatus {
-    var status = stat()
-    _ = try descriptor.call("fstat") { fstat($0, &status) }
-    return FileStatus(status)
-  }
+  func status() throws(DiskError) -> FileStatus { try descriptor.status() }
 
   func size() throws(DiskError) -> Int64 {
     try descriptor.call("statx") { PlatformCalls.size($0) }

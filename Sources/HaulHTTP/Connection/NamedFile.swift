@@ -31,16 +31,25 @@ package enum NamedFile {
   static func bytes(of path: String, atMost limit: Int) throws(TransferError) -> [UInt8]? {
     guard let descriptor = try open(path) else { return nil }
     defer { _ = close(descriptor) }  // nothing was written
+    let bytes = try bytes(from: descriptor, past: limit)
+    guard bytes.count <= limit else { throw unreadable("it is too long") }
+    return bytes
+  }
+
+  /// The bytes up to the end, or the first ones that are more than the limit.
+  package static func bytes(
+    from descriptor: Int32, past limit: Int
+  ) throws(TransferError) -> [UInt8] {
     var bytes: [UInt8] = []
     var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
+    while bytes.count <= limit {
       let count = read(descriptor, &buffer, buffer.count)
       if count < 0, errno == EINTR { continue }
       guard count >= 0 else { throw unreadable(SystemError.text(errno)) }
-      guard count > 0 else { return bytes }
+      guard count > 0 else { break }
       bytes += buffer[..<count]
-      guard bytes.count <= limit else { throw unreadable("it is too long") }
     }
+    return bytes
   }
 
   /// Whether a path names a descriptor that this program was started with, as a shell writes for
