@@ -190,6 +190,8 @@ package struct NoKeys: Codable, Hashable, Sendable {
 
 /// The body of `PATCH /api/v1/transfers/ID`.
 package struct ChangeBody: Codable, Hashable, Sendable {
+  private static let mostHeaders = 1000
+
   package var priority: String?
   package var url: String?
   /// Bytes per second; 0 for none.
@@ -198,9 +200,11 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   package var startsAt: Double?
   /// Whether the new address has the same file although its name differs: the file keeps its name.
   package var keepsName: Bool?
+  /// Header fields in place of those of the same names, for the server of the address.
+  package var headers: [HeaderFields.Field]?
 
   enum CodingKeys: String, CodingKey {
-    case priority, url
+    case priority, url, headers
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
     case keepsName = "keeps_name"
@@ -208,11 +212,11 @@ package struct ChangeBody: Codable, Hashable, Sendable {
 
   package init(
     priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil,
-    keepsName: Bool? = nil
+    keepsName: Bool? = nil, headers: [HeaderFields.Field]? = nil
   ) {
     (self.priority, self.url) = (priority, url)
     (self.rateLimit, self.startsAt) = (rateLimit, startsAt)
-    self.keepsName = keepsName
+    (self.keepsName, self.headers) = (keepsName, headers)
   }
 
   package init(from decoder: any Decoder) throws {
@@ -222,6 +226,10 @@ package struct ChangeBody: Codable, Hashable, Sendable {
     rateLimit = try object.decodeIfPresent(Int64.self, forKey: .rateLimit)
     startsAt = try object.decodeIfPresent(Double.self, forKey: .startsAt)
     keepsName = try object.decodeIfPresent(Bool.self, forKey: .keepsName)
+    guard try object.contains(.headers) && !object.decodeNil(forKey: .headers) else { return }
+    let given = try object.decodeArray(
+      of: TransferBody.Header.self, forKey: .headers, atMost: Self.mostHeaders)
+    headers = try Problem.checked(try HeaderFields(ofBody: given)).fields
   }
 }
 

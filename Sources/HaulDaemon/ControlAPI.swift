@@ -219,17 +219,19 @@ struct ControlAPI: Sendable {
   }
 
   private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
-    guard change.url != nil || change.rateLimit != nil || change.startsAt != nil else { return }
+    guard
+      change.url != nil || change.rateLimit != nil || change.startsAt != nil
+        || change.headers != nil
+    else { return }
     let url = try change.url.map { try ResourceURL(ofBody: $0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     do throws(TransferError) {
       try await manager.set(id) { request in
         do throws(Problem) {
-          if let url {
-            try roots?.checkMove(of: request)
-            try request.move(to: url, keepingName: change.keepsName ?? false)
-          }
+          if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
+          if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
+          if let fields = change.headers { try request.replace(fields) }
           if let rate = change.rateLimit { try request.limitRate(to: rate) }
           if let time = change.startsAt {
             request.startsAt = try Problem.checked(try TransferRequest.startTime(time))

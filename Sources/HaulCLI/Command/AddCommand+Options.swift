@@ -56,7 +56,8 @@ extension AddCommand {
     [
       ("if-exists", destination.ifExists != .update), ("limit-rate", queue.rateLimit != nil),
       ("user", credentials.user != nil), ("password-file", credentials.passwordFile != nil),
-      ("bearer-file", credentials.bearerFile != nil), ("netrc", credentials.netrc == true),
+      ("bearer-file", credentials.bearerFile != nil),
+      ("bearer-env", credentials.bearerEnv != nil), ("netrc", credentials.netrc == true),
       ("cookie", !credentials.cookies.isEmpty), ("cookie-file", !credentials.cookieFiles.isEmpty),
       ("header", !requests.headers.isEmpty), ("insecure", requests.insecure == true),
       ("retries", requests.retries != nil), ("retry-max-time", requests.retryMaximumTime != nil),

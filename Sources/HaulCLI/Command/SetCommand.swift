@@ -4,9 +4,17 @@ import HaulCore
 
 struct SetCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "set", abstract: "Changes a transfer.")
+    commandName: "set", abstract: "Changes transfers.",
+    discussion: """
+      Header fields and credentials replace those that have expired, for one server; they count \
+      from the next attempt on, so pause a transfer that runs.
 
-  @OptionGroup var transfer: TransferArgument
+      Examples:
+        haul set 4FZ0 --url https://example.org/new-link
+        haul set --group night --bearer-file token.txt
+      """)
+
+  @OptionGroup var transfers: SelectionOptions
 
   @Option(
     help: ArgumentHelp(
@@ -34,22 +42,50 @@ struct SetCommand: Command {
       "Start at this time, as in 'haul add'; or now.", valueName: "TIME"))
   var at: String?
 
+  @OptionGroup(title: "Credentials") var access: AccessOptions
+
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    let change = try change(at: sources.wallSeconds)
+    let selection = try transfers.selection()
+    let access = try AccessChange(access, sources)
+    let change = try change(at: sources.wallSeconds, hasAccess: access != nil)
+    guard change.url == nil || selection.ids?.count == 1 else {
+      throw UsageError("--url is another address of one transfer: give its id")
+    }
     return ControlPlan { session in
-      let (id, client) = (transfer.id, session.client)
-      let old = change.url == nil ? nil : try await client.transfer(id).origin
-      let new = try await client.change(id, change).origin
-      if let old, new != old {
-        await OutputStream.warn(
-          "\(old) was another server: its header fields, trusted hosts and --insecure no longer "
-            + "apply")
+      var documents = try await session.documents(of: selection)
+      if documents.isEmpty, let group = selection.group { return await session.isEmpty(group) }
+      var access = access
+      if let chosen = try access?.chosen(documents), change.url == nil { documents = chosen }
+      var status = ExitStatus.completed
+      for document in documents {
+        var change = change
+        change.headers = try access?.fields(for: change.url ?? document.url ?? "")
+        do {
+          try await apply(change, to: document, session)
+        } catch let failure as ControlClient.Failure {
+          guard documents.count > 1, case .refused(let problem) = failure else { throw failure }
+          await OutputStream.warn("\(document.id): \(problem.detail)")
+          status = .failed
+        }
       }
-      return .completed
+      return status
     }
   }
 
-  private func change(at wallSeconds: Double) throws(UsageError) -> ChangeBody {
+  private func apply(
+    _ change: ChangeBody, to document: TransferDocument, _ session: ControlSession
+  ) async throws(ControlClient.Failure) {
+    let new = try await session.client.change("\(document.id)", change).origin
+    if change.url != nil, let old = document.origin, new != old {
+      await OutputStream.warn(
+        "\(old) was another server: its header fields, trusted hosts and --insecure no longer "
+          + "apply")
+    }
+  }
+
+  private func change(
+    at wallSeconds: Double, hasAccess: Bool
+  ) throws(UsageError) -> ChangeBody {
     let startsAt = try at.map { (text) throws(UsageError) in
       text == "now" ? 0 : try LocalTime.seconds(text, at: wallSeconds)
     }
@@ -57,13 +93,9 @@ struct SetCommand: Command {
       priority: priority?.name, url: try url.map(AddressArgument.url)?.text,
       rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil)
     guard url != nil || !sameResource else { throw UsageError("--same-resource is for --url") }
-    guard change != ChangeBody() else {
-      throw UsageError("give --priority, --url, --limit-rate or --at")
+    guard change != ChangeBody() || hasAccess else {
+      throw UsageError("give --priority, --url, --limit-rate, --at, -H or credentials")
     }
     return change
   }
-}
-
-extension TransferDocument {
-  fileprivate var origin: ResourceURL.Origin? { url.flatMap { try? ResourceURL($0) }?.origin }
 }

@@ -106,7 +106,7 @@ struct ShardRows {
     var notes: [String] = []
     if !failures.isEmpty {
       notes.append(
-        "the rows have the addresses alone, without out, dir, checksum and headers; give the lists "
+        "the rows have the addresses alone, without out, dir, checksum, headers and credentials; give the lists "
           + "too to have them")
     }
     if sum.missing > 0 {
@@ -214,7 +214,8 @@ struct ShardRows {
     let others = entry.columns.filter { !meanings.contains($0.key) }.sorted { $0.key < $1.key }
     let texts =
       [address, entry.out ?? "", entry.dir ?? ""]
-      + (entry.checksums + entry.headers).map(\.text) + others.flatMap { [$0.key, $0.value] }
+      + (entry.checksums + entry.headers).map(\.text) + entry.credentials.map { $0?.text ?? "" }
+      + others.flatMap { [$0.key, $0.value] }
     // With their lengths: a value may have any byte.
     let row = texts.map { "\($0.utf8.count)\n\($0)" }.joined()
     let isNew = given.insert(ManifestLine.ID(hashing: row)).inserted

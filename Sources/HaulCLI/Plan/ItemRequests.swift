@@ -10,6 +10,10 @@ struct ItemRequests: Sendable {
   private let headers: [HeaderArgument.Field]
   private let cookies: CookieField
   private var authorization: Authorization
+  private var servers: ServerCredentials
+  /// Those of rows, read once.
+  private var rows: [ItemCredentials: OwnCredentials] = [:]
+  private let sources: CommandSources
   /// What patterns stand for.
   private let expansion: [String]
 
@@ -20,6 +24,8 @@ struct ItemRequests: Sendable {
     checksums = try GetPlan.checksums(command.content.checksums)
     lists = try ChecksumLists(command, sources)
     expansion = sources.expanded.notes
+    servers = ServerCredentials(sources)
+    self.sources = sources
     headers = try command.requests.fields(sources)
     cookies = try CookieField(command.credentials, headers: headers, sources)
     authorization = try Authorization(command.credentials, headers: headers, sources)
@@ -50,10 +56,24 @@ struct ItemRequests: Sendable {
     if let found = item.object {
       request.take(found.object, found.store.credentials, found.store.keySource)
     } else {
+      try applyOwn(of: item, to: &request)
+      try servers.apply(to: &request)
       try authorization.apply(to: &request, isTrusted: isTrusted)
       try cookies.apply(to: &request, isTrusted: isTrusted)
     }
     return request
+  }
+
+  private mutating func applyOwn(
+    of item: GetItem, to request: inout DownloadRequest
+  ) throws(UsageError) {
+    guard let named = item.credentials else { return }
+    do throws(UsageError) {
+      if rows[named] == nil { rows[named] = try named.read(sources) }
+      try rows[named]?.apply(to: &request)
+    } catch {
+      throw UsageError("\(item.listEntry.map { "\($0): " } ?? "")\(error.message)")
+    }
   }
 
   /// Gives a run the credentials for further hosts.

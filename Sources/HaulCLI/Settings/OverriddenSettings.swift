@@ -43,15 +43,17 @@ extension Settings {
   ) -> Set<String> {
     let (authorization, cookie) = ("header authorization", "header cookie")
     var keys = Set(requests.headers.map(subject(ofHeader:)))
+    let bearers: Set = ["bearer-file", "bearer-env"]
     if keys.contains(authorization) {
-      keys.formUnion(["user", "password-file", "bearer-file", "netrc"])
+      keys.formUnion(bearers.union(["user", "password-file", "netrc"]))
     }
     if keys.contains(cookie) { keys.formUnion(["cookie", "cookie-file"]) }
-    if credentials.bearerFile != nil {
+    if credentials.bearerFile != nil || credentials.bearerEnv != nil {
       keys.formUnion([authorization, "user", "password-file", "netrc"])
+      keys.insert(credentials.bearerFile != nil ? "bearer-env" : "bearer-file")
     }
-    if credentials.user != nil { keys.formUnion([authorization, "bearer-file", "password-file"]) }
-    if credentials.netrc == true { keys.formUnion([authorization, "bearer-file"]) }
+    if credentials.user != nil { keys.formUnion(bearers.union([authorization, "password-file"])) }
+    if credentials.netrc == true { keys.formUnion(bearers.union([authorization])) }
     if !credentials.cookies.isEmpty || !credentials.cookieFiles.isEmpty { keys.insert(cookie) }
     return keys
   }
