@@ -35,7 +35,7 @@ extension AddCommand {
   private var ofDownloads: [Option] {
     [
       ("output", destination.output != nil), ("directory", destination.directory != nil),
-      ("durability", destination.durability != .strict),
+      ("rule", !destination.rules.isEmpty), ("durability", destination.durability != .strict),
       ("remote-name", destination.remoteName == true),
       ("start-over", destination.startOver == true),
       ("max-filesize", destination.maxFilesize != nil),

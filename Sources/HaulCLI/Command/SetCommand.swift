@@ -7,11 +7,7 @@ struct SetCommand: Command {
     commandName: "set", abstract: "Changes transfers.",
     discussion: """
       Header fields and credentials replace those that have expired, for one server; they count \
-      from the next attempt on, so pause a transfer that runs.
-
-      Examples:
-        haul set 4FZ0 --url https://example.org/new-link
-        haul set --group night --bearer-file token.txt
+      from the next run on, so pause a transfer that runs. 'haul retry' takes the same options.
       """)
 
   @OptionGroup var transfers: SelectionOptions

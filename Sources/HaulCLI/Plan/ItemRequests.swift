@@ -85,6 +85,7 @@ struct ItemRequests: Sendable {
 /// Makes the download of each address to a file of this machine.
 struct ItemDownloads: ItemTransfers {
   private(set) var requests: ItemRequests
+  var placement: Placement
   private let destination: DestinationOptions
   private let usesCache: Bool
   /// That of most lines of a long list.
@@ -95,6 +96,7 @@ struct ItemDownloads: ItemTransfers {
     _ command: GetCommand, _ sources: CommandSources, from url: ResourceURL
   ) throws(UsageError) {
     requests = try ItemRequests(command, sources, from: url)
+    placement = try Placement(command.destination, sources)
     (destination, usesCache) = (command.destination, command.cache ?? false)
   }
 
@@ -103,6 +105,8 @@ struct ItemDownloads: ItemTransfers {
     var request = try requests.request(for: item)
     if item.hasOwnDestination {
       (request.destination, request.createsDirectories) = try item.destination(destination)
+    } else if let directory = placement.directory(of: item) {
+      request.destination = .directory(directory)
     } else if let common {
       (request.destination, request.createsDirectories) = common
     }

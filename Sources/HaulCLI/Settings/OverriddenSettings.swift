@@ -4,18 +4,24 @@ import HaulCore
 extension Settings {
   /// What the configuration says about files of this machine.
   static func overridden(by destination: DestinationOptions) -> Set<String> {
-    guard PutPlan.isRemote(destination.output) else { return [] }
+    guard PutPlan.isRemote(destination.output) else {
+      // A place that the user names is not chosen by a rule of the file.
+      return destination.output == nil && destination.directory == nil ? [] : ["rule"]
+    }
     return [
-      "directory", "if-exists", "durability", "remote-name", "start-over", "allow-unverified",
+      "rule", "directory", "if-exists", "durability", "remote-name", "start-over",
+      "allow-unverified",
       "decode", "min-split", "cache",
     ]
   }
 
   /// A digest that the user names is not looked for, and the other way round.
   static func overridden(by content: ContentOptions) -> Set<String> {
-    if content.checksumFrom != nil { return ["checksum", "checksum-file", "ignore-missing"] }
+    // What is missing is missing in a list.
+    let missing: Set = content.checksumFiles.isEmpty ? ["ignore-missing"] : []
+    if content.checksumFrom != nil { return missing.union(["checksum", "checksum-file"]) }
     let isNamed = !content.checksums.isEmpty || !content.checksumFiles.isEmpty
-    return isNamed ? ["checksum-from"] : []
+    return isNamed ? missing.union(["checksum-from"]) : missing
   }
 
   static func overridden(by output: OutputArguments) -> Set<String> {

@@ -100,7 +100,7 @@ package struct SettingsFile {
 
   private static let repeatable: Set = [
     "header", "checksum", "checksum-file", "cookie", "cookie-file", "resolve", "trust-redirects",
-    "root",
+    "root", "rule",
     NoticeOptions.command,
   ]
 }

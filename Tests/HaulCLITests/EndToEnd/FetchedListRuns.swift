@@ -151,6 +151,21 @@ import Testing
     }
   }
 
+  @Test func `Rules for files of a server's list do not lead out of -d`() async throws {
+    try await with { place in
+      try await place.put("\(place.fixture.server.url("/file.bin"))\n", as: "l.txt")
+      let result = try await place.haul(
+        "get", "-i", place.address("l.txt"), "-d", "out", "--rule",
+        "* -> \(place.fixture.path("outside"))")
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try place.fixture.names("out") == ["file.bin"])
+      let below = try await place.haul(
+        "get", "-i", place.address("l.txt"), "-d", "out", "--rule", "* -> sub")
+      #expect(below.status == 0 && below.errors.contains("by the rule *"), "\(below.errors)")
+      #expect(try place.fixture.names("out/sub") == ["file.bin"])
+    }
+  }
+
   @Test func `What a server must not choose is refused before anything begins`() async throws {
     try await with { place in
       let file = place.fixture.server.url("/file.bin")
