@@ -15,6 +15,7 @@ class SlowServer(http.server.ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), Handler)
         self.broken = set()
         self.uploads = {}
+        self.authorizations = set()
         self.error_text = "Not Found"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -37,6 +38,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
         # As a proxy it gets the whole address.
         path = re.sub("^http://[^/]*", "", self.path)
+        self.server.authorizations.add(self.headers.get("Authorization"))
         parts = path.split("/")
         if path in self.server.broken or len(parts) < 4:
             self.send_response(404, self.server.error_text)

@@ -1,15 +1,10 @@
 import AsyncHTTPClient
 import FoundationEssentials
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Calls the daemon over its socket.
 package struct ControlClient: Sendable {
@@ -87,13 +82,37 @@ package struct ControlClient: Sendable {
 
   package func limits() async throws(Failure) -> LimitsDocument { try await get("limits") }
 
+  package func changeLimits(_ change: LimitsDocument) async throws(Failure) -> LimitsDocument {
+    try decode(try await send(.PATCH, "limits", change))
+  }
+
+  package func resetLimits() async throws(Failure) -> LimitsDocument {
+    try decode(try await execute(try request(.DELETE, "limits")))
+  }
+
   /// One page of the list.
   package func transfers(
     after id: TransferID? = nil, group: String? = nil, atMost limit: Int = 1000
   ) async throws(Failure) -> TransferPage {
+    var filter = TransferFilter()
+    filter.group = group
+    return try await transfers(filter, after: id, atMost: limit)
+  }
+
+  /// One page of the list.
+  /// - Parameter fromEnd: from the end of the list.
+  package func transfers(
+    _ filter: TransferFilter, after id: TransferID?, fromEnd: Bool = false, atMost limit: Int
+  ) async throws(Failure) -> TransferPage {
     var query = ["limit=\(limit)"]
     if let id { query.append("after=\(id)") }
-    if let group { query.append("group=\(PercentCoding.component(group))") }
+    if let group = filter.group { query.append("group=\(PercentCoding.component(group))") }
+    if let host = filter.host { query.append("host=\(PercentCoding.component(host))") }
+    if !filter.states.isEmpty {
+      let states = TransferState.allCases.filter(filter.states.contains).map(\.rawValue)
+      query.append("state=\(states.joined(separator: ","))")
+    }
+    if fromEnd { query.append("from=end") }
     return try await get("transfers?\(query.joined(separator: "&"))")
   }
 

@@ -65,6 +65,9 @@ package struct ControlLocation: Sendable, Hashable {
   /// A file that exists while the queue is suspended.
   package var suspended: String { "\(directory)/suspended" }
 
+  /// The file of the limits that were set while a daemon ran.
+  package var limits: String { "\(directory)/limits" }
+
   /// The file of the newest notices, for the web page.
   package var notices: String { "\(directory)/notices" }
 
@@ -77,11 +80,20 @@ package struct ControlLocation: Sendable, Hashable {
   /// The file of the token for the control interface over TCP.
   package var token: String { "\(directory)/token" }
 
+  /// The file of the page's password and of the tokens with a scope.
+  package var access: String { "\(directory)/access" }
+
+  /// The file of the certificate that the daemon has made, and of its key.
+  package var certificate: String { "\(directory)/certificate" }
+
   /// The file of the page's port and sessions.
   package var sessions: String { "\(directory)/sessions" }
 
   /// The directory of the files that lead a browser to the page.
   package var redirects: String { "\(directory)/redirects" }
+
+  /// The file of the starts, ends and long waits of transfers.
+  package var transferLog: String { "\(directory)/transfers.log" }
 
   /// The file to which a daemon in the background logs.
   package var log: String { "\(directory)/daemon.log" }

@@ -8,14 +8,25 @@ package struct AddBody: Codable, Sendable {
   package var transfers: [NewTransfer]
   /// What happens with an identifier that the list already has.
   package var ifKnown: TransferRequest.IfKnown?
+  /// Whether the new ones are paused, and wait for `resume`.
+  package var isPaused: Bool?
+  /// Whether a download without an identifier finds the one that has not ended and will do the
+  /// same.
+  package var findsSame: Bool?
 
   enum CodingKeys: String, CodingKey {
     case transfers
     case ifKnown = "if_known"
+    case isPaused = "paused"
+    case findsSame = "find_same"
   }
 
-  package init(transfers: [NewTransfer], ifKnown: TransferRequest.IfKnown? = nil) {
+  package init(
+    transfers: [NewTransfer], ifKnown: TransferRequest.IfKnown? = nil, isPaused: Bool? = nil,
+    findsSame: Bool? = nil
+  ) {
     (self.transfers, self.ifKnown) = (transfers, ifKnown)
+    (self.isPaused, self.findsSame) = (isPaused, findsSame)
   }
 
   package init(from decoder: any Decoder) throws {
@@ -23,28 +34,48 @@ package struct AddBody: Codable, Sendable {
     transfers = try object.decodeArray(
       of: NewTransfer.self, forKey: .transfers, atMost: Self.maximumCount)
     ifKnown = try object.decodeIfPresent(TransferRequest.IfKnown.self, forKey: .ifKnown)
+    isPaused = try object.decodeIfPresent(Bool.self, forKey: .isPaused)
+    findsSame = try object.decodeIfPresent(Bool.self, forKey: .findsSame)
   }
 }
 
 /// The answer: the ids, in the order of the body.
 package struct AddResponse: Codable, Hashable, Sendable {
   package var ids: [TransferID]
+  /// With `find_same`: those of them that were in the list.
+  package var same: [TransferID]?
 
-  package init(ids: [TransferID]) { self.ids = ids }
+  package init(ids: [TransferID], same: [TransferID]? = nil) {
+    (self.ids, self.same) = (ids, same)
+  }
 }
 
-/// Which transfers a command is for: exactly one of these.
+/// Which transfers a command is for: `ids`, `group` or `all`.
 package struct Selection: Codable, Hashable, Sendable {
   /// Ids, unique beginnings of ids, or the callers' identifiers.
   package var ids: [String]?
   package var group: String?
   package var all: Bool?
+  /// For `remove` of a group or of all: only what ended in one of these ways, and before this time,
+  /// in seconds since 1970.
+  package var ends: [TransferResult.State]?
+  package var endedBefore: Double?
 
-  enum CodingKeys: String, CodingKey { case ids, group, all }
-
-  package init(ids: [String]? = nil, group: String? = nil, all: Bool? = nil) {
-    (self.ids, self.group, self.all) = (ids, group, all)
+  enum CodingKeys: String, CodingKey {
+    case ids, group, all, ends
+    case endedBefore = "ended_before"
   }
+
+  package init(
+    ids: [String]? = nil, group: String? = nil, all: Bool? = nil,
+    ends: [TransferResult.State]? = nil, endedBefore: Double? = nil
+  ) {
+    (self.ids, self.group, self.all) = (ids, group, all)
+    (self.ends, self.endedBefore) = (ends, endedBefore)
+  }
+
+  /// Whether it leaves out what has not ended.
+  package var isOfEnds: Bool { ends != nil || endedBefore != nil }
 
   package init(from decoder: any Decoder) throws {
     let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
@@ -53,6 +84,10 @@ package struct Selection: Codable, Hashable, Sendable {
       ? nil : object.decodeArray(of: String.self, forKey: .ids, atMost: AddBody.maximumCount)
     group = try object.decodeIfPresent(String.self, forKey: .group)
     all = try object.decodeIfPresent(Bool.self, forKey: .all)
+    if object.contains(.ends), try !object.decodeNil(forKey: .ends) {
+      ends = try object.decodeArray(of: TransferResult.State.self, forKey: .ends, atMost: 3)
+    }
+    endedBefore = try object.decodeIfPresent(Double.self, forKey: .endedBefore)
   }
 }
 
@@ -190,8 +225,6 @@ package struct NoKeys: Codable, Hashable, Sendable {
 
 /// The body of `PATCH /api/v1/transfers/ID`.
 package struct ChangeBody: Codable, Hashable, Sendable {
-  private static let mostHeaders = 1000
-
   package var priority: String?
   package var url: String?
   /// Bytes per second; 0 for none.
@@ -200,11 +233,13 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   package var startsAt: Double?
   /// Whether the new address has the same file although its name differs: the file keeps its name.
   package var keepsName: Bool?
-  /// Header fields in place of those of the same names, for the server of the address.
-  package var headers: [HeaderFields.Field]?
+  /// Header fields to set or to remove; the others are kept. They are in no answer.
+  package var headers: [HeaderChange]?
+  /// Empty for none.
+  package var group: String?
 
   enum CodingKeys: String, CodingKey {
-    case priority, url, headers
+    case priority, url, headers, group
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
     case keepsName = "keeps_name"
@@ -212,9 +247,9 @@ package struct ChangeBody: Codable, Hashable, Sendable {
 
   package init(
     priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil,
-    keepsName: Bool? = nil, headers: [HeaderFields.Field]? = nil
+    keepsName: Bool? = nil, headers: [HeaderChange]? = nil, group: String? = nil
   ) {
-    (self.priority, self.url) = (priority, url)
+    (self.priority, self.url, self.group) = (priority, url, group)
     (self.rateLimit, self.startsAt) = (rateLimit, startsAt)
     (self.keepsName, self.headers) = (keepsName, headers)
   }
@@ -226,10 +261,11 @@ package struct ChangeBody: Codable, Hashable, Sendable {
     rateLimit = try object.decodeIfPresent(Int64.self, forKey: .rateLimit)
     startsAt = try object.decodeIfPresent(Double.self, forKey: .startsAt)
     keepsName = try object.decodeIfPresent(Bool.self, forKey: .keepsName)
-    guard try object.contains(.headers) && !object.decodeNil(forKey: .headers) else { return }
-    let given = try object.decodeArray(
-      of: TransferBody.Header.self, forKey: .headers, atMost: Self.mostHeaders)
-    headers = try Problem.checked(try HeaderFields(ofBody: given)).fields
+    if object.contains(.headers), try !object.decodeNil(forKey: .headers) {
+      headers = try object.decodeArray(
+        of: HeaderChange.self, forKey: .headers, atMost: HeaderChange.maximumCount)
+    }
+    group = try object.decodeIfPresent(String.self, forKey: .group)
   }
 }
 
@@ -246,17 +282,24 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var waiting: TransferDocument.Wait?
   /// Ports of open pages that another program has taken.
   package var takenPorts: [Int]
+  /// SHA-256 of the certificate of its listeners.
+  package var fingerprint: String?
+  /// Whether `haul.conf` has changed since the daemon read it.
+  package var hasNewConfiguration: Bool?
 
   enum CodingKeys: String, CodingKey {
-    case version, pid, counts, roots, waiting
+    case version, pid, counts, roots, waiting, fingerprint
+    case hasNewConfiguration = "has_new_configuration"
     case isSuspended = "is_suspended"
     case takenPorts = "taken_ports"
   }
 
   package init(
     version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?,
-    waiting: TransferDocument.Wait?, takenPorts: [Int]
+    waiting: TransferDocument.Wait?, takenPorts: [Int], fingerprint: String? = nil,
+    hasNewConfiguration: Bool? = nil
   ) {
+    (self.fingerprint, self.hasNewConfiguration) = (fingerprint, hasNewConfiguration)
     (self.version, self.pid, self.takenPorts) = (version, pid, takenPorts)
     (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)
     self.waiting = waiting

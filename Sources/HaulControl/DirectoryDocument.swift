@@ -1,3 +1,12 @@
+/// `GET /api/v1/space`: how much may still be written to a directory.
+package struct SpaceDocument: Codable, Hashable, Sendable {
+  package var directory: String
+  /// In bytes; nil if the file system does not say.
+  package var free: Int64?
+
+  package init(directory: String) { self.directory = directory }
+}
+
 /// `GET /api/v1/files`: the files of a directory that a transfer may send, and its directories.
 package struct DirectoryDocument: Codable, Hashable, Sendable {
   package struct Entry: Codable, Hashable, Sendable {

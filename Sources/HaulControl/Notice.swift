@@ -94,13 +94,21 @@ package struct NoticePage: Codable, Hashable, Sendable {
 package struct SeenBody: Codable, Hashable, Sendable {
   /// The number of the newest notice that was seen.
   package var seenUpTo: Int
+  /// Whether those up to that number leave the list.
+  package var clears: Bool?
 
-  enum CodingKeys: String, CodingKey { case seenUpTo = "seen_up_to" }
+  enum CodingKeys: String, CodingKey {
+    case seenUpTo = "seen_up_to"
+    case clears = "clear"
+  }
 
-  package init(seenUpTo: Int) { self.seenUpTo = seenUpTo }
+  package init(seenUpTo: Int, clears: Bool? = nil) {
+    (self.seenUpTo, self.clears) = (seenUpTo, clears)
+  }
 
   package init(from decoder: any Decoder) throws {
     let object = try decoder.strictContainer(keyedBy: CodingKeys.self)
     seenUpTo = try object.decode(Int.self, forKey: .seenUpTo)
+    clears = try object.decodeIfPresent(Bool.self, forKey: .clears)
   }
 }

@@ -40,6 +40,8 @@ package struct SessionKey: Codable, Hashable, Sendable {
   package var session: String
   /// 64 hexadecimal digits.
   package var key: String
+  /// True if it began with the password: its page lists and ends sessions.
+  package var login: Bool?
 }
 
 /// The body of `POST /api/v1/session/proof`.

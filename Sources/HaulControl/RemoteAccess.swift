@@ -3,20 +3,55 @@ package import HaulCore
 
 /// How the control interface is offered over TCP, for a browser or a program without sockets.
 package struct RemoteAccess: Hashable, Sendable {
-  /// A loopback address.
-  package var host: String
-  /// 0 for any free port; nil to listen only when the page is asked for.
-  package var port: Int?
+  /// Where it listens from the start. If there is none, it listens on a free port of 127.0.0.1 when
+  /// the page is asked for.
+  package var listeners: [ListenAddress]
   /// Downloads that are added over TCP are only written below these directories.
   package var roots: [String]
+  /// More names that `Host` may have, with a port if it is not that of the listener.
+  package var hosts: [HostName]
+  /// Where a proxy offers it.
+  package var publicURL: PublicAddress?
+  package var tls: CertificateSource?
 
-  package init(host: String, port: Int?, roots: [String]) {
-    (self.host, self.port, self.roots) = (host, port, roots)
+  package init(
+    listeners: [ListenAddress] = [], roots: [String], hosts: [HostName] = [],
+    publicURL: PublicAddress? = nil, tls: CertificateSource? = nil
+  ) {
+    (self.listeners, self.roots, self.hosts) = (listeners, roots, hosts)
+    (self.publicURL, self.tls) = (publicURL, tls)
   }
 
-  /// As it stands in the address of the page.
-  package func authority(_ port: Int) -> String {
-    "\(host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]" : host):\(port)"
+  /// The address of a new page, if it is at this listener: at that of the proxy, or else at the first
+  /// port; `haul ui` says one only.
+  /// - Parameter port: the one that it has.
+  package func page(at listener: ListenAddress, port: Int?) -> String? {
+    if let publicURL { return "\(publicURL)" }
+    let first = listeners.first { if case .tcp = $0 { true } else { false } }
+    guard case .tcp(let host, _) = listener, let port, first == nil || first == listener else {
+      return nil
+    }
+    let own = listener.isAny ? (host.hasBytes(":") ? "::1" : "127.0.0.1") : host
+    // A certificate is for the name mostly.
+    let name = tls == nil ? nil : hosts.first
+    let shown = HostName(host: name?.host ?? own, port: name?.port ?? port)
+    return "\(tls == nil ? "http" : "https")://\(shown)/"
+  }
+
+  /// The first listener that other machines can reach by themselves.
+  package var exposed: ListenAddress? { listeners.first { !$0.isLocal } }
+
+  /// Why nothing may listen there.
+  /// - Parameter hasPassword: whether the page has one.
+  package func refusal(hasPassword: Bool) -> TransferError? {
+    guard let exposed, tls == nil || !hasPassword else { return nil }
+    let missing = [
+      tls == nil ? "TLS (--tls-cert FILE --tls-key FILE, or --tls-self-signed)" : nil,
+      hasPassword ? nil : "a password (run: haul ui password)",
+    ].compactMap(\.self).joined(separator: " and ")
+    return TransferError(
+      .permissionDenied, "--listen \(exposed): other machines could reach it",
+      advice: "add \(missing), or listen on 127.0.0.1 and use ssh -L or a proxy (--public-url)")
   }
 }
 

@@ -33,6 +33,18 @@ package struct SessionKeys: Sendable {
     return own.isEqualInConstantTime(to: bytes[(Self.idLength + 1)...]) ? id : nil
   }
 
+  /// What a browser keeps of a session that began with the password. Unlike the token of a page, it
+  /// outlives the daemon.
+  func cookie(of id: String) -> String { "\(id).\(code("cookie\n\(id)", root).hexDigits)" }
+
+  /// The id in a cookie; nil for any other text.
+  func id(inCookie cookie: some StringProtocol) -> String? {
+    let bytes = Array(cookie.utf8)
+    guard bytes.count == Self.idLength + 1 + Self.codeLength else { return nil }
+    let id = String(decoding: bytes[..<Self.idLength], as: UTF8.self)
+    return Array(self.cookie(of: id).utf8).isEqualInConstantTime(to: bytes) ? id : nil
+  }
+
   static let idLength = 16
   private static let codeLength = 64
 

@@ -7,6 +7,8 @@ extension TransferBody {
     let name: String
     let value: String
 
+    init(name: String, value: String) { (self.name, self.value) = (name, value) }
+
     init(from decoder: any Decoder) throws {
       let object = try decoder.strictContainer(of: ["name", "value"])
       (name, value) = (try object.value("name"), try object.value("value"))

@@ -3,18 +3,21 @@ import FoundationEssentials
 package import HaulCore
 import NIOConcurrencyHelpers
 
-/// Who may use the web page: codes that `haul ui` has received, and sessions that began with one.
+/// Who may use the web page: codes that `haul ui` has received, and sessions that began with one or
+/// with the password.
 ///
 /// A page survives a restart of the daemon, so sessions are in a file; it has nothing secret.
 package final class WebSessions: Sendable {
   private struct Session: Codable {
     var id: String
-    /// Where its page is, so that the page finds the daemon again.
+    /// Where its page is, so that the page finds the daemon again; 0 if that follows from options.
     var port: Int
     /// In seconds since 1970. The file has the last use a day late at most.
     var begun: Double
     var used: Double
     var browser: String
+    /// The salt of the password with which it began; it ends with that password.
+    var salt: String?
   }
 
   private struct Stored: Codable {
@@ -31,7 +34,7 @@ package final class WebSessions: Sendable {
   package static let lifetimeOfCode: Duration = .seconds(60)
   private static let maximumCodes = 16
   private static let maximumSessions = 32
-  private static let secondsUnused: Double = 30 * 86_400
+  package static let secondsUnused: Double = 30 * 86_400
   private static let day: Double = 86_400
   /// The longest text about a browser, in cells of a terminal.
   private static let browserCells = 160
@@ -39,14 +42,15 @@ package final class WebSessions: Sendable {
   private let file: StateFile
   private let keys: SessionKeys
   private let clock: any TransferClock
+  private let access: AccessList?
   private let state: NIOLockedValueBox<State>
 
   /// - Throws: `permission-denied` when other users can read the file; `io`.
   package init(
-    file path: String, keys: SessionKeys, clock: any TransferClock
+    file path: String, keys: SessionKeys, clock: any TransferClock, access: AccessList? = nil
   ) throws(TransferError) {
     file = StateFile(path: path)
-    (self.keys, self.clock) = (keys, clock)
+    (self.keys, self.clock, self.access) = (keys, clock, access)
     // An unreadable file counts as having no sessions: 'haul ui' begins a new one.
     let stored = try file.read(isSecret: true).flatMap {
       try? JSONDecoder().decode(Stored.self, from: Data($0))
@@ -55,7 +59,7 @@ package final class WebSessions: Sendable {
   }
 
   /// The ports of pages that may still be open.
-  package var ports: [Int] { Set(alive.map(\.port)).sorted() }
+  package var ports: [Int] { Set(alive.map(\.port)).subtracting([0]).sorted() }
 
   /// Those that have not ended, the one that was used last first.
   package var list: [SessionDocument] {
@@ -94,21 +98,56 @@ package final class WebSessions: Sendable {
       return isGood
     }
     guard isGood else { return nil }
+    return keys.key(of: try begin(at: port, browser: browser, salt: nil))
+  }
+
+  /// The cookie of a new session.
+  /// - Parameter password: the one that was given.
+  /// - Throws: `io`, `disk-full`.
+  package func begin(
+    with password: PasswordHash, browser: String
+  ) throws(TransferError) -> String {
+    keys.cookie(of: try begin(at: 0, browser: browser, salt: password.salt))
+  }
+
+  private func begin(
+    at port: Int, browser: String, salt: String?
+  ) throws(TransferError) -> String {
     let (id, wall) = (RandomText.make(words: 1), clock.wallSeconds)
     let session = Session(
       id: id, port: port, begun: wall, used: wall,
-      browser: TerminalText.cut(TerminalText.escaped(browser), to: Self.browserCells))
+      browser: TerminalText.cut(TerminalText.escaped(browser), to: Self.browserCells), salt: salt)
+    let current = access?.password?.salt
     try change { stored in
-      stored.sessions.removeAll { !Self.isAlive($0, at: wall) }
+      stored.sessions.removeAll { !Self.isAlive($0, at: wall, current) }
       stored.sessions.sort { $0.used < $1.used }
       stored.sessions = stored.sessions.suffix(Self.maximumSessions - 1)
       stored.sessions.append(session)
     }
-    return keys.key(of: id)
+    return id
   }
 
+  /// The session of a cookie, which then counts as used; nil if it has ended.
+  package func session(ofCookie cookie: some StringProtocol) -> String? {
+    guard let id = keys.id(inCookie: cookie), hasPassword(id) else { return nil }
+    noteUse(of: id)
+    return id
+  }
+
+  /// True if it has not ended and began with the password.
+  package func hasPassword(_ id: String) -> Bool {
+    alive.contains { $0.id == id && $0.salt != nil }
+  }
+
+  package func cookie(of id: String) -> String { keys.cookie(of: id) }
+
   /// The key of a session that has not ended.
-  package func key(of id: String) -> SessionKey? { has(id) ? keys.key(of: id) : nil }
+  package func key(of id: String) -> SessionKey? {
+    guard has(id) else { return nil }
+    var key = keys.key(of: id)
+    key.login = hasPassword(id) ? true : nil
+    return key
+  }
 
   /// A proof for the page with that id, which need not have a session any more.
   package func proof(for challenge: ChallengeBody, at address: String) -> SessionProof {
@@ -141,7 +180,8 @@ package final class WebSessions: Sendable {
 extension WebSessions {
   private var alive: [Session] {
     let now = clock.wallSeconds
-    return state.withLockedValue { $0.stored.sessions.filter { Self.isAlive($0, at: now) } }
+    let salt = access?.password?.salt
+    return state.withLockedValue { $0.stored.sessions.filter { Self.isAlive($0, at: now, salt) } }
   }
 
   private func noteUse(of id: String) {
@@ -174,8 +214,9 @@ extension WebSessions {
     try result.get()
   }
 
-  private static func isAlive(_ session: Session, at now: Double) -> Bool {
-    now - session.used < secondsUnused
+  /// - Parameter salt: of the password that there is now.
+  private static func isAlive(_ session: Session, at now: Double, _ salt: String?) -> Bool {
+    now - session.used < secondsUnused && (session.salt == nil || session.salt == salt)
   }
 
   private static func hash(_ text: some StringProtocol) -> [UInt8] {

@@ -82,7 +82,7 @@ extension Request {
 
 /// Describes every error as a `Problem`; what is unexpected is logged, and not shown.
 struct ProblemMiddleware: RouterMiddleware {
-  typealias Context = BasicRequestContext
+  typealias Context = ConnectionContext
 
   func handle(
     _ request: Request, context: Context,

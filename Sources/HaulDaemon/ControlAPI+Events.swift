@@ -6,12 +6,21 @@ import Hummingbird
 import NIOConcurrencyHelpers
 import ServiceLifecycle
 
-/// How many subscribers read the event stream.
-final class SubscriberCount: Sendable {
+/// How many calls of a kind are being answered.
+final class PlaceCount: Sendable {
   private let count = NIOLockedValueBox(0)
 
   var value: Int { count.withLockedValue { $0 } }
   func change(by difference: Int) { count.withLockedValue { $0 += difference } }
+
+  /// Whether there was a place for one more, which has it now.
+  func enter(atMost most: Int) -> Bool {
+    count.withLockedValue { count in
+      guard count < most else { return false }
+      count += 1
+      return true
+    }
+  }
 }
 
 /// `GET /api/v1/events`: server-sent events, as the HTML standard defines them (section 9.2).
@@ -33,6 +42,8 @@ extension ControlAPI {
         "\(Self.maximumSubscribers) subscribers read the events already; end one of them")
     }
     let session = session(of: request)
+    let token = TokenCheck.token(in: request.headers)
+    let scoped = token.flatMap { accessList.scope(of: $0) == nil ? nil : $0 }
     var headers = HTTPFields()
     headers[.contentType] = "text/event-stream"
     headers[.cacheControl] = "no-store"
@@ -45,7 +56,7 @@ extension ControlAPI {
         let events = manager.events(after: known)
         try await request.body.consumeWithInboundCloseHandler { _ in
           try await withGracefulShutdownHandler {
-            try await write(events, of: session, to: &writer)
+            try await write(events, of: session, scoped, to: &writer)
           } onGracefulShutdown: {
             events.cancel()
           }
@@ -69,7 +80,8 @@ extension ControlAPI {
 
   @concurrent
   private func write(
-    _ events: QueueEvents, of session: String?, to writer: inout any ResponseBodyWriter
+    _ events: QueueEvents, of session: String?, _ token: String?,
+    to writer: inout any ResponseBodyWriter
   ) async throws {
     // At once, so that a subscriber knows that it is one.
     try await writer.write(ByteBuffer(string: ": haul\n\n"))
@@ -78,6 +90,7 @@ extension ControlAPI {
       guard !changed.isEmpty else { return }
       // The page of a session that has ended receives nothing more.
       if let session, !sessions.has(session) { return }
+      if let token, accessList.scope(of: token) == nil { return }
       let next = ContinuousClock.now + Self.tick
       var (frames, affected) = (ByteBuffer(), Set<TransferID>())
       for event in changed {

@@ -3,16 +3,11 @@ import HaulControl
 import HaulCore
 import HaulFiles
 import HaulKit
+import HaulLibC
 import HTTPTypes
 import Hummingbird
 import NIOConcurrencyHelpers
 import ServiceLifecycle
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The control interface below `/api/v1`: what the queue can do, as JSON.
 struct ControlAPI: Sendable {
@@ -30,12 +25,13 @@ struct ControlAPI: Sendable {
   let manager: TransferManager
   let version: String
   let access: RemoteAccess
+  let accessList: AccessList
   let ownDirectories: OwnDirectories
   /// Whether it is served over the socket, where a transfer may write anywhere.
   let isLocal: Bool
   /// The names of the listener that serves it.
   let hosts: AllowedHosts
-  let subscribers: SubscriberCount
+  let subscribers: PlaceCount
   let registry: MetricsRegistry
   /// Exists while the queue is suspended: it stays suspended after a crash.
   let suspension: StateFile
@@ -45,13 +41,16 @@ struct ControlAPI: Sendable {
   let listener: WebListener
   let history: TransferHistory
   let limits: CurrentLimits
+  /// Those that are being answered.
+  let probes: PlaceCount
+  let configuration: ConfigurationWatch
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
   /// Nil over the socket.
   var roots: RootDirectories? { isLocal ? nil : RootDirectories(paths: access.roots) }
 
-  func addRoutes(to router: Router<BasicRequestContext>) {
+  func addRoutes(to router: Router<ConnectionContext>) {
     router.get("/metrics") { _, _ in await metrics() }
     let v1 = router.group("/api/v1").add(middleware: AddressCheck())
     v1.get("/status") { _, _ in try APIResponse.json(await status()) }
@@ -96,12 +95,20 @@ struct ControlAPI: Sendable {
       try APIResponse.json(await details(of: try await id(in: context)))
     }
     v1.get("/files") { request, _ in try APIResponse.json(files(request)) }
+    v1.get("/space") { request, _ in try APIResponse.json(space(request)) }
+    v1.post("/probe") { request, _ in
+      try APIResponse.json(await probe(try await request.body(ProbeBody.self)))
+    }
     v1.get("/order") { _, _ in
       try APIResponse.json(OrderDocument(ids: await manager.coordinator.ids(of: .all)))
     }
     v1.get("/limits") { _, _ in try APIResponse.json(await limits.document) }
     v1.patch("/limits") { request, _ in
       try await limits.apply(try await request.body(LimitsDocument.self))
+      return try APIResponse.json(await limits.document)
+    }
+    v1.delete("/limits") { _, _ in
+      try await limits.reset()
       return try APIResponse.json(await limits.document)
     }
     addPageRoutes(to: v1)
@@ -118,7 +125,8 @@ struct ControlAPI: Sendable {
       roots: roots?.paths,
       waiting: await manager.coordinator.holdReason.map {
         TransferDocument.Wait($0, at: SystemClock().wallSeconds)
-      }, takenPorts: listener.takenPorts)
+      }, takenPorts: listener.takenPorts, fingerprint: isLocal ? listener.fingerprint : nil,
+      hasNewConfiguration: isLocal ? configuration.hasChanged : nil)
   }
 
   private func add(_ request: Request) async throws -> AddResponse {
@@ -143,9 +151,11 @@ struct ControlAPI: Sendable {
     // A key belongs to its body: with another one, it is another call. A client over TCP that knows
     // both has not made its owner's call.
     let side = isLocal ? "" : " client"
-    let added = try await manager.add(
-      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" })
-    return AddResponse(ids: added.map(\.id))
+    let added = try await manager.added(
+      requests, ifKnown: body.ifKnown ?? .keep, key: key.map { "\($0) \(digest)\(side)" },
+      isPaused: body.isPaused ?? false, findsSame: body.findsSame ?? false)
+    return AddResponse(
+      ids: added.all.map(\.id), same: added.same.isEmpty ? nil : added.same.sorted())
   }
 
   private static func isKey(_ text: String) -> Bool {
@@ -156,11 +166,9 @@ struct ControlAPI: Sendable {
     let query = try TransferListQuery(request.uri.queryParameters)
     let after = try await query.after.asyncMap { try await id(named: $0) }
     // One more row shows whether there is a next page.
-    var page = try await manager.summaries(
-      after: after, atMost: query.limit + 1, of: query.group)
-    let isLast = page.count <= query.limit
-    if !isLast { page.removeLast() }
-    let ids = page.map(\.id)
+    var ids = try await ids(of: query, after: after)
+    let isLast = ids.count <= query.limit
+    if !isLast { ids.removeLast() }
     guard !isLocal else {
       return TransferPage(transfers: try await documents(of: ids), next: isLast ? nil : ids.last)
     }
@@ -219,24 +227,30 @@ struct ControlAPI: Sendable {
   }
 
   private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
-    guard
-      change.url != nil || change.rateLimit != nil || change.startsAt != nil
-        || change.headers != nil
-    else { return }
+    guard change != ChangeBody(priority: change.priority, keepsName: change.keepsName) else {
+      return
+    }
     let url = try change.url.map { try ResourceURL(ofBody: $0) }
     let problem = NIOLockedValueBox<Problem?>(nil)
     let roots = roots
     do throws(TransferError) {
       try await manager.set(id) { request in
+        let old = request
         do throws(Problem) {
           if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
           if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
-          if let fields = change.headers { try request.replace(fields) }
+          if let headers = change.headers { try request.change(headers) }
+          if let group = change.group {
+            try roots?.checkRegrouping(of: request)
+            try request.join(group: group)
+          }
           if let rate = change.rateLimit { try request.limitRate(to: rate) }
           if let time = change.startsAt {
             request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
           }
         } catch {
+          // All of it is changed, or nothing.
+          request = old
           problem.withLockedValue { $0 = error }
         }
       }
@@ -253,7 +267,8 @@ struct ControlAPI: Sendable {
 /// Commands to several transfers.
 extension ControlAPI {
   private func perform(_ body: CommandBody) async throws -> CommandResponse {
-    let ids = try await ids(of: body.transfers)
+    let isOfEnds = body.transfers.isOfEnds
+    let ids = isOfEnds ? try await ended(body) : try await ids(of: body.transfers)
     if let roots, RootDirectories.checks(body.command) {
       for start in stride(from: 0, to: ids.count, by: Self.maximumPage) {
         let some = Array(ids[start..<min(start + Self.maximumPage, ids.count)])
@@ -268,7 +283,9 @@ extension ControlAPI {
     let command = try await command(body)
     let report = try await cancelWhenGracefulShutdown {
       // A cancelled program may take seconds to end: the end of the daemon does not wait for that.
-      try await manager.perform(command, .ids(ids))
+      isOfEnds
+        ? try await manager.coordinator.removeEnded(ids)
+        : try await manager.perform(command, .ids(ids))
     }
     return CommandResponse(
       ids: ids,
@@ -308,6 +325,9 @@ extension ControlAPI {
   }
 
   func ids(of selection: Selection) async throws -> [TransferID] {
+    guard !selection.isOfEnds else {
+      throw Problem.badRequest("'ends' and 'ended_before' are for 'remove'")
+    }
     switch (selection.ids, selection.group, selection.all) {
     case (let names?, nil, nil):
       var (ids, shortened): ([TransferID], Int) = ([], 0)
@@ -328,7 +348,7 @@ extension ControlAPI {
   }
 
   /// The transfer that the path names.
-  private func id(in context: BasicRequestContext) async throws -> TransferID {
+  private func id(in context: ConnectionContext) async throws -> TransferID {
     let name = try context.parameters.require("id")
     return try await id(named: PercentCoding.text(name))
   }

@@ -1,41 +1,41 @@
 package import HaulControl
 package import HaulKit
+import HaulLibC
 import HaulStore
 import Hummingbird
 import HummingbirdCore
 package import Logging
+import NIOConcurrencyHelpers
 import NIOCore
+import NIOPosix
 import ServiceLifecycle
 import UnixSignals
 
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
-
-/// The daemon: one stored list, and the control interface on a Unix socket and, for
-/// `--listen` or the web page, on a port of the loopback interface.
+/// The daemon: one stored list, and the control interface on a Unix socket, and for the web page
+/// or `--listen` on ports and sockets too.
 package struct Daemon: Sendable {
   private let location: ControlLocation
   private let configuration: TransferManager.Configuration
   private let remote: RemoteAccess
   private let notices: NoticeSettings
+  private let keptEnds: KeptEnds?
   private let environment: [String: String]
   private let version: String
   private let logger: Logger
   private let redirects: RedirectFiles
+  private let watch: ConfigurationWatch
 
   /// - Parameter environment: of the programs that are run, and of those that deliver notices.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
-    remote: RemoteAccess, notices: NoticeSettings, environment: [String: String],
-    version: String, logger: Logger
+    remote: RemoteAccess, notices: NoticeSettings, keptEnds: KeptEnds?,
+    environment: [String: String], version: String, logger: Logger
   ) {
     (self.location, self.configuration, self.remote) = (location, configuration, remote)
-    (self.notices, self.environment) = (notices, environment)
+    (self.notices, self.keptEnds, self.environment) = (notices, keptEnds, environment)
     (self.version, self.logger) = (version, logger)
     redirects = RedirectFiles(in: location.redirects, clock: SystemClock())
+    watch = ConfigurationWatch(environment)
   }
 
   /// Runs until SIGTERM, SIGINT or `POST /api/v1/shutdown`. Then all transfers are interrupted at a
@@ -99,17 +99,32 @@ package struct Daemon: Sendable {
     let history = TransferHistory(
       clock: SystemClock(), file: StateFile(path: location.history), logger: logger)
     await history.restore()
-    let servers = try services(manager, registry, history, board, mask: mask, onRunning) {
+    let limits = CurrentLimits(manager, configuration, StateFile(path: location.limits))
+    do {
+      try await limits.restore()
+    } catch {
+      logger.error("the limits that were set last are not known: \(error)")
+    }
+    let servers = try services(manager, registry, history, limits, board, mask: mask, onRunning) {
       end.yield()
     }
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
         gracefulShutdownSignals: [.sigterm, .sigint], logger: quiet))
-    let counting = Task { await TransferMetricsCollector.run(manager, registry, history, logger) }
+    let writer = LogWriter(LogFiles(path: location.transferLog), logger: logger)
+    let counting = Task {
+      await TransferMetricsCollector.run(manager, registry, history, logger, writer)
+    }
     defer { counting.cancel() }
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
+    let tidying = Task {
+      guard let keptEnds else { return }
+      var retention = Retention(manager, keptEnds, clock: SystemClock(), logger: logger)
+      await retention.run()
+    }
+    defer { tidying.cancel() }
     let stopping = Task {
       for await _ in ends { await group.triggerGracefulShutdown() }
     }
@@ -153,43 +168,55 @@ extension Daemon {
 
   private func services(
     _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
-    _ notices: NoticeBoard, mask: mode_t, _ onRunning: @escaping @Sendable () -> Void,
+    _ limits: CurrentLimits, _ notices: NoticeBoard, mask: mode_t,
+    _ onRunning: @escaping @Sendable () -> Void,
     _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
     let (logger, location, remote) = (logger, location, remote)
-    let subscribers = SubscriberCount()
+    let (subscribers, probes) = (PlaceCount(), PlaceCount())
     let suspension = StateFile(path: location.suspended)
     let token = try ControlToken(file: location.token)
+    let accessList = try AccessList(file: location.access)
+    if let refusal = remote.refusal(hasPassword: accessList.password != nil) { throw refusal }
+    let certificate = try remote.tls.map {
+      try ServerCertificate($0, remote, at: location, logger)
+    }
     let sessions = try WebSessions(
-      file: location.sessions, keys: SessionKeys(token), clock: SystemClock())
-    let limits = CurrentLimits(manager, configuration)
+      file: location.sessions, keys: SessionKeys(token), clock: SystemClock(), access: accessList)
+    let tries = NIOLockedValueBox(LoginTries())
     let own = OwnDirectories(
       paths: [location.directory, ControlLocation.configuration(environment)].compactMap(\.self))
     @Sendable func api(
       _ listener: WebListener, isLocal: Bool, _ hosts: AllowedHosts
     ) -> ControlAPI {
       ControlAPI(
-        manager: manager, version: version, access: remote, ownDirectories: own, isLocal: isLocal,
-        hosts: hosts, subscribers: subscribers, registry: registry, suspension: suspension,
-        notices: notices, sessions: sessions, redirects: redirects, listener: listener,
-        history: history, limits: limits, stop: stop)
+        manager: manager, version: version, access: remote, accessList: accessList,
+        ownDirectories: own, isLocal: isLocal, hosts: hosts, subscribers: subscribers,
+        registry: registry, suspension: suspension, notices: notices, sessions: sessions,
+        redirects: redirects, listener: listener, history: history, limits: limits,
+        probes: probes, configuration: watch, stop: stop)
     }
-    let listener = WebListener(remote, sessions, logger) { listener, port, listening in
-      let (hosts, check) = (AllowedHosts(), TokenCheck(token: token, sessions: sessions))
+    let listener = WebListener(remote, sessions, certificate, logger) {
+      listener, address, listening in
+      let hosts = AllowedHosts(isSecure: address.hasTLS && certificate != nil)
+      let check = TokenCheck(token: token, sessions: sessions, access: accessList)
       let places = ConnectionPlaces(
         strangers: Self.remoteStrangers, clients: Self.remoteClients)
-      let tcp = server(
-        api(listener, isLocal: false, hosts), at: .hostname(remote.host, port: port),
-        [OriginCheck(hosts: hosts, servesPage: true), check],
+      let login = LoginPage(
+        access: accessList, sessions: sessions, hosts: hosts, tries: tries,
+        clock: SystemClock(), logger: logger)
+      let remoteServer = server(
+        api(listener, isLocal: false, hosts), login, address.hasTLS ? certificate : nil,
+        at: try address.bound(), [OriginCheck(hosts: hosts, servesPage: true), check],
         { [StrangerHandler(check, places), RequestTimeoutHandler(.stranger)] }, Self.remoteRoom
       ) { channel in
-        guard let port = channel.localAddress?.port else { return }
-        hosts.set(port: port)
-        logger.info(
-          "listening on port \(port) of \(remote.host); the token is in \(location.token)")
+        let port = channel.localAddress?.port
+        hosts.open(address, port: port, remote)
+        logger.info("\(address.began(at: port)); the token is in \(location.token)")
         listening(port)
       }
-      try await tcp.run()
+      try await remoteServer.run()
+      address.end()
     }
     let names = AllowedHosts(["localhost"])
     let socket = server(
@@ -207,25 +234,29 @@ extension Daemon {
   }
 
   private func server(
-    _ api: ControlAPI, at address: BindAddress,
-    _ checks: [any MiddlewareProtocol<Request, Response, BasicRequestContext>],
+    _ api: ControlAPI, _ login: LoginPage? = nil, _ certificate: ServerCertificate? = nil,
+    at address: BindAddress,
+    _ checks: [any MiddlewareProtocol<Request, Response, ConnectionContext>],
     _ handlers: @escaping @Sendable () -> [any RemovableChannelHandler], _ room: Room,
     onRunning: @escaping @Sendable (any Channel) async -> Void
   ) -> some Service {
-    let router = Router()
+    let router = Router(context: ConnectionContext.self)
     router.add(middleware: RequestMetrics(registry: api.registry, version: version))
     router.add(middleware: ProblemMiddleware())
     for check in checks { router.add(middleware: check) }
     api.addRoutes(to: router)
-    if !api.isLocal { WebPageFiles.addRoutes(to: router) }
+    if let login {
+      WebPageFiles.addRoutes(to: router)
+      login.addRoutes(to: router)
+    }
     return Application(
       router: router,
       server: .http1(
-        configuration: .init(
+        .init(
           additionalChannelHandlers: handlers(), idleTimeout: .seconds(60),
           httpDecoderConfiguration: .init(
             maxHeaderFieldSize: Self.maximumHead, maxHeaderListSize: Self.maximumHead,
-            maxHeaderFieldCount: Self.maximumFields))),
+            maxHeaderFieldCount: Self.maximumFields)), certificate),
       configuration: ApplicationConfiguration(
         address: address, backlog: room.waiting,
         availableConnectionsDelegate: MaximumAvailableConnections(room.open)),

@@ -1,12 +1,8 @@
 import HaulControl
 import HaulCore
+import HaulFiles
+import HaulLibC
 import Hummingbird
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Lists directories, so that a page can choose a file to send: a browser hides the paths of files.
 struct DirectoryListing {
@@ -74,6 +70,33 @@ struct DirectoryListing {
 
 extension ControlAPI {
   func files(_ request: Request) throws -> DirectoryDocument {
+    let places = roots ?? RootDirectories(paths: ["/"])
+    return try DirectoryListing(roots: places, ownDirectories: ownDirectories)
+      .document(of: try directory(in: request))
+  }
+
+  /// The room in a directory, or where it would be made.
+  func space(_ request: Request) throws -> SpaceDocument {
+    var path = try directory(in: request)
+    guard path.isAbsolutePath else {
+      throw Problem.badRequest("the directory must be an absolute path")
+    }
+    try roots?.checkSpace(of: path)
+    var space = SpaceDocument(directory: path)
+    while true {
+      do {
+        space.free = try POSIXDisk().openDirectory(path, below: nil, creating: false)
+          .availableBytes()
+        return space
+      } catch {
+        let parent = path.pathParts.directory
+        guard error.errno == ENOENT, parent.utf8.count < path.utf8.count else { return space }
+        path = parent
+      }
+    }
+  }
+
+  private func directory(in request: Request) throws -> String {
     var directory: String?
     for (key, value) in request.uri.queryParameters {
       guard key == "directory", directory == nil else {
@@ -82,8 +105,6 @@ extension ControlAPI {
       directory = String(value)
     }
     guard let directory else { throw Problem.badRequest("give a 'directory'") }
-    let places = roots ?? RootDirectories(paths: ["/"])
-    return try DirectoryListing(roots: places, ownDirectories: ownDirectories)
-      .document(of: directory.withoutLastSlashes)
+    return directory.withoutLastSlashes
   }
 }

@@ -2,12 +2,7 @@ import HaulControl
 import HaulCore
 import HaulFiles
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The directories of the daemon's list, token and configuration, which no transfer may write to
 /// or send.
@@ -66,8 +61,8 @@ struct RootDirectories: Sendable {
   }
 
   /// A transfer that was added over the socket may write anywhere and carry secrets of its owner,
-  /// and what waits for it may run its file. Over TCP it gets another address only if it has no
-  /// secret, and a checksum proves that it is the same file.
+  /// and what waits for it may run its file. Over TCP it gets another address, or header fields,
+  /// only if it has no secret, and a checksum proves that it is the same file.
   /// - Throws: `Problem` (403).
   func checkMove(of request: TransferRequest) throws(Problem) {
     guard request.roots == nil else { return }
@@ -78,6 +73,14 @@ struct RootDirectories: Sendable {
         "it was added over the socket, and has secrets or no SHA-2 checksum; change it over the "
           + "socket: haul set")
     }
+  }
+
+  /// What its owner says of a group is not changed over TCP.
+  /// - Throws: `Problem` (403).
+  func checkRegrouping(of request: TransferRequest) throws(Problem) {
+    guard request.roots == nil else { return }
+    throw Self.forbidden(
+      "it was added over the socket; its group is changed there: haul set --group")
   }
 
   /// Whether a command may run a program again, hide its failure, or delete or replace files.
@@ -150,6 +153,9 @@ struct RootDirectories: Sendable {
     }
     return openDirectory(path)
   }
+
+  /// - Throws: `Problem` (403) for a directory where a client over TCP may not write.
+  func checkSpace(of path: String) throws(Problem) { try check(path) }
 
   /// Whether a path leads below the roots, also as a link. It must not lead up with `..`.
   func allows(_ path: String) -> Bool {

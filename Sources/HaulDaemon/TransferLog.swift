@@ -1,7 +1,7 @@
-import HaulControl
+package import HaulControl
 package import HaulCore
 
-/// The lines of the daemon's log about transfers: one for each start, each end and each long wait.
+/// What the daemon logs of its transfers: a line for each start, each end and each long wait.
 package struct TransferLog: Sendable {
   private var running: Set<TransferID> = []
   private var waits = LongWaits()
@@ -11,21 +11,35 @@ package struct TransferLog: Sendable {
 
   /// The lines about an event, without secrets and control characters.
   /// - Parameter time: the present time, in seconds since 1970.
-  package mutating func lines(about event: TransferEvent, time: Double) -> [String] {
+  package mutating func entries(about event: TransferEvent, time: Double) -> [LogEntry] {
     lastNumber = event.number ?? lastNumber
     let waits = waits.notices(of: event, after: lastNumber, name: nil, time: time)
-    return line(about: event).map { [TerminalText.escaped($0)] } ?? []
-      + waits.map { "\($0.title); \($0.text)" }
+    let own = entry(about: event, time: time).map { [$0] } ?? []
+    return own
+      + waits.map { notice in
+        var entry = LogEntry(.waiting, "\(notice.title); \(notice.text)", time: time)
+        entry.id = notice.transfer
+        return entry
+      }
   }
 
-  private mutating func line(about event: TransferEvent) -> String? {
+  private mutating func entry(about event: TransferEvent, time: Double) -> LogEntry? {
+    func entry(_ kind: LogEntry.Kind, _ text: String) -> LogEntry {
+      var entry = LogEntry(kind, TerminalText.escaped("\(event.id): \(text)"), time: time)
+      (entry.id, entry.group, entry.url) = (event.id, event.group, event.url?.redacted)
+      entry.name = event.url.map { FileName($0).text } ?? event.identifier
+      return entry
+    }
     switch event.kind {
     case .phase(.connecting, _), .phase(.running, _):
       guard running.insert(event.id).inserted else { return nil }
-      return "\(event.id): started\(event.url.map { ", \($0.redacted)" } ?? "")"
+      return entry(.started, "started\(event.url.map { ", \($0.redacted)" } ?? "")")
     case .finished(let result):
       running.remove(event.id)
-      return "\(event.id): \(Self.text(of: result))"
+      var end = entry(LogEntry.Kind(result.state), Self.text(of: result))
+      (end.path, end.bytes, end.code) = (result.path, result.bytes, result.error?.code.rawValue)
+      if let path = result.path { end.name = path.pathParts.name }
+      return end
     case .waiting, .paused, .removed:
       running.remove(event.id)
       return nil
@@ -44,5 +58,16 @@ package struct TransferLog: Sendable {
     case .failed: "failed, \(result.error.map { "\($0.code): \($0.message)" } ?? "reason unknown")"
     case .cancelled: "cancelled"
     }
+  }
+}
+
+extension LogEntry.Kind {
+  fileprivate init(_ state: TransferResult.State) {
+    self =
+      switch state {
+      case .completed: .completed
+      case .failed: .failed
+      case .cancelled: .cancelled
+      }
   }
 }

@@ -31,13 +31,14 @@ extension TransferRequest {
     upload?.url = url
   }
 
-  /// Sends these header fields in place of those of the same names: a token that has expired.
-  mutating func replace(_ headers: [HeaderFields.Field]) throws(Problem) {
+  mutating func change(_ headers: [HeaderChange]) throws(Problem) {
     guard self.url != nil else { throw Problem(409, "Conflict", "a program has no header fields") }
-    var fields = self.fields
-    for field in headers { fields.remove(field.name) }
-    for field in headers { fields.append(field.name, field.value) }
-    self.fields = fields
+    try fields.apply(headers)
+  }
+
+  /// - Parameter name: empty for none.
+  mutating func join(group name: String) throws(Problem) {
+    group = name.isEmpty ? nil : try Problem.checked(try TransferRequest.name(name))
   }
 
   mutating func limitRate(to rate: Int64) throws(Problem) {

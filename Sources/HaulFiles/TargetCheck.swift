@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The state of a final name, checked before any network request.
 package enum TargetState: Hashable, Sendable {
@@ -42,9 +37,7 @@ package enum TargetCheck {
   package static func state(
     of name: String, in directory: any DiskDirectory, allowsOther: Bool = false
   ) throws(TransferError) -> TargetState {
-    let status = try mapping("check the target") { () throws(DiskError) in
-      try directory.status(of: name)
-    }
+    let status = try mapping("check the target", directory.status(of: name))
     guard let status else { return .absent }
     switch status.kind {
     case .directory where allowsOther, .symlink where allowsOther, .other where allowsOther:
@@ -67,9 +60,7 @@ package enum TargetCheck {
   package static func owner(
     of name: String, in directory: any DiskDirectory
   ) throws(TransferError) -> UInt32? {
-    try mapping("check the target") { () throws(DiskError) in
-      try directory.status(of: name)?.owner
-    }
+    try mapping("check the target", directory.status(of: name)?.owner)
   }
 }
 

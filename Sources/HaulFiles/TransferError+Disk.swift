@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Makes disk calls, and maps their errors to those of a transfer. There is no other such mapping.
 /// - Parameter action: the action, as in "cannot ACTION".
@@ -16,6 +11,13 @@ package func mapping<Value>(
   } catch {
     throw TransferError(error, while: action())
   }
+}
+
+/// The same for one expression.
+package func mapping<Value>(
+  _ action: @autoclosure () -> String, _ value: @autoclosure () throws(DiskError) -> Value
+) throws(TransferError) -> Value {
+  try mapping(action()) { () throws(DiskError) in try value() }
 }
 
 extension TransferError {

@@ -51,24 +51,15 @@ extension HTTPTransport {
         key.isNew = request.isSentOnce
         let client = try clients.client(for: key)
         defer { clients.release(key) }
-        let answer = try await client.execute(
-          try message(request, prepared.request, over: route), deadline: .distantFuture)
+        let message = try message(request, prepared.request, over: route)
         let patience =
           request.needsBody
           ? Self.patienceForNeeded : min(settings.headTimeout, Self.patienceForBody)
-        // Nothing comes that could be late.
-        let isEmpty =
-          request.method == "HEAD" || answer.headers.first(name: "Content-Length") == "0"
-        let (body, isWhole) =
-          isEmpty
-          ? await Self.start(of: answer.body)
-          : await Self.start(of: answer.body, within: patience)
-        return SendResponse(
-          head: ResponseHead(
-            status: Int(answer.status.code),
-            headers: HeaderFields(answer.headers.map { ($0.name, $0.value) }), url: request.url,
-            version: "\(answer.version)"),
-          body: body, isWhole: isWhole)
+        let held = request.body as? any HeldBody
+        guard request.body == nil || held != nil else {
+          return try await stream(message, of: request, with: client, patience)
+        }
+        return try await exchange(message, held, of: request, with: client, patience)
       } catch let error as CancellationError {
         throw error
       } catch {
@@ -81,6 +72,49 @@ extension HTTPTransport {
     }
   }
 
+  private func exchange(
+    _ message: HTTPClientRequest, _ held: (any HeldBody)?, of request: SendRequest,
+    with client: HTTPClient, _ patience: Duration
+  ) async throws -> SendResponse {
+    let exchange = HeldExchange(
+      request.method, held, maximumBody: Self.maximumBody, patience: TimeAmount(patience))
+    let body = held.map { HTTPClient.Body.byteBuffer(ByteBuffer(bytes: $0.bytes)) }
+    let sent = try HTTPClient.Request(
+      url: message.url, method: message.method, headers: message.headers, body: body)
+    let answer = try await exchange.perform(
+      sent, with: client, on: MultiThreadedEventLoopGroup.singleton.any())
+    return SendResponse(
+      head: ResponseHead(
+        status: Int(answer.head.status.code),
+        headers: HeaderFields(answer.head.headers.map { ($0.name, $0.value) }), url: request.url,
+        version: "\(answer.head.version)"),
+      body: Array(answer.body.readableBytesView), isWhole: answer.isWhole)
+  }
+
+  private func stream(
+    _ message: HTTPClientRequest, of request: SendRequest, with client: HTTPClient,
+    _ patience: Duration
+  ) async throws -> SendResponse {
+    var message = message
+    if let body = request.body {
+      message.body = .stream(
+        SendBuffers(base: body), length: request.length.map { .known($0) } ?? .unknown)
+    }
+    let answer = try await client.execute(message, deadline: .distantFuture)
+    // Nothing comes that could be late.
+    let isEmpty = answer.headers.first(name: "Content-Length") == "0"
+    let (body, isWhole) =
+      isEmpty
+      ? await Self.start(of: answer.body)
+      : await Self.start(of: answer.body, within: patience)
+    return SendResponse(
+      head: ResponseHead(
+        status: Int(answer.status.code),
+        headers: HeaderFields(answer.headers.map { ($0.name, $0.value) }), url: request.url,
+        version: "\(answer.version)"),
+      body: body, isWhole: isWhole)
+  }
+
   private func message(
     _ request: SendRequest, _ fetch: FetchRequest, over route: Route
   ) throws(TransferError) -> HTTPClientRequest {
@@ -91,10 +125,6 @@ extension HTTPTransport {
     message.headers.remove(name: "Content-Length")
     message.headers.remove(name: "Transfer-Encoding")
     if request.isSentOnce { message.headers.replaceOrAdd(name: "Connection", value: "close") }
-    if let body = request.body {
-      message.body = .stream(
-        SendBuffers(base: body), length: request.length.map { .known($0) } ?? .unknown)
-    }
     return message
   }
 

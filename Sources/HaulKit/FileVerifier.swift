@@ -1,12 +1,7 @@
 public import HaulCore
 import HaulFiles
+import HaulLibC
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Verifies existing files.
 public enum FileVerifier {
@@ -57,9 +52,7 @@ public enum FileVerifier {
     // A file in `/proc` reports no length, and the length of a growing file is outdated.
     let byte = UnsafeMutableRawBufferPointer.allocate(byteCount: 1, alignment: 1)
     defer { byte.deallocate() }
-    let more = try mapping("read the file") { () throws(DiskError) in
-      try file.read(into: byte, at: size)
-    }
+    let more = try mapping("read the file", file.read(into: byte, at: size))
     guard more == 0 else {
       throw TransferError(
         .sourceUnreadable, "the file is longer than its reported size, or still grows",

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// One connection writes; reads use other connections and see only committed changes. Cancelling a
 /// task does not end a call: a change is stored, or fails.
-package struct SQLiteStore: Store {
+package struct SQLiteStore: AddressSearch {
   /// How a store is opened.
   package struct Options: Sendable {
     /// What happens to a damaged database.
@@ -83,6 +83,12 @@ package struct SQLiteStore: Store {
     try await database.read("read transfers of the queue") { db in
       var reader = try RecordReader(db: db)
       return try PageQuery(query).sequences(db).compactMap { try reader.record($0) }
+    }
+  }
+
+  package func unended(at addresses: [String]) async throws(TransferError) -> [TransferID] {
+    try await database.read("search the queue") { db in
+      try AddressQuery(addresses: addresses).ids(db)
     }
   }
 

@@ -1,10 +1,6 @@
+import HaulFiles
+import HaulLibC
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A program that a test runs. It gets only the given descriptors, default signals, and an empty
 /// standard input.
@@ -26,8 +22,8 @@ package struct ChildProcess: Sendable {
   ) throws {
     let environment = environment.merging(Self.instruments) { given, _ in given }
     let command = [program] + arguments
-    pid = try Self.withStrings(command) { arguments in
-      try Self.withStrings(environment.map { "\($0.key)=\($0.value)" }) { environment in
+    pid = try CStrings.with(command) { arguments in
+      try CStrings.with(environment) { environment in
         try Self.spawn(program, arguments, environment, directory, output, errors)
       }
     }
@@ -59,22 +55,9 @@ package struct ChildProcess: Sendable {
     }
   }()
 
-  private typealias Strings = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-
-  private static func withStrings<Value>(
-    _ strings: [String], _ body: (Strings) throws -> Value
-  ) throws -> Value {
-    var copies: [UnsafeMutablePointer<CChar>?] = strings.map { strdup($0) } + [nil]
-    defer { for copy in copies { free(copy) } }
-    return try copies.withUnsafeMutableBufferPointer { buffer in
-      guard let start = buffer.baseAddress else { throw NotStarted(reason: "no memory") }
-      return try body(start)
-    }
-  }
-
   private static func spawn(
-    _ program: String, _ arguments: Strings, _ environment: Strings, _ directory: String?,
-    _ output: Int32, _ errors: Int32
+    _ program: String, _ arguments: CStrings.List, _ environment: CStrings.List,
+    _ directory: String?, _ output: Int32, _ errors: Int32
   ) throws -> Int32 {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)

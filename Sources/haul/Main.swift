@@ -2,23 +2,18 @@ import HaulCLI
 import HaulControl
 import HaulDaemon
 import HaulKit
+import HaulLibC
 import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @main
 @MainActor
 enum Main {
   static func main() async {
-    let status = await HaulProgram.run(ProcessText.argumentBytes) {
+    let status = await HaulProgram.run(ProcessText.argumentBytes, stored: StoredList()) {
       location, configuration, plan, environment, logger in
       try await Daemon(
         at: location, configuration, remote: plan.remote, notices: plan.notices,
-        environment: environment, version: HaulVersion.text, logger: logger
+        keptEnds: plan.keptEnds, environment: environment, version: HaulVersion.text, logger: logger
       ).run()
     }
     Signals.exit(with: status)

@@ -1,13 +1,8 @@
 import HaulCLI
 import HaulCore
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Standard output and standard error of a run.
 @Suite struct ForegroundConsoleTests {
@@ -68,6 +63,28 @@ import Testing
     #expect(await console.end() == .completed)
     #expect(output.text().isEmpty)
     #expect(error.text().contains("\n/d/x.iso: complete"))
+  }
+
+  @Test func `lines begin with the time in a log, and where that was asked for`() async throws {
+    for (given, isFile, hasTime) in [
+      (nil, true, true), (nil, false, false), (true, false, true), (false, true, false),
+    ] as [(Bool?, Bool, Bool)] {
+      let (output, error) = (try Pipe(), try Pipe())
+      var options = OutputOptions()
+      options.timeStamps = given
+      var context = ProcessContextTests.context()
+      context.standardErrorIsFile = isFile
+      let console = ForegroundConsole(
+        indices: [1], options: options, context: context,
+        standardOutput: OutputStream(descriptor: output.writer),
+        standardError: OutputStream(descriptor: error.writer))
+      #expect(await console.handle([try EventMaker().completed()]) == .allEnded)
+      #expect(await console.end() == .completed)
+      #expect(output.text().isEmpty)
+      let lines = error.text().split(separator: "\n")
+      let stamp = /[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2} .+/
+      #expect(!lines.isEmpty && lines.allSatisfy { ($0.wholeMatch(of: stamp) != nil) == hasTime })
+    }
   }
 
   @Test func `when the reader of standard output closes it, the run stops with 141`() async throws {

@@ -13,11 +13,12 @@ import Testing
     init(
       _ expected: Int = 1, json: Bool = false, quiet: Bool = false,
       view: ForegroundReport.ProgressView = .plain, drain: Duration? = nil,
-      hasManifest: Bool = false, allowsUnverified: Bool = false
+      hasManifest: Bool = false, allowsUnverified: Bool = false, resumes: Bool = true
     ) {
       var options = OutputOptions()
       options.drain = drain
       options.hasManifest = hasManifest
+      options.resumes = resumes
       options.allowsUnverified = allowsUnverified
       options.json = json
       options.quiet = quiet
@@ -301,6 +302,8 @@ import Testing
     try run.handle(rest(.paused(by: .signal)))
     try run.end()
     #expect(
+      run.messages.dropLast().last == "haul: 1 downloaded, 1 not complete; 10 B in 1:00, 0 B/s")
+    #expect(
       run.messages.last == "haul: terminated; 1 file is not complete; run the same command "
         + "again to resume, if the server allows it")
     #expect(try EventSchema().violations(output: run.json) == [])
@@ -309,6 +312,24 @@ import Testing
     let summary = try #require(lines.last)
     #expect(summary["completed"] == .integer(1) && summary["paused"] == .integer(1))
     #expect(summary["bytes"] == .integer(10) && summary["duration"] == .integer(60))
+  }
+
+  @Test
+  func `Of some files, an interruption says what is done, what is left and how to go on`() throws {
+    for hasManifest in [false, true] {
+      var run = Run(3, hasManifest: hasManifest, resumes: false)
+      try run.handle(try EventMaker("https://h/f1", id: "00000001").completed(10))
+      try run.handle(try EventMaker("https://h/f2", id: "00000002").failed())
+      run.report.interrupt(.interrupt)
+      try run.end()
+      let remedy = hasManifest ? "the rest" : "every file again"
+      #expect(
+        run.messages.suffix(2) == [
+          "haul: 1 downloaded, 1 failed, 1 not complete; 10 B in 1:00, 0 B/s",
+          "haul: interrupted; 1 file is not complete; run the same command again to send \(remedy)",
+        ])
+      #expect(run.messages.count { $0.contains("/f2: ") } == 1, "a failure has one line")
+    }
   }
 
   @Test

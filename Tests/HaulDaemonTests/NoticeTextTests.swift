@@ -172,6 +172,19 @@ import Testing
     #expect(list.page.unseen == 1, "what had not happened was not seen")
   }
 
+  @Test func `is cleared up to a number, and keeps what came later`() {
+    var list = NoticeList(present: 0)
+    list.add(notices(1...150), through: 150)
+    list.clear(upTo: 148)
+    #expect(list.page.notices.map(\.number) == [150, 149] && list.page.unseen == 2)
+    list.clear(upTo: 100)
+    #expect(list.page.notices.count == 2 && list.page.unseen == 2)
+    list.clear(upTo: .max)
+    #expect(list.page.notices.isEmpty && list.page.unseen == 0)
+    list.add(notices(151...151), through: 151)
+    #expect(list.page.unseen == 1)
+  }
+
   @Test func `keeps the newest, and counts the others too`() {
     var list = NoticeList(present: 0)
     list.add(notices(1...250), through: 250)

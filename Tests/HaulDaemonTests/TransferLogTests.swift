@@ -1,5 +1,8 @@
+import Foundation
+import HaulControl
 import HaulCore
 import HaulDaemon
+import Logging
 import Testing
 
 /// The daemon's log has a line for each start, end and long wait.
@@ -10,7 +13,8 @@ import Testing
   private mutating func lines(_ kinds: TransferEvent.Kind...) throws -> [String] {
     let url = try ResourceURL("http://me:pass@h.example/a%0Ab?token=secretword")
     return kinds.flatMap { kind in
-      log.lines(about: TransferEvent(number: nil, id: id, url: url, kind: kind), time: 0)
+      log.entries(about: TransferEvent(number: nil, id: id, url: url, kind: kind), time: 0)
+        .map(\.text)
     }
   }
 
@@ -41,5 +45,58 @@ import Testing
     let full = WaitReason.directoryMissing("/mnt", foundDevice: nil)
     let lines = try lines(.waiting(.slot), .waiting(full), .waiting(full))
     #expect(lines.count == 1 && lines[0].hasPrefix("waiting: the directory /mnt is missing"))
+  }
+}
+
+/// The file of these lines.
+@Suite struct LogWriterTests {
+  private func with(_ body: (LogFiles, LogWriter) async throws -> Void) async throws {
+    let directory = NSTemporaryDirectory() + "/haul-log-\(UInt64.random(in: 0 ... .max))"
+    try FileManager.default.createDirectory(
+      atPath: directory, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: directory) }
+    let files = LogFiles(path: "\(directory)/transfers.log")
+    try await body(files, LogWriter(files, logger: Logger(label: "test")))
+  }
+
+  private func read(_ path: String) throws -> [LogEntry] {
+    try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").compactMap {
+      try? JSONDecoder().decode(LogEntry.self, from: Data($0.utf8))
+    }
+  }
+
+  private func entry(_ number: Int, text: String = "x") -> LogEntry {
+    LogEntry(.completed, text, time: Double(number))
+  }
+
+  @Test func `lines are added for its owner only, also after a part of a line`() async throws {
+    try await with { files, writer in
+      await writer.append([entry(1), entry(2)])
+      let mode = try FileManager.default.attributesOfItem(atPath: files.path)[.posixPermissions]
+      #expect(mode as? Int == 0o600)
+      let handle = try #require(FileHandle(forWritingAtPath: files.path))
+      try handle.seekToEnd()
+      try handle.write(contentsOf: Data(#"{"time":3,"ki"#.utf8))
+      try handle.close()
+      await writer.append([entry(4)])
+      #expect(try read(files.path) == [entry(1), entry(2), entry(4)])
+    }
+  }
+
+  @Test func `a long file makes room for another, and no link is written to`() async throws {
+    try await with { files, writer in
+      let long = String(repeating: "x", count: LogFiles.longestLine / 2)
+      for number in 0..<40 { await writer.append([entry(number, text: long)]) }
+      let (former, present) = (try read(files.former), try read(files.path))
+      #expect((former + present).map(\.time) == (0..<40).map(Double.init))
+      #expect(!present.isEmpty && former.count > present.count)
+      await writer.append([entry(41, text: long + long)])
+      #expect(try read(files.path).count == present.count, "no line is that long")
+      try FileManager.default.removeItem(atPath: files.path)
+      try FileManager.default.createSymbolicLink(
+        atPath: files.path, withDestinationPath: files.former)
+      await writer.append([entry(42)])
+      #expect(try read(files.former) == former)
+    }
   }
 }

@@ -99,22 +99,28 @@ def keyboard_only(place, browser):
     browser.wait("the list again", "document.activeElement.id === 'list'")
 
 
-# Buttons and fields that are shown but lower than 40 pixels, and dialogs that are wider than the screen.
+# What is pressed is shown but has fewer than 44 pixels, and dialogs that are wider or lower than the screen.
 SMALL = """(() => {
-  const shown = [...document.querySelectorAll('button, select, input:not([type=checkbox]):not([type=file])')]
+  const shown = [...document.querySelectorAll('button, select, summary, .check, .switch, label.file, input:not([type=checkbox]):not([type=file])')]
     .filter((e) => e.checkVisibility() && e.closest('dialog:not([open])') === null);
-  const low = shown.filter((e) => e.getBoundingClientRect().height < 40).map((e) => e.id || e.title || e.textContent);
+  const low = shown.filter((e) => e.getBoundingClientRect().height < 44).map((e) => e.id || e.title || e.textContent);
   const wide = [...document.querySelectorAll('dialog[open], #details:not([hidden]), #notice-panel:not([hidden])')]
-    .filter((e) => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().right > innerWidth || e.getBoundingClientRect().bottom > innerHeight)
+    .filter((e) => e.scrollWidth > e.clientWidth || e.getBoundingClientRect().width !== innerWidth || e.getBoundingClientRect().height !== innerHeight)
     .map((e) => e.id);
   return [...low, ...wide, ...(document.documentElement.scrollWidth > innerWidth ? ['the page'] : [])];
 })()"""
 
 
 def phone(place, browser):
-    """at the width of a telephone nothing sticks out, and what is pressed has 40 pixels"""
-    browser.resize(360, 720, mobile=True)
-    browser.wait("the rows are higher", "document.querySelector('.row:not([hidden])').offsetHeight >= 56")
+    """on a telephone nothing sticks out, what is pressed has 44 pixels, and dialogs fill the screen"""
+    for width, height in ((430, 932), (390, 844), (360, 720)):
+        browser.resize(width, height, mobile=True)
+        browser.wait("the rows are cards", "document.querySelector('.row:not([hidden])').offsetHeight >= 80")
+        for node in tree(browser):
+            if value(node, "role") in NAMED and not value(node, "name"):
+                raise Failed(f"a {value(node, 'role')} without a name: {node}")
+        if wrong := browser.eval(SMALL):
+            raise Failed(f"at {width} pixels: too small, or sticking out: {wrong}")
 
     def check(what):
         if wrong := browser.eval(SMALL):
@@ -124,6 +130,8 @@ def phone(place, browser):
     check("list")
     press(browser, "document.getElementById('add')")
     check("add")
+    browser.eval("document.querySelectorAll('#add-dialog details').forEach((fold) => { fold.open = true; })")
+    check("add-all")
     width = browser.eval("document.getElementById('addresses').getBoundingClientRect().width")
     if width < 250:
         raise Failed(f"the field for addresses has {width} pixels")
@@ -146,9 +154,40 @@ def phone(place, browser):
     browser.key("End")
     browser.key("Enter")
     browser.wait("the details", "!document.getElementById('details').hidden")
+    browser.eval("document.querySelectorAll('#details details').forEach((fold) => { fold.open = true; })")
     check("details")
     browser.key("Escape")
+    fingers(browser)
     browser.resize(*browser.size)
+
+
+def fingers(browser):
+    """A tap on the marks selects several; one on the rest opens the details; a scroll does neither."""
+    def tap(expression, moves=0):
+        x, y = browser.center(expression)
+        browser.call("Input.dispatchTouchEvent", type="touchStart", touchPoints=[{"x": x, "y": y}])
+        for step in range(moves):
+            browser.call("Input.dispatchTouchEvent", type="touchMove", touchPoints=[{"x": x, "y": y - 12 * step}])
+        browser.call("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=True)
+    browser.eval("document.getElementById('list').focus(); document.getElementById('list').scrollTop = 0")
+    browser.key("Escape")
+    selected = "document.querySelectorAll('.row.selected:not([hidden])').length"
+    for count, name in ((1, "first"), (2, "second"), (1, "first")):
+        tap(f"({row(name)}).querySelector('.mark')")
+        browser.wait(f"{count} are selected", f"{selected} === {count} && document.getElementById('details').hidden")
+    tap(f"({row('second')}).querySelector('.name')", moves=8)
+    time.sleep(0.3)
+    if not browser.eval("document.getElementById('details').hidden"):
+        raise Failed("a scroll opens the details")
+    browser.eval("document.getElementById('list').scrollTop = 0")
+    tap(f"({row('second')}).querySelector('.name')")
+    browser.wait("the details", "document.querySelector('#details:not([hidden]) h2')?.textContent === 'second'")
+    if browser.eval(selected):
+        raise Failed("what is only looked at is selected")
+    press(browser, "document.querySelector('#details .head button')")
+    browser.call("Emulation.setTouchEmulationEnabled", enabled=False)
 
 
 def themes(place, browser):

@@ -1,4 +1,4 @@
-"""The picture of the README, of realistic transfers."""
+"""The pictures of the documents, of realistic transfers."""
 
 import harness
 import time
@@ -9,8 +9,8 @@ MIB = 1 << 20
 
 
 def draw(place, browser):
-    """docs/web.png is drawn"""
-    browser.resize(1280, 720)
+    """docs/web.png and docs/web-phone.png are drawn"""
+    browser.resize(1280, 800)
     add = lambda host, size, rate, name, *options: place.run(
         "add", f"http://{host}/{size}/{rate}/{name}", "-d", str(place.downloads), "-q", *options)
     place.server.broken.add("/5000/0/lecture-14.mp4")
@@ -37,6 +37,12 @@ def draw(place, browser):
     time.sleep(1.2)
     browser.screenshot(place.pictures / "dark-details.png")
     browser.key("Escape")
-    browser.resize(390, 780, mobile=True)
+    browser.key("Escape")
+    browser.eval("document.activeElement.blur()")
+    for width, height in ((390, 844), (400, 800)):
+        browser.resize(width, height, mobile=True)
+        time.sleep(1.2)
+        browser.screenshot(place.pictures / f"phone-dark-{width}.png")
+    browser.media(False)
     time.sleep(1.2)
-    browser.screenshot(place.pictures / "phone-dark.png")
+    browser.screenshot(harness.ROOT / "docs" / "web-phone.png")

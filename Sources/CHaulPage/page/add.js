@@ -2,9 +2,12 @@
 
 import { call } from "./api.js";
 import { $, dialog, el, setText } from "./dom.js";
-import { plural, priorities } from "./format.js";
+import { bytes, plural, priorities } from "./format.js";
 import { groupNames } from "./actions.js";
+import { headerLines } from "./edit.js";
 import { choose, find } from "./files.js";
+import * as probe from "./probe.js";
+import * as share from "./share.js";
 import { reveal } from "./list.js";
 import { toast } from "./toasts.js";
 
@@ -16,7 +19,9 @@ let problems = new Map();
 
 export function start(rootDirectories) {
   roots = rootDirectories;
-  if (!$("f-directory").value) $("f-directory").value = roots[0] ?? "";
+  if ($("f-directory").value || roots.length === 0) return;
+  $("f-directory").value = roots[0];
+  showRoom();
 }
 
 $("f-priority").append(...priorities.map(([value, name]) => el("option", { value, selected: value === "default" }, name)));
@@ -26,12 +31,54 @@ $("add-form").addEventListener("submit", (event) => { event.preventDefault(); su
 const draft = "haul-addresses";
 text.value = sessionStorage.getItem(draft) ?? "";
 const keep = () => sessionStorage.setItem(draft, text.value);
-text.addEventListener("input", () => { problems = new Map(); showProblems(); keep(); });
+text.addEventListener("input", () => { problems = new Map(); showProblems(); keep(); probe.clear(); });
 // What was wrong may be right now.
 $("add-form").addEventListener("input", () => showError(""));
 // A field that is refused, or has a value, is shown.
 const otherFields = $("add-more");
-otherFields.addEventListener("invalid", () => { otherFields.open = true; }, true);
+const folds = [otherFields, $("add-access")];
+const openFilled = () => {
+  for (const fold of folds) fold.open ||= [...fold.querySelectorAll("input, textarea, select")].some((field) => field.value);
+};
+for (const fold of folds) fold.addEventListener("invalid", () => { fold.open = true; }, true);
+
+// How much room there is, asked again for another directory.
+let room;
+async function showRoom() {
+  let directory = null;
+  try {
+    directory = path(value("f-directory"), "directory", "write", (whole) => whole);
+  } catch {
+    // It is said once it is to be added.
+  }
+  const answer = directory && await call("GET", `space?directory=${encodeURIComponent(directory)}`).catch(() => null);
+  room = answer?.free;
+  setText($("f-space"), room === undefined ? "" : `${bytes(room)} free`);
+}
+$("f-directory").addEventListener("change", showRoom);
+
+$("probe").addEventListener("click", async () => {
+  const lines = wantedLines();
+  showError("");
+  try {
+    const { headers, login } = access();
+    const good = lines.filter(({ line }) => !wrong(line));
+    if (good.length === 0) return showError("give at least one address");
+    const found = await probe.ask(good.map(({ line }) => ({ url: login(line), ...(headers.length > 0 && { headers }) })), room);
+    if (found?.length === 1 && lines.length === 1) $("f-name").placeholder = found[0].name;
+  } catch (error) {
+    folds[1].open = true;
+    showError(error.message);
+  }
+});
+
+$("bookmarklet").href = share.script;
+setText($("bookmarklet-text"), share.script);
+$("bookmarklet").addEventListener("click", (event) => {
+  event.preventDefault();
+  toast("Drag it to the bookmarks of this browser");
+});
+$("copy-bookmarklet").addEventListener("click", () => navigator.clipboard.writeText(share.script).then(() => toast("Copied"), () => {}));
 text.addEventListener("scroll", () => { errors.style.transform = `translateY(${-text.scrollTop}px)`; });
 text.addEventListener("keydown", (event) => { if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) $("add-form").requestSubmit(); });
 $("address-file").addEventListener("change", async (event) => {
@@ -56,8 +103,11 @@ export function open(more = "") {
   if (more) text.value = `${own}${own ? "\n" : ""}${more}\n`;
   keep();
   $("add-error").hidden = true;
-  otherFields.open ||= [...otherFields.querySelectorAll("input, textarea, select")].some((field) => field.value);
+  openFilled();
+  probe.clear();
+  $("f-name").placeholder = "from the address";
   if (!box.open) box.showModal();
+  showRoom();
   text.focus();
 }
 
@@ -112,18 +162,53 @@ function openText(words) {
   return lines.found.length > 0;
 }
 
+// What another page or program shares. The same address is often in two of its parts.
+export function openShared(words) {
+  const { found } = addressesIn(words);
+  const known = new Set(text.value.split("\n").map((line) => line.trim()));
+  const fresh = [...new Set(found)].filter((line) => !known.has(line));
+  if (found.length === 0) return toast("What was shared has no address. An address begins with http:// or https://", { isBad: true });
+  open(fresh.join("\n"));
+}
+
 const isField = (target) => target.closest?.("input, textarea, select") !== null && target.closest !== undefined;
 
 addEventListener("paste", (event) => {
   if (!isField(event.target) && openText(event.clipboardData.getData("text/plain"))) event.preventDefault();
 });
-addEventListener("dragover", (event) => { if (event.dataTransfer) event.preventDefault(); });
+// Links, files or a selection from other windows. What is dragged within this page has none of these.
+const dropTarget = $("drop-target");
+const brings = (event) => event.dataTransfer?.types.some((type) => ["Files", "text/uri-list", "text/plain", "text/html"].includes(type));
+let dragged = 0;
+function dragsOver(change) {
+  dragged = Math.max(0, change === 0 ? 0 : dragged + change);
+  dropTarget.hidden = dragged === 0;
+}
+addEventListener("dragenter", (event) => { if (brings(event)) dragsOver(1); });
+addEventListener("dragleave", (event) => { if (brings(event)) dragsOver(-1); });
+addEventListener("dragover", (event) => {
+  if (!event.dataTransfer) return;
+  if (!isField(event.target)) event.dataTransfer.dropEffect = "copy";
+  event.preventDefault();
+});
 addEventListener("drop", (event) => {
+  dragsOver(0);
   if (isField(event.target)) return;
   event.preventDefault();
-  for (const file of event.dataTransfer.files) openFile(file);
-  if (event.dataTransfer.files.length === 0) openText(event.dataTransfer.getData("text/uri-list") || event.dataTransfer.getData("text/plain"));
+  const { files } = event.dataTransfer;
+  for (const file of files) openFile(file);
+  if (files.length === 0) openText(dropped(event.dataTransfer));
 });
+
+// Several links of a page are dragged as a selection: their addresses are only in its markup.
+function dropped(data) {
+  const list = data.getData("text/uri-list").split(/\r?\n/).filter((line) => line && !line.startsWith("#"));
+  if (list.length > 0) return list.join("\n");
+  const plainText = data.getData("text/plain");
+  const links = [...data.getData("text/html").slice(0, 1 << 20).matchAll(/<a\s[^>]*?href\s*=\s*(?:"([^"]*)"|'([^']*)')/gi)]
+    .map(([, double, single]) => (double ?? single).replaceAll("&amp;", "&")).filter((line) => /^https?:/i.test(line));
+  return links.length > 0 && !/https?:\/\//i.test(plainText) ? [...new Set(links)].join("\n") : plainText;
+}
 
 // The errors of a line that this page can detect.
 function wrong(line) {
@@ -154,11 +239,7 @@ function path(given, what, mayOnly, root) {
 function options(isSingle) {
   const put = value("f-put");
   const shared = put ? upload(put, isSingle) : download(isSingle);
-  const headers = value("f-headers").split("\n").filter((line) => line.trim()).map((line) => {
-    const colon = line.indexOf(":");
-    if (colon < 1) throw new Error(`the header field “${line.trim()}” has no colon`);
-    return { name: line.slice(0, colon).trim(), value: line.slice(colon + 1).trim() };
-  });
+  const { headers } = access();
   shared.priority = $("f-priority").value;
   if (headers.length > 0) shared.headers = headers;
   if (value("f-group")) shared.group = value("f-group");
@@ -166,6 +247,20 @@ function options(isSingle) {
   if (value("f-at")) shared.starts_at = new Date(value("f-at")).getTime() / 1000;
   if (value("f-exists")) shared.if_exists = value("f-exists");
   return shared;
+}
+
+// What proves who asks: header fields, and the address with the user name and the password.
+// - Throws: the error as text.
+function access() {
+  const headers = headerLines($("f-headers").value);
+  const [user, password, bearer] = [value("f-user"), $("f-password").value, value("f-token")];
+  if (password && !user) throw new Error("a password needs a user name");
+  if ((user ? 1 : 0) + (bearer ? 1 : 0) + (headers.some(({ name }) => /^authorization$/i.test(name)) ? 1 : 0) > 1) {
+    throw new Error("give one of: a user name, a token, a header field Authorization");
+  }
+  if (bearer) headers.push({ name: "Authorization", value: `Bearer ${bearer}` });
+  const own = `${encodeURIComponent(user)}:${encodeURIComponent(password)}@`;
+  return { headers, login: (line) => (user ? line.replace(/^(\w+:\/\/)(?:[^/?#]*@)?/, `$1${own.replaceAll("$", "$$$$")}`) : line) };
 }
 
 function upload(given, isSingle) {
@@ -210,13 +305,16 @@ function target(line, { put }) {
   return { url: url.endsWith("/") ? url + encodeURIComponent(put.replace(/.*\//, "")) : url };
 }
 
+const wantedLines = () => text.value.split("\n").map((line, index) => ({ line: line.trim(), index }))
+  .filter(({ line }) => line && !line.startsWith("#"));
+
 async function submit() {
   if (!text.value.trim() && value("f-put")) {
     text.focus();
     return showError("give the address to which the file is uploaded");
   }
   const lines = text.value.split("\n").map((line) => line.trim());
-  const wanted = lines.map((line, index) => ({ line, index })).filter(({ line }) => line && !line.startsWith("#"));
+  const wanted = wantedLines();
   problems = new Map();
   showError("");
   if (wanted.length === 0) return showError("give at least one address");
@@ -225,6 +323,7 @@ async function submit() {
     shared = options(wanted.length === 1);
   } catch (error) {
     otherFields.open = true;
+    openFilled();
     return showError(error.message);
   }
   for (const { line, index } of wanted) {
@@ -251,8 +350,10 @@ async function submit() {
   keep();
   if (text.value === "" && added.size > 0) {
     // The next addresses may be of another host, to which a password must not go.
-    for (const id of ["f-name", "f-checksum", "f-group", "f-at", "f-put", "f-headers", "f-connections", "f-rate", "f-exists"]) $(id).value = "";
+    for (const id of ["f-name", "f-checksum", "f-group", "f-at", "f-put", "f-headers", "f-user", "f-password", "f-token", "f-connections", "f-rate", "f-exists"]) $(id).value = "";
     $("f-priority").value = "default";
+    $("f-paused").checked = false;
+    for (const fold of folds) fold.open = false;
     box.close();
     $("list").focus();
   }
@@ -260,13 +361,15 @@ async function submit() {
 
 // A call adds all or nothing: halves find the lines that are refused.
 async function send(some, shared, added, ids) {
-  const transfers = some.map(({ line }) => ({ ...target(line, shared), ...shared }));
+  const { login } = access();
+  const transfers = some.map(({ line }) => ({ ...target(login(line), shared), ...shared }));
+  const body = { transfers, ...($("f-paused").checked && { paused: true }) };
   // A call whose response is lost is repeated: because of its key, nothing is added twice.
   const key = crypto.randomUUID();
   try {
-    const answer = await call("POST", "transfers", { transfers }, { key }).catch((problem) => {
+    const answer = await call("POST", "transfers", body, { key }).catch((problem) => {
       if (!problem.isAway) throw problem;
-      return call("POST", "transfers", { transfers }, { key });
+      return call("POST", "transfers", body, { key });
     });
     ids.push(...answer.ids);
     for (const { index } of some) added.add(index);

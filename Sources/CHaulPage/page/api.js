@@ -7,6 +7,8 @@ const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(
 const bytes = (digits) => Uint8Array.from(digits.match(/../g) ?? [], (pair) => parseInt(pair, 16));
 
 let session = null;
+// Whether it began with the password.
+let isLogin = false;
 // Only in the memory of this page, and never sent: it outlives the daemon, and no reload.
 let key = null;
 // Good until the daemon ends; null while nothing has proved that it is the daemon.
@@ -37,10 +39,13 @@ export async function begin() {
     }
   }
   token = sessionStorage.getItem(stored);
-  if (!token) return refusal;
-  // This page was loaded again: the daemon that gave it the token, and no other, gives it the key.
+  const isSecure = location.protocol === "https:";
+  if (!token && !isSecure) return refusal;
+  // This page was loaded again: the daemon that gave it the token, and no other, gives it the key. After the login
+  // page it has a cookie, which is sent with TLS only, and with no other request.
   try {
-    await take(await content(await send("session", authorized({ method: "GET" }))));
+    const again = token ? authorized({ method: "GET" }) : { method: "GET" };
+    await take(await content(await send("session", isSecure ? { ...again, credentials: "same-origin" } : again)));
     return null;
   } catch (problem) {
     forget();
@@ -50,6 +55,7 @@ export async function begin() {
 
 async function take(answer) {
   session = answer.session;
+  isLogin = answer.login === true;
   key = await crypto.subtle.importKey("raw", bytes(answer.key), { name: "HMAC", hash: "SHA-256" }, false, ["sign", "verify"]);
   await prove();
   // What reads it after the end of this daemon has nothing.
@@ -59,6 +65,18 @@ async function take(answer) {
 export function forget() {
   token = key = session = null;
   sessionStorage.removeItem(stored);
+}
+
+// The session, if it began with the password.
+export const login = () => (isLogin ? session : null);
+
+// Goes to the page that asks for the password, if there is one. Without TLS, another program may answer.
+export async function toLogin() {
+  if (location.protocol !== "https:") return false;
+  const answer = await fetch("login", { cache: "no-store", credentials: "omit", redirect: "error" }).catch(() => null);
+  if (!answer?.ok) return false;
+  location.replace("login");
+  return true;
 }
 
 // Lets the server prove that it is the daemon of this session, and makes the token for it.
@@ -94,7 +112,8 @@ async function send(path, options) {
     throw new Problem(0, "Another program has used the address of this page, and reads what it sends. Close this page, and open a new one: haul ui", true);
   }
   try {
-    return await fetch(`/api/v1/${path}`, { ...options, cache: "no-store", credentials: "omit", redirect: "error" });
+    // Relative, because a proxy may offer the page below a path.
+    return await fetch(`api/v1/${path}`, { credentials: "omit", ...options, cache: "no-store", redirect: "error" });
   } catch {
     throw new Problem(0, "the daemon does not answer");
   }
@@ -110,7 +129,7 @@ async function ask(path, options) {
 }
 
 async function content(answer) {
-  if (answer.ok) return answer.status === 202 ? null : answer.json();
+  if (answer.ok) return [202, 204].includes(answer.status) ? null : answer.json();
   const problem = await answer.json().catch(() => ({}));
   throw new Problem(answer.status, problem.detail ?? `the daemon answered ${answer.status}`);
 }

@@ -1,7 +1,7 @@
 // Curves and maps on canvases, in the colours of the style sheet.
 
 import { $, setText } from "./dom.js";
-import { rate } from "./format.js";
+import { rate, span } from "./format.js";
 import { rows, total } from "./model.js";
 
 const seconds = 120;
@@ -77,7 +77,11 @@ export function drawCurve(canvas, values) {
 
 export function drawTotal() {
   drawCurve($("total-chart"), totals);
-  setText($("total-rate"), rate(totals.at(-1) ?? 0));
+  const now = totals.at(-1) ?? 0;
+  setText($("total-rate"), rate(now));
+  const left = now > 0 && total.left > 0 ? span(total.left / now) : "";
+  // What has not been asked for yet has no size.
+  setText($("total-left"), left && `${total.unsized > 0 ? "more than " : ""}${left} left`);
 }
 
 // Which parts of a file are on disk, and which are being fetched.

@@ -1,11 +1,12 @@
 // The details of one transfer: its bytes, its speed, its history.
 
 import { call } from "./api.js";
+import * as edit from "./edit.js";
 import { curveOf, drawCurve, drawMap } from "./charts.js";
 import { $, el, icon, iconButton, setText } from "./dom.js";
 import * as format from "./format.js";
-import { endedStates, rows } from "./model.js";
-import { fitting, prioritize, run } from "./actions.js";
+import { endedStates, place, rows, take } from "./model.js";
+import { fitting, run } from "./actions.js";
 import { toast } from "./toasts.js";
 
 const pane = $("details");
@@ -50,7 +51,7 @@ const commands = [
 function build() {
   const facts = {};
   const fact = (name) => { facts[name] = el("dd"); return [el("dt", {}, name), facts[name]]; };
-  const names = ["Kind", "State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Acknowledged", "Address", "File", "Group", "Digest", "Checked by",
+  const names = ["Kind", "State", "Progress", "Speed", "Time left", "Connections", "Speed limit", "Acknowledged", "Place in the queue", "Priority", "Address", "File", "Group", "Digest", "Checked by",
     "Added", "Starts at", "Started", "Ended", "Your name", "Id"];
   parts = {
     facts,
@@ -58,36 +59,19 @@ function build() {
     map: el("canvas", { className: "map", role: "img" }),
     mapText: el("p", { className: "note" }),
     curve: el("canvas", { className: "curve", role: "img" }),
-    priority: el("select", { onchange: (event) => prioritize([id], event.target.value) },
-      ...format.priorities.map(([value, text]) => el("option", { value }, text))),
     buttons: commands.map(([name, label, image]) => el("button", { type: "button", onclick: () => run(name, [id]) }, icon(image), label)),
     attempts: el("ol", { className: "attempts" }),
     attemptsTitle: el("h3", {}, "Failed attempts"),
-    address: el("input", { type: "url", placeholder: "https://…", spellcheck: false, autocomplete: "off" }),
+    edit: edit.form(id),
   };
-  parts.addressForm = el("form", { className: "address", onsubmit: changeAddress },
-    el("label", {}, "Another address of the same file", parts.address), el("button", { type: "submit" }, "Use"));
   pane.replaceChildren(
     el("div", { className: "head" }, parts.title, iconButton("cancel", "Close the details", close)),
     el("div", { className: "commands" }, ...parts.buttons),
     parts.map, parts.mapText,
     parts.curveTitle = el("h3", {}, "Speed of the last two minutes"), parts.curve,
     el("dl", {}, ...names.flatMap(fact)),
-    el("label", { className: "priority" }, "Priority", parts.priority),
-    parts.addressForm, parts.attemptsTitle, parts.attempts);
-}
-
-async function changeAddress(event) {
-  event.preventDefault();
-  try {
-    await call("PATCH", `transfers/${id}`, { url: parts.address.value.trim() });
-    parts.address.value = "";
-    const changed = id;
-    const isOver = fitting("retry", [rows.get(changed)]).length > 0;
-    toast("The address was changed", isOver ? { time: 8000, action: "Retry", run: () => run("retry", [changed]) } : {});
-  } catch (problem) {
-    toast(problem.message, { isBad: true });
-  }
+    parts.attemptsTitle, parts.attempts,
+    el("details", { className: "change" }, el("summary", {}, "Change"), parts.edit.element));
 }
 
 // Once a second, while it is open.
@@ -96,7 +80,10 @@ export async function poll() {
   if (asked === null || document.hidden) return;
   try {
     const answer = await call("GET", `transfers/${asked}/details`);
+    // The daemon sends nothing if only the reason to wait has changed.
+    const now = rows.get(asked)?.state === "queued" ? await call("GET", `transfers/${asked}`) : null;
     if (asked !== id) return;
+    if (now && rows.has(asked)) take("transfer", JSON.stringify(now));
     details = answer;
     if (answer.present) maps.set(asked, answer);
     if (maps.size > 100) maps.delete(maps.keys().next().value);
@@ -119,7 +106,7 @@ export function refresh() {
     const [name] = commands[index];
     button.hidden = fitting(name, [row]).length === 0 || (name === "delete" && isMissing);
   });
-  if (document.activeElement !== parts.priority) parts.priority.value = row.priority;
+  parts.edit.fill(row);
   const isRunning = row.state === "running";
   const percent = format.percent(row);
   const left = format.secondsLeft(row);
@@ -133,6 +120,9 @@ export function refresh() {
   show("Speed limit", row.rateLimit ? format.rate(row.rateLimit) : null);
   const acknowledged = format.acknowledgedPercent(row);
   show("Acknowledged", acknowledged === null ? null : `${format.bytes(row.acknowledged)} (${acknowledged.toFixed(1)} %) by the server`);
+  show("Place in the queue", row.state === "queued" ? place(row) : null);
+  const [, priority] = format.priorities.find(([value]) => value === row.priority) ?? [];
+  show("Priority", endedStates.has(row.state) || row.priority === "default" ? null : priority);
   show("Address", row.url, true);
   show("File", details?.sources?.join("\n") || row.path, true, isMissing ? "It is no longer there. Restart downloads it again." : "");
   show("Group", row.group);
@@ -152,7 +142,6 @@ export function refresh() {
     drawCurve(parts.curve, curve);
     parts.curve.ariaLabel = `Speed: now ${format.rate(curve.at(-1))}, at most ${format.rate(Math.max(...curve))}`;
   }
-  parts.addressForm.hidden = row.state === "completed" || row.url === null;
   fillAttempts(row);
 }
 

@@ -85,7 +85,9 @@ function onDown(event) {
   const isPlain = !event.shiftKey && !event.ctrlKey && !event.metaKey;
   const item = list.shown()[slot.index];
   const isChevron = typeof item !== "string" && event.target.closest(".mark, .name");
-  if (!(wasSelected && isPlain)) list.press(slot, event);
+  // A tap on the mark selects, also several; a tap on the rest opens the details.
+  const isTick = isTouch && isPlain && Boolean(event.target.closest(".mark")) && typeof item === "string";
+  if (!(isTouch || (wasSelected && isPlain))) list.press(slot, event);
   else list.setCurrent(slot.index, false);
   const key = slot.key;
   let line = null;
@@ -95,6 +97,7 @@ function onDown(event) {
   const onMove = (moved) => {
     if (!line && (Math.abs(moved.clientY - y) < 6 || !mayDrag)) return;
     if (!line) {
+      if (isTouch && !wasSelected) list.selectOnly(key);
       line = el("div", { className: "drop-line" });
       grid.append(line);
       grid.classList.add("dragging");
@@ -115,11 +118,15 @@ function onDown(event) {
       line.remove();
       grid.classList.remove("dragging");
       drop(target);
+    } else if (released && isTick) {
+      list.toggleCurrent();
+    } else if (released && isTouch) {
+      list.selectOnly(null);
     } else if (wasSelected && isPlain) {
       list.selectOnly(key);
     }
-    if (!line && isChevron) list.fold(list.currentIndex(), document.querySelector(".row.current")?.classList.contains("open"));
-    if (!line && isTouch && typeof item === "string") details.open(rows.get(item));
+    if (!line && isChevron && (released || !isTouch)) list.fold(list.currentIndex(), document.querySelector(".row.current")?.classList.contains("open"));
+    if (!line && released && isTouch && !isTick && typeof item === "string") details.open(rows.get(item));
   };
   const onCancel = () => { target = null; onUp(); };
   if (isTouch && mayDrag) event.preventDefault();

@@ -21,6 +21,15 @@ $("limits").addEventListener("click", async () => {
 });
 // The second click of two would meet the button that removes the new line.
 $("add-window").addEventListener("click", (event) => event.detail < 2 && $("windows").append(line({ days: days.slice(), from: "22:00", to: "06:00" })));
+$("reset-limits").addEventListener("click", async () => {
+  try {
+    fill(await call("DELETE", "limits"));
+    changed();
+    toast("The limits are those of haul.conf and haul serve again");
+  } catch (problem) {
+    showError(problem.message);
+  }
+});
 $("limits-form").addEventListener("submit", (event) => { event.preventDefault(); save(); });
 
 function fill(limits) {

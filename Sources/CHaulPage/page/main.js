@@ -1,6 +1,6 @@
 // Starts the page, and keeps it up to date with the daemon.
 
-import { begin, call, forget, stream } from "./api.js";
+import { begin, call, forget, stream, toLogin } from "./api.js";
 import { fitting, mayMove, needsSelection, prioritize, rowsOf, run, shift } from "./actions.js";
 import * as add from "./add.js";
 import * as charts from "./charts.js";
@@ -12,6 +12,8 @@ import * as limits from "./limits.js";
 import * as list from "./list.js";
 import * as model from "./model.js";
 import * as notices from "./notices.js";
+import * as sessions from "./sessions.js";
+import * as share from "./share.js";
 import { toast } from "./toasts.js";
 
 let isDirty = true;
@@ -45,8 +47,9 @@ setInterval(async () => {
   toolbar();
   held();
   if (!isConnected) return;
-  // Another program may have suspended the queue.
+  // Another program may have suspended the queue. The rows that wait say so at once, in the stream.
   if (seconds % 5 === 0) readStatus().catch(isOver);
+  else if (model.stateCounts().waiting === 0 && !document.hidden) call("GET", "queue").then((queue) => suspended(queue.is_suspended), () => {});
   if (model.takeStaleOrder()) {
     try {
       model.setOrder((await call("GET", "order")).ids);
@@ -153,6 +156,7 @@ function suspended(is) {
   $("suspend").classList.toggle("on", is);
   setIcon($("suspend").firstChild, is ? "play" : "pause");
   setText($("suspend").lastChild, is ? "Unsuspend" : "Suspend");
+  $("suspend").dataset.label = is ? "Unsuspend" : "Suspend";
   held();
   $("suspend").title = is ? "Nothing new is started now: let the queue start transfers again" : "Start nothing new; what runs continues";
 }
@@ -302,7 +306,10 @@ function empty() {
   setText(box, text);
 }
 
-function locked(reason) {
+async function locked(reason) {
+  if (await share.pass()) return passed();
+  $("locked-shared").hidden = !share.isWaiting();
+  if (await toLogin()) return;
   setText($("locked-reason"), reason);
   if ($("locked").open) return;
   $("locked").showModal();
@@ -310,12 +317,23 @@ function locked(reason) {
   $("locked").addEventListener("close", () => $("locked").showModal());
 }
 
+// Another tab shows what this one was given.
+function passed() {
+  $("close-tab").addEventListener("click", () => close());
+  $("passed").showModal();
+}
+
 // A new address in the same tab does not load the page by itself.
-addEventListener("hashchange", () => { if (location.hash) location.reload(); });
+addEventListener("hashchange", () => { if (location.hash.startsWith("#code=")) location.reload(); });
 theme(localStorage.getItem("haul-theme") ?? "");
 sort(...(JSON.parse(sessionStorage.getItem(sortKey)) ?? ["queue", false]));
 $("copy-command").addEventListener("click", () => navigator.clipboard.writeText("haul ui").then(() => toast("Copied"), () => {}));
 requestAnimationFrame(frame);
 const refusal = await begin();
-if (refusal === null) follow();
-else locked(refusal);
+if (refusal === null) {
+  sessions.start();
+  follow();
+  share.receive(add.openShared);
+} else {
+  locked(refusal);
+}

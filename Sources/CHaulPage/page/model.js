@@ -1,6 +1,6 @@
 // The list as the event stream sent it, with sums that are kept while it changes.
 
-import { plain } from "./format.js";
+import { count as words, plain } from "./format.js";
 
 export const rows = new Map();
 export let order = [];
@@ -35,7 +35,7 @@ export function listen(structure, ended, waits) {
 export function structureRefresh() { structureListener(true); }
 
 function sums() {
-  return { members: 0, bytes: 0, total: 0, unknown: 0, fraction: 0, rate: 0, states: {} };
+  return { members: 0, bytes: 0, total: 0, unknown: 0, left: 0, unsized: 0, fraction: 0, rate: 0, states: {} };
 }
 
 function count(sum, row, sign) {
@@ -43,6 +43,10 @@ function count(sum, row, sign) {
   sum.bytes += sign * row.bytes;
   sum.total += sign * (row.total ?? row.bytes);
   if (row.total === null && !endedStates.has(row.state)) sum.unknown += sign;
+  if (row.state === "queued" || activeStates.has(row.state)) {
+    if (row.total === null) sum.unsized += sign;
+    else sum.left += sign * Math.max(0, row.total - row.bytes);
+  }
   sum.fraction += sign * (row.state === "completed" ? 1 : row.total > 0 ? row.bytes / row.total : 0);
   sum.rate += sign * row.rate;
   sum.states[row.state] = (sum.states[row.state] ?? 0) + sign;
@@ -241,6 +245,19 @@ export function moveLocally(ids, before) {
   const place = before === null ? rest.length : rest.indexOf(before);
   order = [...rest.slice(0, place), ...order.filter((id) => moving.has(id)), ...rest.slice(place)];
   structureListener(true);
+}
+
+// Where a waiting transfer stands among those that wait, as “3 of 12”. Priorities share the starts, so it is not a promise.
+export function place(row) {
+  let [before, all] = [0, 0];
+  let isFound = false;
+  for (const id of order) {
+    if (rows.get(id)?.state !== "queued" || hidden.has(id)) continue;
+    all += 1;
+    if (!isFound) before += 1;
+    isFound ||= id === row.id;
+  }
+  return isFound ? `${words(before)} of ${words(all)}` : null;
 }
 
 const filters = {

@@ -16,6 +16,8 @@ let own = [];
 let unseen = 0;
 let ends = [];
 let isLoading = false;
+const clear = el("button", { type: "button", hidden: true, onclick: clearAll }, "Clear");
+$("notice-list").before(clear);
 let lastNumber = 0;
 
 button.addEventListener("click", () => (panel.hidden ? open() : close()));
@@ -75,6 +77,21 @@ async function seen() {
   if (kept !== null && lastNumber > 0) await call("PATCH", "notices", { seen_up_to: lastNumber }).catch(() => {});
 }
 
+// Those that are shown; what ends meanwhile stays.
+async function clearAll() {
+  own = [];
+  if (kept !== null) {
+    try {
+      kept = (await call("PATCH", "notices", { seen_up_to: lastNumber, clear: true })).notices;
+    } catch (problem) {
+      return announce(problem.message);
+    }
+  }
+  fill();
+  announce("The notices were cleared");
+  $("notices").focus();
+}
+
 function setUnseen(number) {
   unseen = number;
   const badge = $("unseen");
@@ -99,6 +116,7 @@ function close() {
 
 function fill() {
   const list = kept === null ? own.map((end) => ({ ...end, title: `${end.name}: ${end.state}` })) : [...kept].sort((a, b) => b.number - a.number);
+  clear.hidden = list.length === 0;
   const items = list.slice(0, 100).map((notice) => el("li", { className: `is-${notice.state ?? notice.kind}` },
     el("strong", {}, title(notice)), el("span", {}, notice.text),
     el("small", {}, format.time(typeof notice.time === "number" ? notice.time : Date.parse(notice.time) / 1000))));

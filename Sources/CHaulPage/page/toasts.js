@@ -12,8 +12,7 @@ function follow() {
   const host = [...document.querySelectorAll("dialog:modal")].at(-1) ?? document.body;
   if (place.parentElement !== host) host.append(place);
 }
-const watcher = new MutationObserver(follow);
-for (const dialog of document.querySelectorAll("dialog")) watcher.observe(dialog, { attributeFilter: ["open"] });
+new MutationObserver(follow).observe(document.body, { attributeFilter: ["open"], subtree: true });
 
 export function announce(text) {
   // Screen readers read a repeated text again only if it differs.

@@ -67,14 +67,14 @@ struct AccessChange: Sendable {
   }
 
   /// The header fields for an address.
-  mutating func fields(for address: String) throws(UsageError) -> [HeaderFields.Field] {
+  mutating func fields(for address: String) throws(UsageError) -> [HeaderChange] {
     let url = try AddressArgument.url(address)
     var request = DownloadRequest(url: url, to: .stream)
     try credentials.apply(to: &request)
     guard !request.fields.fields.isEmpty else {
       throw UsageError("\(url.redacted): nothing of it is for this server")
     }
-    return request.fields.fields
+    return request.fields.fields.map { HeaderChange(name: $0.name, value: $0.value) }
   }
 
   /// Gives it to transfers of the list; a line says which ones refuse it.

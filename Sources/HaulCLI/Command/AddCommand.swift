@@ -53,6 +53,10 @@ struct AddCommand: FetchingCommand {
   @Flag(help: "Run a program, given after --, in place of a download.")
   var run = false
 
+  @Flag(
+    help: "Add a download although the list has the same one, which has not ended.")
+  var again = false
+
   @Flag(help: "Print the daemon's response as JSON.")
   var json = false
 
@@ -82,14 +86,17 @@ package struct AddPlan: CommandPlan, Hashable {
   package var after: [String]
   package var json: Bool
   package var quiet: Bool
+  package var isPaused = false
+  /// Whether a download that the list has is added once more.
+  package var again = false
   package var notes: [String] = []
 }
 
 extension AddPlan {
   /// - Throws: when options contradict each other or a value is wrong; nothing was added.
   init(_ command: AddCommand, _ sources: CommandSources) throws(UsageError) {
-    (json, quiet) = (command.json, command.quiet)
-    after = command.queue.after
+    (json, quiet, again) = (command.json, command.quiet, command.again)
+    (after, isPaused) = (command.queue.after, command.queue.paused)
     guard
       command.isUpload || !command.hasUploadOptions && (!command.run || command.s3.isEmpty)
     else {
@@ -193,12 +200,8 @@ extension AddPlan {
   }
 
   private func add(_ session: ControlSession) async throws -> ExitStatus {
-    let resolved: [TransferRequest]
-    do {
-      resolved = try WorkingDirectory.resolve(requests, in: WorkingDirectory.path)
-    } catch {
-      throw UsageError(error.message)
-    }
+    let resolved = try UsageError.checked(
+      WorkingDirectory.resolve(requests, in: WorkingDirectory.path))
     let (daemon, isNew) = try await session.ensureRunning()
     if isNew, !quiet {
       await OutputStream.warn(
@@ -219,17 +222,35 @@ extension AddPlan {
     }
     // A connection may break after the daemon has added them: the same key adds nothing twice.
     let key = "\(UInt64.random(in: .min ... .max))"
-    var (ids, status) = ([TransferID](), ExitStatus.completed)
+    var (ids, same, status) = ([TransferID](), [TransferID](), ExitStatus.completed)
     for start in stride(from: 0, to: new.count, by: AddBody.maximumCount) {
       let part = new[start..<min(start + AddBody.maximumCount, new.count)]
       // A name that another transfer has would hide that nothing is done.
       let isNamed = part.contains { $0.request.identifier != nil }
-      let body = AddBody(transfers: Array(part), ifKnown: isNamed ? .match : nil)
+      let body = AddBody(
+        transfers: Array(part), ifKnown: isNamed ? .match : nil, isPaused: isPaused ? true : nil,
+        findsSame: again ? nil : true)
       let answer = try await session.client.add(body, key: "\(key)-\(start)")
       ids += answer.ids
+      same += answer.same ?? []
       // If a later call fails, these were added.
       if !json { status = await OutputStream.show(answer.ids.map { "\($0)\n" }.joined()) }
     }
-    return json ? await OutputStream.show(try JSONLines.line(of: AddResponse(ids: ids))) : status
+    if !quiet { await tell(same) }
+    guard json else { return status }
+    let answer = AddResponse(ids: ids, same: same.isEmpty ? nil : same)
+    return await OutputStream.show(try JSONLines.line(of: answer))
+  }
+
+  private static let toldOf = 5
+
+  /// Says which were in the list.
+  private func tell(_ same: [TransferID]) async {
+    for id in same.prefix(Self.toldOf) {
+      await OutputStream.warn("\(id) is in the list already, and was not added; haul show \(id)")
+    }
+    guard same.count > Self.toldOf else { return }
+    await OutputStream.warn(
+      "\(Units.count(same.count - Self.toldOf)) others are in the list already, too")
   }
 }

@@ -3,18 +3,22 @@ import HaulControl
 import HaulCore
 
 struct DaemonCommand: Command {
-  enum Action: String, ExpressibleByArgument, CaseIterable { case start, stop, status }
+  enum Action: String, ExpressibleByArgument, CaseIterable { case start, stop, restart, status }
 
   static let configuration = CommandConfiguration(
-    commandName: "daemon", abstract: "Starts or stops the daemon, or says whether it runs.")
+    commandName: "daemon", abstract: "Starts or stops the daemon, or says whether it runs.",
+    discussion: """
+      'restart' makes it read haul.conf again. It then runs in the background, as after 'start'.
+      """)
 
-  @Argument(help: ArgumentHelp("start, stop or status.", valueName: "action"))
+  @Argument(help: ArgumentHelp("start, stop, restart or status.", valueName: "action"))
   var action: Action
 
   func plan(_ sources: CommandSources) -> any CommandPlan {
     switch action {
     case .start: ControlPlan(perform: start)
     case .stop: ControlPlan(comparesVersions: false, perform: stop)
+    case .restart: ControlPlan(comparesVersions: false, perform: restart)
     case .status: ControlPlan(perform: status)
     }
   }
@@ -28,18 +32,36 @@ struct DaemonCommand: Command {
   private static let stopTimeout: Duration = .seconds(30)
 
   private func stop(_ session: ControlSession) async throws -> ExitStatus {
+    if let pid = try await end(session) { return await Self.stays(pid) }
+    return await OutputStream.show(
+      "the daemon was stopped; its transfers resume when it runs again\n")
+  }
+
+  private func restart(_ session: ControlSession) async throws -> ExitStatus {
+    do {
+      if let pid = try await end(session) { return await Self.stays(pid) }
+    } catch ControlClient.Failure.notRunning {
+      // Then it only starts.
+    }
+    let (status, _) = try await session.ensureRunning()
+    return await OutputStream.show("the daemon was started again (pid \(status.pid))\n")
+  }
+
+  private static func stays(_ pid: Int32) async -> ExitStatus {
+    await OutputStream.fail("the daemon (pid \(pid)) has not ended after 30 s")
+  }
+
+  /// - Returns: its process if it has not ended in time.
+  private func end(_ session: ControlSession) async throws -> Int32? {
     let pid = try await session.client.status().pid
     try await session.client.shutdown()
     let clock = session.context.clock
     let deadline = clock.now + Self.stopTimeout
     while ControlSession.isRunning(pid) {
-      guard clock.now < deadline else {
-        return await OutputStream.fail("the daemon (pid \(pid)) has not ended after 30 s")
-      }
+      guard clock.now < deadline else { return pid }
       try await clock.sleep(until: clock.now + .milliseconds(20))
     }
-    return await OutputStream.show(
-      "the daemon was stopped; its transfers resume when it runs again\n")
+    return nil
   }
 
   private func status(_ session: ControlSession) async throws -> ExitStatus {
@@ -58,6 +80,7 @@ struct DaemonCommand: Command {
     let list = counts.isEmpty ? "the list is empty" : counts.joined(separator: ", ")
     let first =
       "the daemon is running (pid \(status.pid), version \(status.version)); \(list)\(queue)\n"
-    return first + status.portWarnings.map { $0 + "\n" }.joined()
+    let certificate = status.fingerprint.map { ["certificate (SHA-256): \($0)"] } ?? []
+    return first + (certificate + status.warnings).map { $0 + "\n" }.joined()
   }
 }

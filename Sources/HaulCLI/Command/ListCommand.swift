@@ -4,10 +4,35 @@ import HaulCore
 
 struct ListCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "list", abstract: "Shows the background queue, in its order.")
+    commandName: "list", abstract: "Shows the background queue, in its order.",
+    discussion: """
+      More transfers than 500 are shown from the end of the list, the newest first. When the daemon \
+      does not run, the list that it has left is read.
+      """)
+
+  @Option(
+    help: ArgumentHelp("Only these states, with commas between them.", valueName: "STATE,..."),
+    completion: .list(TransferState.allCases.map(\.rawValue)), transform: ArgumentValue.states)
+  var state: Set<TransferState> = []
 
   @Option(help: ArgumentHelp("Only this group.", valueName: "NAME"), completion: .groups)
   var group: String?
+
+  @Option(
+    help: ArgumentHelp("Only this host; without a port, of every port.", valueName: "HOST"))
+  var host: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Sort by added, ended (the newest first), size, rate (the largest first), name or state.",
+      valueName: "KEY"),
+    completion: .list(ListOrder.allCases.map(\.rawValue)), transform: ArgumentValue.choice)
+  var sort: ListOrder?
+
+  @Option(
+    help: ArgumentHelp("The last N of the list, the newest first.", valueName: "N"),
+    transform: { try ArgumentValue.count($0, in: 1...Int.max) })
+  var last: Int?
 
   @Option(
     help: ArgumentHelp(
@@ -18,38 +43,89 @@ struct ListCommand: Command {
   @Flag(help: "Print one JSON object per line.")
   var json = false
 
+  @OptionGroup var directory: StateDirectoryOption
+
   /// What shell completion asks for.
   enum Names: String, ExpressibleByArgument { case transfers, groups }
 
   @Option(help: .hidden)
   var names: Names?
 
-  func plan(_ sources: CommandSources) -> any CommandPlan {
-    ControlPlan { try await names == nil ? showList($0) : showNames($0.client) }
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    guard limit == nil || last == nil else {
+      throw UsageError("--limit and --last contradict each other")
+    }
+    return ControlPlan(directory: try directory.path()) {
+      try await names == nil ? showList($0) : showNames($0.client)
+    }
   }
 
   private static let pageSize = 1000
   private static let defaultRows = 500
 
+  private var filter: TransferFilter {
+    var filter = TransferFilter()
+    (filter.states, filter.group, filter.host) = (state, group, host)
+    return filter
+  }
+
   private func showList(_ session: ControlSession) async throws -> ExitStatus {
-    let given = limit ?? (json ? 0 : Self.defaultRows)
-    let limit = given > 0 ? given : .max
-    var transfers: [TransferDocument] = []
-    var last: TransferID?
-    repeat {
-      let room = min(limit - transfers.count, Self.pageSize)
-      let page = try await session.client.transfers(after: last, group: group, atMost: room)
-      transfers += page.transfers
-      last = page.next
-    } while last != nil && transfers.count < limit
+    let (transfers, hasMore) = try await rows(session)
     if json { return await OutputStream.show(try transfers.map(JSONLines.line).joined()) }
-    guard !transfers.isEmpty else {
-      let why = group.map { "no transfer is in the group \(Messages.shown($0))" }
-      return await OutputStream.show("\(why ?? "the list is empty")\n")
-    }
+    guard !transfers.isEmpty else { return await OutputStream.show("\(emptiness)\n") }
     let status = await OutputStream.show(session.context.fitted(ListTable(transfers).table))
-    if last != nil { await OutputStream.warn("there are more; to list all: haul list --limit 0") }
+    if hasMore {
+      let order = isFromEnd && sort == nil ? ", in the order of the list" : ""
+      await OutputStream.warn("there are more; to list all\(order): haul list --limit 0")
+    }
     return status
+  }
+
+  /// Whether it begins with the newest, if they are not all.
+  private var isFromEnd: Bool { limit == nil && !json || last != nil }
+
+  /// The rows, and whether there are more that the user did not leave out.
+  private func rows(
+    _ session: ControlSession
+  ) async throws -> (transfers: [TransferDocument], hasMore: Bool) {
+    let limit = last ?? limit ?? (json ? 0 : Self.defaultRows)
+    let most = limit > 0 ? limit : .max
+    // Those that are first in an order may be anywhere in the list.
+    let isWhole = sort != nil && last == nil
+    var found = try await fetch(session, atMost: isWhole || most == .max ? .max : most + 1)
+    if let sort { sort.sort(&found) }
+    let hasMore = found.count > most
+    if hasMore { found.removeLast(found.count - most) }
+    // All of them are there: the order of the list is what its user knows.
+    if isFromEnd, last == nil, sort == nil, !hasMore { found.reverse() }
+    return (found, hasMore && last == nil)
+  }
+
+  private func fetch(
+    _ session: ControlSession, atMost limit: Int
+  ) async throws -> [TransferDocument] {
+    try await session.reading {
+      var (transfers, last): ([TransferDocument], TransferID?) = ([], nil)
+      repeat {
+        let room = min(limit - transfers.count, Self.pageSize)
+        let page = try await session.client.transfers(
+          filter, after: last, fromEnd: isFromEnd, atMost: room)
+        transfers += page.transfers
+        last = page.next
+      } while last != nil && transfers.count < limit
+      return transfers
+    } stored: { list in
+      try await list.transfers(
+        at: session.location, filter, fromEnd: isFromEnd, atMost: limit)
+    }
+  }
+
+  private var emptiness: String {
+    guard filter.isEmpty else {
+      guard let group, state.isEmpty, host == nil else { return "no transfer is like that" }
+      return "no transfer is in the group \(Messages.shown(group))"
+    }
+    return "the list is empty"
   }
 
   /// Prints ids and names given with --id, or group names, one per line, for shell completion.

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-struct ManifestCommand: Command {
+struct ManifestCommand: ReadingCommand {
   static let configuration = CommandConfiguration(
     commandName: "manifest",
     abstract: "Sums up what 'get --manifest' has written.",
@@ -21,14 +21,19 @@ struct ManifestCommand: Command {
       """)
 
   @Argument(
-    help: ArgumentHelp("The manifests, or directories of them.", valueName: "FILE"),
+    help: ArgumentHelp(
+      "The manifests, or directories of them; also s3://bucket/key and s3://bucket/prefix/.",
+      valueName: "FILE"),
     completion: .file())
   var paths: [String]
 
   @Option(
     name: [.customShort("i", allowingJoined: true), .customLong("input-file")],
     help: ArgumentHelp(
-      "A list of the job, or a directory of its shards; may be repeated.", valueName: "FILE"),
+      """
+      A list of the job, also on a server (https://, s3://), or a directory or prefix of its \
+      shards; may be repeated.
+      """, valueName: "FILE"),
     completion: .file())
   var inputFiles: [String] = []
 
@@ -40,15 +45,23 @@ struct ManifestCommand: Command {
   @Flag(help: "Print one JSON object.")
   var json = false
 
+  @OptionGroup var server: ServerOptions
+
+  var manifestPlaces: [String] { paths }
+  var listPlaces: [String] { inputFiles }
+
+  func overriddenSettings() -> Set<String>? { overriddenByServer }
+
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard !failed || !json else { throw UsageError("--failed and --json contradict each other") }
-    let manifests = try Self.files(paths, sources)
+    if let reading = try ReadingPlan(self, sources) { return reading }
+    let manifests = try Self.files(paths, sources).map { ManifestPlace($0, sources) }
     return ManifestPlan(
-      paths: manifests, lists: try lists(manifests, sources), failed: failed, json: json)
+      manifests: manifests, lists: try lists(manifests, sources), failed: failed, json: json)
   }
 
   private func lists(
-    _ manifests: [String], _ sources: CommandSources
+    _ manifests: [ManifestPlace], _ sources: CommandSources
   ) throws(UsageError) -> SplitPlan? {
     guard !inputFiles.isEmpty || !table.columns.isEmpty || table.inputFormat != nil else {
       return nil
@@ -56,29 +69,30 @@ struct ManifestCommand: Command {
     guard !inputFiles.isEmpty else {
       throw UsageError("--columns and --input-format are for a list: give it with -i")
     }
-    let lists = try Self.files(
-      inputFiles, sources, "list", ends: [".jsonl", ".ndjson", ".csv", ".tsv", ".txt"])
+    let lists = try Self.files(inputFiles, sources, "list", ends: Self.listEnds)
     return SplitPlan(
-      inputs: lists, format: try table.format(of: lists), columns: table.columns, count: 1,
+      inputs: lists.map { SplitPlan.Input($0, sources) }, format: try table.format(of: lists),
+      columns: table.columns, count: 1,
       unit: .lines, directory: "", manifests: manifests)
   }
 
-  /// The manifests, and those in directories of them.
+  /// The ends of the names of manifests and of lists.
+  static let manifestEnds = [".jsonl"]
+  static let listEnds = [".jsonl", ".ndjson", ".csv", ".tsv", ".txt"]
+
+  /// The manifests, and those in directories and below prefixes of them.
   /// - Parameter ends: of their names in a directory.
   static func files(
     _ paths: [String], _ sources: CommandSources, _ what: String = "manifest",
-    ends: [String] = [".jsonl"]
+    ends: [String] = manifestEnds
   ) throws(UsageError) -> [String] {
     var files: [String] = []
     for path in paths {
       guard !path.isEmpty, !path.hasByte(0) else {
         throw UsageError("the name of a file is empty or has a NUL")
       }
-      guard !ListServer.has(path) else {
-        throw UsageError("\(ListServer.path(of: path)): name a file of this machine")
-      }
-      guard let tree = try sources.tree(path) else {
-        files.append(path)
+      guard !ListServer.has(path), let tree = try sources.tree(path) else {
+        files += sources.below[path] ?? [path]
         continue
       }
       files += tree.filter { entry in
@@ -93,27 +107,24 @@ struct ManifestCommand: Command {
 }
 
 /// What `haul manifest` prints.
-package struct ManifestPlan: CommandPlan, Hashable {
-  package var paths: [String]
+package struct ManifestPlan: CommandPlan {
+  var manifests: [ManifestPlace]
   /// With which it is compared; nil for none.
-  package var lists: SplitPlan?
+  var lists: SplitPlan?
   package var failed: Bool
   package var json: Bool
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      var sum = ManifestSum(countingAddresses: lists != nil)
-      for path in paths { try sum.add(path) }
+      var sum = try ManifestSum(of: manifests, countingAddresses: lists != nil)
       if let lists { try sum.compare(with: lists) }
-      let text =
-        if failed {
-          try sum.failures.map { try $0.text() }.joined()
-        } else {
-          json ? try JSONLines.line(of: sum) : sum.text
-        }
+      var text = ""
+      if failed {
+        try sum.forEachFailure { failure, _ in text += try failure.text() }
+      } else {
+        text = json ? try JSONLines.line(of: sum) : try sum.text()
+      }
       return await OutputStream.show(text, then: sum.isWhole ? .completed : .failed)
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch {
       return await OutputStream.fail(error)
     }

@@ -10,7 +10,7 @@ enum NotYetSupported {
 
   /// The options of `add` that concern the queue, which `get` does not have.
   private static let queueOptions: Set<String> = [
-    "priority", "group", "after", "at", "id", "no-progress-events",
+    "priority", "group", "after", "at", "id", "paused", "no-progress-events",
   ]
 
   private static func first(of arguments: [String]) -> String? {

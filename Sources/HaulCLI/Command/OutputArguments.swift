@@ -23,12 +23,18 @@ struct OutputArguments: ParsableArguments {
     help: "Print the internal log too.")
   var verbose: Bool?
 
+  @Flag(
+    inversion: .prefixedNo, exclusivity: .chooseLast,
+    help: "Begin lines on standard error with the time (default: if it is a file).")
+  var timeStamps: Bool?
+
   var values: OutputOptions {
     var values = OutputOptions()
     values.json = json ?? false
     values.quiet = quiet ?? false
     values.verbose = verbose ?? false
     values.progress = progress
+    values.timeStamps = timeStamps
     return values
   }
 

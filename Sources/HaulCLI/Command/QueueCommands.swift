@@ -37,6 +37,8 @@ protocol QueueCommand: Command {
 
   /// What comes before the command; nil if nothing does.
   func preparation(_ sources: CommandSources) throws(UsageError) -> Preparation?
+  /// The transfers that it is for.
+  func selection(at wallSeconds: Double) throws(UsageError) -> Selection
 
   /// Adds the command's own options.
   func apply(to body: inout CommandBody) throws(UsageError)
@@ -50,12 +52,16 @@ extension QueueCommand {
     CommandConfiguration(commandName: name.rawValue, abstract: abstract)
   }
 
+  func selection(at wallSeconds: Double) throws(UsageError) -> Selection {
+    try transfers.selection()
+  }
+
   func apply(to body: inout CommandBody) {}
 
   func preparation(_ sources: CommandSources) throws(UsageError) -> Preparation? { nil }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    var body = CommandBody(Self.name, try transfers.selection())
+    var body = CommandBody(Self.name, try selection(at: sources.wallSeconds))
     try apply(to: &body)
     let prepare = try preparation(sources)
     return ControlPlan { [body] session in
@@ -67,6 +73,7 @@ extension QueueCommand {
         return try await session.client.perform(body)
       }
       guard let answer else { return .failed }
+      if body.transfers.isOfEnds { return await report(ends: answer) }
       if answer.ids.isEmpty, let group = body.transfers.group {
         return await session.isEmpty(group)
       }
@@ -87,6 +94,14 @@ extension QueueCommand {
         "\(path) was not deleted: it has changed, or the daemon may not delete it")
     }
     return refused.isEmpty && answer.left.isEmpty ? .completed : .failed
+  }
+
+  /// Says how many of those that have ended it was for.
+  private func report(ends answer: CommandResponse) async -> ExitStatus {
+    let status = await report(answer, isNamed: false)
+    let count = answer.ids.count - answer.refused.count
+    await OutputStream.warn("removed \(Units.count(count)) from the list")
+    return status
   }
 
   /// Says why a start or a retry of a blocked transfer has no effect yet, and a pause of a program
@@ -150,17 +165,6 @@ struct RestartCommand: QueueCommand {
   static let name = CommandBody.Name.restart
   static let abstract = "Runs transfers again from the beginning, whatever their state."
   @OptionGroup var transfers: SelectionOptions
-}
-
-struct RemoveCommand: QueueCommand {
-  static let name = CommandBody.Name.remove
-  static let abstract = "Cancels transfers and removes them from the list; finished files stay."
-  @OptionGroup var transfers: SelectionOptions
-
-  @Flag(help: "Also delete finished files that haul made and nobody has changed since.")
-  var deleteFile = false
-
-  func apply(to body: inout CommandBody) { body.deletesFiles = deleteFile }
 }
 
 struct CancelCommand: QueueCommand {

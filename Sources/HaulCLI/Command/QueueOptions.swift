@@ -39,6 +39,9 @@ struct QueueOptions: ParsableArguments {
     transform: ArgumentValue.bytes)
   var rateLimit: Int64?
 
+  @Flag(help: "Pause the transfers; 'haul resume' lets them start.")
+  var paused = false
+
   @Flag(help: "Do not report progress of the transfers.")
   var noProgressEvents = false
 }

@@ -14,21 +14,17 @@ struct ServeCommand: Command {
       """)
 
   /// The long names of the options that `haul get` does not have.
-  static let ownOptions: Set = [
-    "listen", "root", "private-redirects", "notify", "notify-sound", "webhook",
-    "webhook-secret-file", "webhook-private", NoticeOptions.command,
-  ]
+  static let ownOptions = ListenOptions.names.union([
+    "root", "private-redirects", "notify", "notify-sound", "webhook", "webhook-secret-file",
+    "webhook-private", NoticeOptions.command, "keep-ended",
+  ])
 
   @OptionGroup(title: "Speed") var speed: LimitOptions
   @OptionGroup(title: "Network") var network: ConnectionOptions
 
   @OptionGroup(title: "Notices") var notices: NoticeOptions
 
-  @Option(
-    help: ArgumentHelp(
-      "Serve the control interface on this loopback address too, for clients with the token.",
-      valueName: "ADDRESS:PORT"))
-  var listen: String?
+  @OptionGroup(title: "Web page and programs") var listening: ListenOptions
 
   @Option(
     help: ArgumentHelp(
@@ -37,6 +33,15 @@ struct ServeCommand: Command {
       be repeated (default: ~/Downloads).
       """, valueName: "DIR"))
   var root: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Keep what is completed or cancelled in the list for this time (30d), or that many of them \
+      (1000) (default: all).
+      """, valueName: "TIME|N"),
+    transform: ArgumentValue.keptEnds)
+  var keepEnded: KeptEnds?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
@@ -53,7 +58,7 @@ struct ServeCommand: Command {
       throw UsageError(
         "\(NoticeOptions.command) is for the configuration file only: see docs/command-line.md")
     }
-    return Settings.overridden(by: network)
+    return Settings.overridden(by: network).union(listening.overridden)
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
@@ -63,30 +68,10 @@ struct ServeCommand: Command {
     guard roots.allSatisfy(\.isAbsolutePath) else {
       throw UsageError("--root needs the absolute path of a directory")
     }
-    let remote =
-      try listen.map { (text) throws(UsageError) in try Self.remote(text, roots) }
-      ?? RemoteAccess(host: "127.0.0.1", port: nil, roots: roots)
     return ServePlan(
-      managerOptions: managerOptions, remote: remote,
+      managerOptions: managerOptions, remote: try listening.access(roots),
       allowsPrivateRedirects: privateRedirects ?? false, verbose: verbose ?? false,
-      notices: notices)
-  }
-
-  private static func remote(
-    _ text: String, _ roots: [String]
-  ) throws(UsageError) -> RemoteAccess {
-    let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
-    let host = parts.dropLast().joined(separator: ":")
-    guard let port = parts.last.flatMap({ UInt16($0) }), parts.count > 1,
-      ["127.0.0.1", "localhost", "[::1]"].contains(host)
-    else {
-      throw UsageError(
-        "--listen \(text): give 127.0.0.1:PORT or [::1]:PORT; to reach the daemon from another "
-          + "machine, use ssh -L")
-    }
-    return RemoteAccess(
-      host: host == "[::1]" ? "::1" : host == "localhost" ? "127.0.0.1" : host, port: Int(port),
-      roots: roots)
+      notices: notices, keptEnds: keepEnded)
   }
 
   /// The usual directory of downloads; the user may have chosen another one for programs.
@@ -104,6 +89,7 @@ package struct ServePlan: CommandPlan, Hashable {
   package var allowsPrivateRedirects: Bool
   package var verbose: Bool
   package var notices: NoticeSettings
+  package var keptEnds: KeptEnds?
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }

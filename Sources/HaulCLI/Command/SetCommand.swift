@@ -10,7 +10,20 @@ struct SetCommand: Command {
       from the next run on, so pause a transfer that runs. 'haul retry' takes the same options.
       """)
 
-  @OptionGroup var transfers: SelectionOptions
+  @Argument(
+    help: ArgumentHelp(
+      "Ids, unique prefixes of ids, or names given with --id.", valueName: "ID"),
+    completion: .transfers)
+  var ids: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Without ids: all transfers of this group. With ids: another group; an empty name for none.",
+      valueName: "NAME"), completion: .groups)
+  var group: String?
+
+  @Flag(help: "All transfers.")
+  var all = false
 
   @Option(
     help: ArgumentHelp(
@@ -41,7 +54,7 @@ struct SetCommand: Command {
   @OptionGroup(title: "Credentials") var access: AccessOptions
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    let selection = try transfers.selection()
+    let selection = try selection()
     let access = try AccessChange(access, sources)
     let change = try change(at: sources.wallSeconds, hasAccess: access != nil)
     guard change.url == nil || selection.ids?.count == 1 else {
@@ -68,6 +81,16 @@ struct SetCommand: Command {
     }
   }
 
+  private func selection() throws(UsageError) -> Selection {
+    switch (ids.isEmpty, group, all) {
+    case (false, _, false): Selection(ids: ids)
+    case (true, let group?, false): Selection(group: group)
+    case (true, nil, true): Selection(all: true)
+    case (true, nil, false): throw UsageError("give ids, --group NAME or --all")
+    default: throw UsageError("--all is given without ids and without --group")
+    }
+  }
+
   private func apply(
     _ change: ChangeBody, to document: TransferDocument, _ session: ControlSession
   ) async throws(ControlClient.Failure) {
@@ -87,10 +110,11 @@ struct SetCommand: Command {
     }
     let change = ChangeBody(
       priority: priority?.name, url: try url.map(AddressArgument.url)?.text,
-      rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil)
+      rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil,
+      group: ids.isEmpty ? nil : group)
     guard url != nil || !sameResource else { throw UsageError("--same-resource is for --url") }
     guard change != ChangeBody() || hasAccess else {
-      throw UsageError("give --priority, --url, --limit-rate, --at, -H or credentials")
+      throw UsageError("give --priority, --url, --limit-rate, --at, --group, -H or credentials")
     }
     return change
   }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import HaulCore
 
-struct SplitCommand: Command {
+struct SplitCommand: ReadingCommand {
   static let configuration = CommandConfiguration(
     commandName: "split",
     abstract: "Splits lists into shards, one for each task of a job.",
@@ -13,6 +13,9 @@ struct SplitCommand: Command {
 
       With --failed, only what the manifests do not have as complete is split: rows of the lists \
       or, without lists, the addresses of the files that failed.
+
+      Lists may be on servers (https://, s3://), and manifests in stores (s3://), also all below \
+      s3://bucket/prefix/. Shards of a list of a server have its rights in list-server.
 
       Examples:
         haul split list.txt --shards 2 --max-per-host 4 -o shards
@@ -58,38 +61,58 @@ struct SplitCommand: Command {
 
   @Option(
     help: ArgumentHelp(
-      "A manifest, or a directory of them; may be repeated.", valueName: "FILE"),
+      "A manifest, or a directory of them, also s3://bucket/prefix/; may be repeated.",
+      valueName: "FILE"),
     completion: .file())
   var failed: [String] = []
 
   @OptionGroup var table: TableOptions
+  @OptionGroup var server: ServerOptions
+
+  var manifestPlaces: [String] { failed }
+  var listPlaces: [String] { inputs }
+
+  func overriddenSettings() -> Set<String>? { overriddenByServer }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard !inputs.isEmpty || !failed.isEmpty else { throw UsageError("give at least one list") }
     guard !output.isEmpty, !output.hasByte(0) else {
       throw UsageError("the name of a file is empty or has a NUL")
     }
+    if let reading = try ReadingPlan(self, sources) { return reading }
+    let inputs = inputs.flatMap { sources.below[$0] ?? [$0] }
     let format = try table.format(of: inputs)
     guard format != .list || by != .bytes else {
       throw UsageError("--by bytes needs a column 'size': a list of lines has none")
     }
     return SplitPlan(
-      inputs: inputs, format: format, columns: table.columns, count: shards, unit: by,
+      inputs: inputs.map { SplitPlan.Input($0, sources) }, format: format, columns: table.columns,
+      count: shards, unit: by,
       maximumPerHost: maxPerHost, directory: output,
-      manifests: try ManifestCommand.files(failed, sources))
+      manifests: try ManifestCommand.files(failed, sources).map { ManifestPlace($0, sources) })
   }
 }
 
 /// What `haul split` does.
-package struct SplitPlan: CommandPlan, Hashable {
-  package var inputs: [String]
+package struct SplitPlan: CommandPlan {
+  /// A list: its path or address, and what a server has sent.
+  struct Input: Sendable {
+    let place: String
+    let text: ListText?
+
+    init(_ place: String, _ sources: CommandSources) {
+      (self.place, text) = (place, sources.fetched[place])
+    }
+  }
+
+  var inputs: [Input]
   package var format: InputTable.Format
   package var columns: [InputTable.Meaning: String]
   package var count: Int
   package var unit: ShardPlan.Unit
   package var maximumPerHost: Int?
   package var directory: String
-  package var manifests: [String]
+  var manifests: [ManifestPlace]
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     do {
@@ -101,8 +124,6 @@ package struct SplitPlan: CommandPlan, Hashable {
       }
       try ShardWriter(self, rows).run()
       return .completed
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch {
       return await OutputStream.fail(error)
     }

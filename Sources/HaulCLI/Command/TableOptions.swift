@@ -28,7 +28,7 @@ struct TableOptions: ParsableArguments {
     guard !lists.contains(where: { $0 == "-" }) else {
       throw UsageError("standard input can be read only once; save the list to a file")
     }
-    let formats = Set(lists.map { inputFormat ?? InputTable.Format(of: $0) })
+    let formats = Set(lists.map { inputFormat ?? InputTable.Format(of: ListServer.path(of: $0)) })
     guard formats.count < 2 else {
       throw UsageError("the lists are written in different ways; give each by itself")
     }

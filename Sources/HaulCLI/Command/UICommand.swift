@@ -8,8 +8,20 @@ struct UICommand: Command {
     discussion: """
       Prints the page's address, which works once, within 60 s, and opens it where there is a \
       desktop. The daemon is started if it is not running. An open page has a session, which \
-      lasts until it was not used for 30 days.
+      lasts until it was not used for 30 days. 'haul ui password' sets the password of the login \
+      page, which is there for --listen with TLS and for --public-url.
       """)
+
+  enum Action: String, ExpressibleByArgument, CaseIterable { case password }
+
+  @Argument(
+    help: ArgumentHelp(
+      "password: ask for a new password of the login page, or read it from standard input.",
+      valueName: "action"))
+  var action: Action?
+
+  @Flag(help: "With 'password': have none.")
+  var remove = false
 
   @Flag(inversion: .prefixedNo, help: "Open it in the browser of the desktop.")
   var open = true
@@ -25,6 +37,10 @@ struct UICommand: Command {
     guard end == nil || !sessions, end != "" else {
       throw UsageError("give --sessions, or --end with a session or all")
     }
+    guard !remove || action != nil else {
+      throw UsageError("--remove is for 'haul ui password'")
+    }
+    guard action == nil else { return PasswordChange.plan(isRemoval: remove) }
     return ControlPlan { session in
       if let end { return try await endSession(end, session.client) }
       return try await sessions ? listSessions(session) : openPage(session)
@@ -34,9 +50,10 @@ struct UICommand: Command {
   private func openPage(_ session: ControlSession) async throws -> ExitStatus {
     let context = session.context
     let (daemon, _) = try await session.ensureRunning()
-    for warning in daemon.portWarnings { await OutputStream.warn(warning) }
+    for warning in daemon.warnings { await OutputStream.warn(warning) }
     let page = try await session.client.page(withFile: open && context.hasDesktop)
     let status = await OutputStream.show(page.url + "\n")
+    if let hint = SSHTunnel.hint(page.url, context.environment) { await OutputStream.warn(hint) }
     if let file = page.file, status == .completed, !Browser.open(file, context.environment) {
       await OutputStream.warn("no browser could be started; open the address yourself")
     }
@@ -72,8 +89,10 @@ struct UICommand: Command {
 }
 
 extension StatusDocument {
-  /// What the user can do about ports that pages need.
-  var portWarnings: [String] {
+  /// What the user can do about ports that pages need, and about a changed file.
+  var warnings: [String] {
     takenPorts.map { "another program has port \($0), where a page was open: close that page" }
+      + (hasNewConfiguration == true
+        ? ["haul.conf has changed since the daemon read it; to use it: haul daemon restart"] : [])
   }
 }

@@ -21,8 +21,8 @@ enum UnknownCommand {
   /// What other programs call it.
   private static let usualNames = [
     "rm": "remove", "delete": "remove", "del": "remove", "purge": "remove", "ls": "list",
-    "ps": "list", "status": "list", "queue": "list", "history": "list", "log": "watch",
-    "logs": "watch", "top": "watch", "tail": "watch", "progress": "watch", "info": "show",
+    "ps": "list", "status": "list", "queue": "list", "events": "log",
+    "logs": "log", "top": "watch", "tail": "watch", "progress": "watch", "info": "show",
     "inspect": "show", "why": "explain", "stop": "pause", "kill": "cancel", "abort": "cancel",
     "continue": "resume", "unpause": "resume", "hold": "pause", "rerun": "retry",
     "clear": "remove", "download": "get", "fetch": "get", "upload": "put", "send": "put",
@@ -46,8 +46,8 @@ enum UnknownCommand {
       "ls": "write haul cache list", "du": "write haul cache size",
     ],
     "list": Dictionary(
-      uniqueKeysWithValues: (["--state", "--status"] + TransferState.allCases.map { "--\($0)" })
-        .map { ($0, "each line of 'haul list --json' has the state of a transfer") }),
+      uniqueKeysWithValues: (["--status"] + TransferState.allCases.map { "--\($0)" })
+        .map { ($0, "write haul list --state STATE, for example --state failed,paused") }),
     "add": Dictionary(
       uniqueKeysWithValues: [
         "-j", "--max-active", "--max-per-host", "--proxy", "--noproxy", "--cacert", "--cert",

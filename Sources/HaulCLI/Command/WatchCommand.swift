@@ -92,6 +92,7 @@ private actor WatchConsole {
   private let start: Instant
   private var lastPlain: Instant
   private var hasChanged = true
+  private var pace = DrawingPace()
 
   init(_ scope: WatchReport.Scope, json: Bool, _ context: ProcessContext) {
     var options = OutputOptions()
@@ -124,8 +125,11 @@ private actor WatchConsole {
       await OutputStream.standardError.write(report.running.map { $0 + "\n" }.joined())
     }
     guard view == .bar, hasChanged || report.isCountingDown else { return }
+    let drawing = clock.now
+    guard pace.isDue(at: drawing) else { return }
     hasChanged = false
     await OutputStream.standardError.write(screen.redraw(report.model))
+    pace.note(clock.now - drawing, at: clock.now)
   }
 
   func close() async {

@@ -7,11 +7,13 @@ struct ControlPlan: CommandPlan {
   var waits = false
   /// True if another version of the daemon is reported.
   var comparesVersions = true
+  /// Another state directory than that of this user.
+  var directory: String?
   let perform: @Sendable (ControlSession) async throws -> ExitStatus
 
   func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      let location = try ControlLocation(environment: context.environment)
+      let location = try ControlLocation.of(directory, context.environment)
       return try await ControlClient.with(location) { client in
         do {
           let status = try await perform(
@@ -23,8 +25,6 @@ struct ControlPlan: CommandPlan {
           throw error
         }
       }
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch let failure as ControlClient.Failure {
       return await report(failure)
     } catch {

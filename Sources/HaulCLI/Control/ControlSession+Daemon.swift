@@ -2,12 +2,8 @@ import CHaulSystem
 import FoundationEssentials
 import HaulControl
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulFiles
+import HaulLibC
 
 /// Starts the daemon as a process of its own session, which outlives the terminal.
 extension ControlSession {
@@ -110,12 +106,8 @@ extension ControlSession {
 
   /// The log needs the directory before the daemon itself creates it.
   private func prepareDirectory() throws(UsageError) {
-    do throws(TransferError) {
-      try location.prepareDirectory()
-      try location.checkSocket()
-    } catch {
-      throw UsageError(error.message)
-    }
+    try UsageError.checked(location.prepareDirectory())
+    try UsageError.checked(location.checkSocket())
   }
 
   /// Whether there is such a process, which is not only waiting for its parent.

@@ -48,11 +48,8 @@ struct AWSFiles {
   /// `addressing_style`, a member of the group `s3` of the profile.
   func addressing() throws(UsageError) -> S3Object.Addressing {
     guard let style = profile["s3.addressing_style"] else { return .auto }
-    do {
-      return try ArgumentValue.choice(style)
-    } catch {
-      throw UsageError("addressing_style of the profile \(profileName): \(error.message)")
-    }
+    return try UsageError.checked(
+      ArgumentValue.choice(style), at: "addressing_style of the profile \(profileName)")
   }
 
   /// The access key, or where it comes from, in the order of aws-cli and boto3.
@@ -90,13 +87,12 @@ struct AWSFiles {
 
   /// The service of a container, or of a machine of Amazon's.
   private func machine() throws(UsageError) -> S3KeySource.Place {
-    do throws(TransferError) {
-      if try S3KeyAddress.container(sources.environment) != nil { return .container }
-      if let address = try S3KeyAddress.instance(sources.environment) {
-        return .instance(address: address)
-      }
-    } catch {
-      throw UsageError("s3: \(error.message)")
+    let environment = sources.environment
+    if try UsageError.checked(S3KeyAddress.container(environment), at: "s3") != nil {
+      return .container
+    }
+    if let address = try UsageError.checked(S3KeyAddress.instance(environment), at: "s3") {
+      return .instance(address: address)
     }
     throw UsageError(
       "s3: there is no access key; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or use "
@@ -113,17 +109,8 @@ struct AWSFiles {
     guard asksRole, let (name, text) = endpoint(of: "sts") else {
       return S3KeySource(place, region: region)
     }
-    let url: ResourceURL
-    do {
-      url = try AddressArgument.url(text)
-    } catch {
-      throw UsageError("\(name): \(error.message)")
-    }
-    do throws(TransferError) {
-      try S3KeyAddress.check(url, of: name)
-    } catch {
-      throw UsageError(error.message)
-    }
+    let url = try UsageError.checked(AddressArgument.url(text), at: name)
+    try UsageError.checked(S3KeyAddress.check(url, of: name))
     return S3KeySource(place, region: region, tokenService: url)
   }
 

@@ -155,18 +155,8 @@ struct AWSProfiles {
     _ path: String?, _ purpose: CommandSources.Purpose, _ read: CommandSources.Reader
   ) throws(UsageError) -> ProfileFile? {
     guard let path else { return nil }
-    let text: String?
-    do {
-      text = try read(path, purpose)
-    } catch {
-      throw UsageError("\(path): \(error.message)")
-    }
-    guard let text else { return nil }
-    do {
-      return try ProfileFile(text)
-    } catch {
-      throw UsageError("\(path): line \(error.line): \(error.message)")
-    }
+    guard let text = try UsageError.checked(read(path, purpose), at: path) else { return nil }
+    return try UsageError.checked(ProfileFile(text), at: path)
   }
 }
 

@@ -38,20 +38,11 @@ struct CommandStore {
     _ bucket: String, _ key: String, at address: String
   ) throws(UsageError) -> Object {
     let settings = try open()
-    do throws(TransferError) {
-      let object: S3Object
-      if let last, last.bucket == bucket {
-        object = try last.sibling(key)
-      } else {
-        object = try S3Object(
-          bucket: bucket, key: key, region: settings.region, endpoint: settings.endpoint,
-          addressing: settings.addressing)
-      }
-      last = object
-      return Object(object, in: settings)
-    } catch {
-      throw UsageError("\(address): \(error.message)")
-    }
+    let neighbour = last?.bucket == bucket ? last : nil
+    let object = try UsageError.checked(
+      neighbour?.sibling(key) ?? settings.object(bucket, key), at: address)
+    last = object
+    return Object(object, in: settings)
   }
 
   /// Whether something of the command is in a store.

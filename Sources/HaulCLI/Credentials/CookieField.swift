@@ -82,11 +82,8 @@ struct CookieField {
   private static func file(_ path: String, _ sources: CommandSources) throws(UsageError)
     -> CookieFile
   {
-    let text = try sources.text(of: path, for: .cookies, named: "--cookie-file \(path)")
-    do {
-      return try CookieFile(text)
-    } catch {
-      throw UsageError("--cookie-file \(path): line \(error.line): \(error.message)")
-    }
+    let name = "--cookie-file \(path)"
+    let text = try sources.text(of: path, for: .cookies, named: name)
+    return try UsageError.checked(CookieFile(text), at: name)
   }
 }

@@ -30,10 +30,11 @@ struct S3Settings: Sendable {
       endpoint = nil
       return
     }
-    do {
-      endpoint = try AddressArgument.url(address)
-    } catch {
-      throw UsageError("\(name): \(error.message)")
-    }
+    endpoint = try UsageError.checked(AddressArgument.url(address), at: name)
+  }
+
+  func object(_ bucket: String, _ key: String) throws(TransferError) -> S3Object {
+    try S3Object(
+      bucket: bucket, key: key, region: region, endpoint: endpoint, addressing: addressing)
   }
 }

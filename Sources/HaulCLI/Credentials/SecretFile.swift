@@ -42,21 +42,12 @@ enum SecretFile {
       guard isRequired else { return nil }
       throw UsageError("--netrc: neither NETRC nor HOME is set")
     }
-    let text: String?
-    do {
-      text = try sources.read(path, .netrc)
-    } catch {
-      throw UsageError("netrc file \(path): \(error.message)")
-    }
-    guard let text else {
+    let name = "netrc file \(path)"
+    guard let text = try UsageError.checked(sources.read(path, .netrc), at: name) else {
       guard isRequired else { return nil }
       throw UsageError("--netrc: there is no file \(path)")
     }
-    do {
-      return try Netrc(text)
-    } catch {
-      throw UsageError("netrc file \(path): line \(error.line): \(error.message)")
-    }
+    return try UsageError.checked(Netrc(text), at: name)
   }
 
   static func netrcPath(_ environment: [String: String]) -> String? {

@@ -40,7 +40,13 @@ struct GetItem: Sendable {
       try self.init(entry.address, in: &store)
       out = entry.out
       self.server = server
-      try server?.check(self)
+      if let option = entry.server {
+        line = option.line
+        let own = try ListServer(option.text)
+        self.server = server?.restricted(by: own) ?? own
+        line = entry.line
+      }
+      try self.server?.check(entry, at: object == nil ? url : nil)
       for option in entry.checksums {
         line = option.line
         try GetPlan.add(option.text, to: &checksums, from: "checksum")
@@ -51,15 +57,16 @@ struct GetItem: Sendable {
       }
       if let option = entry.credentials.compactMap(\.self).first {
         line = option.line
-        credentials = try ItemCredentials(entry, server)
+        credentials = try ItemCredentials(entry, self.server)
       }
       if let option = entry.rateLimit {
         line = option.line
-        rateLimit = try Self.value(option.text, "limit-rate", ArgumentValue.bytes)
+        rateLimit = try UsageError.checked(ArgumentValue.bytes(option.text), at: "limit-rate")
       }
       if let option = entry.maximumPerHost {
         line = option.line
-        maximumPerHost = try Self.value(option.text, "max-per-host", LimitOptions.count)
+        maximumPerHost = try UsageError.checked(
+          LimitOptions.count(option.text), at: "max-per-host")
       }
     } catch {
       let mayBeTable = entry.line == 1 && !entry.address.hasBytes("://") && entry.columns.isEmpty
@@ -78,15 +85,6 @@ struct GetItem: Sendable {
     columns = entry.columns
   }
 
-  private static func value<Value>(
-    _ text: String, _ key: String, _ parse: (String) throws(UsageError) -> Value
-  ) throws(UsageError) -> Value {
-    do {
-      return try parse(text)
-    } catch {
-      throw UsageError("\(key): \(error.message)")
-    }
-  }
 }
 
 extension GetItem {
@@ -99,8 +97,8 @@ extension GetItem {
   /// The options of the command line, with the item's own `out` and `dir`.
   private func options(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
     guard hasOwnDestination else { return common }
-    if let listEntry, out != nil, common.output != nil {
-      throw UsageError("\(listEntry): out and -o contradict each other")
+    if listEntry != nil, out != nil, common.output != nil {
+      throw UsageError("out and -o contradict each other")
     }
     var options = common
     if let server {
@@ -121,14 +119,10 @@ extension GetItem {
   func destination(
     _ common: DestinationOptions
   ) throws(UsageError) -> (DownloadRequest.Destination, createsDirectories: Bool) {
-    do {
-      let options = try options(common)
-      let createsDirectories = options.output != nil && options.directory != nil
-      return (try GetPlan.destination(options), createsDirectories)
-    } catch {
-      guard let listEntry, hasOwnDestination else { throw error }
-      throw UsageError("\(listEntry): \(error.message)")
-    }
+    let entry = hasOwnDestination ? listEntry : nil
+    let options = try UsageError.checked(options(common), at: entry)
+    let createsDirectories = options.output != nil && options.directory != nil
+    return (try UsageError.checked(GetPlan.destination(options), at: entry), createsDirectories)
   }
 
   /// The header fields: those of the command line, except where the item has a field of the same

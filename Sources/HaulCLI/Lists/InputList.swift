@@ -13,6 +13,8 @@ package struct InputList: Hashable, Sendable {
     package var user: Option?
     package var bearerFile: Option?
     package var cookieFile: Option?
+    /// Which server has the list that a shard is made of.
+    package var server: Option?
     /// Of the file, in bytes; only in a table.
     package var size: String?
     package var checksums: [Option] = []
@@ -85,6 +87,7 @@ package struct InputList: Hashable, Sendable {
     case "user": try set(\.user, to: option)
     case "bearer-file": try set(\.bearerFile, to: option)
     case "cookie-file": try set(\.cookieFile, to: option)
+    case "list-server": try set(\.server, to: option)
     case "checksum": entries[last].checksums.append(option)
     case "header": entries[last].headers.append(option)
     case "priority", "group", "id":

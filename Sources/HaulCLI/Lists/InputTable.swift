@@ -12,6 +12,8 @@ package struct InputTable: Sendable {
     case cookieFile = "cookie-file"
     /// Only if `--columns` names it: many tables have such a column.
     case user
+    /// In a shard of a list of a server.
+    case server = "list-server"
     /// Only for `haul split`.
     case size
   }
@@ -185,6 +187,7 @@ package struct InputTable: Sendable {
     entry.user = value(.user).map { InputList.Option(line: line, text: $0) }
     entry.bearerFile = value(.bearerFile).map { InputList.Option(line: line, text: $0) }
     entry.cookieFile = value(.cookieFile).map { InputList.Option(line: line, text: $0) }
+    entry.server = value(.server).map { InputList.Option(line: line, text: $0) }
     entry.size = value(.size)
     entry.columns = values
     entries.append(entry)
@@ -196,7 +199,8 @@ package struct InputTable: Sendable {
     for pair in text.byteSplit(separator: ",") {
       let words = pair.byteSplit(separator: "=", maxSplits: 1)
       guard words.count == 2, let meaning = Meaning(rawValue: String(words[0])) else {
-        let names = Meaning.allCases.map(\.rawValue).joined(separator: ", ")
+        let names = Meaning.allCases.filter { $0 != .server }.map(\.rawValue)
+          .joined(separator: ", ")
         throw UsageError("it is written url=NAME,...; what a column may be: \(names)")
       }
       guard columns.updateValue(String(words[1]), forKey: meaning) == nil else {

@@ -21,15 +21,28 @@ struct ListServer: Hashable, Sendable {
     return String(list.prefix(beforeAnyOf: "?#"))
   }
 
-  /// - Throws: for an address that it must not choose.
-  func check(_ item: GetItem) throws(UsageError) {
-    guard isStore || item.object == nil else {
+  /// As a shard has it: `[store|redirect] https://host`.
+  var text: String {
+    let kind = isStore ? "store " : isRedirected ? "redirect " : ""
+    return "\(kind)\(origin.scheme)://\(origin.authority)"
+  }
+
+  /// - Parameter url: nil for an object of a store.
+  /// - Throws: for an entry that it must not choose.
+  func check(_ entry: InputList.Entry, at url: ResourceURL?) throws(UsageError) {
+    guard isStore || url != nil else {
       throw refusal("an object that your key would be used for")
     }
-    guard isStore || origin.isPrivateLiteral || !item.url.origin.isPrivateLiteral else {
-      throw refusal("the private address \(item.url.origin.host)")
+    if let url, !isStore, !origin.isPrivateLiteral, url.origin.isPrivateLiteral {
+      throw refusal("the private address \(url.origin.host)")
     }
-    guard !PutPlan.isRemote(item.out) else { throw refusal("where the file is sent") }
+    guard !PutPlan.isRemote(entry.out) else { throw refusal("where the file is sent") }
+  }
+
+  /// The server of a list that says of a row that it is that of another one. A shard may be in the
+  /// user's store; any other server says nothing for another one.
+  func restricted(by other: ListServer) -> ListServer {
+    isStore ? ListServer(origin: other.origin, isStore: other.isStore, isRedirected: true) : self
   }
 
   /// A path below the directory of the run.
@@ -50,5 +63,17 @@ struct ListServer: Hashable, Sendable {
     UsageError(
       "a list of \(origin.authority) must not choose \(what); save the list, read it, and give the "
         + "file")
+  }
+}
+
+extension ListServer {
+  /// - Parameter text: as a shard has it.
+  init(_ text: String) throws(UsageError) {
+    let words = text.byteSplit(separator: " ")
+    let kind = words.count == 2 ? String(words[0]) : ""
+    guard words.count == 1 || ["store", "redirect"].contains(kind),
+      let address = words.last.map({ String($0) }), let url = try? ResourceURL(address)
+    else { throw UsageError("list-server: it is written [store|redirect] https://host") }
+    (origin, isStore, isRedirected) = (url.origin, kind == "store", kind == "redirect")
   }
 }

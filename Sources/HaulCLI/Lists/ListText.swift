@@ -60,7 +60,7 @@ struct ListReader: Sendable {
     var size = Self.pieceSize
     while true {
       let isFirst = offset == 0
-      var piece = try bytes(atMost: size)[...]
+      var piece = try UsageError.checked(text.read(offset, size), at: option)[...]
       isAtEnd = piece.count < size
       if isFirst, piece.starts(with: [0xEF, 0xBB, 0xBF]) {  // a byte order mark
         piece = piece.dropFirst(3)
@@ -73,12 +73,7 @@ struct ListReader: Sendable {
             ? "\(option): it is compressed (gzip): unpack it; --decode does so with what a server "
               + "sends compressed" : "\(option): the file is not UTF-8 text")
       }
-      let used: Int
-      do {
-        used = try table.take(lines, isLast: isAtEnd)
-      } catch {
-        throw UsageError("\(name): line \(error.line): \(error.message)")
-      }
+      let used = try UsageError.checked(table.take(lines, isLast: isAtEnd), at: name)
       offset += Int64(used)
       guard used == 0, !isAtEnd else { return table.takeEntries() }
       // An entry is longer than the piece.
@@ -89,11 +84,4 @@ struct ListReader: Sendable {
     }
   }
 
-  private func bytes(atMost size: Int) throws(UsageError) -> [UInt8] {
-    do {
-      return try text.read(offset, size)
-    } catch {
-      throw UsageError("\(option): \(error.message)")
-    }
-  }
 }

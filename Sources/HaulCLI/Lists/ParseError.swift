@@ -3,3 +3,7 @@ package struct ParseError: Error, Hashable, Sendable {
   package let line: Int
   package let message: String
 }
+
+extension ParseError: CustomStringConvertible {
+  package var description: String { "line \(line): \(message)" }
+}

@@ -103,16 +103,27 @@ package struct RowScanner: Sendable {
 extension InputTable.Format {
   /// The row with the limit of its host, which `get -i` obeys.
   package func row(_ row: [UInt8], limitedTo limit: Int) -> [UInt8] {
-    adding(value: "\(limit)", to: row)
+    adding(.maximumPerHost, "\(limit)", to: row)
   }
 
-  /// The names of the columns with that of the limit.
-  package func header(_ names: [UInt8]) -> [UInt8] {
-    adding(value: InputTable.Meaning.maximumPerHost.rawValue, to: names)
+  /// The row with the server of its list, whose rights `get -i` gives it.
+  func row(_ row: [UInt8], of server: ListServer?) -> [UInt8] {
+    guard let server else {
+      // The file has the column.
+      return self == .csv || self == .tsv ? adding(.server, "", to: row) : row
+    }
+    return adding(.server, self == .jsonl ? "\"\(server.text)\"" : server.text, to: row)
   }
 
-  private func adding(value: String, to row: [UInt8]) -> [UInt8] {
-    let key = InputTable.Meaning.maximumPerHost.rawValue
+  /// The names of the columns with that of the limit, or of another one.
+  package func header(
+    _ names: [UInt8], adding meaning: InputTable.Meaning = .maximumPerHost
+  ) -> [UInt8] {
+    adding(meaning, meaning.rawValue, to: names)
+  }
+
+  private func adding(_ meaning: InputTable.Meaning, _ value: String, to row: [UInt8]) -> [UInt8] {
+    let key = meaning.rawValue
     let end = row.last == 0x0D ? [0x0D] : [UInt8]()
     let rest = Array(row.dropLast(end.count))
     switch self {

@@ -1,11 +1,6 @@
 import FoundationEssentials
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Writes the shards into a directory of their own, which then gets its name: no task finds a part
 /// of them.
@@ -88,6 +83,7 @@ struct ShardWriter {
     var text: [UInt8] = []
     if !rows.header.isEmpty {
       text = plan.maximumPerHost == nil ? rows.header : plan.format.header(rows.header)
+      if rows.haveServer { text = plan.format.header(text, adding: .server) }
       text.append(0x0A)
     }
     for index in indices {
@@ -101,11 +97,12 @@ struct ShardWriter {
 
   private func row(_ index: Int, _ shard: Int) throws(TransferError) -> [UInt8] {
     let place = rows.places[index]
-    let bytes =
-      place.list < 0
-      ? rows.failures[Int(place.offset)] : try rows.lists[Int(place.list)].bytes(at: place)
-    let limit = shards.limit(ofHost: rows.rows[index].host, inShard: shard)
-    return limit.map { plan.format.row(bytes, limitedTo: $0) } ?? bytes
+    var bytes = try rows.bytes(at: place)
+    if let limit = shards.limit(ofHost: rows.rows[index].host, inShard: shard) {
+      bytes = plan.format.row(bytes, limitedTo: limit)
+    }
+    guard rows.haveServer, place.list >= 0 else { return bytes }
+    return plan.format.row(bytes, of: rows.lists[Int(place.list)].server)
   }
 
   private static func flush(

@@ -29,14 +29,11 @@ struct TargetSet: Sendable {
   ) throws(UsageError) -> String? {
     guard let (path, isExact) = Self.target(of: request) else { return nil }
     let key = FilePath(path)
-    var found: (first: Earlier, isExact: Bool)?
-    _ = try paths.number(of: key, orSet: number) { (number) throws(UsageError) in
+    let found = try paths.item(with: key, orSet: number) { (number) throws(UsageError) in
       let first = try earlier(number)
-      guard let target = Self.target(of: first.request), FilePath(target.path) == key else {
-        return false
+      return Self.target(of: first.request).flatMap {
+        FilePath($0.path) == key ? (first, $0.isExact) : nil
       }
-      found = (first, target.isExact)
-      return true
     }
     guard let (first, isFirstExact) = found else { return nil }
     let start = item.listEntry.map { "\($0): " } ?? ""
@@ -73,17 +70,12 @@ struct TargetSet: Sendable {
     _ earlier: (Int) throws(UsageError) -> Earlier
   ) throws(UsageError) -> Earlier? {
     guard item.url != first.item.url else { return first }
-    var found: Earlier?
     let key = Further(path: path, url: item.url)
-    _ = try furthers.number(of: key, orSet: number) { (number) throws(UsageError) in
+    return try furthers.item(with: key, orSet: number) { (number) throws(UsageError) in
       let other = try earlier(number)
-      guard other.item.url == item.url, let target = Self.target(of: other.request),
-        FilePath(target.path) == path
-      else { return false }
-      found = other
-      return true
+      let target = other.item.url == item.url ? Self.target(of: other.request) : nil
+      return target.map { FilePath($0.path) == path } == true ? other : nil
     }
-    return found
   }
 
   /// Nil if it is not a file, or if the server sends its name.

@@ -1,11 +1,6 @@
 import HaulControl
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The manifest of a run.
 package struct RunManifest: Hashable, Sendable {
@@ -18,31 +13,17 @@ package struct RunManifest: Hashable, Sendable {
   package fileprivate(set) var problem: TransferError?
 }
 
-/// What of an input its manifest has as complete. A manifest may be longer than the memory: of each
-/// line only the place is held.
+/// What of an input its manifest has as complete.
 final class CompleteFiles {
   private(set) var manifest: RunManifest
   /// In another directory, the same relative path is another file.
   private let directory = WorkingDirectory.path
   /// Nil if there is no manifest yet.
-  private var descriptor: Int32?
-  /// Of the last line of each file, if that says that it is complete: where the line begins, and
-  /// how many runs had begun, in one number.
-  private var places: [UInt64: UInt64] = [:]
-  /// The same of the last complete file with a target that had one before.
-  private var latest: [UInt64: UInt64] = [:]
+  private var index: ManifestIndex?
+  /// The line of the last complete file with a target that had one before.
+  private var latest: [UInt64: Int] = [:]
   /// A bit for each target: it fits into a cache, as a table of all targets does not.
   private var seen = [UInt64](repeating: 0, count: 1 << 18)
-  /// When a run last said that it may have replaced a newer version of a file with an older one.
-  private var doubts: [UInt64: Double] = [:]
-  private var size: UInt64 = 0
-  private var runs: UInt64 = 0
-  /// Bytes of the manifest: the input mostly has its files in the same order.
-  private var piece: (offset: Int64, bytes: [UInt8]) = (0, [])
-
-  private static let runBits: UInt64 = 24
-  private static let pieceSize = 32 << 10
-  private static let usualLine = 300
 
   /// Reads what a manifest says. If it cannot be read, nothing is complete, and the problem is in
   /// `manifest`.
@@ -52,50 +33,21 @@ final class CompleteFiles {
     do throws(TransferError) {
       var status = stat()
       guard lstat(path, &status) == 0 || errno != ENOENT else { return }
-      let descriptor = try ManifestFile.openedOwn(path, O_RDONLY)
-      self.descriptor = descriptor
-      places.reserveCapacity(min(Int(status.st_size) / Self.usualLine, 1 << 21))
-      try ManifestFile.forEachLine(of: descriptor, path) { take($0) }
+      let index = ManifestIndex()
+      let text = try ManifestText(path, try ManifestFile.openedOwn(path, O_RDONLY))
+      _ = try index.add(text) { line, number in
+        if let target = line.quoted("target") { note(Self.key(ofTarget: target), number) }
+      }
+      self.index = index
     } catch {
       manifest.problem = name == nil ? error : error.prefixed("\(manifest.name): ")
     }
   }
 
-  deinit {
-    if let descriptor { _ = close(descriptor) }  // nothing was written
-  }
-
-  /// As `ManifestSum`: by how many runs had begun.
-  /// - Returns: whether it is a line of a manifest.
-  private func take(_ line: ArraySlice<UInt8>) -> Bool {
-    defer { size += UInt64(line.count) + 1 }
-    guard let (id, isComplete) = ManifestLine.end(line) else {
-      guard ManifestLine.files(line) != nil else { return false }
-      runs = min(runs + 1, 1 << Self.runBits - 1)
-      return true
-    }
-    let values = LineValues(line)
-    if isComplete {
-      if let doubt = doubts[id.low] {
-        guard let time = values.number("time"), time > doubt else { return true }
-        doubts[id.low] = nil
-      }
-      let place = size << Self.runBits | runs
-      places[id.low] = place
-      if let target = values.quoted("target") { note(Self.key(ofTarget: target), place) }
-    } else if values.text("code") == TransferError.Code.sourceChanged.rawValue {
-      doubts[id.low] = values.number("time") ?? .infinity
-      places[id.low] = nil
-    } else if let place = places[id.low], place & (1 << Self.runBits - 1) < runs {
-      places[id.low] = nil
-    }
-    return true
-  }
-
   /// Few keys that were not seen have the bit of another one: an entry more does no harm.
-  private func note(_ target: UInt64, _ place: UInt64) {
+  private func note(_ target: UInt64, _ number: Int) {
     let (word, bit) = (Int((target >> 24) & (1 << 18 - 1)), UInt64(1) << (target >> 58))
-    if seen[word] & bit == 0 { seen[word] |= bit } else { latest[target] = place }
+    if seen[word] & bit == 0 { seen[word] |= bit } else { latest[target] = number }
   }
 
   /// FNV-1a, mixed, of 64 bits. Of two targets with one number, the first is asked for again.
@@ -111,21 +63,18 @@ final class CompleteFiles {
 
   /// Whether nothing is left to do for a request, which is then left out.
   func leaveOut(_ request: @autoclosure () -> TransferRequest) -> Bool {
-    guard !places.isEmpty, let descriptor else { return false }
+    guard let index else { return false }
     do throws(TransferError) {
       var request = request()
       if request.hasRelativePath {
         request = try WorkingDirectory.resolve([request], in: directory)[0]
       }
-      let id = ManifestLine.ID(of: request)
-      guard let place = places[id.low] else { return false }
-      let line = try line(at: Int64(place >> Self.runBits), of: descriptor)
-      // Two files may have the same half of an id: then both are asked for.
-      guard ManifestLine.end(line)?.id == id, request.isSettled(by: line) else { return false }
+      guard let (number, line) = try index.complete(ManifestLine.ID(of: request)),
+        request.isSettled(by: line)
+      else { return false }
       // Another source may have gone to the target since.
       if !latest.isEmpty, request.namesTarget, let target = LineValues(line).quoted("target"),
-        let last = latest[Self.key(ofTarget: target)],
-        last >> Self.runBits > place >> Self.runBits
+        let last = latest[Self.key(ofTarget: target)], last > number
       {
         return false
       }
@@ -135,32 +84,6 @@ final class CompleteFiles {
       manifest.problem = error
       return false
     }
-  }
-
-  private func line(
-    at offset: Int64, of descriptor: Int32
-  ) throws(TransferError) -> ArraySlice<UInt8> {
-    if let line = line(at: offset) { return line }
-    // Files that run at the same time end in another order.
-    let first = max(0, offset - Int64(Self.pieceSize / 4))
-    var size = Self.pieceSize
-    repeat {
-      guard let bytes = FileLines.bytes(of: descriptor, first, size) else {
-        throw ManifestFile.error(manifest.path, "cannot be read", errno)
-      }
-      piece = (first, bytes)
-      if let line = line(at: offset) { return line }
-      size *= 2
-    } while size == 2 * piece.bytes.count
-    throw TransferError(.io, "the manifest \(manifest.path) was made shorter", advice: "run again")
-  }
-
-  /// Nil if the piece has not all of it.
-  private func line(at offset: Int64) -> ArraySlice<UInt8>? {
-    let start = Int(offset - piece.offset)
-    guard piece.bytes.indices.contains(start) else { return nil }
-    return FileLines.lineBreak(in: piece.bytes, start..<piece.bytes.count)
-      .map { piece.bytes[start..<$0] }
   }
 }
 

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A manifest on the disk that a run appends to. Several runs may do so at the same time, because
 /// each writes whole lines.
@@ -27,38 +22,6 @@ final class ManifestFile {
     needsLineBreak = !last.isEmpty && last != [0x0A]
   }
 
-  /// Passes what each line of a manifest says to `take`.
-  /// - Throws: `io`, also for a file that is no manifest.
-  static func forEachEntry(
-    of path: String, _ take: (ManifestLine.Entry) -> Void
-  ) throws(TransferError) {
-    let descriptor = try opened(path, O_RDONLY)
-    defer { _ = close(descriptor) }  // nothing was written
-    try forEachLine(of: descriptor, path) { line in
-      guard let entry = ManifestLine.Entry(line) else { return false }
-      take(entry)
-      return true
-    }
-  }
-
-  /// - Parameter take: gets each line without its line break, and says whether it is one of a
-  ///   manifest.
-  static func forEachLine(
-    of descriptor: Int32, _ path: String, _ take: (ArraySlice<UInt8>) -> Bool
-  ) throws(TransferError) {
-    var (lines, entries) = (0, 0)
-    let rest = try FileLines.forEach(
-      of: descriptor, failure: { error(path, "cannot be read", $0) }
-    ) { (line) throws(TransferError) in
-      lines += 1
-      if take(line) { entries += 1 }
-    }
-    // One that was not written to its end, or not begun, has lost nothing.
-    guard entries > 0 || lines == 0 && ManifestLine.mayBegin(rest) else {
-      throw TransferError(.io, "\(path) is no manifest", advice: "give what get --manifest wrote")
-    }
-  }
-
   /// Opens one that says what is left out. A link there may be another user's, and lead to a file
   /// of this one.
   static func openedOwn(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {
@@ -73,7 +36,8 @@ final class ManifestFile {
     return descriptor
   }
 
-  private static func opened(_ path: String, _ flags: Int32) throws(TransferError) -> Int32 {
+  /// - Throws: for what is no regular file.
+  static func opened(_ path: String, _ flags: Int32 = O_RDONLY) throws(TransferError) -> Int32 {
     var descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)
     if descriptor < 0, errno == ENOENT, flags & O_CREAT != 0, makeDirectory(of: path) {
       descriptor = open(path, flags | O_CLOEXEC | O_NONBLOCK, 0o666)

@@ -2,12 +2,7 @@ import Crypto
 import FoundationEssentials
 import HaulControl
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// What a manifest says of one file: how it ended last.
 package struct ManifestLine: Codable, Hashable, Sendable {
@@ -169,31 +164,6 @@ extension ManifestLine {
     guard line.starts(with: start.utf8) else { return nil }
     let rest = String(decoding: line.dropFirst(start.utf8.count), as: UTF8.self)
     return rest.hasByteSuffix("}") ? Int(rest.dropLast()) : nil
-  }
-
-  /// What a line says.
-  enum Entry {
-    /// A run began, whose input has so many files.
-    case files(Int)
-    case complete(ID, LineValues)
-    case failed(ID, ManifestLine)
-
-    /// Nil for a line that was not written to its end, and for one of another kind.
-    init?(_ line: ArraySlice<UInt8>) {
-      if let (id, isComplete) = ManifestLine.end(line) {
-        if isComplete {
-          self = .complete(id, LineValues(line))
-        } else if let line = ManifestLine(line) {
-          self = .failed(id, line)
-        } else {
-          return nil
-        }
-      } else if let files = ManifestLine.files(line) {
-        self = .files(files)
-      } else {
-        return nil
-      }
-    }
   }
 
   /// Nil for a line that was not written to its end, and for one of another kind.

@@ -1,135 +1,162 @@
 import FoundationEssentials
 import HaulCore
 
-/// What manifests say in all. Of several lines for one file the last counts, except that one that
-/// is complete stays so if a run fails that began before: it may have found it taken.
+/// What manifests say in all.
 struct ManifestSum {
-  /// The length of each complete file, how many runs had begun by its end, and whether nothing
-  /// proves it.
-  private var complete: [ManifestLine.ID: (bytes: Int64, run: Int, isUnverified: Bool)] = [:]
-  private var failed: [ManifestLine.ID: ManifestLine] = [:]
-  /// Which file was the first with each path, and its address.
-  private var owners: [ManifestLine.ID: (id: ManifestLine.ID, url: ManifestLine.ID)] = [:]
-  /// Complete files with the path of another address: one has replaced the other, or was left out.
-  private var clashes: [ManifestLine.ID: (line: ManifestLine, owner: ManifestLine.ID)] = [:]
-  /// Each manifest counts as one more.
-  private var runs = 0
+  /// A file that failed, or that is complete with the path of another address: one has replaced the
+  /// other, or was left out.
+  private struct Failure: Comparable {
+    let time: Double
+    let line: Int
+    let isConflict: Bool
+
+    static func < (left: Failure, right: Failure) -> Bool {
+      (left.time, left.line) < (right.time, right.line)
+    }
+  }
+
+  private let index = ManifestIndex()
   /// How many files the inputs have.
   private var files = 0
-  /// How many complete files each address has; only counted for a split.
-  private var addresses: [ManifestLine.ID: Int] = [:]
+  private var completed = 0
+  /// Complete files that nothing proves.
+  private var unverified = 0
+  /// The lengths of the complete files.
+  private var bytes: Int64 = 0
+  /// In the order of their ends.
+  private var failures: [Failure] = []
+  private var counts: [String: Int] = [:]
+  /// The addresses of the files; only known for lists.
+  private(set) var addresses = AddressTable()
   private let countsAddresses: Bool
   /// How many files of the lists no line tells of; nil without lists.
   private var missingOfLists: Int?
 
-  init(countingAddresses: Bool = false) { countsAddresses = countingAddresses }
-
-  /// How many files of an address are complete.
-  func complete(at address: ManifestLine.ID) -> Int { addresses[address] ?? 0 }
-
   /// - Throws: for a manifest that cannot be read.
-  mutating func add(_ path: String) throws(TransferError) {
-    var most = 0
-    runs += 1
-    let first = runs
-    try ManifestFile.forEachEntry(of: path) { entry in
-      switch entry {
-      case .files(let files):
-        runs += 1
-        most = max(most, files)
-      case .failed(let id, let line):
-        if let run = complete[id]?.run {
-          // Which of two manifests is the later one is not known. But the older version of a file
-          // may have replaced the complete one at any time.
-          guard line.isDoubt || run >= first && run < runs else { return }
-          (complete[id], clashes[id]) = (nil, nil)
-          count(line.url, -1)
+  init(of places: [ManifestPlace], countingAddresses: Bool = false) throws(TransferError) {
+    countsAddresses = countingAddresses
+    for place in places { files += try index.add(try ManifestText(place)) }
+    // The hash of each path, and the line of the file.
+    var owners: [(path: UInt64, line: Int)] = []
+    try index.takeLines { (number, line) throws(TransferError) in
+      let values = LineValues(line)
+      guard ManifestLine.end(line)?.isComplete == true else {
+        if let line = ManifestLine(line) { fail(line, line.code ?? line.state.rawValue, number) }
+        return
+      }
+      guard count(values, 1) else { return }
+      if let path = values.quoted("path") {
+        let hash = AddressTable.hash { hasher in
+          path.withUnsafeBytes { hasher.combine(bytes: $0) }
         }
-        failed[id] = line
-      case .complete(let id, let line):
-        guard let bytes = line.integer("bytes") else { return }
-        if let doubt = failed[id], doubt.isDoubt, line.number("time") ?? 0 <= doubt.time { return }
-        failed[id] = nil
-        if let run = complete[id]?.run {
-          guard run >= first else { return }
-        } else if countsAddresses, let url = line.text("url") {
-          count(url, 1)
-        }
-        let isUnverified = line.text("verified") == TransferResult.Verification.unverified.rawValue
-        complete[id] = (bytes, runs, isUnverified)
-        notePath(of: line, id)
+        owners.append((hash, number))
       }
     }
-    files += most
-  }
-
-  private mutating func count(_ url: String, _ change: Int) {
-    if countsAddresses { addresses[ManifestLine.ID(hashing: url), default: 0] += change }
-  }
-
-  private mutating func notePath(of line: LineValues, _ id: ManifestLine.ID) {
-    clashes[id] = nil
-    guard let text = line.text("path"), let address = line.text("url") else { return }
-    let (path, url) = (ManifestLine.ID(hashing: text), ManifestLine.ID(hashing: address))
-    guard let first = owners[path], complete[first.id] != nil else {
-      owners[path] = (id, url)
-      return
+    owners.sort { ($0.path, $0.line) < ($1.path, $1.line) }
+    var rest = owners[...]
+    while let first = rest.first {
+      let same = rest.prefix { $0.path == first.path }
+      rest = rest.dropFirst(same.count)
+      if same.count > 1 { try noteConflicts(of: same.map(\.line)) }
     }
-    guard first.url != url, var clash = ManifestLine(line.line) else { return }
-    (clash.state, clash.code, clash.retryable) = (.failed, "name-conflict", false)
-    clash.message = "the file of another address has the same path, \(text)"
-    clashes[id] = (clash, first.id)
+    failures.sort()
   }
 
-  private var conflicts: [ManifestLine] {
-    clashes.values.filter { complete[$0.owner] != nil }.map(\.line)
+  /// Counts a complete file, or takes it back.
+  /// - Returns: false for a line that does not say how long it is.
+  private mutating func count(_ values: LineValues, _ change: Int) -> Bool {
+    guard let length = values.integer("bytes") else { return false }
+    completed += change
+    bytes &+= length &* Int64(change)
+    if values.text("verified") == TransferResult.Verification.unverified.rawValue {
+      unverified += change
+    }
+    if countsAddresses, let url = values.text("url") {
+      let number = addresses.number(of: url)
+      addresses[number].complete = UInt32(Int(addresses[number].complete) + change)
+    }
+    return true
   }
 
-  private var completed: Int { complete.count - conflicts.count }
-
-  /// The lengths of the complete files.
-  private var bytes: Int64 {
-    complete.values.reduce(0) { $0 + $1.bytes } - conflicts.reduce(0) { $0 + $1.bytes }
+  private mutating func fail(
+    _ line: ManifestLine, _ code: String, _ number: Int, isConflict: Bool = false
+  ) {
+    failures.append(Failure(time: line.time, line: number, isConflict: isConflict))
+    counts[code, default: 0] += 1
+    if countsAddresses { addresses[addresses.number(of: line.url)].failed += 1 }
   }
 
-  /// Complete files that nothing proves.
-  private var unverified: Int {
-    complete.values.count { $0.isUnverified } - conflicts.count { $0.verified == .unverified }
+  /// Of complete files with one path, the first has it, and those of its address.
+  /// - Parameter lines: of paths with one hash.
+  private mutating func noteConflicts(of lines: [Int]) throws(TransferError) {
+    var (rest, owner) = ([Int](), (path: ArraySlice<UInt8>?.none, url: ArraySlice<UInt8>?.none))
+    for number in lines {
+      let values = LineValues(try index.line(number))
+      let (path, url) = (values.quoted("path"), values.quoted("url"))
+      if owner.path == nil { owner = (path, url) }
+      guard path == owner.path else {
+        rest.append(number)
+        continue
+      }
+      guard url != owner.url, let line = ManifestLine(values.line), count(values, -1) else {
+        continue
+      }
+      fail(line, Self.conflict, number, isConflict: true)
+    }
+    if !rest.isEmpty { try noteConflicts(of: rest) }
   }
+
+  private static let conflict = "name-conflict"
 
   /// Files that no line tells of: no run has come to them, or it was interrupted.
-  var missing: Int { missingOfLists ?? max(0, files - complete.count - failed.count) }
+  var missing: Int { missingOfLists ?? max(0, files - completed - failures.count) }
 
   /// Compares it with the lists of the job: a task that never began has no manifest.
-  mutating func compare(with lists: SplitPlan) throws(UsageError) {
-    missingOfLists = try ShardRows.missing(of: lists, in: self)
+  mutating func compare(with lists: SplitPlan) throws {
+    missingOfLists = try ShardRows.missing(of: lists, in: &addresses)
   }
 
   var isWhole: Bool { failures.isEmpty && missing == 0 }
 
-  /// The failed files, in the order of their ends.
-  var failures: [ManifestLine] {
-    (failed.values + conflicts).sorted { ($0.time, $0.id) < ($1.time, $1.id) }
+  /// Passes the failed files, in the order of their ends, with the numbers of their lines.
+  func forEachFailure(_ take: (ManifestLine, Int) throws -> Void) throws {
+    for failure in failures {
+      if let line = try line(of: failure) { try take(line, failure.line) }
+    }
   }
+
+  private func line(of failure: Failure) throws(TransferError) -> ManifestLine? {
+    guard var line = ManifestLine(try index.line(failure.line)) else { return nil }
+    if failure.isConflict {
+      line.message = "the file of another address has the same path, \(line.path ?? "")"
+      (line.state, line.code, line.retryable) = (.failed, Self.conflict, false)
+    }
+    return line
+  }
+
+  /// A line of a failed file, by its number.
+  func line(_ number: Int) throws(TransferError) -> ArraySlice<UInt8> { try index.line(number) }
 
   /// The codes, those of the most files first.
   private var codes: [(code: String, count: Int)] {
-    Dictionary(grouping: failures) { $0.code ?? $0.state.rawValue }
-      .map { ($0.key, $0.value.count) }.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
+    counts.map { ($0.key, $0.value) }.sorted { ($1.1, $0.0) < ($0.1, $1.0) }
   }
 
   /// `--failed` prints them all.
   private static let conflictsShown = 20
 
-  var text: String {
-    let counts = [
+  func text() throws(TransferError) -> String {
+    let shown = [
       (unverified, "of them unverified"), (failures.count, "failed"), (missing, "missing"),
     ].filter { $0.0 > 0 }.map { ", \($0.0) \($0.1)" }.joined()
     let lines = codes.map { "\($0.count)  \($0.code)\n" }.joined()
-    let names = conflicts.sorted { $0.id < $1.id }.prefix(Self.conflictsShown)
-      .map { Messages.shown("\($0.url): \($0.message ?? "")") + "\n" }.joined()
-    let all = complete.count + failed.count + missing
-    return "\(all) files: \(completed) complete (\(Units.bytes(bytes)))\(counts)\n" + lines + names
+    var names = ""
+    for failure in failures.lazy.filter(\.isConflict).prefix(Self.conflictsShown) {
+      guard let line = try line(of: failure) else { continue }
+      names += Messages.shown("\(line.url): \(line.message ?? "")") + "\n"
+    }
+    let all = completed + failures.count + missing
+    return "\(all) files: \(completed) complete (\(Units.bytes(bytes)))\(shown)\n" + lines + names
   }
 }
 
@@ -140,19 +167,12 @@ extension ManifestSum: Encodable {
 
   func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
-    try object.encode(complete.count + failed.count + missing, forKey: .files)
+    try object.encode(completed + failures.count + missing, forKey: .files)
     try object.encode(completed, forKey: .completed)
     try object.encode(unverified, forKey: .unverified)
     try object.encode(failures.count, forKey: .failed)
     try object.encode(missing, forKey: .missing)
     try object.encode(bytes, forKey: .bytes)
-    try object.encode(
-      Dictionary(uniqueKeysWithValues: codes.map { ($0.code, $0.count) }), forKey: .codes)
+    try object.encode(counts, forKey: .codes)
   }
-}
-
-extension ManifestLine {
-  /// Whether the file may have been replaced with an older version, although another run had
-  /// completed it.
-  fileprivate var isDoubt: Bool { code == TransferError.Code.sourceChanged.rawValue }
 }

@@ -3,12 +3,7 @@ import FoundationEssentials
 import HaulControl
 import HaulCore
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A manifest in a store, which runs on several machines share.
 ///
@@ -183,12 +178,12 @@ final class StoredManifest {
       size += Int64(next.count)
       next = []
     }
-    guard lseek(other.descriptor, off_t(other.base), SEEK_SET) >= 0 else {
-      throw ManifestFile.error(other.path, "cannot be read", errno)
-    }
-    _ = try FileLines.forEach(
-      of: other.descriptor, failure: { ManifestFile.error(other.path, "cannot be read", $0) }
-    ) { (line) throws(TransferError) in
+    _ = try FileLines.forEach { (offset, count) throws(TransferError) in
+      guard let bytes = FileLines.bytes(of: other.descriptor, other.base + offset, count) else {
+        throw ManifestFile.error(other.path, "cannot be read", errno)
+      }
+      return bytes
+    } _: { (line) throws(TransferError) in
       guard ManifestLine.isOne(line) else { return }
       next += line
       next.append(0x0A)

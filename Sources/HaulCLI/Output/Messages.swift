@@ -153,9 +153,14 @@ enum Messages {
 
   static func cancelled(_ url: ResourceURL) -> String { about(url, "cancelled") }
 
-  static func interrupted(_ cause: Interruption, paused: Int, resumes: Bool) -> String {
+  static func interrupted(
+    _ cause: Interruption, paused: Int, resumes: Bool, hasManifest: Bool
+  ) -> String {
     let files = paused == 1 ? "1 file is" : "\(paused) files are"
-    let remedy = resumes ? "to resume, if the server allows it" : "to send every file again"
+    let remedy =
+      resumes
+      ? "to resume, if the server allows it"
+      : hasManifest ? "to send the rest" : "to send every file again"
     return "haul: \(cause.text); \(files) not complete; run the same command again \(remedy)"
   }
 

@@ -18,10 +18,22 @@ package struct FrameStyle: Hashable, Sendable {
 
 /// One drawing of the progress bars: lines that fit the terminal.
 package struct ProgressFrame: Hashable, Sendable {
-  /// A line and the cells it takes.
+  /// A line, as parts that stay at their places while their text changes.
   package struct Line: Hashable, Sendable {
-    package var text: String
-    package var cells: Int
+    package struct Part: Hashable, Sendable {
+      package var text: String
+      /// The cells that it takes.
+      package var cells: Int
+    }
+
+    package var parts: [Part]
+
+    init(_ parts: [Part]) { self.parts = parts }
+
+    init(text: String, cells: Int) { parts = [Part(text: text, cells: cells)] }
+
+    package var text: String { parts.map(\.text).joined() }
+    package var cells: Int { parts.reduce(0) { $0 + $1.cells } }
   }
 
   package private(set) var lines: [Line]

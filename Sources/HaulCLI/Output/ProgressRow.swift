@@ -10,6 +10,7 @@ struct ProgressRow {
   private let speed: String
   private let timeLeft: String
   private let connections: String
+  private var isTotal = false
 
   /// A text that replaces all numbers.
   private let note: String?
@@ -44,15 +45,17 @@ struct ProgressRow {
     timeLeft = model.secondsLeft.map(Units.clock) ?? ""
     connections = Self.connections(sum.connections)
     note = nil
+    isTotal = true
   }
 
   /// The most columns that leave the bar and the name a readable width.
   func line(room: Int, style: FrameStyle) -> ProgressFrame.Line {
     if let note { return line(note: note, room: room, style: style) }
-    for columns in Self.arrangements {
+    for columns in isTotal ? Self.arrangementsOfTotal : Self.arrangements {
       let fixed = columns.map { cells(of: $0) + 2 }.reduce(0, +)
       if columns.contains(.bar) {
-        let least = columns.count > Self.minimumColumns ? Self.goodBar : Self.minimumBar
+        let isLong = columns.count > Self.minimumColumns && columns != Self.shortTotal
+        let least = isLong ? Self.goodBar : Self.minimumBar
         let bar = Self.barCells(spare: room - fixed)
         guard bar >= least, room - fixed - bar >= Self.minimumName else { continue }
         return line(columns: columns, nameRoom: room - fixed - bar, bar: bar, style: style)
@@ -77,6 +80,12 @@ struct ProgressRow {
     [.percent, .speed],
     [.percent],
   ]
+
+  /// The bytes of all files are worth more than a long bar; the columns after them stay below those
+  /// of the files.
+  private static let shortTotal: [Column] = [.bar, .bytes, .percent, .speed, .timeLeft]
+  private static let arrangementsOfTotal =
+    Array(arrangements.prefix(2)) + [shortTotal] + Array(arrangements.dropFirst(2))
 
   private static let minimumName = 12
   private static let minimumBar = 6
@@ -109,21 +118,23 @@ struct ProgressRow {
     let fits = TerminalText.width(name) <= nameRoom
     let shownName = TerminalText.cutName(
       fits ? name : shortName, to: nameRoom, mark: style.mark)
-    var text = shownName + spaces(nameRoom - TerminalText.width(shownName))
-    var used = nameRoom
+    let lead = shownName + spaces(nameRoom - TerminalText.width(shownName))
+    var parts = [ProgressFrame.Line.Part(text: lead, cells: nameRoom)]
     for column in columns {
       let width = column == .bar ? barRoom : cells(of: column)
-      text += "  "
-      used += 2 + width
-      guard column == .bar else {
-        text += spaces(width - value(column).count) + value(column)
-        continue
+      var text = value(column)
+      if column != .bar {
+        text = spaces(width - text.count) + text
+      } else if percent == nil {
+        // Without a length, the bytes show the progress.
+        text = columns.contains(.bytes) ? "" : bytes
+        text += spaces(width - text.count)
+      } else {
+        text = bar(width, style)
       }
-      // Without a length, the bytes show the progress.
-      let stands = columns.contains(.bytes) ? "" : bytes
-      text += percent == nil ? stands + spaces(width - stands.count) : bar(width, style)
+      parts.append(.init(text: "  " + text, cells: 2 + width))
     }
-    return ProgressFrame.Line(text: text, cells: used)
+    return ProgressFrame.Line(parts)
   }
 
   private func line(note: String, room: Int, style: FrameStyle) -> ProgressFrame.Line {

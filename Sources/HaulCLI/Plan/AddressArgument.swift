@@ -17,11 +17,7 @@ package enum AddressArgument {
       let hint = meant.map { "did you mean \($0) ?" } ?? "it should begin with https://"
       throw UsageError("\(redacted(text)): the address has no scheme; \(hint)")
     }
-    do {
-      return try ResourceURL(text)
-    } catch {
-      throw UsageError("\(redacted(text)): \(error.message)")
-    }
+    return try UsageError.checked(ResourceURL(text), at: redacted(text))
   }
 
   /// The address with a scheme added; nil if it has one.

@@ -35,23 +35,39 @@ package enum ArgumentValue {
 
   private static let sizeHint = "write a number of bytes, like 500K, 1.5M, 2G or 1MiB"
 
-  /// A time longer than 0 and at most ten years: seconds, or a number with `s`, `m` or `h`.
+  /// How long, or how many of what has ended are kept: `30d`, or `1000`.
+  static func keptEnds(_ text: String) throws(UsageError) -> KeptEnds {
+    if isNumber(text[...]) { return .newest(try count(text, in: 0...Int.max)) }
+    return .seconds(try duration(text) / .seconds(1))
+  }
+
+  /// A time longer than 0 and at most ten years: seconds, or a number with `s`, `m`, `h` or `d`.
   package static func duration(_ text: String) throws(UsageError) -> Duration {
     let unit: Double =
       switch text.last {
       case "m": 60
       case "h": 3600
+      case "d": 86_400
       default: 1
       }
-    let digits = ["s", "m", "h"].contains(text.last) ? text.dropLast() : text[...]
+    let digits = ["s", "m", "h", "d"].contains(text.last) ? text.dropLast() : text[...]
     let parts = digits.byteSplit(separator: ".", omittingEmptySubsequences: false)
     guard parts.count <= 2, parts.allSatisfy(isNumber), let number = Double(digits) else {
-      throw UsageError("write a time in seconds, or like 90s, 5m or 1h")
+      throw UsageError("write a time in seconds, or like 90s, 5m, 1h or 30d")
     }
     let seconds = number * unit
     guard seconds > 0 else { throw UsageError("the time must be longer than 0") }
     guard seconds <= longest else { throw UsageError("the time is too long") }
     return .seconds(seconds)
+  }
+
+  /// States of transfers, with commas between them.
+  static func states(_ text: String) throws(UsageError) -> Set<TransferState> {
+    var states: Set<TransferState> = []
+    for name in text.byteSplit(separator: ",", omittingEmptySubsequences: false) {
+      states.insert(try choice(String(name)))
+    }
+    return states
   }
 
   /// A count between the two bounds.

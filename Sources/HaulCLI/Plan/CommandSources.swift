@@ -66,6 +66,10 @@ package struct CommandSources: Sendable {
   var expanded = ExpandedAddresses()
   /// The copies of manifests that are in stores, by their addresses.
   var manifests: [String: String] = [:]
+  /// The manifests that stores have sent to be read, by their addresses.
+  var sent: [String: SentText] = [:]
+  /// The addresses below the prefixes that were listed.
+  var below: [String: [String]] = [:]
   /// Asks for the password of a user, without echo; nil without a terminal.
   package var askPassword: @Sendable (_ user: String) throws(UsageError) -> String?
   /// What a directory contains; nil if the path is no directory.
@@ -118,13 +122,9 @@ extension CommandSources {
     guard !path.isEmpty, !path.hasBytes("\0") else {
       throw UsageError("\(name): the file's name is empty or has a NUL")
     }
-    let content: Content?
-    do {
-      content = try read(path)
-    } catch {
-      throw UsageError("\(name): \(error.message)")
+    guard let content = try UsageError.checked(read(path), at: name) else {
+      throw UsageError("\(name): there is no such file")
     }
-    guard let content else { throw UsageError("\(name): there is no such file") }
     return content
   }
 }

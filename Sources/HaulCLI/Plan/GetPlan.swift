@@ -212,11 +212,8 @@ extension GetPlan {
     guard !output.endsWithSlash, let name, name != ".", name != ".." else {
       throw UsageError("-o \(output): that is a directory; use -d")
     }
-    do throws(TransferError) {
-      try DownloadRequest.Destination.file(output).checkName()
-    } catch {
-      throw UsageError("-o \(output): \(error.message)")
-    }
+    try UsageError.checked(
+      DownloadRequest.Destination.file(output).checkName(), at: "-o \(output)")
     guard let directory = options.directory else { return .file(output) }
     guard !output.isAbsolutePath else {
       throw UsageError("-o with an absolute path and -d contradict each other")

@@ -47,13 +47,14 @@ struct ItemTransferReader: TransferReader {
   /// The number of the last item that was read.
   private var number: Int
   /// The numbers of the items that are left out.
-  private var leftOut: ArraySlice<UInt32>
+  private let leftOut: IndexBitSet
 
   init(
-    _ items: ItemReader, _ transfers: any ItemTransfers, after number: Int, leavingOut: [UInt32]
+    _ items: ItemReader, _ transfers: any ItemTransfers, after number: Int,
+    leavingOut leftOut: IndexBitSet
   ) {
     (self.items, self.transfers, self.number) = (items, transfers, number)
-    leftOut = leavingOut.drop { $0 <= number }
+    self.leftOut = leftOut
   }
 
   mutating func next(
@@ -65,11 +66,8 @@ struct ItemTransferReader: TransferReader {
       if some.isEmpty { break }
       for item in some {
         number += 1
-        if leftOut.first == UInt32(number) {
-          leftOut.removeFirst()
-        } else {
-          next.append((try transfers.transfer(for: item, number: number), number))
-        }
+        if leftOut.contains(number) { continue }
+        next.append((try transfers.transfer(for: item, number: number), number))
       }
     }
     return next
@@ -82,7 +80,7 @@ struct ItemSurvey {
   private var notes: [String]
   private var givenTwice = 0
   /// The numbers of the items that are left out.
-  private(set) var leftOut: [UInt32] = []
+  private(set) var leftOut = IndexBitSet()
   private let complete: CompleteFiles?
 
   private static let maximumNotes = 1000
@@ -103,7 +101,7 @@ struct ItemSurvey {
     } else if complete?.leaveOut(request()) != true {
       return false
     }
-    leftOut.append(UInt32(number))
+    leftOut.insert(number)
     return true
   }
 

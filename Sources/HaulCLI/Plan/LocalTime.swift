@@ -1,11 +1,6 @@
 import HaulControl
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Instants as people write them, in the time zone of this process.
 package enum LocalTime {
@@ -50,6 +45,14 @@ package enum LocalTime {
     let digits = [time.tm_mon + 1, time.tm_mday, time.tm_hour, time.tm_min]
       .map { $0 < 10 ? "0\($0)" : "\($0)" }
     return "\(time.tm_year + 1900)-\(digits[0])-\(digits[1]) \(digits[2]):\(digits[3])"
+  }
+
+  /// `2026-11-24 22:00:05`.
+  package static func exactText(_ wallSeconds: Double) -> String {
+    var seconds = time_t(min(max(wallSeconds, 0), 1e11))
+    var time = tm()
+    localtime_r(&seconds, &time)
+    return "\(text(wallSeconds)):\(time.tm_sec < 10 ? "0" : "")\(time.tm_sec)"
   }
 
   private static func next(

@@ -10,13 +10,8 @@ package enum NetworkArgument {
 
   /// A proxy's address as typed; empty for none.
   package static func proxy(_ text: String) throws(UsageError) -> String {
-    guard !text.isEmpty else { return text }
-    do {
-      _ = try ProxyRules.Proxy(text)
-      return text
-    } catch {
-      throw UsageError("--proxy: \(error.message)")
-    }
+    if !text.isEmpty { _ = try UsageError.checked(ProxyRules.Proxy(text), at: "--proxy") }
+    return text
   }
 
   /// Hosts to reach without a proxy. The environment's `no_proxy` is not checked, because other

@@ -14,12 +14,7 @@ extension NoticeSettings {
       }
       return
     }
-    let url: ResourceURL
-    do {
-      url = try ResourceURL(text)
-    } catch {
-      throw UsageError("--webhook: \(error.message)")
-    }
+    let url = try UsageError.checked(ResourceURL(text), at: "--webhook")
     let mayBePrivate = options.webhookPrivate ?? false
     guard mayBePrivate || !url.origin.isPrivateLiteral else {
       throw UsageError(

@@ -19,6 +19,8 @@ package struct OutputOptions: Hashable, Sendable {
   /// The engine's log as well.
   package var verbose = false
   package var progress = ProgressMode.auto
+  /// Whether lines on standard error begin with the time; nil for only in a file.
+  package var timeStamps: Bool?
   /// The file itself goes to standard output.
   package var streams = false
   /// The file's bytes are discarded.

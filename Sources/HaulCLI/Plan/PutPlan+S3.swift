@@ -30,13 +30,7 @@ extension PutPlan {
     let settings = try S3Settings(command.s3, sources)
     let all = try UploadSources(files, by: .s3, isCollection: isCollection, input, sources)
     @Sendable func object(_ key: String) throws(UsageError) -> S3Object {
-      do throws(TransferError) {
-        return try S3Object(
-          bucket: bucket, key: key, region: settings.region, endpoint: settings.endpoint,
-          addressing: settings.addressing)
-      } catch {
-        throw UsageError("\(address): \(error.message)")
-      }
+      try UsageError.checked(settings.object(bucket, key), at: address)
     }
     // The same for all: no credentials of an address are asked for.
     let common = try common(command, object(isCollection ? key + "x" : key).url, sources)

@@ -117,14 +117,11 @@ struct RemotePlaces {
     _ earlier: (Int) throws(UsageError) -> Earlier
   ) throws(UsageError) -> String? {
     guard upload.method.uploadProtocol.namesFile else { return nil }
-    var found: Earlier?
-    _ = try known.number(of: upload.url, orSet: number) { (number) throws(UsageError) in
+    let same = try known.item(with: upload.url, orSet: number) { (number) throws(UsageError) in
       let other = try earlier(number)
-      guard other.upload.url == upload.url else { return false }
-      found = other
-      return true
+      return other.upload.url == upload.url ? other : nil
     }
-    guard let found else { return nil }
+    guard let found = same else { return nil }
     let start = item.listEntry.map { "\($0): " } ?? ""
     let end = found.item.listEntry.map { " (\($0))" } ?? ""
     if found.upload == upload {

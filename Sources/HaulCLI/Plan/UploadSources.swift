@@ -104,7 +104,7 @@ struct SourceUploads: TransferReader {
   private let make: @Sendable (UploadSources.Source) throws(UsageError) -> UploadRequest
   private var number = 0
   /// The numbers of those that are left out.
-  private var leftOut: ArraySlice<UInt32> = []
+  private var leftOut = IndexBitSet()
 
   init(
     of sources: UploadSources,
@@ -124,11 +124,8 @@ struct SourceUploads: TransferReader {
   ) throws(UsageError) -> [(request: TransferRequest, index: Int)] {
     var uploads: [(request: TransferRequest, index: Int)] = []
     while uploads.count < count, let upload = try next() {
-      if leftOut.first == UInt32(number) {
-        leftOut.removeFirst()
-      } else {
-        uploads.append((TransferRequest(.upload(upload)), number))
-      }
+      if leftOut.contains(number) { continue }
+      uploads.append((TransferRequest(.upload(upload)), number))
     }
     return uploads
   }
@@ -142,15 +139,13 @@ struct SourceUploads: TransferReader {
     names: Bool, window: Int, _ complete: CompleteFiles?
   ) throws(UsageError) -> (first: [UploadRequest], indices: [Int], rest: InputRest?) {
     var (all, following, first, indices) = (self, self, [UploadRequest](), [Int]())
-    var (known, leftOut) = (FirstItems(), [UInt32]())
+    var (known, leftOut, count) = (FirstItems(), IndexBitSet(), 0)
     while let upload = try all.next() {
       if names, sources.mayMeet, case .file(let path) = upload.source {
-        var other: UploadRequest?
-        _ = try known.number(of: upload.url, orSet: all.number) { (number) throws(UsageError) in
+        let other = try known.item(with: upload.url, orSet: all.number) {
+          (number) throws(UsageError) in
           let earlier = try self.upload(number)
-          guard earlier?.url == upload.url else { return false }
-          other = earlier
-          return true
+          return earlier?.url == upload.url ? earlier : nil
         }
         if let other = other?.source.files.first {
           throw UsageError(
@@ -158,16 +153,17 @@ struct SourceUploads: TransferReader {
         }
       }
       if complete?.leaveOut(TransferRequest(.upload(upload))) == true {
-        leftOut.append(UInt32(all.number))
+        leftOut.insert(all.number)
       } else if first.count < window {
         first.append(upload)
         indices.append(all.number)
         if first.count == window { following = all }
+      } else {
+        count += 1
       }
     }
-    let count = all.number - first.count - leftOut.count
     guard count > 0 else { return (first, indices, nil) }
-    following.leftOut = leftOut.drop { $0 <= following.number }
+    following.leftOut = leftOut
     return (first, indices, InputRest(count: count, window: window, following))
   }
 
@@ -199,11 +195,8 @@ extension UploadSources.Source {
     try checkName()
     let encoded = names.map { PercentCoding.component($0) }
     let query = url.query.map { "?\($0)" } ?? ""
-    do {
-      return try url.resolving("./" + encoded.joined(separator: "/") + query)
-        .adoptingCredentials(of: url)
-    } catch {
-      throw UsageError("\(shown): \(error.message)")
-    }
+    return try UsageError.checked(
+      url.resolving("./" + encoded.joined(separator: "/") + query).adoptingCredentials(of: url),
+      at: shown)
   }
 }

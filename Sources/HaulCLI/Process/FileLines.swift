@@ -1,28 +1,24 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Reads a file of any length: line by line, or a piece of it.
 enum FileLines {
+  private static let pieceSize = 1 << 20
+
   /// Passes each line to `take`, without its line break.
-  /// - Parameter failure: what a read fails with, from its error number.
+  /// - Parameter read: gives so many bytes from an offset; fewer only at the end.
   /// - Returns: what follows the last line break.
   static func forEach<Failure: Error>(
-    of descriptor: Int32, failure: (Int32) -> Failure,
+    reading read: (Int64, Int) throws(Failure) -> [UInt8],
     _ take: (ArraySlice<UInt8>) throws(Failure) -> Void
   ) throws(Failure) -> [UInt8] {
-    var (buffer, rest) = ([UInt8](repeating: 0, count: 1 << 20), [UInt8]())
+    var (offset, rest) = (Int64(0), [UInt8]())
     while true {
-      let count = read(descriptor, &buffer, buffer.count)
-      if count < 0, errno == EINTR { continue }
-      guard count >= 0 else { throw failure(errno) }
-      guard count > 0 else { return rest }
+      let buffer = try read(offset, pieceSize)
+      guard !buffer.isEmpty else { return rest }
+      offset += Int64(buffer.count)
       var start = 0
-      while let end = lineBreak(in: buffer, start..<count) {
+      while let end = lineBreak(in: buffer, start..<buffer.count) {
         if rest.isEmpty {
           try take(buffer[start..<end])
         } else {
@@ -31,7 +27,7 @@ enum FileLines {
         }
         start = end + 1
       }
-      rest += buffer[start..<count]
+      rest += buffer[start...]
     }
   }
 

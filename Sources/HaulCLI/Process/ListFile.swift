@@ -1,11 +1,6 @@
 import HaulCore
+import HaulLibC
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The bytes of a list that may be a pipe, change while it is worked off, or come from a server:
 /// what was read of it can be read again. Up to 1 MiB is in memory, and more in a file without a
@@ -128,6 +123,18 @@ final class ListFile: Sendable {
       let count = call()
       if count >= 0 || errno != EINTR { return count }
     }
+  }
+}
+
+/// What a server has sent, as a part of a file.
+struct SentText: Sendable {
+  let file: ListFile
+  let range: Range<Int64>
+
+  /// So many bytes from an offset; fewer only at the end.
+  func read(_ offset: Int64, _ count: Int) throws(UsageError) -> [UInt8] {
+    let left = max(0, range.upperBound - range.lowerBound - offset)
+    return try file.read(range.lowerBound + offset, Int(min(Int64(count), left)))
   }
 }
 

@@ -1,13 +1,10 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Asks for a password on the controlling terminal, which may differ from standard input.
 enum PasswordPrompt {
   /// The password; nil when the process has no terminal.
-  static func ask(for user: String) throws(UsageError) -> String? {
+  /// - Parameter subject: what needs it, for messages.
+  static func ask(_ question: String, _ subject: String) throws(UsageError) -> String? {
     let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     guard descriptor >= 0 else { return nil }
     defer { _ = close(descriptor) }  // nothing can be lost
@@ -17,36 +14,48 @@ enum PasswordPrompt {
     // process ends.
     var silent = saved
     silent.c_lflag &= ~tcflag_t(ECHO | ICANON | ISIG)
-    guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
-    show(Messages.shown("Password for \(user): "), on: descriptor)
-    let answer = readLine(from: descriptor)
-    tcsetattr(descriptor, TCSAFLUSH, &saved)
-    show("\n", on: descriptor)
+    // Nor does one of another process end it before that.
+    let answer = Signals.noted { signals -> Answer? in
+      guard tcsetattr(descriptor, TCSAFLUSH, &silent) == 0 else { return nil }
+      show(Messages.shown(question), on: descriptor)
+      let answer = readLine(from: descriptor, signals)
+      tcsetattr(descriptor, TCSAFLUSH, &saved)
+      show("\n", on: descriptor)
+      return answer
+    }
+    guard let answer else { return nil }
     switch answer {
     case .line(let bytes): return String(decoding: bytes, as: UTF8.self)
-    case .ended: throw UsageError("--user \(user): no password was given")
-    case .interrupted:
-      raise(SIGINT)
-      throw UsageError("--user \(user): interrupted")
+    case .ended: throw UsageError("\(subject): no password was given")
+    case .interrupted(let signal):
+      raise(signal)
+      throw UsageError("\(subject): interrupted")
     }
   }
 
   private enum Answer {
     case line([UInt8])
     case ended
-    case interrupted
+    /// By a signal.
+    case interrupted(Int32)
   }
 
-  private static func readLine(from descriptor: Int32) -> Answer {
+  /// - Parameter signals: from which the numbers of signals are read.
+  private static func readLine(from descriptor: Int32, _ signals: Int32) -> Answer {
     var bytes: [UInt8] = []
     while true {
+      var pollers = [descriptor, signals].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+      guard poll(&pollers, 2, -1) > 0 else { continue }  // a signal
+      if pollers[1].revents != 0, let number = Signals.next(from: signals) {
+        return .interrupted(number)
+      }
       var byte: UInt8 = 0
       let count = read(descriptor, &byte, 1)
       if count < 0, errno == EINTR { continue }
       guard count == 1 else { return .ended }
       switch byte {
       case 0x0A, 0x0D: return .line(bytes)
-      case 0x03, 0x1C: return .interrupted  // Ctrl-C, Ctrl-\
+      case 0x03, 0x1C: return .interrupted(SIGINT)  // Ctrl-C, Ctrl-\
       case 0x04 where bytes.isEmpty: return .ended  // Ctrl-D
       case 0x08, 0x7F: removeLastCharacter(&bytes)
       case 0x15: bytes = []  // Ctrl-U

@@ -1,13 +1,8 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
+import HaulLibC
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 extension CommandSources {
   /// The real sources. What may be a pipe is read only once, and kept for further use: standard
@@ -39,7 +34,7 @@ extension CommandSources {
       askPassword: { (user) throws(UsageError) in
         try passwords.withLock { (passwords) throws(UsageError) in
           if let known = passwords[user] { return known }
-          passwords[user] = try PasswordPrompt.ask(for: user)
+          passwords[user] = try PasswordPrompt.ask("Password for \(user): ", "--user \(user)")
           return passwords[user]
         }
       },

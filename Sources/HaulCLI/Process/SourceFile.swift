@@ -1,11 +1,6 @@
 import HaulCore
 import HaulHTTP
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Reads files named by options.
 enum SourceFile {
@@ -26,12 +21,7 @@ enum SourceFile {
     _ path: String, for purpose: CommandSources.Purpose
   ) throws(UsageError) -> Int32? {
     guard !path.utf8.contains(0) else { throw UsageError("the name of the file has a NUL") }
-    let opened: Int32?
-    do throws(TransferError) {
-      opened = try NamedFile.open(path, isRegular: purpose == .token)
-    } catch {
-      throw UsageError(error.message)
-    }
+    let opened = try UsageError.checked(NamedFile.open(path, isRegular: purpose == .token))
     guard let descriptor = opened else { return nil }
     do throws(UsageError) {
       if purpose.isSecret { try checkIsPrivate(descriptor, path) }

@@ -7,6 +7,9 @@ package actor ForegroundConsole {
 
   private var report: ForegroundReport
   private var screen: ProgressScreen
+  private var pace = DrawingPace()
+  /// Whether each line begins with the time.
+  private let hasTimes: Bool
   private let context: ProcessContext
   private let standardOutput: OutputStream
   private let standardError: OutputStream
@@ -21,6 +24,7 @@ package actor ForegroundConsole {
     let view = context.view(for: options)
     screen = ProgressScreen(
       hasBars: view == .bar, style: context.style, size: { context.drawableSize })
+    hasTimes = context.hasTimes(for: options)
     self.context = context
     self.standardOutput = standardOutput
     self.standardError = standardError
@@ -53,7 +57,10 @@ package actor ForegroundConsole {
   /// Redraws the bars if something has changed, or writes the plain lines that are due.
   package func tick() async {
     await write(report.tick(at: context.clock.now))
+    let start = context.clock.now
+    guard pace.isDue(at: start) else { return }
     await show(screen.redraw(report.model))
+    pace.note(context.clock.now - start, at: context.clock.now)
   }
 
   package func interrupt(_ cause: Interruption) { report.interrupt(cause) }
@@ -89,6 +96,10 @@ package actor ForegroundConsole {
       case .message(let line): messages.append(line)
       case .output(let some): text += some
       }
+    }
+    if hasTimes, !messages.isEmpty {
+      let time = LocalTime.exactText(context.clock.wallSeconds)
+      messages = messages.map { "\(time) \($0)" }
     }
     await show(screen.add(messages))
     if outputError == nil { await notice(await standardOutput.write(text)) }

@@ -124,9 +124,12 @@ package struct ForegroundReport: Sendable {
     for file in model.files where !file.hasEnded {
       summary.fetched += max(0, (file.progress?.bytes ?? 0) - (file.firstBytes ?? 0))
     }
-    let hasSummary = (expected > Self.fewFiles || isForLog) && !options.quiet
-    var outputs = failures.lines(ofAll: hasSummary).map(Output.message)
-    if hasSummary { outputs.append(.message(Messages.summary(summary))) }
+    let areMany = (expected > Self.fewFiles || isForLog) && !options.quiet
+    var outputs = failures.lines(ofAll: areMany).map(Output.message)
+    // Of a few, those that ended have their lines above; an interruption says how far it all is.
+    if areMany || interruption != nil && !isDone && expected > 1 && !options.quiet {
+      outputs.append(.message(Messages.summary(summary)))
+    }
     if !isDone {
       if let interruption {
         let text =
@@ -136,7 +139,8 @@ package struct ForegroundReport: Sendable {
             Messages.interruptedInput(interruption)
           } else {
             Messages.interrupted(
-              interruption, paused: summary.paused, resumes: options.resumes)
+              interruption, paused: summary.paused, resumes: options.resumes,
+              hasManifest: options.hasManifest)
           }
         let isExpected = options.streams && interruption == .outputGone
         if !options.quiet, !isExpected { outputs.append(.message(text)) }

@@ -2,13 +2,8 @@ import FoundationEssentials
 package import HaulControl
 import HaulCore
 package import HaulKit
+import HaulLibC
 package import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Connects all parts with the process: its arguments, streams and status.
 @MainActor
@@ -23,9 +18,12 @@ package enum HaulProgram {
   /// Runs the command line.
   /// - Parameters:
   ///   - arguments: as bytes, without the program's name.
-  ///   - serve: the daemon, which is not part of this module.
+  ///   - stored: reads the list of a daemon that does not run.
+  ///   - serve: the daemon; neither is part of this module.
   /// - Returns: the exit status.
-  package static func run(_ arguments: [[UInt8]], serve: @escaping Serve) async -> Int32 {
+  package static func run(
+    _ arguments: [[UInt8]], stored: any StoredListReader, serve: @escaping Serve
+  ) async -> Int32 {
     Signals.begin(arguments)
     OutputStream.occupyClosedDescriptors()
     let limits = ProcessLimits.ofThisProcess()
@@ -38,17 +36,20 @@ package enum HaulProgram {
     }
     // `verify` prints only on standard error, and ends when nobody reads that.
     if !(plan is VerifyPlan) { signal(SIGPIPE, SIG_IGN) }
-    return await plan.run(in: context(limits, serve)).rawValue
+    var context = context(limits)
+    (context.stored, context.serve) = (stored, serve)
+    return await plan.run(in: context).rawValue
   }
 
-  private static func context(_ limits: ProcessLimits, _ serve: @escaping Serve) -> ProcessContext {
+  private static func context(_ limits: ProcessLimits) -> ProcessContext {
     var context = ProcessContext(
       environment: ProcessInfo.processInfo.environment,
       standardOutputIsTerminal: OutputStream.standardOutput.isTerminal,
       standardErrorIsTerminal: OutputStream.standardError.isTerminal,
       terminalSize: { OutputStream.standardError.terminalSize },
       isForeground: { OutputStream.standardError.isForeground }, clock: SystemClock())
-    (context.limits, context.serve) = (limits, serve)
+    context.limits = limits
+    context.standardErrorIsFile = OutputStream.standardError.isFile
     (context.executable, context.creationMask) = (executable, creationMask)
     return context
   }

@@ -1,12 +1,7 @@
 import Dispatch
 import HaulCore
 package import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Standard output or error. Writes whole texts, in order, and not on the cooperative threads.
 package struct OutputStream: Sendable {
@@ -113,12 +108,17 @@ extension OutputStream {
   }
 
   static func fail(_ error: any Error) async -> ExitStatus {
-    await fail((error as? TransferError)?.message ?? "\(error)")
+    await fail("\(error)", with: error is UsageError ? .usage : .failed)
   }
 }
 
 extension OutputStream {
   var isTerminal: Bool { isatty(descriptor) == 1 }
+
+  var isFile: Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
+  }
 
   /// Whether this process is in the terminal's foreground; true if that is unknown.
   var isForeground: Bool {

@@ -1,3 +1,4 @@
+package import HaulControl
 package import HaulCore
 
 /// The environment of a run.
@@ -5,6 +6,8 @@ package struct ProcessContext: Sendable {
   package var environment: [String: String]
   package var standardOutputIsTerminal: Bool
   package var standardErrorIsTerminal: Bool
+  /// Whether standard error is a file: a log that somebody reads later.
+  package var standardErrorIsFile = false
   /// The terminal's size in cells; nil if standard error is not a terminal or has no size.
   package var terminalSize: @Sendable () -> (width: Int, height: Int)?
   /// Whether this process is in the terminal's foreground, unlike after `&`.
@@ -15,6 +18,8 @@ package struct ProcessContext: Sendable {
   package var executable = "haul"
   /// The `umask` of this process, which the daemon gives the files.
   package var creationMask: UInt32 = 0
+  /// Nil where no daemon can have left a list.
+  package var stored: (any StoredListReader)?
   package var serve: HaulProgram.Serve = { _, _, _, _, _ in }
 
   package init(
@@ -45,6 +50,11 @@ package struct ProcessContext: Sendable {
       let isPlain = !standardErrorIsTerminal || options.verbose || isDumb || !isForeground()
       return isPlain ? .plain : .bar
     }
+  }
+
+  /// Whether each line on standard error begins with the time: in a log, or if that was asked for.
+  func hasTimes(for options: OutputOptions) -> Bool {
+    options.timeStamps ?? standardErrorIsFile
   }
 
   /// Whether the terminal cannot move its cursor, or that is unknown.

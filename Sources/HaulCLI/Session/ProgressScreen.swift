@@ -7,6 +7,10 @@ package struct ProgressScreen: Sendable {
   private var display = TerminalDisplay()
   private var waiting: [String] = []
   private var drawn: Drawn?
+  /// Drawings of changes since the last whole one.
+  private var changes = 0
+  /// A whole drawing repairs what another program, or a quick resize, has left.
+  private static let maximumChanges = 100
 
   /// What is on the screen; a different size means that the terminal may have wrapped it.
   private struct Drawn: Hashable {
@@ -44,9 +48,11 @@ package struct ProgressScreen: Sendable {
     let frame = ProgressFrame(model, width: width, height: height, style: style)
     let next = Drawn(frame: frame, width: width, height: height)
     guard !waiting.isEmpty || next != drawn else { return "" }
+    let isUnchanged = drawn.map { $0.width == width && $0.height == height } ?? false
+    changes = isUnchanged && waiting.isEmpty && changes < Self.maximumChanges ? changes + 1 : 0
     drawn = next
     defer { waiting = [] }
-    return display.update(lines: waiting, frame: frame)
+    return display.update(lines: waiting, frame: frame, onlyChanges: changes > 0)
   }
 
   /// The waiting lines, without bars.

@@ -1,12 +1,7 @@
 import Dispatch
 package import HaulCore
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// SIGINT, SIGTERM and SIGHUP as a stream; those ignored at the start (`nohup`) stay ignored. The
 /// process ends at the second signal or one second after the first (later after a SIGTERM that
@@ -35,7 +30,7 @@ package struct Signals: Sendable {
     from reader: Int32, to continuation: AsyncStream<Interruption>.Continuation,
     _ drain: Duration?
   ) {
-    guard let number = nextSignal(from: reader), let cause = Interruption(signal: number) else {
+    guard let number = next(from: reader), let cause = Interruption(signal: number) else {
       return
     }
     // One clock: the instants of each begin at its own zero.
@@ -44,7 +39,7 @@ package struct Signals: Sendable {
     continuation.yield(cause)
     while let left = first.timeLeft(at: clock.now) {
       var poller = pollfd(fd: reader, events: Int16(POLLIN), revents: 0)
-      guard poll(&poller, 1, left) > 0, let next = nextSignal(from: reader) else { continue }
+      guard poll(&poller, 1, left) > 0, let next = next(from: reader) else { continue }
       if first.endsNow(with: next, at: clock.now) { die(of: next) }
     }
     if number == SIGTERM, drain != nil { _exit(ExitStatus.tryAgain.rawValue) }
@@ -60,11 +55,7 @@ package struct Signals: Sendable {
   /// a loop only then: it looks at how a program ended, not at the number 130.
   package static func exit(with status: Int32) -> Never {
     if status == ExitStatus.interrupted.rawValue { dieOfInterrupt() }
-    #if canImport(Glibc)
-      Glibc.exit(status)
-    #else
-      Darwin.exit(status)
-    #endif
+    HaulLibC.exit(status)
   }
 
   private static func dieOfInterrupt() {
@@ -77,7 +68,7 @@ package struct Signals: Sendable {
     raise(SIGINT)
   }
 
-  private static func nextSignal(from reader: Int32) -> Int32? {
+  static func next(from reader: Int32) -> Int32? {
     var number: UInt8 = 0
     while true {
       let count = read(reader, &number, 1)
@@ -97,15 +88,27 @@ package struct Signals: Sendable {
     }
   }
 
+  /// Notes the signals that end a process while `body` runs, in place of what they do.
+  /// - Parameter body: gets a descriptor from which `next` reads their numbers.
+  static func noted<Value>(while body: (Int32) -> Value) -> Value {
+    guard signalPipe.reader >= 0 else { return body(-1) }
+    let formers = [SIGINT, SIGTERM, SIGHUP, SIGQUIT].map { ($0, handle($0, note)) }
+    defer { for (number, former) in formers { signal(number, former) } }
+    return body(signalPipe.reader)
+  }
+
   /// For a process that outlives its terminal.
   static func ignoreHangUp() { signal(SIGHUP, SIG_IGN) }
 
+  /// - Returns: the former handler.
+  @discardableResult
   private static func handle(
     _ number: Int32, _ handler: @escaping @convention(c) (Int32) -> Void
-  ) {
+  ) -> (@convention(c) (Int32) -> Void)? {
     let former = signal(number, handler)
     // `SIG_IGN` is the number 1 and not a function, so it is compared as a number.
     if unsafeBitCast(former, to: Int.self) == 1 { signal(number, SIG_IGN) }
+    return former
   }
 }
 

@@ -15,11 +15,7 @@ enum Settings {
     let name = Own.configuration.commandName
     let rest = arguments.drop { $0 != name }.dropFirst()
     func command(_ defaults: [Default]) throws(UsageError) -> Own {
-      do throws(UsageError) {
-        return try Own.with(defaults.map(\.word) + rest)
-      } catch {
-        throw UsageError("\(file.path): \(error.message)")
-      }
+      try UsageError.checked(Own.with(defaults.map(\.word) + rest), at: file.path)
     }
     let defaults = try Default.all(in: file).filter { line in
       // A command ignores options of `get` that it does not have.

@@ -40,11 +40,7 @@ package struct SettingsFile {
   private static func text(
     of path: String, _ sources: CommandSources, for purpose: CommandSources.Purpose = .configuration
   ) throws(UsageError) -> String? {
-    do {
-      return try sources.read(path, purpose)
-    } catch {
-      throw UsageError("\(path): \(error.message)")
-    }
+    try UsageError.checked(sources.read(path, purpose), at: path)
   }
 
   /// Parses the text; option names are not checked here.
@@ -100,7 +96,7 @@ package struct SettingsFile {
 
   private static let repeatable: Set = [
     "header", "checksum", "checksum-file", "cookie", "cookie-file", "resolve", "trust-redirects",
-    "root", "rule",
+    "root", "rule", "listen", "host",
     NoticeOptions.command,
   ]
 }

@@ -14,17 +14,13 @@ struct CollectingBody: AsyncSequence, Sendable {
   let limit: Int64
   let take: @Sendable (Data?) async -> Void
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     fileprivate var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
     fileprivate let length: Int64?
     fileprivate let limit: Int64
     fileprivate let take: @Sendable (Data?) async -> Void
     /// Nil when it was taken.
     fileprivate var bytes: Data? = Data()
-
-    mutating func next() async throws -> (any ByteChunk)? {
-      try await next(isolation: #isolation)
-    }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       let chunk = try await base.next(isolation: actor)

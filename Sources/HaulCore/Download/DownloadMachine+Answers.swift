@@ -125,7 +125,7 @@ extension DownloadMachine {
     {
       guard fetches.count == 1 else { return closeSurplus(id, "something else", &plan) }
       // A redirect led to it, perhaps that of a hotel's network: the given address is asked again.
-      if answer.location != rules.url { redirects.forget() }
+      if answer.location != rules.request.askedURL { redirects.forget() }
       return confirm(id, orElse: .fail(error), plan: &plan)
     }
     if !toCompare.isEmpty {
@@ -237,8 +237,8 @@ extension DownloadMachine {
 
   func refusal(of version: Version) -> End? {
     if let same = existing(like: version) { return .alreadyExists(same) }
-    if existing.isNeeded { return .failed(.isAnotherFile(than: rules.url)) }
-    if let length = version.length, let maximum = rules.maximumSize, length > maximum {
+    if existing.isNeeded { return .failed(.isAnotherFile(than: rules.request.askedURL)) }
+    if let length = version.length, let maximum = rules.request.maximumSize, length > maximum {
       return .failed(
         TransferError(
           .tooLarge, "the file has \(length) bytes, more than the allowed \(maximum)"

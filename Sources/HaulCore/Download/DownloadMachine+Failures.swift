@@ -129,7 +129,7 @@ extension DownloadMachine {
   private func isUnanswered(_ error: TransferError, _ fetch: Fetch) -> Bool {
     let codes: [TransferError.Code] = [.dns, .connect, .proxy, .timeout, .stalled, .connectionLost]
     return fetch.body == nil && fetches.count == 1 && codes.contains(error.code)
-      && !error.isOfRedirect && fetch.request.url.origin == rules.url.origin
+      && !error.isOfRedirect && fetch.request.url.origin == rules.request.askedURL.origin
   }
 
   /// Another transfer retries the host, which does not answer: waits until it is this transfer's
@@ -264,7 +264,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ error: TransferError, from head: ResponseHead, plan: inout SegmentPlan
   ) -> [Command] {
     if let commands = returnToOriginalAddress(id, plan) { return commands }
-    if let used = fetches[id]?.request.url, used != rules.url {
+    if let used = fetches[id]?.request.url, used != rules.request.askedURL {
       redirects.forget(used)
       redirects.hasAskedAgain = true
       return [open(id, plan)]
@@ -283,7 +283,7 @@ extension DownloadMachine {
     // A fresh link was refused: the range is not the reason.
     if isFreshLink { ranges.endTrials() }
     var last = error
-    if rules.url.mayExpire, isFreshLink || [403, 410].contains(head.status) {
+    if rules.request.askedURL.mayExpire, isFreshLink || [403, 410].contains(head.status) {
       last = Self.expired(head.status)
     } else if isFreshLink {
       last = Self.refusedAgain(error)
@@ -338,7 +338,7 @@ extension DownloadMachine {
 
   /// Changes what is requested next, once, instead of giving up; false if nothing is left to try.
   private mutating func asksDifferently(_ fetch: Fetch, _ error: TransferError) -> Bool {
-    if fetch.body == nil, fetch.request.url != rules.url, !redirects.hasAskedAgain {
+    if fetch.body == nil, fetch.request.url != rules.request.askedURL, !redirects.hasAskedAgain {
       redirects.hasAskedAgain = true
       redirects.forget()
       return true

@@ -29,7 +29,7 @@ extension DownloadMachine {
   private func assign(_ plan: inout SegmentPlan) -> SegmentID? {
     guard surroundings.heldBack.isEmpty || !plan.unassigned.isEmpty else { return nil }
     return plan.assign(
-      minimumSplit: rules.minimumSplit, throughputEstimate: meter.estimate)
+      minimumSplit: rules.request.minimumSplit, throughputEstimate: meter.estimate)
   }
 
   /// No request may be sent for a while: gives the slot to another transfer and requests a new one.
@@ -77,13 +77,16 @@ extension DownloadMachine {
   mutating func open(_ id: SegmentID, _ plan: SegmentPlan) -> Command {
     guard let segment = plan.segments[id] else { return .drop(id) }
     var request = FetchRequest(
-      url: rules.url, headers: rules.headers, allowInsecure: rules.allowInsecure)
-    (request.signing, request.trustedHosts) = (rules.signing, rules.trustedHosts)
+      url: rules.request.askedURL, headers: rules.request.fields,
+      allowInsecure: rules.request.allowInsecure)
+    (request.signing, request.trustedHosts) = (rules.request.signing, rules.trustedHosts)
     // A fetch that this one replaces does not count.
     request.isAdditional = fetches.contains { $0.key != id }
     request.needsConfirmation = needsConfirmation
     request.patience = attempts.patience
-    if rules.decodes { request.decodingLimit = rules.maximumSize ?? Self.decodingLimit }
+    if rules.request.decodesContent {
+      request.decodingLimit = rules.request.maximumSize ?? Self.decodingLimit
+    }
     request = redirects.applied(to: request)
     var purpose = Purpose.receive
     if let range = toCompare.first, ranges.areAskedFor {
@@ -194,7 +197,9 @@ extension DownloadMachine {
       changes.restarts += 1
       return startOver("some bytes on disk were not of this file", &plan)
     }
-    if let error { return finish(.failed(rules.checksums.isEmpty ? error.ofStatedDigest : error)) }
+    if let error {
+      return finish(.failed(rules.request.checksums.isEmpty ? error.ofStatedDigest : error))
+    }
     guard let version else { return [] }
     return publish(version)
   }

@@ -31,11 +31,11 @@ extension DownloadMachine {
   /// Whether the bytes can be used, provided that the first answer matches them. If the file is
   /// complete, no answer is awaited.
   func isResumable(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
-    if !rules.checksums.isEmpty { return true }
+    if !rules.request.checksums.isEmpty { return true }
     let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
     let isAnnounced = recovered.version.announced != nil
     guard recovered.isSameAddress else {
-      return !plan.isComplete && (isAnnounced || (isVersion && rules.resumesFromOtherURL))
+      return !plan.isComplete && (isAnnounced || (isVersion && rules.request.resumesFromOtherURL))
     }
     guard !isDoubtful(recovered) else {
       return !plan.isComplete && !recovered.comparisonRanges.isEmpty && (isVersion || isAnnounced)
@@ -45,11 +45,11 @@ extension DownloadMachine {
 
   /// Whether the new token may select another resource.
   private func isDoubtful(_ recovered: Recovered) -> Bool {
-    !recovered.hasSameTokens && !rules.resumesFromOtherURL
+    !recovered.hasSameTokens && !rules.request.resumesFromOtherURL
   }
 
   private func isCompared(_ recovered: Recovered, _ plan: SegmentPlan) -> Bool {
-    rules.allowUnverified && (!recovered.comparisonRanges.isEmpty || plan.isComplete)
+    rules.request.allowUnverified && (!recovered.comparisonRanges.isEmpty || plan.isComplete)
   }
 
   mutating func adoptRecovered(_ recovered: Recovered) {
@@ -57,13 +57,13 @@ extension DownloadMachine {
       version: recovered.version, hasBegun: true, mayMixVersions: recovered.mayMixVersions)
     let isVersion = recovered.version.validator.isStrong && !recovered.mayMixVersions
     let mustCompare =
-      rules.checksums.isEmpty
-      && (isDoubtful(recovered) || (!isVersion && rules.allowUnverified))
+      rules.request.checksums.isEmpty
+      && (isDoubtful(recovered) || (!isVersion && rules.request.allowUnverified))
     let toCompare = mustCompare || isOfMetadata(recovered) ? recovered.comparisonRanges : []
     pending = recovered.isSameAddress ? .sameAddress(toCompare: toCompare) : .otherAddress
     maximumConnections = mayResume ? rules.connections : 1
     if let location = recovered.location, recovered.isSameAddress,
-      location.origin.scheme == "https" || rules.url.origin.scheme == "http"
+      location.origin.scheme == "https" || rules.request.askedURL.origin.scheme == "http"
     {
       redirects.notePrevious(location)
     }
@@ -72,14 +72,14 @@ extension DownloadMachine {
   /// Whether a file that was replaced by another of the same date and length has the validator of
   /// the bytes on disk.
   private func isOfMetadata(_ recovered: Recovered) -> Bool {
-    rules.checksums.isEmpty && recovered.version.announced == nil
+    rules.request.checksums.isEmpty && recovered.version.announced == nil
       && recovered.version.validator.isOfMetadata(length: recovered.version.length)
   }
 
   /// Whether the user says that another address has the file of the bytes on disk, and nothing can
   /// prove it: they are not discarded without a word.
   func refusesToStartOver(_ recovered: Recovered) -> Bool {
-    rules.resumesFromOtherURL && !recovered.isSameAddress
+    rules.request.resumesFromOtherURL && !recovered.isSameAddress
   }
 
   static let isNotSame = TransferError(
@@ -136,13 +136,15 @@ extension DownloadMachine {
       version.hasCoding(of: body)
     else { return nil }
     // A date beside a weak tag proves nothing about another resource.
-    if rules.resumesFromOtherURL, !mayMixVersions, !version.validator.hasWeakTag,
+    if rules.request.resumesFromOtherURL, !mayMixVersions, !version.validator.hasWeakTag,
       !body.validator.hasWeakTag,
       version.validator.comparison(with: body.validator) == .same
     {
       return .sameVersion
     }
-    guard hasDigest, !rules.checksums.isEmpty || digest == version.announced else { return nil }
+    guard hasDigest, !rules.request.checksums.isEmpty || digest == version.announced else {
+      return nil
+    }
     content?.version.validator = body.validator
     return .digest
   }
@@ -157,7 +159,7 @@ extension DownloadMachine {
     _ id: SegmentID, _ body: ResponseBody, _ plan: SegmentPlan
   ) -> [Command]? {
     guard case .sameAddress = pending, let version, comparison(of: body, to: version) == .same,
-      redirects.goBack(from: rules.url.origin)
+      redirects.goBack(from: rules.request.askedURL.origin)
     else { return nil }
     return [.drop(id), open(id, plan)]
   }
@@ -169,7 +171,7 @@ extension DownloadMachine {
 
   /// Another resource answers: the bytes on disk stay until its first byte arrives.
   mutating func startOverWithNewResource(_ id: SegmentID, plan: inout SegmentPlan) -> [Command] {
-    if pending == .otherAddress, rules.resumesFromOtherURL {
+    if pending == .otherAddress, rules.request.resumesFromOtherURL {
       _ = close(id)
       plan.release(id)
       return [.drop(id)] + stopAll(for: .fail(Self.isNotSame), plan: &plan)

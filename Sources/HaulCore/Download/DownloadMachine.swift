@@ -150,17 +150,18 @@ package struct DownloadMachine: Sendable {
 
   /// The digests that a version must have.
   package func checksums(of version: Version?) -> [Checksum] {
-    rules.checksums.isEmpty ? version?.announced.map { [$0] } ?? [] : rules.checksums
+    rules.request.checksums.isEmpty
+      ? version?.announced.map { [$0] } ?? [] : rules.request.checksums
   }
 
   package init(rules: Rules, now: Instant, using rng: inout some RandomNumberGenerator) {
     self.rules = rules
     self.now = now
     naming = rules.learnsName ? .awaited : .known
-    ranges = RangeSupport(isPossible: !rules.decodes)
+    ranges = RangeSupport(isPossible: !rules.request.decodesContent)
     meter = ConnectionMeter(remembered: rules.rememberedConnections)
     attempts = DownloadAttempts(
-      rules.retry, isAttended: rules.isAttended, now: now, using: &rng)
+      rules.request.retry, isAttended: rules.isAttended, now: now, using: &rng)
   }
 
   /// Handles one event, updates the plan, and returns what to do, in order; O(segments + ranges).
@@ -218,7 +219,7 @@ package struct DownloadMachine: Sendable {
   /// Whether bytes may be joined without a validator that proves one version. A digest of the whole
   /// file checks them at the end, which is too late for a stream.
   var joinsMixedVersions: Bool {
-    (!rules.checksums.isEmpty && !rules.isStream) || rules.allowUnverified
+    (!rules.request.checksums.isEmpty && !rules.isStream) || rules.request.allowUnverified
   }
 }
 
@@ -298,7 +299,7 @@ extension DownloadMachine {
       guard goal == .confirm else { return [] }
       // Some servers send another version, or a page, only to requests for a range.
       if changes.confirmations == 1, !plan.isCommitted { ranges.disuse() }
-      guard let id = plan.assign(minimumSplit: rules.minimumSplit) else {
+      guard let id = plan.assign(minimumSplit: rules.request.minimumSplit) else {
         // The window of a stream is full until its reader advances.
         return plan.window == nil ? [] : [.wake(.confirm, after: .seconds(1))]
       }

@@ -85,6 +85,6 @@ extension ResponseHead {
 
 extension DownloadMachine {
   func isMisplaced(_ head: ResponseHead) -> Bool {
-    head.isMisplacedPage(at: rules.url, named: fileName)
+    head.isMisplacedPage(at: rules.request.askedURL, named: fileName)
   }
 }

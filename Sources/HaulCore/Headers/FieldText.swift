@@ -95,7 +95,11 @@ extension FieldText {
 
   /// Whether its bytes are those of UTF-8.
   package static func isText(_ value: String) -> Bool {
-    value.utf8.allSatisfy { $0 < 0xF4 } || !value.unicodeScalars.contains(where: isByte)
+    // Nearly every text is in one piece, and ASCII.
+    let isPlain = value.utf8.withContiguousStorageIfAvailable { bytes in
+      bytes.reduce(0, |) < 0x80 || !bytes.contains { $0 >= 0xF4 }
+    }
+    return isPlain == true || !value.unicodeScalars.contains(where: isByte)
   }
 
   private static func isByte(_ scalar: Unicode.Scalar) -> Bool {

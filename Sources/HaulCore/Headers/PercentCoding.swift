@@ -10,7 +10,7 @@ package enum PercentCoding {
   }
 
   /// Decodes once; a `%` without two digits stands for itself.
-  static func decoded(_ text: some StringProtocol) -> [UInt8] {
+  package static func decoded(_ text: some StringProtocol) -> [UInt8] {
     var rest = Array(text.utf8)[...]
     guard rest.contains(UInt8(ascii: "%")) else { return Array(rest) }
     var bytes: [UInt8] = []

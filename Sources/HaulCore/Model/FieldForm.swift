@@ -123,12 +123,7 @@ extension FieldForm<Bool> {
 extension FieldForm<String?> {
   /// It is kept in memory, shown, and passed to programs.
   static var name: Self {
-    Self({ $0 }) { (name: String, _) throws(WrongValue) in
-      guard (1...longestName).contains(name.utf8.count) else {
-        throw WrongValue("a name has 1 to \(longestName) bytes")
-      }
-      return name
-    }
+    Self({ $0 }) { (name: String, _) throws(WrongValue) in try TransferRequest.name(name) }
   }
 }
 
@@ -169,6 +164,14 @@ extension FieldForm<UploadRequest.Precondition> {
 
 /// Checks of what may also change later.
 extension TransferRequest {
+  /// The name of a transfer or a group.
+  package static func name(_ name: String) throws(WrongValue) -> String {
+    guard (1...longestName).contains(name.utf8.count) else {
+      throw WrongValue("a name has 1 to \(longestName) bytes")
+    }
+    return name
+  }
+
   package static func priority(_ name: String) throws(WrongValue) -> Priority {
     guard let priority = Priority(name: name) else {
       throw WrongValue("there is no priority '\(name)'; use \(Priority.names)")

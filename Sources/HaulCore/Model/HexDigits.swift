@@ -1,19 +1,25 @@
-extension Sequence<UInt8> {
+extension UnsafeRawBufferPointer {
   /// Two lower-case hexadecimal digits for each byte.
   package var hexDigits: String {
-    // The loop is over an array: over any sequence it is many times slower.
-    let bytes = Array(self)
-    var digits: [UInt8] = []
-    digits.reserveCapacity(2 * bytes.count)
-    for byte in bytes {
-      digits.append(Self.digit(byte >> 4))
-      digits.append(Self.digit(byte & 15))
+    String(unsafeUninitializedCapacity: 2 * count) { digits in
+      for (index, byte) in enumerated() {
+        digits[2 * index] = Self.digit(byte >> 4)
+        digits[2 * index + 1] = Self.digit(byte & 15)
+      }
+      return 2 * count
     }
-    return String(decoding: digits, as: UTF8.self)
   }
 
   private static func digit(_ value: UInt8) -> UInt8 {
     value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+  }
+}
+
+extension Sequence<UInt8> {
+  /// Two lower-case hexadecimal digits for each byte. Bytes that are in one piece are many times
+  /// faster as an `UnsafeRawBufferPointer`.
+  package var hexDigits: String {
+    Array(self).withUnsafeBytes { $0.hexDigits }
   }
 }
 

@@ -18,7 +18,7 @@ package struct IPAddress: Hashable, Sendable {
   /// Reads the host of an origin, which may have a zone.
   package init?(host: String) { self.init(String(host.prefix(beforeAnyOf: "%"))) }
 
-  init(version4 bytes: [UInt8]) { self.bytes = bytes }
+  package init(bytes: [UInt8]) { self.bytes = bytes }
 
   /// Reads the other spellings of an IPv4 address that `inet_aton` and many programs read: fewer
   /// parts, in decimal, octal or hexadecimal digits, such as `127.1`.

@@ -17,7 +17,7 @@ extension IPAddress {
   /// Whether it may be reached over the public Internet.
   package var isPublic: Bool {
     if let block = Self.embedding.first(where: { hasPrefix($0.0, bits: $0.bits) }) {
-      return IPAddress(version4: Array(bytes[block.start..<block.start + 4])).isPublic
+      return IPAddress(bytes: Array(bytes[block.start..<block.start + 4])).isPublic
     }
     return !Self.restricted.contains { hasPrefix($0.0, bits: $0.bits) }
   }
@@ -27,8 +27,19 @@ extension IPAddress {
   ].compactMap { text, bits in IPAddress(text).map { ($0, bits) } }
 
   /// Whether it is this machine itself (RFC 6890).
-  var isLoopback: Bool {
+  package var isLoopback: Bool {
     Self.loopback.contains { hasPrefix($0.0, bits: $0.bits) }
+  }
+
+  /// The IPv4 address in an IPv4-mapped one, as a socket for both kinds reports it; else itself.
+  package var unmapped: IPAddress {
+    guard let mapped = IPAddress("::ffff:0:0"), hasPrefix(mapped, bits: 96) else { return self }
+    return IPAddress(bytes: Array(bytes[12...]))
+  }
+
+  /// Of an IPv6 address, the network of 64 bits, which has one user mostly.
+  package var network64: IPAddress {
+    isIPv6 ? IPAddress(bytes: Array(bytes[..<8]) + [UInt8](repeating: 0, count: 8)) : self
   }
 
   /// Whether a lower-case name stands for the loopback addresses without a lookup: `localhost` and

@@ -10,6 +10,15 @@ public protocol ByteChunk: Sendable {
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) throws -> Result) rethrows -> Result
 }
 
+/// Reads the chunks of a body on the actor of its caller.
+package protocol ChunkIterator: AsyncIteratorProtocol<any ByteChunk, any Error> {}
+
+extension ChunkIterator {
+  package mutating func next() async throws -> (any ByteChunk)? {
+    try await next(isolation: #isolation)
+  }
+}
+
 extension [UInt8]: ByteChunk {
   /// Calls `body` with the bytes and returns its result. `body` must not keep the buffer.
   public func withBytes<Result>(

@@ -97,10 +97,8 @@ package struct CollectedBody: AsyncSequence, Sendable {
 
   package init(chunks: [any ByteChunk]) { self.chunks = chunks }
 
-  package struct AsyncIterator: AsyncIteratorProtocol {
+  package struct AsyncIterator: ChunkIterator {
     fileprivate var base: [any ByteChunk].Iterator
-
-    package mutating func next() async throws -> (any ByteChunk)? { base.next() }
 
     package mutating func next(
       isolation actor: isolated (any Actor)?

@@ -51,6 +51,13 @@ public struct SendRequest: Sendable {
   }
 }
 
+/// A body that is in memory: a transport may send it without reading it as a sequence.
+package protocol HeldBody: Sendable {
+  var bytes: [UInt8] { get }
+  /// The connection takes the bytes, perhaps again.
+  func wasTaken()
+}
+
 /// The answer to a `SendRequest`.
 public struct SendResponse: Sendable {
   /// Status and header fields.

@@ -56,3 +56,10 @@ public protocol Store: Sendable {
   /// Releases its resources; a second call has no effect.
   func close() async
 }
+
+/// A store that finds members by their addresses without reading all of them.
+package protocol AddressSearch: Store {
+  /// The queued and paused members with one of these addresses, which are redacted.
+  /// - Throws: `io`.
+  func unended(at addresses: [String]) async throws(TransferError) -> [TransferID]
+}

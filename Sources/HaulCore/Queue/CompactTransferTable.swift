@@ -177,10 +177,14 @@ package struct CompactTransferTable: Sendable {
   /// The number of queued members.
   package var queued: Int { rows.reduce(0) { $0 + ($1.machine.state == .queued ? 1 : 0) } }
 
-  /// As `put`, for a member whose host may have changed.
+  /// As `put`, for a member whose host and group may have changed.
   mutating func replace(_ member: QueuedMember) {
     let number = put(member)
     rows[number].host = names.number(member.host)
+    // Most changes are of members that stay in their group, and of one host after the other.
+    if names.name(rows[number].group) != member.group {
+      rows[number].group = names.number(member.group)
+    }
   }
 
   /// Removes it; the last one moves to its index.

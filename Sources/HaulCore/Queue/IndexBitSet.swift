@@ -1,15 +1,21 @@
 /// A set of small numbers with fast access to the least one; it needs no memory while empty.
-struct IndexBitSet: Sendable {
+package struct IndexBitSet: Sendable {
   private var words: [UInt64] = []
   /// The first word that is not 0; the count of words if there is none.
   private var firstWord = 0
+
+  package init() {}
 
   /// The least number.
   var first: Int? {
     firstWord < words.count ? firstWord * 64 + words[firstWord].trailingZeroBitCount : nil
   }
 
-  mutating func insert(_ index: Int) {
+  package func contains(_ index: Int) -> Bool {
+    index / 64 < words.count && words[index / 64] & 1 << UInt64(index % 64) != 0
+  }
+
+  package mutating func insert(_ index: Int) {
     let word = index / 64
     firstWord = first == nil ? word : min(firstWord, word)
     while words.count <= word { words.append(0) }

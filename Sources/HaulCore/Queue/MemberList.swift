@@ -123,10 +123,10 @@ package struct MemberList: Sendable {
     if let index = layer.index(of: id) { layer[index] = change } else { layer.append(id, change) }
   }
 
-  /// Notes that its host has changed.
-  mutating func move(_ id: TransferID, toHost host: String?) {
+  /// Notes that its host or its group has changed.
+  mutating func move(_ id: TransferID, toHost host: String?, group: String?) {
     guard var member = self[id] else { return }
-    member.host = host
+    (member.host, member.group) = (host, group)
     if isDraft { set(id, Change(member: member)) } else { memberTable.value.replace(member) }
   }
 

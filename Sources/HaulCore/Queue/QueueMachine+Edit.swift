@@ -81,9 +81,10 @@ extension QueueMachine {
     let host = request.host
     let hostPause = host == member.host ? member.storedState.hostPause : nil
     // The scheduler has it under its host.
-    if host != member.host {
-      unschedule(id, &decision)
-      move(id, toHost: host)
+    if host != member.host { unschedule(id, &decision) }
+    if request.group != member.group { leaveGroup(of: member, for: request.group, &decision) }
+    if host != member.host || request.group != member.group {
+      move(id, toHost: host, group: request.group)
     }
     change(id) {
       $0.whenDependencyFails = request.whenDependencyFails
@@ -101,6 +102,15 @@ extension QueueMachine {
     note(id, nil, &decision, keepsRankAndPriority: false)
     decision.set(request, of: id)
     recheck(&decision)
+  }
+
+  private mutating func leaveGroup(
+    of member: QueuedMember, for group: String?, _ decision: inout QueueDecision
+  ) {
+    leaveGroup(of: member, &decision)
+    guard let group else { return }
+    groups.added(group)
+    if let end = member.end { _ = groups.ended(group, end) }
   }
 }
 
@@ -134,8 +144,6 @@ extension TransferRequest {
     let what: String? =
       if identifier != other.identifier {
         "its identifier"
-      } else if group != other.group {
-        "its group"
       } else if roots == nil, other.roots != nil {
         "over TCP, what was added over the socket"
       } else if kind != other.kind {

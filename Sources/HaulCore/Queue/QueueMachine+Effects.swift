@@ -167,12 +167,7 @@ extension QueueMachine {
 
   private mutating func remove(_ id: TransferID, _ decision: inout QueueDecision) {
     guard let member = removeMember(id) else { return }
-    if let group = member.group {
-      let isComplete = groups.removed(group, member.end)
-      if isComplete || groups.counts(of: group) == nil {
-        decision.effects.append(.groupEnded(group))
-      }
-    }
+    leaveGroup(of: member, &decision)
     if let identifier = member.identifier { identifiers[identifier] = nil }
     targets.removed(id)
     let dependents = graph.remove(id)
@@ -180,6 +175,17 @@ extension QueueMachine {
     decision.toRecheck.append(contentsOf: dependents)
     appendEvent(.removed, of: id, &decision)
     decision.remove(id)
+  }
+}
+
+extension QueueMachine {
+  /// No longer counts a member in its group, which that may complete.
+  mutating func leaveGroup(of member: QueuedMember, _ decision: inout QueueDecision) {
+    guard let group = member.group else { return }
+    let isComplete = groups.removed(group, member.end)
+    if isComplete || groups.counts(of: group) == nil {
+      decision.effects.append(.groupEnded(group))
+    }
   }
 }
 

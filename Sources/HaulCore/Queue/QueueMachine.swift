@@ -188,8 +188,10 @@ package struct QueueMachine: Sendable {
     return result
   }
 
-  /// Notes that its host has changed.
-  mutating func move(_ id: TransferID, toHost host: String?) { members.move(id, toHost: host) }
+  /// Notes that its host or its group has changed.
+  mutating func move(_ id: TransferID, toHost host: String?, group: String?) {
+    members.move(id, toHost: host, group: group)
+  }
 
   /// Counts a stored member as scheduled, if it waits only for a slot.
   mutating func open(_ id: TransferID, near index: Int) -> CompactTransferTable.Opened {

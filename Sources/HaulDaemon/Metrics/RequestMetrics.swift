@@ -6,7 +6,7 @@ import Hummingbird
 
 /// How long the calls of the control interface take, by route.
 struct RequestMetrics: RouterMiddleware {
-  typealias Context = BasicRequestContext
+  typealias Context = ConnectionContext
 
   let registry: MetricsRegistry
   /// Reported with every response.

@@ -35,6 +35,13 @@ package struct NoticeList: Codable, Hashable, Sendable {
     unseen = notices.count { $0.number > seen }
   }
 
+  /// Removes notices up to this number, which were seen.
+  package mutating func clear(upTo number: Int) {
+    see(upTo: number)
+    notices.removeAll { $0.number <= number }
+    unseen = notices.count { $0.number > seen }
+  }
+
   package var page: NoticePage { NoticePage(notices: notices.reversed(), unseen: unseen) }
 }
 
@@ -70,8 +77,10 @@ actor NoticeBoard {
   var page: NoticePage { list.page }
 
   /// - Throws: `io`, `disk-full`, when it would not survive a crash.
-  func see(upTo number: Int) async throws(TransferError) -> NoticePage {
-    list.see(upTo: number)
+  func see(
+    upTo number: Int, clearing clears: Bool = false
+  ) async throws(TransferError) -> NoticePage {
+    if clears { list.clear(upTo: number) } else { list.see(upTo: number) }
     try await save()
     return list.page
   }

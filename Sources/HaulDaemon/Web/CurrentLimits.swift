@@ -1,50 +1,88 @@
+import FoundationEssentials
 import HaulControl
 import HaulCore
 import HaulKit
-import NIOConcurrencyHelpers
 
-/// The limits of the queue, as they are now. A change lasts until the daemon ends.
-final class CurrentLimits: Sendable {
+/// The limits of the queue, as they are now. A change is kept in a file, above the options of the
+/// daemon, until it is changed again or taken back.
+actor CurrentLimits {
   private let manager: TransferManager
-  private let current: NIOLockedValueBox<LimitsDocument>
+  private let file: StateFile
+  private let options: LimitsDocument
+  /// What was changed.
+  private var changed = LimitsDocument()
 
-  init(_ manager: TransferManager, _ configuration: TransferManager.Configuration) {
-    self.manager = manager
+  init(
+    _ manager: TransferManager, _ configuration: TransferManager.Configuration, _ file: StateFile
+  ) {
+    (self.manager, self.file) = (manager, file)
     var limits = LimitsDocument()
     limits.active = configuration.maximumActive
     limits.activePerHost = configuration.maximumActivePerHost ?? 0
     limits.connectionsPerHost = configuration.connectionsPerHost
     limits.connections = configuration.maximumConnections
     limits.rate = configuration.rateLimit ?? 0
-    current = NIOLockedValueBox(limits)
+    limits.schedule = configuration.schedule?.windows.map { .init($0) } ?? []
+    options = limits
   }
 
-  var document: LimitsDocument {
-    get async {
-      var limits = current.withLockedValue { $0 }
-      limits.schedule = await manager.schedule?.windows.map { .init($0) } ?? []
-      return limits
+  var document: LimitsDocument { options.changed(by: changed) }
+
+  /// Reads what was changed while an earlier daemon ran.
+  func restore() async throws {
+    guard let bytes = try file.read() else { return }
+    try await set(try StrictJSON.decode(LimitsDocument.self, from: Data(bytes)))
+  }
+
+  /// - Throws: `Problem`, `io`, `disk-full`, and nothing has changed then.
+  func apply(_ change: LimitsDocument) async throws {
+    let before = changed
+    try await set(change)
+    do {
+      try file.write(try StrictJSON.encode(changed))
+    } catch {
+      changed = before
+      try await set(document)
+      changed = before
+      throw error
     }
   }
 
-  /// - Throws: `Problem`, and nothing has changed then.
-  func apply(_ change: LimitsDocument) async throws {
+  /// The options of the daemon count again.
+  /// - Throws: `io`.
+  func reset() async throws {
+    try file.remove()
+    try await set(options)
+    changed = LimitsDocument()
+  }
+
+  private func set(_ change: LimitsDocument) async throws {
     try change.check()
     if let windows = change.schedule {
       let windows = try windows.map { (window) throws(Problem) in try window.window() }
       try await manager.setSchedule(windows.isEmpty ? nil : Schedule(windows))
     }
+    changed = changed.changed(by: change)
     await manager.setLimits(
       maximumActive: change.active,
       maximumActivePerHost: change.activePerHost.map { $0 == 0 ? .max : $0 },
       connectionsPerHost: change.connectionsPerHost, maximumConnections: change.connections)
     if let rate = change.rate { manager.setRateLimit(rate) }
-    current.withLockedValue { limits in
-      limits.active = change.active ?? limits.active
-      limits.activePerHost = change.activePerHost ?? limits.activePerHost
-      limits.connectionsPerHost = change.connectionsPerHost ?? limits.connectionsPerHost
-      limits.connections = change.connections ?? limits.connections
-      limits.rate = change.rate ?? limits.rate
-    }
+    // What still waits may do so for another reason now.
+    await manager.coordinator.emitSlotWaits()
+  }
+}
+
+extension LimitsDocument {
+  /// With the values that another one has.
+  fileprivate func changed(by other: LimitsDocument) -> LimitsDocument {
+    var limits = LimitsDocument()
+    limits.active = other.active ?? active
+    limits.activePerHost = other.activePerHost ?? activePerHost
+    limits.connectionsPerHost = other.connectionsPerHost ?? connectionsPerHost
+    limits.connections = other.connections ?? connections
+    limits.rate = other.rate ?? rate
+    limits.schedule = other.schedule ?? schedule
+    return limits
   }
 }

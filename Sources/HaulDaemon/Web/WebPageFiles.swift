@@ -26,7 +26,7 @@ enum WebPageFiles {
 
   static func has(_ path: String) -> Bool { files[path] != nil }
 
-  static func addRoutes(to router: Router<BasicRequestContext>) {
+  static func addRoutes(to router: Router<ConnectionContext>) {
     for (path, file) in files {
       router.get(RouterPath(path)) { _, _ in
         Response(
@@ -37,12 +37,13 @@ enum WebPageFiles {
 
   /// Nothing from elsewhere, no code in the page itself, and no frame around it.
   private static let policy = [
-    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' data:",
-    "connect-src 'self'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'",
+    "default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self'",
+    "connect-src 'self'", "manifest-src 'self'", "base-uri 'none'", "form-action 'none'",
+    "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
   ].joined(separator: "; ")
 
-  private static func fields(_ type: String) -> HTTPFields {
+  static func fields(_ type: String) -> HTTPFields {
     var fields = HTTPFields()
     fields[.contentType] = type
     fields[.cacheControl] = "no-store"

@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Digests of bytes on disk, read from the file.
 package enum FileHasher {
@@ -39,9 +34,9 @@ enum FileReader {
     while offset < range.upperBound {
       if isCancelled() { throw TransferError(.cancelled, "cancelled while reading the file") }
       let wanted = Int(min(range.upperBound - offset, Int64(size)))
-      let count = try mapping("read the part file") { () throws(DiskError) in
-        try file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset)
-      }
+      let count = try mapping(
+        "read the part file",
+        file.read(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]), at: offset))
       guard count > 0 else {
         throw TransferError(.lengthMismatch, "the file is shorter than what was received")
       }

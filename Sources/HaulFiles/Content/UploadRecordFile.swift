@@ -31,6 +31,18 @@ package final class UploadRecordFile: Sendable {
     isDamaged = record == nil && !bytes.isEmpty
   }
 
+  /// Opens the file of an upload; nil if there is none.
+  /// - Throws: as the initialiser.
+  package static func existing(
+    of request: UploadRequest, in directory: String, on disk: any Disk
+  ) throws(TransferError) -> UploadRecordFile? {
+    let place = try TargetCheck.openDirectory(directory, on: disk, creating: true)
+    let status = try mapping("look for the upload's record") { () throws(DiskError) in
+      try place.status(of: request.recordName)
+    }
+    return status == nil ? nil : try UploadRecordFile(of: request, in: directory, on: disk)
+  }
+
   /// Stores the record; it survives a power cut once this returns.
   /// - Throws: `disk-full`, `io`.
   package func store(_ record: UploadRecord) throws(TransferError) {
@@ -55,7 +67,7 @@ package final class UploadRecordFile: Sendable {
     let action = "store the upload's address"
     // A shorter one is padded with spaces: to cut the file is another call, and a kill between the
     // two would leave no record.
-    let length = try mapping(action) { () throws(DiskError) in try file.status().size }
+    let length = try mapping(action, file.status().size)
     bytes += [UInt8](repeating: 0x20, count: max(0, Int(length) - bytes.count))
     var failure: TransferError?
     bytes.withUnsafeBytes { buffer in

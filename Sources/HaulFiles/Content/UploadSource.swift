@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A file to upload. It stays open, so that all its bytes are of one file.
 package final class UploadSource: Sendable {
@@ -26,9 +21,8 @@ package final class UploadSource: Sendable {
     _ path: String, isDirectory: Bool = false, expected: FileIdentity? = nil, on disk: any Disk
   ) throws(TransferError) {
     self.path = path
-    let found = try Self.mappingSource(path) { () throws(DiskError) in
-      try Self.find(isDirectory ? path.withoutLastSlashes : path, on: disk)
-    }
+    let found = try Self.mappingSource(
+      path, Self.find(isDirectory ? path.withoutLastSlashes : path, on: disk))
     try Self.check(found.status, expected, path)
     if isDirectory {
       guard found.status.kind == .directory else {
@@ -46,9 +40,7 @@ package final class UploadSource: Sendable {
         .notARegularFile, "\(Printable.text(path)) is \(kind)", advice: "give a file")
     }
     (directory, name) = (found.directory, found.name)
-    let file = try Self.mappingSource(path) { [directory, name] () throws(DiskError) in
-      try directory.open(name, writing: false)
-    }
+    let file = try Self.mappingSource(path, directory.open(name, writing: false))
     self.file = file
     do throws(DiskError) {
       opened = try file.status()
@@ -83,12 +75,7 @@ package final class UploadSource: Sendable {
     let expected = Int(min(1, opened.size))
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 2, alignment: 1)
     defer { buffer.deallocate() }
-    let found: Int
-    do throws(DiskError) {
-      found = try file.read(into: buffer, at: start)
-    } catch {
-      throw Self.unreadable(path, error)
-    }
+    let found = try Self.mappingSource(path, file.read(into: buffer, at: start))
     guard found != expected else { return }
     throw TransferError(
       .sourceUnreadable,
@@ -150,14 +137,8 @@ package final class UploadSource: Sendable {
     guard let file else { throw TransferError(.internal, "a directory has no bytes") }
     var filled = 0
     while filled < buffer.count {
-      let read: Int
-      do throws(DiskError) {
-        read = try file.read(
-          into: UnsafeMutableRawBufferPointer(rebasing: buffer[filled...]),
-          at: offset + Int64(filled))
-      } catch {
-        throw Self.unreadable(path, error)
-      }
+      let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[filled...])
+      let read = try Self.mappingSource(path, file.read(into: rest, at: offset + Int64(filled)))
       guard read > 0 else {
         throw TransferError(
           .sourceChanged, "\(Printable.text(path)) became shorter while it was uploaded")
@@ -170,9 +151,8 @@ package final class UploadSource: Sendable {
   /// - Throws: `source-changed`, `source-unreadable`.
   package func check() throws(TransferError) {
     guard let file else { return }
-    let (open, named) = try Self.mappingSource(path) { () throws(DiskError) in
-      (try file.status(), try directory.status(of: name))
-    }
+    let (open, named) = try Self.mappingSource(
+      path, (try file.status(), try directory.status(of: name)))
     let difference =
       identity.difference(from: SourceIdentity(open))
       ?? (named.map { identity.difference(from: SourceIdentity($0)) } ?? "it was removed")
@@ -209,10 +189,10 @@ package final class UploadSource: Sendable {
   }
 
   private static func mappingSource<Value>(
-    _ path: String, _ body: () throws(DiskError) -> Value
+    _ path: String, _ value: @autoclosure () throws(DiskError) -> Value
   ) throws(TransferError) -> Value {
     do throws(DiskError) {
-      return try body()
+      return try value()
     } catch {
       throw unreadable(path, error)
     }

@@ -10,12 +10,6 @@ package struct Extent: Hashable, Sendable {
   package var crc: UInt32
 
   package var range: ByteRange { offset..<(offset + Int64(length)) }
-
-  package init(offset: Int64, length: UInt32, crc: UInt32) {
-    self.offset = offset
-    self.length = length
-    self.crc = crc
-  }
 }
 
 /// One process's ownership of the part file.

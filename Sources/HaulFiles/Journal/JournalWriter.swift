@@ -89,9 +89,7 @@ struct JournalWriter {
   /// - Throws: `in-use` if the journal does not end where this process stopped writing.
   func checkEnd() throws(TransferError) {
     guard let file else { return }
-    let size = try mapping("check the journal") { () throws(DiskError) in
-      try file.status().size
-    }
+    let size = try mapping("check the journal", file.status().size)
     guard size == end else { throw .takenOverError }
   }
 
@@ -129,9 +127,8 @@ enum FileWriter {
     var rest = bytes[...]
     var offset = offset
     while !rest.isEmpty {
-      let count = try mapping(action) { () throws(DiskError) in
-        try file.write(UnsafeRawBufferPointer(rebasing: rest), at: offset)
-      }
+      let count = try mapping(
+        action, file.write(UnsafeRawBufferPointer(rebasing: rest), at: offset))
       guard count > 0, count <= rest.count else {
         throw TransferError(.io, "cannot \(action): the system wrote no bytes")
       }

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The journal, opened and locked. Its holder owns the part file.
 struct JournalLock {
@@ -30,9 +25,7 @@ struct JournalLock {
   {
     guard let (file, wasCreated) = try open(name, directory, user) else { return nil }
     do throws(TransferError) {
-      let status = try mapping("check the journal") { () throws(DiskError) in
-        try file.status()
-      }
+      let status = try mapping("check the journal", file.status())
       if status.links == 0 {
         file.close()
         return nil
@@ -41,9 +34,7 @@ struct JournalLock {
       // Where files cannot be locked, only the nonce of the run distinguishes writers.
       guard try tryLock(file, "journal") ?? true else { throw inUse }
       let identity = FileIdentity(status)
-      let isStill = try mapping("check the journal") { () throws(DiskError) in
-        try directory.has(identity, as: name)
-      }
+      let isStill = try mapping("check the journal", directory.has(identity, as: name))
       if isStill {
         return JournalLock(
           file: file, identity: identity, wasCreated: wasCreated, changed: status.changed)
@@ -59,9 +50,7 @@ struct JournalLock {
   private static func open(_ name: String, _ directory: any DiskDirectory, _ user: UInt32)
     throws(TransferError) -> (any DiskFile, wasCreated: Bool)?
   {
-    let status = try mapping("check the journal") { () throws(DiskError) in
-      try directory.status(of: name)
-    }
+    let status = try mapping("check the journal", directory.status(of: name))
     if let status { try Ownership.check(status, user: user, what: "journal") }
     do throws(DiskError) {
       return status == nil

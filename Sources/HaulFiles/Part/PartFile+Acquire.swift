@@ -1,11 +1,6 @@
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 extension PartFile {
   /// Takes the part file of a target, and adopts what an earlier run left.
@@ -138,9 +133,7 @@ extension PartFile {
     let part = try createPart()
     if state.isDeferred { try lockDeferred(part, &state) }
     try markAsOurs(part, &state)
-    let status = try mapping("check the part file") { () throws(DiskError) in
-      try part.status()
-    }
+    let status = try mapping("check the part file", part.status())
     let identity = FileIdentity(status)
     state.part = part
     state.partIdentity = identity
@@ -174,7 +167,7 @@ extension PartFile {
   }
 
   private func empty(_ part: any DiskFile) throws(TransferError) {
-    try mapping("empty the part file") { () throws(DiskError) in try part.truncate(to: 0) }
+    try mapping("empty the part file", part.truncate(to: 0))
   }
 
   /// Refuses a length that does not fit, before its body is requested. Space that the part file
@@ -182,13 +175,9 @@ extension PartFile {
   /// - Throws: `disk-full`, `io`.
   package func ensureRoom(for length: Int64) throws(TransferError) {
     let held = try locked { state throws(TransferError) in
-      try mapping("check the part file") { () throws(DiskError) in
-        try state.part?.status().allocated ?? 0
-      }
+      try mapping("check the part file", state.part?.status().allocated ?? 0)
     }
-    let available = try mapping("read the free space") { () throws(DiskError) in
-      try directory.availableBytes()
-    }
+    let available = try mapping("read the free space", directory.availableBytes())
     guard let available, length - held > available else { return }
     let (needed, free) = ByteCount.texts(length, available + held)
     throw TransferError(
@@ -292,16 +281,12 @@ extension PartFile {
     if isOurs: (JournalHead) -> Bool
   ) throws(TransferError) {
     let names = try PartNames(name)
-    let hasJournal = try mapping("check the journal") { () throws(DiskError) in
-      try directory.status(of: names.journal) != nil
-    }
+    let hasJournal = try mapping("check the journal", directory.status(of: names.journal) != nil)
     guard hasJournal else { return }
     let lock = try JournalLock.take(names.journal, in: directory, user: disk.effectiveUser)
     defer { lock.file.close() }
     let replay = JournalReplay(
-      try mapping("read the journal") { () throws(DiskError) in
-        try FileReader.contents(of: lock.file)
-      })
+      try mapping("read the journal", FileReader.contents(of: lock.file)))
     // A file that is published, or about to be, is no leftover.
     guard replay.condition == .valid, replay.publication == nil, let head = replay.head,
       isOurs(head)

@@ -25,7 +25,7 @@ extension PartFile {
     }
     // Reported before any network request, as if the journal were created.
     if isFree {
-      try mapping("make the part file") { () throws(DiskError) in try directory.checkWritable() }
+      try mapping("make the part file", directory.checkWritable())
     }
     return isFree
   }
@@ -112,9 +112,9 @@ extension PartFile {
     of name: String, in directory: any DiskDirectory, on disk: any Disk
   ) throws(TransferError) {
     let names = try PartNames(name)
-    let (journal, final) = try mapping("check the journal") { () throws(DiskError) in
-      (try directory.status(of: names.journal), try directory.status(of: name))
-    }
+    let (journal, final) = try mapping(
+      "check the journal", (try directory.status(of: names.journal), try directory.status(of: name))
+    )
     guard journal != nil, let final else { return }
     let lock = try JournalLock.take(names.journal, in: directory, user: disk.effectiveUser)
     defer { lock.abandon(names.journal, in: directory) }

@@ -1,11 +1,6 @@
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 extension PartFile {
   /// Publishes the whole file under its final name, in one step.
@@ -107,9 +102,7 @@ extension PartFile {
 
   /// Refuses to publish in a directory that was renamed: the result would name the old path.
   private func verifyDirectory() throws(TransferError) {
-    let isAtPath = try mapping("check the directory") { () throws(DiskError) in
-      try directory.isAtPath()
-    }
+    let isAtPath = try mapping("check the directory", directory.isAtPath())
     guard !isAtPath else { return }
     throw TransferError(
       .io,
@@ -143,9 +136,7 @@ extension PartFile {
   }
 
   private func refuseTaken(_ name: String) throws(TransferError) {
-    let status = try mapping("check the target") { () throws(DiskError) in
-      try directory.status(of: name)
-    }
+    let status = try mapping("check the target", directory.status(of: name))
     if status != nil { throw Self.taken }
   }
 
@@ -208,15 +199,11 @@ extension PartFile {
   }
 
   private func rights(replacing name: String?) throws(TransferError) -> Rights {
-    let finalMode = try mapping("check the directory") { () throws(DiskError) in
-      try directory.newFileMode(creationMask)
-    }
+    let finalMode = try mapping("check the directory", directory.newFileMode(creationMask))
     let new = Rights(
       mode: finalMode, restrictedMode: finalMode, areForOthers: finalMode & 0o022 != 0)
     guard let name else { return new }
-    let former = try mapping("check the target") { () throws(DiskError) in
-      try directory.status(of: name)
-    }
+    let former = try mapping("check the target", directory.status(of: name))
     guard let former, former.kind == .regular else { return new }
     let both = former.mode & (finalMode | 0o111)
     // Another group counts among all others, and the former one too.
@@ -229,9 +216,7 @@ extension PartFile {
   private func setLate(
     _ rights: Rights, on part: any DiskFile, replacing name: String?
   ) throws(TransferError) {
-    try mapping("finish the part file") { () throws(DiskError) in
-      try set(rights, on: part, replacing: name)
-    }
+    try mapping("finish the part file", set(rights, on: part, replacing: name))
     if durability == .strict { try syncPart(part) }
   }
 
@@ -302,13 +287,10 @@ extension PartFile {
     let identity = try makePlaceholder(publication.name)
     do throws(TransferError) {
       try locked { state throws(TransferError) in try state.append(.placeholder(identity)) }
-      let isOurs = try mapping("check the target") { () throws(DiskError) in
-        try directory.has(identity, as: publication.name)
-      }
+      let isOurs = try mapping("check the target", directory.has(identity, as: publication.name))
       guard isOurs else { throw Self.taken }
-      try mapping("publish the file") { () throws(DiskError) in
-        try directory.rename(names.part, to: publication.name, replacing: true)
-      }
+      try mapping(
+        "publish the file", directory.rename(names.part, to: publication.name, replacing: true))
     } catch {
       // Haul's empty file must not keep the final name. Only the first failure is reported.
       try? directory.unlink(publication.name, ifStill: identity)

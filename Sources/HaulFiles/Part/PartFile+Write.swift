@@ -154,7 +154,7 @@ extension PartState {
   /// Finds that another program has cut the part file; the next write would fill it with zeros.
   fileprivate mutating func refuseCut(_ part: any DiskFile) throws(TransferError) {
     guard writtenEnd > 0 else { return }
-    let size = try mapping("check the part file") { () throws(DiskError) in try part.size() }
+    let size = try mapping("check the part file", part.size())
     if size < writtenEnd { throw distrust(.resizedError) }
   }
 
@@ -304,14 +304,10 @@ extension PartFile {
   }
 
   private func readAgain(_ offset: Int64, _ count: Int) throws(TransferError) -> [UInt8] {
-    let file = try mapping("open the journal") { () throws(DiskError) in
-      try directory.open(names.journal, writing: false)
-    }
+    let file = try mapping("open the journal", directory.open(names.journal, writing: false))
     defer { file.close() }
     var bytes: [UInt8] = []
-    let size = try mapping("check the journal") { () throws(DiskError) in
-      try file.status().size
-    }
+    let size = try mapping("check the journal", file.status().size)
     guard size >= offset + Int64(count) else { return [] }
     try FileReader.forEachBlock(of: file, in: offset..<(offset + Int64(count))) { bytes += $0 }
     return bytes

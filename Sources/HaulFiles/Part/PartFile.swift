@@ -1,11 +1,6 @@
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The bytes of one download on disk, and the journal that claims them. Every call may block: run
 /// it on `BlockingIO`. After a failed sync, or when another process took over the file, every call
@@ -290,11 +285,9 @@ extension PartState {
   fileprivate mutating func returnSpace(of part: any DiskFile) throws(TransferError) {
     var needed = claimed
     for extent in open { needed.insert(contentsOf: extent.touched) }
-    let gaps = try mapping("check the part file") { [needed] () throws(DiskError) in
-      needed.gaps(in: 0..<(try part.status().size))
-    }
+    let gaps = try mapping("check the part file", needed.gaps(in: 0..<(try part.status().size)))
     for gap in gaps.ranges {
-      try mapping("give space back") { () throws(DiskError) in try part.deallocate(gap) }
+      try mapping("give space back", part.deallocate(gap))
     }
     space?.noteReturned()
   }

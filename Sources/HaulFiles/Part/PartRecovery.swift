@@ -11,9 +11,7 @@ struct PartRecovery {
   let lock: JournalLock
 
   func perform(_ isCancelled: () -> Bool) throws(TransferError) -> PartFile {
-    let bytes = try mapping("read the journal") { () throws(DiskError) in
-      try FileReader.contents(of: lock.file)
-    }
+    let bytes = try mapping("read the journal", FileReader.contents(of: lock.file))
     let replay = JournalReplay(bytes)
     try refuseForeign(replay)
     try removePlaceholder(replay)
@@ -81,9 +79,7 @@ struct PartRecovery {
   func adoptPart()
     throws(TransferError) -> (file: any DiskFile, status: FileStatus)?
   {
-    let named = try mapping("check the part file") { () throws(DiskError) in
-      try directory.status(of: names.part)
-    }
+    let named = try mapping("check the part file", directory.status(of: names.part))
     guard let named else { return nil }
     // An interrupted publish leaves the mode of the final file, which a group may be able to write,
     // and if it replaces a file, as the superuser, the owner. For a small file it leaves no
@@ -98,21 +94,15 @@ struct PartRecovery {
     }
     try Ownership.check(
       named, user: disk.effectiveUser, orOwner: owner, modes: modes, what: "part file")
-    let file = try mapping("open the part file") { () throws(DiskError) in
-      try directory.open(names.part, writing: true)
-    }
+    let file = try mapping("open the part file", directory.open(names.part, writing: true))
     do throws(TransferError) {
-      let status = try mapping("check the part file") { () throws(DiskError) in
-        try file.status()
-      }
+      let status = try mapping("check the part file", file.status())
       try Ownership.check(
         status, user: disk.effectiveUser, orOwner: owner, modes: modes, what: "part file")
       // A run with a deferred journal holds this lock.
       guard try JournalLock.tryLock(file, "part file") ?? true else { throw JournalLock.inUse }
       if status.owner != disk.effectiveUser {
-        try mapping("take the part file") { () throws(DiskError) in
-          try file.setOwner(disk.effectiveUser)
-        }
+        try mapping("take the part file", file.setOwner(disk.effectiveUser))
       }
       return (file, status)
     } catch {
@@ -140,14 +130,12 @@ struct PartRecovery {
     let findings = try audit.perform(isCancelled)
     if !findings.void.isEmpty { try state.append(.void(findings.void)) }
     if part.status.mode != 0o600 {
-      try mapping("protect the part file") { () throws(DiskError) in
-        try part.file.setModeIfPossible(0o600)
-      }
+      try mapping("protect the part file", part.file.setModeIfPossible(0o600))
     }
     try state.appendRun(run)
     if durability == .strict {
       // Otherwise a power cut could undo the last header: older claims would hold for its bytes.
-      try mapping("sync the journal") { () throws(DiskError) in try lock.file.syncData() }
+      try mapping("sync the journal", lock.file.syncData())
     }
     state.adopt(findings, durableCount: replay.durableCount)
   }
@@ -176,9 +164,9 @@ extension PartRecovery {
   func isPublished(
     _ publication: Publication, _ replay: JournalReplay, _ isCancelled: () -> Bool
   ) throws(TransferError) -> Bool {
-    let (part, final) = try mapping("check the target") { () throws(DiskError) in
-      (try directory.status(of: names.part), try directory.status(of: publication.name))
-    }
+    let (part, final) = try mapping(
+      "check the target",
+      (try directory.status(of: names.part), try directory.status(of: publication.name)))
     guard let final, final.kind == .regular, final.size == publication.length else { return false }
     if let part {
       guard FileIdentity(part) == FileIdentity(final), part.owner == disk.effectiveUser else {
@@ -188,9 +176,8 @@ extension PartRecovery {
     guard try hasContent(publication, replay, isCancelled) else { return false }
     if durability == .strict { try syncFinal(publication.name) }
     if part != nil {
-      try mapping("remove the part file") { () throws(DiskError) in
-        try directory.unlink(names.part, ifStill: FileIdentity(final))
-      }
+      try mapping(
+        "remove the part file", directory.unlink(names.part, ifStill: FileIdentity(final)))
       if durability == .strict { try syncDirectory() }
     }
     return true
@@ -204,9 +191,7 @@ extension PartRecovery {
     let claims = replay.claims.filter { !$0.isVoid }.map(\.extent)
     let covered = claims.reduce(into: ByteRangeSet()) { $0.insert(contentsOf: $1.range) }
     guard covered.covers(0..<publication.length) else { return false }
-    let file = try mapping("open the target") { () throws(DiskError) in
-      try directory.open(publication.name, writing: false)
-    }
+    let file = try mapping("open the target", directory.open(publication.name, writing: false))
     defer { file.close() }
     for extent in claims where extent.offset < publication.length {
       if isCancelled() { throw TransferError(.cancelled, "cancelled while reading the file") }
@@ -225,7 +210,7 @@ extension PartRecovery {
   }
 
   private func syncDirectory() throws(TransferError) {
-    try mapping("sync the directory") { () throws(DiskError) in try directory.syncIfPossible() }
+    try mapping("sync the directory", directory.syncIfPossible())
   }
 
   func published(_ publication: Publication, _ replay: JournalReplay) -> (PartState, Recovery) {

@@ -52,8 +52,10 @@
       _ command: ProgramCommand, _ paths: [String], _ environment: [String]
     ) throws(TransferError) -> ParentEnds {
       let pipes = try Pipes()
-      let child = CStrings.with([paths, command.arguments, environment]) { lists in
-        pipes.fork(lists[0], lists[1], lists[2], in: command.directory)
+      let child = CStrings.with(paths) { paths in
+        CStrings.with(command.arguments) { arguments in
+          CStrings.with(environment) { pipes.fork(paths, arguments, $0, in: command.directory) }
+        }
       }
       guard child.pid > 0 else { throw .cannotRun(command.name, child.error) }
       return ParentEnds(

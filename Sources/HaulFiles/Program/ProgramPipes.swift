@@ -47,29 +47,6 @@
     }
   }
 
-  /// Strings for C calls.
-  enum CStrings {
-    typealias List = UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>
-
-    static func with<Value>(_ lists: [[String]], _ body: ([List]) -> Value) -> Value {
-      let copies = lists.map { strings in
-        let list = List.allocate(capacity: strings.count + 1)
-        for (index, string) in strings.enumerated() {
-          list.advanced(by: index).initialize(to: strdup(string))
-        }
-        list.advanced(by: strings.count).initialize(to: nil)
-        return (list: list, count: strings.count)
-      }
-      defer {
-        for (list, count) in copies {
-          for index in 0..<count { free(list[index]) }
-          list.deallocate()
-        }
-      }
-      return body(copies.map(\.list))
-    }
-  }
-
   /// One output of a program, read as it arrives; only the last part is kept.
   struct ProgramOutput {
     private(set) var tail = ByteTail()

@@ -132,14 +132,10 @@ struct DecodedBody: AsyncSequence, Sendable {
   /// Whether its framing says where it ends.
   let hasMarkedEnd: Bool
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
     let decoder: Result<ContentDecoder, TransferError>
     let hasMarkedEnd: Bool
-
-    mutating func next() async throws -> (any ByteChunk)? {
-      try await next(isolation: #isolation)
-    }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       let decoder = try decoder.get()

@@ -26,13 +26,9 @@ where Base.Element == ByteBuffer {
     self.origin = origin
   }
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     var base: Base.AsyncIterator
     let origin: ResourceURL.Origin
-
-    mutating func next() async throws -> (any ByteChunk)? {
-      try await next(isolation: #isolation)
-    }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       do {

@@ -13,10 +13,17 @@ extension QueueCoordinator {
     let requests: [TransferRequest]
     let ifKnown: TransferRequest.IfKnown
     let key: String?
+    let isPaused: Bool
+    /// Whether a request finds a member that will do the same.
+    let findsSame: Bool
     var outcome: Result<Added, TransferError>?
 
-    init(_ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?) {
+    init(
+      _ requests: [TransferRequest], _ ifKnown: TransferRequest.IfKnown, _ key: String?,
+      isPaused: Bool, findsSame: Bool
+    ) {
       (self.requests, self.ifKnown, self.key) = (requests, ifKnown, key)
+      (self.isPaused, self.findsSame) = (isPaused, findsSame)
     }
   }
 
@@ -25,15 +32,20 @@ extension QueueCoordinator {
     let all: [IdentifiedTransfer]
     var new: [IdentifiedTransfer] = []
     var updated: [TransferID] = []
+    /// Those that do what a request without an identifier asks for.
+    var same: Set<TransferID> = []
     var hold: EventHub.Hold?
   }
 
   /// Holds back the events of new transfers until the caller releases them.
+  /// - Parameter isPaused: pauses the new ones before any of them can start.
   func add(
-    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil
+    _ requests: [TransferRequest], ifKnown: TransferRequest.IfKnown = .keep, key: String? = nil,
+    isPaused: Bool = false, findsSame: Bool = false
   ) async throws(TransferError) -> Added {
     try refuseAfterShutdown()
-    let mine = PendingAdd(try checked(requests), ifKnown, key)
+    let mine = PendingAdd(
+      try checked(requests), ifKnown, key, isPaused: isPaused, findsSame: findsSame)
     waitingAdds.append(mine)
     await mutex.run {
       guard mine.outcome == nil else { return }
@@ -82,6 +94,7 @@ extension QueueCoordinator {
     let additions: [QueueMachine.Addition]
     let updates: [(record: TransferRecord, request: TransferRequest)]
     let batch: StoreChange.Batch?
+    let isPaused: Bool
     let added: Added
   }
 
@@ -94,6 +107,9 @@ extension QueueCoordinator {
         for add in prepared {
           if let batch = add.batch { decision.batch = batch }
           try queue.add(add.additions, &decision)
+          if add.isPaused {
+            _ = queue.handle(.pause, add.additions.map(\.id), by: .user, &decision)
+          }
           for (record, request) in add.updates {
             let names = (record.request.target, request.target)
             let refusal = try queue.set(
@@ -125,14 +141,17 @@ extension QueueCoordinator {
     // The same call was stored earlier.
     if let key = add.key, let ids = try await store.batch(key) {
       return PreparedAdd(
-        additions: [], updates: [], batch: nil, added: Added(all: try await identified(ids)))
+        additions: [], updates: [], batch: nil, isPaused: false,
+        added: Added(all: try await identified(ids)))
     }
     let known = try await known(requests, ifKnown)
     try await checkNamedDependencies(of: requests)
-    let found = known.mapValues {
+    let same = add.findsSame ? try await same(as: requests) : [:]
+    let found = known.merging(same) { known, _ in known }.mapValues {
       IdentifiedTransfer(id: $0.id, identity: TransferIdentity($0.request))
     }
     let updates = ifKnown == .update ? updates(of: known, by: requests) : []
+    for (record, request) in updates { try await checkGroup(of: request, before: record.request) }
     let additions = additions(
       found.isEmpty ? requests : requests.indices.filter { found[$0] == nil }.map { requests[$0] })
     try await checkGroups(of: additions)
@@ -148,8 +167,10 @@ extension QueueCoordinator {
     return PreparedAdd(
       additions: additions, updates: updates,
       batch: add.key.map { StoreChange.Batch(key: $0, ids: all.map(\.id)) },
+      isPaused: add.isPaused,
       added: Added(
-        all: all, new: new, updated: updates.map(\.record.id), hold: engine.hub.hold()))
+        all: all, new: new, updated: updates.map(\.record.id), same: Set(same.values.map(\.id)),
+        hold: engine.hub.hold()))
   }
 
   /// The members whose requests change.
@@ -231,6 +252,44 @@ extension QueueCoordinator {
     return known
   }
 
+  /// The members that have not ended and will do what a download without an identifier asks for: the
+  /// same address with the same options, to the same place. One that waits for something counts for
+  /// no request, nor one of the other side of TCP.
+  private func same(
+    as requests: [TransferRequest]
+  ) async throws(TransferError) -> [Int: TransferRecord] {
+    guard let search = store as? any AddressSearch else { return [:] }
+    var indices: [String: [Int]] = [:]
+    for (index, request) in requests.enumerated() {
+      guard let url = request.download?.url, request.identifier == nil, request.after.isEmpty,
+        request.startsAt == nil
+      else { continue }
+      indices[url.redacted, default: []].append(index)
+    }
+    guard !indices.isEmpty else { return [:] }
+    let ids = try await search.unended(at: Array(indices.keys)).filter(willRun)
+    var same: [Int: TransferRecord] = [:]
+    for record in try await store.records(ids)
+    where record.request.after.isEmpty && record.request.startsAt == nil {
+      for index in record.request.url.flatMap({ indices[$0.redacted] }) ?? [] {
+        let request = requests[index]
+        guard same[index] == nil, (record.request.roots == nil) == (request.roots == nil),
+          record.request.difference(from: request) == nil
+        else { continue }
+        same[index] = record
+      }
+    }
+    return same
+  }
+
+  /// Whether it runs, or may run without a retry.
+  private func willRun(_ id: TransferID) -> Bool {
+    switch queue.members.state(of: id) {
+    case .queued, .running, .paused, .stopping(.pause), .stopping(.requeue): true
+    case .stopping, .failed, .completed, .cancelled, .removed, nil: false
+    }
+  }
+
   /// What a client over TCP has named is not taken for what its owner names as a dependency.
   private func checkNamedDependencies(of requests: [TransferRequest]) async throws(TransferError) {
     var named: Set<TransferID> = []
@@ -252,7 +311,24 @@ extension QueueCoordinator {
   /// join a group with members of its owner.
   /// - Complexity: O(members of the list) for the first addition to a group that has members.
   private func checkGroups(of additions: [QueueMachine.Addition]) async throws(TransferError) {
-    let named = Set(additions.lazy.filter { $0.request.roots != nil }.compactMap(\.request.group))
+    try await checkGroups(
+      Set(additions.lazy.filter { $0.request.roots != nil }.compactMap(\.request.group)))
+  }
+
+  /// The same of a changed request.
+  private func checkGroup(
+    of request: TransferRequest, before former: TransferRequest
+  ) async throws(TransferError) {
+    guard let group = request.group, group != former.group else { return }
+    if request.roots != nil {
+      try await checkGroups([group])
+    } else {
+      groupsOfClients.remove(group)
+    }
+  }
+
+  /// - Parameter named: the groups that a client over TCP names.
+  private func checkGroups(_ named: Set<String>) async throws(TransferError) {
     let unclear = named.filter {
       !groupsOfClients.contains($0) && queue.groups.counts(of: $0) != nil
     }
@@ -342,6 +418,7 @@ extension QueueCoordinator {
         record.request.startsAt = startTime
       }
       request = try checked([request])[0]
+      try await checkGroup(of: request, before: record.request)
       let names = (record.request.target, request.target)
       return try await commit(starting: !isStoreRefusing) {
         (queue, decision) throws(TransferError) in

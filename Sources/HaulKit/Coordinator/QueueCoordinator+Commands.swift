@@ -23,15 +23,25 @@ extension QueueCoordinator {
     }
   }
 
+  /// Removes members that have ended. One that a command has started again meanwhile stays in the
+  /// list, and is refused as `isRunning`.
+  package func removeEnded(_ ids: [TransferID]) async throws(TransferError) -> CommandReport {
+    try await change(.remove, .ids(ids), by: .user, onlyEnded: true)
+  }
+
   private func change(
     _ command: TransferMachine.Command, _ selection: TransferSelection,
-    by initiator: TransferEvent.Initiator
+    by initiator: TransferEvent.Initiator, onlyEnded: Bool = false
   ) async throws(TransferError) -> CommandReport {
     let ids = queue.order(ids(of: selection), for: command)
     var refused: [TransferID: CommandRefusal] = [:]
     try await performDecision(inPortions: ids) { some, isLast, queue, decision in
+      for id in some where onlyEnded {
+        if let member = queue.members[id], member.end == nil { refused[id] = .isRunning }
+      }
+      let taken = onlyEnded ? some.filter { refused[$0] == nil }[...] : some
       let refusals = queue.handle(
-        command, some, by: initiator, isLast: isLast, waitsForSlot: isWaitingForSlot, &decision)
+        command, taken, by: initiator, isLast: isLast, waitsForSlot: isWaitingForSlot, &decision)
       refused.merge(refusals) { $1 }
     }
     await startReady()

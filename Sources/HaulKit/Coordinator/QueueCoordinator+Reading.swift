@@ -87,6 +87,42 @@ extension QueueCoordinator {
     return summaries(of: records.map(\.id))
   }
 
+  /// A page of the members that a closure takes, in the order of the list or from its end.
+  /// - Parameter takes: nil for all. It is called with summaries without wait reasons.
+  /// - Complexity: O(members of the list)
+  package func page(
+    after id: TransferID?, atMost count: Int, fromEnd: Bool,
+    where takes: ((TransferSummary) -> Bool)? = nil
+  ) -> [TransferID] {
+    typealias Place = (rank: Int64, id: TransferID)
+    func precedes(_ left: Place, _ right: Place) -> Bool { fromEnd ? right < left : left < right }
+    var start: Place?
+    if let id {
+      guard let member = queue.members[id] else { return [] }
+      start = (member.storedState.rank, id)
+    }
+    var page: [Place] = []
+    func consider(_ place: Place, _ isTaken: () -> Bool) {
+      if let start, !precedes(start, place) { return }
+      guard isTaken() else { return }
+      page.append(place)
+      // A million places are not kept for one page.
+      guard page.count >= 4 * count + 1000 else { return }
+      page.sort(by: precedes)
+      page.removeLast(page.count - count)
+    }
+    if let takes {
+      for member in queue.members.values {
+        consider((member.storedState.rank, member.id)) {
+          takes(TransferSummary(member, state(of: member), waitReason: nil))
+        }
+      }
+    } else {
+      for place in queue.members.ranks { consider(place) { true } }
+    }
+    return page.sorted(by: precedes).prefix(count).map(\.id)
+  }
+
   /// Which of these transfers are paused, or wait for a paused one, directly or through others.
   /// - Complexity: O(those, and the members in between)
   package func waitingForPaused(_ ids: [TransferID]) -> Set<TransferID> {
@@ -131,6 +167,31 @@ extension QueueCoordinator {
           acknowledged: runs.run(of: record.id)?.context.acknowledged)
       }
     }
+  }
+
+  /// The members that ended in one of these ways.
+  /// - Parameter ofWholeGroups: without those of groups with members that have not ended.
+  package func settled(_ ends: Set<TransferResult.State>, ofWholeGroups: Bool) -> [TransferID] {
+    queue.members.values.filter { member in
+      guard let end = member.end, ends.contains(end) else { return false }
+      guard ofWholeGroups else { return true }
+      return member.group.flatMap { queue.groups.counts(of: $0)?.isComplete } ?? true
+    }.map(\.id)
+  }
+
+  /// When members ended, in seconds since 1970; nil if that is unknown. Those that have not are left
+  /// out.
+  package func ends(
+    of ids: [TransferID]
+  ) async throws(TransferError) -> [(id: TransferID, time: Double?)] {
+    var ends: [(id: TransferID, time: Double?)] = []
+    for start in stride(from: 0, to: ids.count, by: portionSize) {
+      let some = Array(ids[start..<min(start + portionSize, ids.count)])
+      for record in try await store.records(some) where queue.members[record.id]?.end != nil {
+        ends.append((record.id, record.ended))
+      }
+    }
+    return ends
   }
 
   /// What keeps the whole list from starting, if it waits for its start time.

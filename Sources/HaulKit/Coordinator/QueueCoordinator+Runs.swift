@@ -141,10 +141,12 @@ extension QueueCoordinator {
         for: id, on: executor)
     case .upload(let upload):
       if let rate = upload.rateLimit { runs.run(of: id)?.context.limitRate(to: rate) }
+      let executor = engine.executor(for: id, of: upload.url.origin)
       run(
         UploadDriver(
-          request: upload, hasRun: grant.hasRun, startsOver: grant.restartsFromZero),
-        for: id, on: engine.soleExecutor)
+          request: upload, hasRun: grant.hasRun, startsOver: grant.restartsFromZero,
+          executor: executor),
+        for: id, on: executor)
     case .step(let step):
       run(driver(of: step, id), for: id, on: engine.soleExecutor)
     }

@@ -234,7 +234,7 @@ extension QueueCoordinator {
 
   /// Emits why each queued transfer has no slot, after what holds the whole list has changed.
   /// - Complexity: O(members of the list)
-  func emitSlotWaits() {
+  package func emitSlotWaits() {
     let waiting = queue.members.values.lazy.filter {
       $0.state == .queued && ($0.waiting ?? .slot) == .slot
     }

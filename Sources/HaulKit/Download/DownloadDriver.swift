@@ -47,25 +47,4 @@ final class DownloadDriver: TransferDriver {
     return request.usesSuggestedName && serverName == nil
   }
 
-  /// The machine's rules for this request.
-  func rules(of engine: Engine) -> DownloadMachine.Rules {
-    var rules = DownloadMachine.Rules(url: request.askedURL)
-    (rules.headers, rules.signing) = (request.fields, request.signing)
-    rules.allowInsecure = request.allowInsecure
-    if !request.trustedRedirectHosts.isEmpty {
-      rules.trustedHosts = Set(request.trustedRedirectHosts.map { $0.lowercased() })
-    }
-    rules.connections = max(request.connections, 1)
-    rules.minimumSplit = request.minimumSplit
-    rules.checksums = request.checksums
-    rules.allowUnverified = request.allowUnverified
-    rules.resumesFromOtherURL = request.resumesFromOtherURL
-    rules.maximumSize = request.maximumSize
-    rules.decodes = request.decodesContent
-    rules.retry = request.retry
-    rules.isAttended = engine.isAttended
-    rules.isStream = request.destination == .stream
-    rules.learnsName = learnsName
-    return rules
-  }
 }

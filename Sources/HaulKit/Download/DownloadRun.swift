@@ -54,7 +54,8 @@ struct DownloadRun: ~Copyable {
     self.context = context
     let engine = context.engine
     started = engine.clock.now
-    var rules = driver.rules(of: engine)
+    var rules = DownloadMachine.Rules(driver.request)
+    (rules.isAttended, rules.learnsName) = (engine.isAttended, driver.learnsName)
     let host = driver.request.url.origin.authority
     rules.rememberedConnections = engine.scheduler.update { $0.chosenConnections(of: host) }
     var random = engine.random

@@ -56,7 +56,7 @@ struct TargetSearch {
     let opened = try TargetCheck.openDirectory(
       directoryPath, on: disk, creating: !isExact || request.createsDirectories)
     directory = opened
-    status = try mapping("check the directory") { () throws(DiskError) in try opened.status() }
+    status = try mapping("check the directory", opened.status())
   }
 
   private var numbering: TargetClaim.Numbering {

@@ -73,13 +73,9 @@ private struct ErrorMappingBody: AsyncSequence, Sendable {
   let base: FetchResponse.Body
   let announced: Int64
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     var base: any AsyncIteratorProtocol<any ByteChunk, any Error>
     var rest: Int64
-
-    mutating func next() async throws -> (any ByteChunk)? {
-      try await next(isolation: #isolation)
-    }
 
     mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       let chunk: (any ByteChunk)?

@@ -5,10 +5,11 @@ import NIOConcurrencyHelpers
 extension Engine {
   /// What its server says of the source of an upload; nil if it was stopped.
   func askSource(
-    _ source: DownloadRequest, for target: ResourceURL, unless stop: StopSignal
+    _ source: DownloadRequest, for target: ResourceURL, on executor: (any TaskExecutor)?,
+    unless stop: StopSignal
   ) async throws(TransferError) -> RemoteVersion.Answer? {
     let probe = RemoteVersion.probe(of: source)
-    return try await read(unless: stop) { timer in
+    return try await read(on: executor, unless: stop) { timer in
       let response = try await self.fetchSource(probe, timer)
       var answer = try RemoteVersion.answer(
         response.head, to: probe, of: source, for: target, wallSeconds: self.clock.wallSeconds)
@@ -56,11 +57,12 @@ extension Engine {
   /// Runs `body` until it ends, is stopped, or receives nothing for the idle timeout.
   /// - Returns: nil if it was stopped.
   func read<Value: Sendable>(
-    unless stop: StopSignal, _ body: @escaping @Sendable (IdleTimer) async throws -> Value
+    on executor: (any TaskExecutor)? = nil, unless stop: StopSignal,
+    _ body: @escaping @Sendable (IdleTimer) async throws -> Value
   ) async throws(TransferError) -> Value? {
     let watch = ReadingWatch(self)
     defer { watch.close() }
-    let task = Task(executorPreference: soleExecutor) { try await body(watch.timer) }
+    let task = Task(executorPreference: executor ?? soleExecutor) { try await body(watch.timer) }
     stop.whenStopped { task.cancel() }
     watch.whenStalled { task.cancel() }
     heartbeat.add(watch)

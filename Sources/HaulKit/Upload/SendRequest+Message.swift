@@ -39,26 +39,32 @@ extension SendRequest {
 }
 
 /// A body in memory, as one chunk.
-struct Bytes: AsyncSequence, Sendable {
+struct Bytes: AsyncSequence, HeldBody {
   typealias Element = any ByteChunk
   typealias Failure = any Error
 
   let bytes: [UInt8]
+  private let whenTaken: (@Sendable () -> Void)?
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  /// - Parameter whenTaken: called when they are sent, perhaps again.
+  init(_ bytes: [UInt8], whenTaken: (@Sendable () -> Void)? = nil) {
+    (self.bytes, self.whenTaken) = (bytes, whenTaken)
+  }
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  func wasTaken() { whenTaken?() }
+
+  struct AsyncIterator: ChunkIterator {
     var bytes: [UInt8]?
 
-    mutating func next() async throws -> (any ByteChunk)? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       defer { bytes = nil }
       return bytes.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
-      try await next()
-    }
   }
 
-  func makeAsyncIterator() -> AsyncIterator { AsyncIterator(bytes: bytes) }
+  func makeAsyncIterator() -> AsyncIterator {
+    wasTaken()
+    return AsyncIterator(bytes: bytes)
+  }
 }

@@ -12,13 +12,13 @@ struct StreamBody: AsyncSequence, Sendable {
   let context: RunContext
   let progress: UploadProgress
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     let body: StreamBody
     private var offset: Int64 = 0
 
     init(_ body: StreamBody) { self.body = body }
 
-    mutating func next() async throws -> (any ByteChunk)? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       body.progress.beginRead(0)
       let available = try await body.stream.available(at: offset, body: body.number)
       guard available > 0 else {
@@ -33,9 +33,6 @@ struct StreamBody: AsyncSequence, Sendable {
       return bytes
     }
 
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
-      try await next()
-    }
   }
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }

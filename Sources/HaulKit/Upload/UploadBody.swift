@@ -23,7 +23,7 @@ struct UploadBody: AsyncSequence, Sendable {
   /// A longer time between two chunks is a pause.
   private static let pause: Duration = .milliseconds(2)
 
-  struct AsyncIterator: AsyncIteratorProtocol {
+  struct AsyncIterator: ChunkIterator {
     let body: UploadBody
     private var piece = 0
     /// In the piece.
@@ -35,7 +35,7 @@ struct UploadBody: AsyncSequence, Sendable {
 
     init(_ body: UploadBody) { self.body = body }
 
-    mutating func next() async throws -> (any ByteChunk)? {
+    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
       while piece < body.pieces.count, offset == body.pieces[piece].length {
         (piece, offset) = (piece + 1, 0)
       }
@@ -56,9 +56,25 @@ struct UploadBody: AsyncSequence, Sendable {
       let share = Swift.max(UploadBody.chunkSize, taken / UploadBody.chunkShare)
       return Swift.min(share, UploadBody.maximumChunkSize)
     }
+  }
 
-    mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
-      try await next()
+  private static let mostHeld = 64 << 10
+
+  /// Itself; or its bytes if they are few: then no task reads them while they are sent.
+  /// - Throws: why they cannot be read.
+  func heldIfShort() async throws -> SendRequest.Body {
+    guard length <= Self.mostHeld, !context.isRateLimited, !context.engine.throttle.isLimited else {
+      return self
+    }
+    progress.beginRead(part)
+    var bytes: [UInt8] = []
+    for piece in pieces {
+      bytes += try await read(Int(piece.length), of: piece, at: 0)
+    }
+    progress.endRead(part)
+    return Bytes(bytes) { [progress, part, count = bytes.count] in
+      progress.beginBody(of: part)
+      progress.take(count, of: part)
     }
   }
 

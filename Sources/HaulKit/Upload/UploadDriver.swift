@@ -9,6 +9,8 @@ struct UploadDriver: TransferDriver {
   let hasRun: Bool
   /// Whether it begins anew, whatever the server has.
   var startsOver = false
+  /// Runs the loop and the requests; nil for the global executor.
+  var executor: (any TaskExecutor)?
 
   func run(_ context: RunContext) async -> RunEnd {
     let engine = context.engine
@@ -18,7 +20,7 @@ struct UploadDriver: TransferDriver {
       opened = try await engine.io.run { [request] () throws(TransferError) in
         let input = try request.openInput(engine)
         do throws(TransferError) {
-          return (input, try request.recordFile(engine, of: input))
+          return (input, try request.recordFile(engine, of: input.lengthAtStart))
         } catch {
           input.close()
           throw error
@@ -27,14 +29,14 @@ struct UploadDriver: TransferDriver {
     } catch {
       return .finished(TransferResult(state: .failed, error: error))
     }
-    let (input, recordFile) = opened
-    if startsOver, let error = await deleteOld(recordFile, context) {
-      input.close()
-      recordFile?.close()
+    if startsOver, let error = await deleteOld(opened.recordFile, context) {
+      opened.input.close()
+      opened.recordFile?.close()
       return .finished(TransferResult(state: .failed, error: error))
     }
-    var run = UploadRun(self, input, recordFile, context)
+    var run = UploadRun(self, opened.input, opened.recordFile, context)
     let end = await run.perform()
+    let recordFile = run.recordFile
     // Nothing uses it any more.
     run.input.close()
     // What a stream has left cannot be continued.
@@ -161,14 +163,15 @@ extension UploadRequest {
   }
 
   /// The record file, for a protocol that needs one.
-  /// - Parameter input: nil if it is not known.
-  func recordFile(
-    _ engine: Engine, of input: UploadInput? = nil
-  ) throws(TransferError) -> UploadRecordFile? {
-    var length = Int64.max
-    if case .files(let sources)? = input { length = sources[0].identity.size }
-    guard keepsRecord(of: length), let directory = engine.uploadDirectory else { return nil }
-    return try UploadRecordFile(of: self, in: directory, on: engine.disk)
+  /// - Parameter length: nil if it is not known yet; then there is one only if an earlier run has
+  ///   left it.
+  func recordFile(_ engine: Engine, of length: Int64?) throws(TransferError) -> UploadRecordFile? {
+    guard keepsRecord(of: length ?? .max), let directory = engine.uploadDirectory else {
+      return nil
+    }
+    return length == nil
+      ? try .existing(of: self, in: directory, on: engine.disk)
+      : try UploadRecordFile(of: self, in: directory, on: engine.disk)
   }
 
   /// Deletes what an unfinished upload has left: on the server, and the record file.
@@ -176,7 +179,7 @@ extension UploadRequest {
   func cleanUp(after id: TransferID, _ engine: Engine) async -> Bool {
     // A record file that cannot be opened belongs to another upload, or is lost.
     let recordFile = try? await engine.io.run { () throws(TransferError) in
-      try self.recordFile(engine)
+      try self.recordFile(engine, of: nil)
     }
     let kept = engine.uploadRecords.withLockedValue { $0[id] }
     var isGone = true

@@ -13,6 +13,15 @@ enum UploadInput: Sendable {
   var remote: RemoteSource? { if case .remote(let source) = self { source } else { nil } }
   var stream: UploadStream? { if case .stream(let stream) = self { stream } else { nil } }
 
+  /// The bytes that it may have; nil before the server of a remote source was asked.
+  var lengthAtStart: Int64? {
+    switch self {
+    case .files(let sources): sources[0].identity.size
+    case .unknown: nil
+    case .stream, .remote: .max
+    }
+  }
+
   /// Bytes of a file, or of what is held of the stream.
   func read(
     _ count: Int, of file: Int, at offset: Int64, _ engine: Engine
@@ -29,6 +38,8 @@ enum UploadInput: Sendable {
   }
 
   private static let digestStep = 256 << 10
+  /// A digest of so few bytes in memory takes less than the change of the thread.
+  private static let quickDigest = 16 << 10
 
   /// The digests of a part, read in steps between which it can be stopped; nil if it was.
   func digest(
@@ -52,6 +63,11 @@ enum UploadInput: Sendable {
   ) async throws(TransferError) -> IncrementalDigest {
     var held = try remote?.held(count, at: offset)
     if let stream { held = try await stream.held(count, at: offset) }
+    if let held, held.count <= Self.quickDigest {
+      var next = digest
+      held.withUnsafeBytes { next.update($0) }
+      return next
+    }
     return try await engine.io.run { [held] () throws(TransferError) in
       var next = digest
       if case .files(let sources) = self {

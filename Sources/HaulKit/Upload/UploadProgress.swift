@@ -106,6 +106,12 @@ final class UploadProgress: HeartbeatReceiver {
   /// The next bytes of a part are being read.
   func beginRead(_ part: Int) { state.withLockedValue { $0.requests[part]?.idleSince = nil } }
 
+  /// They were read, and the connection may take them.
+  func endRead(_ part: Int) {
+    let now = context.engine.clock.now
+    state.withLockedValue { $0.requests[part]?.idleSince = now }
+  }
+
   /// The body of a part has no more bytes: its length is known.
   func endBody(of part: Int) {
     let now = context.engine.clock.now

@@ -1,4 +1,5 @@
 import HaulCore
+import HaulFiles
 import NIOConcurrencyHelpers
 
 /// Sources that are no files: streams, and remote resources.
@@ -50,9 +51,9 @@ extension UploadRun {
     engine.hub.emit(.phase(.connecting, reason: nil), of: id, context.identity)
     let stop = StopSignal()
     stops[0] = stop
-    helpers.append { [engine, inbox, target = request.url] in
+    helpers.append { [engine, inbox, target = request.url, executor = driver.executor] in
       do throws(TransferError) {
-        let answer = try await engine.askSource(source, for: target, unless: stop)
+        let answer = try await engine.askSource(source, for: target, on: executor, unless: stop)
         inbox.yield(answer.map { .asked(.success($0)) } ?? .ended(part: 0, nil))
       } catch {
         inbox.yield(.asked(.failure(error)))
@@ -87,7 +88,26 @@ extension UploadRun {
     }
   }
 
+  /// Opens the record of a source whose length is known by now, if such a length has one: a list of
+  /// small ones neither makes nor deletes such files.
+  /// - Returns: whether the run goes on.
+  private mutating func openRecord(of length: Int64) async -> Bool {
+    guard recordFile == nil, request.keepsRecord(of: length) else { return true }
+    do throws(TransferError) {
+      recordFile = try await engine.io.run { [engine, request] () throws(TransferError) in
+        try request.recordFile(engine, of: length)
+      }
+    } catch {
+      finish(.failed, error: error)
+      return false
+    }
+    if !driver.startsOver, let stored = recordFile?.record { record = stored }
+    if recordFile?.isDamaged == true { await perform(.reportRefusal(.damagedRecord)) }
+    return true
+  }
+
   private mutating func readStream(of source: DownloadRequest) async {
+    guard await openRecord(of: .max) else { return }
     input = .stream(
       RemoteStream.open(source, engine) { [sourceFields] head in
         sourceFields.withLockedValue { $0 = head.fieldsOfBytes }
@@ -106,6 +126,7 @@ extension UploadRun {
   private mutating func begin(_ source: RemoteSource) async {
     input = .remote(source)
     var identity = source.identity
+    guard await openRecord(of: identity.size) else { return }
     if identity.isInParts, storedRecord == nil {
       do throws(TransferError) {
         storedRecord = try StoredRecord(of: request, engine)

@@ -20,7 +20,7 @@ struct UploadRun: ~Copyable {
   var input: UploadInput
   var outcome: UploadOutcome
   /// Nil if the protocol cannot resume, or nothing is stored.
-  private let recordFile: UploadRecordFile?
+  var recordFile: UploadRecordFile?
   /// The same record in a store. Nil if the file is sent as a whole, or there is no such place.
   var storedRecord: StoredRecord?
   /// Nil if there is no file, or the protocol needs no digests of its parts.
@@ -270,12 +270,13 @@ struct UploadRun: ~Copyable {
     asked = message.url
     // The time until there are keys is not that of the store.
     if request.keySource != nil { progress.beginRead(part) }
-    helpers.append { [engine, inbox, progress, request, id] in
-      let task = Task(executorPreference: engine.soleExecutor) {
+    helpers.append { [engine, inbox, progress, request, id, executor = driver.executor] in
+      let task = Task(executorPreference: executor) {
         let keys = try await engine.keys(for: message, of: request)
         if request.keySource != nil { progress.begin(message, count: length, stop) }
+        let held = try await (body as? UploadBody)?.heldIfShort()
         return try await engine.send(
-          message, body: body, length: length, of: request, keys, in: id)
+          message, body: held ?? body, length: length, of: request, keys, in: id)
       }
       stop.whenStopped { task.cancel() }
       let result = await withTaskCancellationHandler {

@@ -154,12 +154,8 @@ actor UploadStream {
 }
 
 /// Chunks of any type.
-private struct Chunks<Base: AsyncSequence>: AsyncIteratorProtocol where Base.Element: ByteChunk {
+private struct Chunks<Base: AsyncSequence>: ChunkIterator where Base.Element: ByteChunk {
   var base: Base.AsyncIterator
-
-  mutating func next() async throws -> (any ByteChunk)? {
-    try await base.next(isolation: #isolation)
-  }
 
   mutating func next(isolation actor: isolated (any Actor)?) async throws -> (any ByteChunk)? {
     try await base.next(isolation: actor)

@@ -14,24 +14,29 @@ struct Inspection {
   /// - Throws: `io` for a database that is not Haul's or is of a newer version.
   func damage() throws(TransferError) -> String? {
     do {
-      var configuration = Configuration()
-      configuration.readonly = !rollsBack
-      configuration.label = "haul.store.inspection"
-      configuration.busyMode = .timeout(5)
-      configuration.prepareDatabase { try $0.execute(sql: "PRAGMA trusted_schema = OFF") }
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
-      let damage = try queue.read { db in
-        try checkOwner(db)
-        try checkVersion(db)
-        return checksAllPages ? try quickCheck(db) : nil
-      }
-      try queue.close()
-      return damage
+      return try reading { db in checksAllPages ? try quickCheck(db) : nil }
     } catch let error as DatabaseError where error.isDamage {
       return error.message ?? "SQLite cannot read it"
     } catch {
       throw TransferError(storing: error, while: "check the queue's database")
     }
+  }
+
+  /// Reads a database that is Haul's, and not of a newer version.
+  func reading<Value>(_ body: (Database) throws -> Value) throws -> Value {
+    var configuration = Configuration()
+    configuration.readonly = !rollsBack
+    configuration.label = "haul.store.inspection"
+    configuration.busyMode = .timeout(5)
+    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA trusted_schema = OFF") }
+    let queue = try DatabaseQueue(path: path, configuration: configuration)
+    let value = try queue.read { db in
+      try checkOwner(db)
+      try checkVersion(db)
+      return try body(db)
+    }
+    try queue.close()
+    return value
   }
 
   private func checkOwner(_ db: Database) throws {

@@ -1,11 +1,6 @@
 import HaulCore
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The directory of a store and its files, which are private to the user.
 ///
@@ -21,6 +16,12 @@ struct StoreDirectory: Sendable {
 
   var database: String { "\(path)/\(Self.databaseName)" }
   var lock: String { "\(path)/\(Self.lockName)" }
+
+  /// Whether there is a database, or something in its place.
+  var hasDatabase: Bool {
+    var status = stat()
+    return lstat(database, &status) == 0
+  }
 
   /// Creates the directory if it is missing, and checks that others cannot change its files.
   /// - Throws: `permission-denied`, `io`, `disk-full`.

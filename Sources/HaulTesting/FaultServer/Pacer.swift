@@ -8,11 +8,6 @@ package struct Pacer: Sendable {
     package var bytes: Int
     package var nanoseconds: Int64
 
-    package init(bytes: Int, nanoseconds: Int64) {
-      self.bytes = bytes
-      self.nanoseconds = nanoseconds
-    }
-
     /// Pieces of about 20 ms, at most 256 KiB.
     package static func rate(_ bytesPerSecond: Int64) -> Pace {
       let rate = max(1, bytesPerSecond)

@@ -2,7 +2,7 @@ package import HaulCore
 import NIOConcurrencyHelpers
 
 /// A disk that delays or omits syncs of the part file; the checks of the schedules must detect it.
-package struct BrokenDisk: Disk {
+package struct BrokenDisk: WrappedDisk {
   package enum Defect: CaseIterable, Sendable {
     /// The durable record is written before the sync.
     case syncAfterDurableRecord
@@ -14,19 +14,13 @@ package struct BrokenDisk: Disk {
     case noDirectorySync
   }
 
-  let base: any Disk
+  package let base: any Disk
   let defect: Defect
 
   package init(_ base: any Disk, defect: Defect) {
     self.base = base
     self.defect = defect
   }
-
-  package var bootID: String { base.bootID }
-  package var effectiveUser: UInt32 { base.effectiveUser }
-  package var creationMask: UInt32 { base.creationMask }
-
-  package func workingDirectory() throws(DiskError) -> String { try base.workingDirectory() }
 
   package func openDirectory(
     _ path: String, below roots: [String]?, creating: Bool
@@ -50,7 +44,7 @@ final class DelayedSync: Sendable {
   }
 }
 
-final class BrokenDirectory: DiskDirectory {
+final class BrokenDirectory: WrappedDirectory {
   let base: any DiskDirectory
   let defect: BrokenDisk.Defect
   let delayedSync = DelayedSync()
@@ -59,14 +53,6 @@ final class BrokenDirectory: DiskDirectory {
     self.base = base
     self.defect = defect
   }
-
-  var path: String { base.path }
-  var mountID: UInt64 { base.mountID }
-
-  func checkWritable() throws(DiskError) { try base.checkWritable() }
-  func isAtPath() throws(DiskError) -> Bool { try base.isAtPath() }
-  func status() throws(DiskError) -> FileStatus { try base.status() }
-  func status(of name: String) throws(DiskError) -> FileStatus? { try base.status(of: name) }
 
   func create(_ name: String) throws(DiskError) -> any DiskFile {
     wrap(try base.create(name), name)
@@ -90,17 +76,12 @@ final class BrokenDirectory: DiskDirectory {
     if defect == .syncAfterRename { try delayedSync.perform() }
   }
 
-  func unlink(_ name: String) throws(DiskError) { try base.unlink(name) }
-
   func sync() throws(DiskError) {
     if defect != .noSync, defect != .noDirectorySync { try base.sync() }
   }
-
-  func defaultMode() throws(DiskError) -> UInt32? { try base.defaultMode() }
-  func availableBytes() throws(DiskError) -> Int64? { try base.availableBytes() }
 }
 
-final class BrokenFile: DiskFile {
+final class BrokenFile: WrappedFile {
   let base: any DiskFile
   let isPart: Bool
   let defect: BrokenDisk.Defect
@@ -114,24 +95,11 @@ final class BrokenFile: DiskFile {
     self.delayedSync = delayedSync
   }
 
-  func status() throws(DiskError) -> FileStatus { try base.status() }
-  func size() throws(DiskError) -> Int64 { try base.size() }
-
   func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
     let count = try base.write(bytes, at: offset)
     if !isPart, defect == .syncAfterDurableRecord { try delayedSync.perform() }
     return count
   }
-
-  func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
-    try base.read(into: buffer, at: offset)
-  }
-
-  func truncate(to size: Int64) throws(DiskError) { try base.truncate(to: size) }
-  func allocate(_ range: ByteRange) throws(DiskError) { try base.allocate(range) }
-  func deallocate(_ range: ByteRange) throws(DiskError) { try base.deallocate(range) }
-  func startReading(_ range: ByteRange) { base.startReading(range) }
-  func startWriteback(_ range: ByteRange) { base.startWriteback(range) }
 
   func syncData() throws(DiskError) {
     switch defect {
@@ -148,14 +116,4 @@ final class BrokenFile: DiskFile {
     default: try base.sync()
     }
   }
-
-  func takeAccess(of former: any DiskFile) throws(DiskError) { try base.takeAccess(of: former) }
-  func flush() throws(DiskError) { try base.flush() }
-  func setOwner(_ user: UInt32) throws(DiskError) { try base.setOwner(user) }
-  func setMode(_ mode: UInt32) throws(DiskError) { try base.setMode(mode) }
-  func setModified(_ seconds: Double) throws(DiskError) { try base.setModified(seconds) }
-  func attribute() throws(DiskError) -> [UInt8]? { try base.attribute() }
-  func setAttribute(_ value: [UInt8]) throws(DiskError) { try base.setAttribute(value) }
-  func tryLock() throws(DiskError) -> Bool { try base.tryLock() }
-  func close() { base.close() }
 }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A disk that counts the bytes that are read from part files, may block reads, and reports each
 /// call.
-package struct CountingDisk: Disk {
+package struct CountingDisk: WrappedDisk {
   /// Counts for all files of the disk.
   package final class Counter: Sendable {
     private let total = Atomic<Int64>(0)
@@ -19,7 +19,7 @@ package struct CountingDisk: Disk {
   }
 
   package let counter: Counter
-  let base: any Disk
+  package let base: any Disk
 
   /// - Parameters:
   ///   - willRead: called before each read of a part file, on the reading thread; it may block.
@@ -32,16 +32,10 @@ package struct CountingDisk: Disk {
     counter = Counter(willRead, willCall)
   }
 
-  private func called() -> any Disk {
+  package func called() -> any Disk {
     counter.willCall()
     return base
   }
-
-  package var bootID: String { base.bootID }
-  package var effectiveUser: UInt32 { base.effectiveUser }
-  package var creationMask: UInt32 { base.creationMask }
-
-  package func workingDirectory() throws(DiskError) -> String { try called().workingDirectory() }
 
   package func openDirectory(
     _ path: String, below roots: [String]?, creating: Bool
@@ -50,7 +44,7 @@ package struct CountingDisk: Disk {
   }
 }
 
-final class CountingDirectory: DiskDirectory {
+final class CountingDirectory: WrappedDirectory {
   let base: any DiskDirectory
   let counter: CountingDisk.Counter
 
@@ -59,7 +53,7 @@ final class CountingDirectory: DiskDirectory {
     self.counter = counter
   }
 
-  private func called() -> any DiskDirectory {
+  func called() -> any DiskDirectory {
     counter.willCall()
     return base
   }
@@ -68,31 +62,15 @@ final class CountingDirectory: DiskDirectory {
     CountingFile(file, counter, isPart: name.hasSuffix(".part"))
   }
 
-  var path: String { base.path }
-  var mountID: UInt64 { base.mountID }
-  func isAtPath() throws(DiskError) -> Bool { try called().isAtPath() }
-  func status() throws(DiskError) -> FileStatus { try called().status() }
-  func status(of name: String) throws(DiskError) -> FileStatus? { try called().status(of: name) }
   func create(_ name: String) throws(DiskError) -> any DiskFile {
     counted(try called().create(name), name)
   }
   func open(_ name: String, writing: Bool) throws(DiskError) -> any DiskFile {
     counted(try called().open(name, writing: writing), name)
   }
-  func rename(_ name: String, to newName: String, replacing: Bool) throws(DiskError) {
-    try called().rename(name, to: newName, replacing: replacing)
-  }
-  func link(_ name: String, to newName: String) throws(DiskError) {
-    try called().link(name, to: newName)
-  }
-  func unlink(_ name: String) throws(DiskError) { try called().unlink(name) }
-  func checkWritable() throws(DiskError) { try called().checkWritable() }
-  func sync() throws(DiskError) { try called().sync() }
-  func defaultMode() throws(DiskError) -> UInt32? { try called().defaultMode() }
-  func availableBytes() throws(DiskError) -> Int64? { try called().availableBytes() }
 }
 
-final class CountingFile: DiskFile {
+final class CountingFile: WrappedFile {
   let base: any DiskFile
   let counter: CountingDisk.Counter
   private let isPart: Bool
@@ -103,7 +81,7 @@ final class CountingFile: DiskFile {
     self.isPart = isPart
   }
 
-  private func called() -> any DiskFile {
+  func called() -> any DiskFile {
     counter.willCall()
     return base
   }
@@ -114,26 +92,4 @@ final class CountingFile: DiskFile {
     if isPart { counter.add(count) }
     return count
   }
-
-  func status() throws(DiskError) -> FileStatus { try called().status() }
-  func size() throws(DiskError) -> Int64 { try called().size() }
-  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(DiskError) -> Int {
-    try called().write(bytes, at: offset)
-  }
-  func truncate(to size: Int64) throws(DiskError) { try called().truncate(to: size) }
-  func allocate(_ range: ByteRange) throws(DiskError) { try called().allocate(range) }
-  func deallocate(_ range: ByteRange) throws(DiskError) { try called().deallocate(range) }
-  func startReading(_ range: ByteRange) { called().startReading(range) }
-  func startWriteback(_ range: ByteRange) { called().startWriteback(range) }
-  func syncData() throws(DiskError) { try called().syncData() }
-  func sync() throws(DiskError) { try called().sync() }
-  func takeAccess(of former: any DiskFile) throws(DiskError) { try called().takeAccess(of: former) }
-  func flush() throws(DiskError) { try called().flush() }
-  func setOwner(_ user: UInt32) throws(DiskError) { try called().setOwner(user) }
-  func setMode(_ mode: UInt32) throws(DiskError) { try called().setMode(mode) }
-  func setModified(_ seconds: Double) throws(DiskError) { try called().setModified(seconds) }
-  func attribute() throws(DiskError) -> [UInt8]? { try called().attribute() }
-  func setAttribute(_ value: [UInt8]) throws(DiskError) { try called().setAttribute(value) }
-  func tryLock() throws(DiskError) -> Bool { try called().tryLock() }
-  func close() { called().close() }
 }

@@ -20,6 +20,8 @@ struct DocumentedResponseRuns {
     "GET /events 200": "it does not end: EventStreamRuns",
     "POST /ui 503": "no port is free, or the daemon is ending",
     "POST /transfers 503": "the daemon is ending",
+    "POST /probe 503": "eight servers are being asked",
+    "POST /probe 504": "the server does not answer in 20 s",
     "PATCH /transfers/{id} 503": "the daemon is ending",
     "POST /commands 503": "the daemon is ending",
     "PATCH /queue 507": "it writes an empty file, for which a full tmpfs has room",
@@ -187,6 +189,11 @@ struct DocumentedResponseRuns {
     case "PATCH /transfers/{id} 507": return (nil, #"{"priority":"background"}"#)
     case "PATCH /transfers/{id} 422": return (nil, #"{"url":"ftp://h/x"}"#)
     case "PATCH /limits 422": return (nil, #"{"active":-1}"#)
+    case "PATCH /limits 507": return (nil, #"{"active":3}"#)
+    case "POST /probe 200": return (nil, #"{"url":"\#(served.url)"}"#)
+    case "POST /probe 422": return (nil, #"{"url":"ftp://h/x"}"#)
+    case "POST /probe 502": return (nil, #"{"url":"http://127.0.0.1:1/x"}"#)
+    case "GET /space 200": return ("/space?directory=/", nil)
     case "POST /commands 200": return (nil, command("pause", selection))
     case "POST /commands 422":
       return (nil, command("prioritize", selection, #","priority":"x""#))

@@ -176,12 +176,81 @@ import Testing
     }
   }
 
+  /// A line of a manifest, of a file on a server.
+  private func line(_ number: Int, _ state: String, time: Int) -> String {
+    let id = "00000000000000000000000000000000" + String(number, radix: 16)
+    let code = state == "failed" ? "\"not-found\"" : "null"
+    return #"{"id":"\#(id.suffix(32))","state":"\#(state)","url":"http://a/\#(number)","#
+      + #""target":"/t/\#(number)","path":null,"code":\#(code),"message":null,"#
+      + #""retryable":null,"bytes":10,"checksum":null,"verified":"length","modified":null,"#
+      + #""attempts":1,"seconds":0.5,"time":\#(time)}"# + "\n"
+  }
+
+  @Test func `Of long manifests, each file that failed is split once, in the order of the ends`()
+    async throws
+  {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let numbers = Array(1...3000)
+      // Each file that a number of ten names has failed; the ends are in no order.
+      var lines = "{\"files\":3000}\n"
+      for number in numbers.reversed() {
+        lines += line(number, number % 10 == 0 ? "failed" : "completed", time: number)
+      }
+      // A second run completes some of them; one fails again, and one that was complete.
+      lines += "{\"files\":3000}\n" + line(20, "completed", time: 4000)
+      lines += line(30, "failed", time: 4001) + line(7, "failed", time: 4002)
+      try write(lines, to: "m.jsonl", fixture)
+      // Another manifest: one more is complete, and a failure says nothing against it.
+      let other = line(40, "completed", time: 5000) + line(41, "failed", time: 5001)
+      try write("{\"files\":2}\n\(other)", to: "n.jsonl", fixture)
+      let failed = numbers.filter { $0 % 10 == 0 && ![20, 30, 40].contains($0) } + [30, 7]
+      let manifests = ["--failed", "m.jsonl", "--failed", "n.jsonl"]
+      let split = try await fixture.haul(["split", "--shards", "1", "-o", "d"] + manifests)
+      #expect(split.status == 0, "\(split.errors)")
+      let rows = failed.map { #"{"url":"http://a/\#($0)"}"# + "\n" }.joined()
+      #expect(try text("d/0.jsonl", fixture).replacing("\\/", with: "/") == rows)
+      let printed = try await fixture.haul(["manifest", "--failed", "m.jsonl", "n.jsonl"])
+      let urls = try printed.output.split(separator: "\n")
+        .map { try JSONValue(parsing: String($0))["url"]?.string }
+      #expect(urls == failed.map { "http://a/\($0)" })
+      let sum = try await fixture.haul(["manifest", "m.jsonl", "n.jsonl"])
+      #expect(
+        sum.output.hasPrefix("3002 files: 2701 complete (26.4 KiB), 299 failed, 2 missing\n"),
+        "\(sum.output)")
+
+      // With the list, in its order.
+      try write(numbers.map { "http://a/\($0)\n" }.joined(), to: "l", fixture)
+      let listed = try await fixture.haul(["split", "l", "--shards", "1", "-o", "e"] + manifests)
+      #expect(listed.status == 0, "\(listed.errors)")
+      #expect(
+        try text("e/0.txt", fixture) == failed.sorted().map { "http://a/\($0)\n" }.joined())
+    }
+  }
+
+  @Test func `An address of two files is split again if one of them is missing`() async throws {
+    try await CommandFixture.with(CommandFixture.file()) { fixture in
+      let rows = ["http://a/1,a", "http://a/2,b", "http://a/1,c", "http://a/1,a", "http://a/3,d"]
+      try write("url,out\n" + rows.joined(separator: "\n"), to: "l.csv", fixture)
+      try write(
+        "{\"files\":4}\n" + line(1, "completed", time: 1) + line(2, "completed", time: 2),
+        to: "m.jsonl", fixture)
+      let result = try await fixture.haul(
+        ["split", "l.csv", "--failed", "m.jsonl", "--shards", "1", "-o", "d"])
+      #expect(result.status == 0 && result.errors.contains("1 rows are given twice"))
+      #expect(
+        try text("d/0.csv", fixture)
+          == "url,out\n" + [0, 2, 4].map { rows[$0] + "\n" }.joined())
+    }
+  }
+
   @Test func `A row that is given again is split once, and one for another file stays`()
     async throws
   {
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let rows = [
         "http://a/1,,,1", "http://a/1,x,,1", "http://a/1,,n,1", "http://b/1,,,1",
+        // The same letter, composed and not.
+        "http://a/1,\u{E9},,1", "http://a/1,e\u{301},,1",
         // The same file, also of another length.
         "http://a/1,,,2", "http://a/1,x,,1",
       ]
@@ -193,10 +262,10 @@ import Testing
       #expect(result.errors.contains("3 rows are given twice and are split once"))
       #expect(
         try text("d/0.csv", fixture)
-          == "url,out,note,size\n" + rows[..<4].joined(separator: "\n") + "\n")
+          == "url,out,note,size\n" + rows[..<6].joined(separator: "\n") + "\n")
 
       // With a manifest too: nothing of them is complete.
-      try write(#"{"files":4}"# + "\n", to: "m.jsonl", fixture)
+      try write(#"{"files":6}"# + "\n", to: "m.jsonl", fixture)
       let again = try await fixture.haul(split + ["e", "--failed", "m.jsonl"])
       #expect(again.status == 0, "\(again.errors)")
       #expect(try text("e/0.csv", fixture) == text("d/0.csv", fixture))

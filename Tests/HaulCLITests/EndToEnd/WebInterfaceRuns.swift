@@ -52,6 +52,73 @@ struct WebInterfaceRuns {
     }
   }
 
+  @Test func `what was changed last is kept, above the options, until it is taken back`()
+    async throws
+  {
+    try await DaemonFixture.with { (fixture) async throws in
+      var run = try await fixture.serve("-j", "3", "--limit-rate", "1M")
+      let options = try limits(fixture)
+      let window = #"{"days":["monday"],"from":"22:00","to":"06:30"}"#
+      let change = #"{"rate":0,"connections":7,"schedule":[\#(window)]}"#
+      #expect(try call("PATCH", "limits", change, fixture).status == 200)
+      let changed = try limits(fixture)
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(await run.end().status == 0)
+      // What was not changed follows the options.
+      run = try await fixture.serve("-j", "5", "--limit-rate", "1M")
+      var expected = changed
+      expected.active = 5
+      #expect(try limits(fixture) == expected)
+      let answer = try call("DELETE", "limits", nil, fixture)
+      expected = options
+      expected.active = 5
+      #expect(try limits(fixture) == expected, "\(answer.body)")
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(await run.end().status == 0)
+      run = try await fixture.serve("-j", "5", "--limit-rate", "1M")
+      #expect(try limits(fixture) == expected)
+      // A file that is no such list is said, and the options count.
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      #expect(await run.end().status == 0)
+      try Data("{".utf8).write(to: URL(filePath: try fixture.location().limits))
+      run = try await fixture.serve("-j", "5", "--limit-rate", "1M")
+      #expect(try limits(fixture) == expected)
+      #expect(try await fixture.haul("daemon", "stop").status == 0)
+      let end = await run.end()
+      #expect(end.errors.contains("the limits that were set last are not known"), "\(end.errors)")
+    }
+  }
+
+  @Test func `a command shows, changes and takes back the same limits`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      #expect(try await fixture.haul("daemon", "start").status == 0)
+      let options = try limits(fixture)
+      let changed = try await fixture.haul(
+        "limits", "--limit-rate", "2097152", "--max-per-host", "none", "--schedule",
+        "fri-mon 22:00-06:00", "--schedule", "daily 01:00-02:00", "--json")
+      #expect(changed.status == 0, "\(changed.errors)")
+      let document = try JSONDecoder().decode(LimitsDocument.self, from: Data(changed.output.utf8))
+      #expect(try limits(fixture) == document)
+      #expect((document.rate, document.activePerHost) == (2_097_152, 0))
+      #expect(document.active == options.active)
+      #expect(document.schedule?.first?.days == ["monday", "friday", "saturday", "sunday"])
+      let shown = try await fixture.haul("limits")
+      #expect(shown.output.contains("mon,fri,sat,sun 22:00-06:00; daily 01:00-02:00"))
+      #expect(shown.output.contains("2.0 MiB/s"), "\(shown.output)")
+      for wrong in [
+        "", "mon", "mon 25:00-26:00", "mon 24:00-06:00", "someday 10:00-11:00", "mon- 10:00-11:00",
+        "mon 10:00", "mon,, 10:00-11:00", "mon 1:00-2:00",
+      ] {
+        #expect(try await fixture.haul("limits", "--schedule", wrong).status == 2, "\(wrong)")
+      }
+      #expect(try await fixture.haul("limits", "--reset", "-j", "2").status == 2)
+      #expect(try await fixture.haul("limits", "--schedule", "always").status == 0)
+      #expect(try limits(fixture).schedule == [])
+      #expect(try await fixture.haul("limits", "--reset").status == 0)
+      #expect(try limits(fixture) == options)
+    }
+  }
+
   @Test func `the order of the list, and one priority for several`() async throws {
     try await DaemonFixture.with(CommandFixture.file("/a")) { (fixture) async throws in
       #expect(try await fixture.haul("daemon", "start").status == 0)

@@ -7,9 +7,13 @@ import Testing
 struct WebPage {
   let port: Int
   let code: String
+  /// Where a browser sees it; nil for its port.
+  var authority: String?
 
-  var host: String { "Host: 127.0.0.1:\(port)" }
-  var origin: String { "Origin: http://127.0.0.1:\(port)" }
+  var host: String { "Host: \(authority ?? "127.0.0.1:\(port)")" }
+  var origin: String {
+    authority.map { "Origin: https://\($0)" } ?? "Origin: http://127.0.0.1:\(port)"
+  }
 
   func call(
     _ method: String, _ path: String, _ fields: [String], body: String? = nil
@@ -41,7 +45,7 @@ struct WebPage {
     let call = try proof(key.session, challenge)
     try #require(call.status == 200, "\(call.body)")
     let answer = try JSONDecoder().decode(SessionProof.self, from: Data(call.body.utf8))
-    let said = "daemon\n127.0.0.1:\(port)\n\(challenge)\n\(answer.start)"
+    let said = "daemon\n\(authority ?? "127.0.0.1:\(port)")\n\(challenge)\n\(answer.start)"
     #expect(answer.proof == Self.code(said, key))
     return "\(key.session).\(Self.code("page\n\(answer.start)", key))"
   }

@@ -32,7 +32,32 @@ struct WebPageRuns {
     try await DaemonFixture.with(CommandFixture.file("/a")) { try await body(try await page($0)) }
   }
 
-  static let files = ["/", "/style.css", "/main.js"]
+  static let files = ["/", "/style.css", "/main.js", "/manifest.webmanifest", "/icon.svg"]
+
+  @Test
+  func `a telephone may share with it, and its addresses are below its own, wherever that is`()
+    async throws
+  {
+    try await withPage { (page) async throws in
+      let shared = try page.web.call(
+        "GET", "/?title=t&url=https%3A%2F%2Fh%2Fx", [page.host] + Self.navigation("document"))
+      #expect(shared.status == 200)
+      let manifest = try page.web.call("GET", "/manifest.webmanifest", [page.host])
+      #expect(manifest.head.lowercased().contains("content-type: application/manifest+json"))
+      let icon = try page.web.call("GET", "/icon.svg", [page.host])
+      #expect(icon.head.lowercased().contains("content-type: image/svg+xml"))
+      // Behind a reverse proxy it may be below a path.
+      for path in ["/", "/api.js", "/manifest.webmanifest"] {
+        let text = try page.web.call("GET", path, [page.host]).body
+        for absolute in [
+          "href=\"/", "src=\"/", "\"src\": \"/", "\"start_url\": \"/", "`/api",
+        ] {
+          #expect(!text.contains(absolute), "\(path) \(absolute)")
+        }
+      }
+      #expect(try await page.fixture.haul("list", "--json").output.isEmpty)
+    }
+  }
 
   @Test
   func `its files need no token, and forbid frames, other sources and code in the page`()

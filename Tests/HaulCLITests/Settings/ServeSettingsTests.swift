@@ -41,10 +41,23 @@ import Testing
     #expect(try serve([], files("")).notices == NoticeSettings())
   }
 
+  @Test func `keep-ended is a time or a number`() throws {
+    #expect(try serve([], files("keep-ended = 30d")).keptEnds == .seconds(30 * 86_400))
+    #expect(
+      try serve(["--keep-ended", "1000"], files("keep-ended = 30d")).keptEnds == .newest(1000))
+    #expect(try serve([], files("")).keptEnds == nil)
+    #expect(throws: UsageError.self) { try serve([], files("keep-ended = month")) }
+  }
+
   @Test
   func `every option of serve can be in it, and get ignores those that it does not have`() throws {
     let text = """
       listen = 127.0.0.1:8765
+      listen = unix:/run/haul.sock
+      host = nas.example
+      host = nas:8443
+      public-url = https://nas.example/haul
+      tls-self-signed
       root = /srv/a
       root = /srv/b
       private-redirects
@@ -56,8 +69,17 @@ import Testing
       connections = 3
       """
     let plan = try serve([], files(text))
-    #expect(
-      plan.remote == RemoteAccess(host: "127.0.0.1", port: 8765, roots: ["/srv/a", "/srv/b"]))
+    let remote = RemoteAccess(
+      listeners: [.tcp(host: "127.0.0.1", port: 8765), .socket(path: "/run/haul.sock")],
+      roots: ["/srv/a", "/srv/b"],
+      hosts: [
+        HostName(host: "nas.example", port: nil), HostName(host: "nas", port: 8443),
+      ], publicURL: PublicAddress("https://nas.example/haul/"), tls: .selfSigned)
+    #expect(plan.remote == remote)
+    let own = try serve(
+      ["--listen", "[::1]:1", "--tls-cert", "/c", "--tls-key", "/k"], files(text))
+    #expect(own.remote.listeners == [.tcp(host: "::1", port: 1)])
+    #expect(own.remote.tls == .files(certificate: "/c", key: "/k"))
     #expect(plan.allowsPrivateRedirects)
     guard let get = try Invocation.plan(["get", "https://h/x"], from: files(text)) as? GetPlan
     else {

@@ -62,6 +62,9 @@ struct TerminalScreen {
     case .up(let count):
       row = max(top, row - count)
       isAtMargin = false
+    case .right(let count):
+      column = min(width - 1, column + count)
+      isAtMargin = false
     case .clearBelow:
       clearLine()
       rows.removeSubrange((row + 1)...)

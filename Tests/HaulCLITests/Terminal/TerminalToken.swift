@@ -5,6 +5,8 @@ enum TerminalToken: Hashable {
   case lineFeed
   /// CSI n A.
   case up(Int)
+  /// CSI n C.
+  case right(Int)
   /// CSI J.
   case clearBelow
   /// CSI K.
@@ -46,6 +48,7 @@ enum TerminalToken: Hashable {
       switch scalar {
       case "0"..."9": digits.unicodeScalars.append(scalar)
       case "A" where (Int(digits) ?? 0) > 0: return .up(Int(digits) ?? 0)
+      case "C" where (Int(digits) ?? 0) > 0: return .right(Int(digits) ?? 0)
       case "J" where digits.isEmpty: return .clearBelow
       case "K" where digits.isEmpty: return .clearLine
       case "m" where ["0", "32"].contains(digits): return .style

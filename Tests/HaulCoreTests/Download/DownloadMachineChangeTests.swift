@@ -51,7 +51,7 @@ struct DownloadMachineChangeTests {
   func `A whole answer that looks like a login page fails and keeps the bytes`(kind: Int) throws {
     // The name of the file counts like that of the address.
     let url = try ResourceURL("http://a.example/\(kind == 3 ? "dl" : "f.iso")")
-    var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
+    var script = try MachineScript(received: [0..<50], length: 100) { $0.request.url = url }
     _ = script.resume(tag: "\"v1\"", length: 100, fileName: "f.iso")
     let fields = [
       ["Content-Type: text/html; charset=utf-8", "ETag: \"v2\"", "Content-Length: 90"],
@@ -75,7 +75,7 @@ struct DownloadMachineChangeTests {
       ("f.iso", ["Content-Type: application/octet-stream", "ETag: \"v2\"", "Content-Length: 50"]),
     ] {
       let url = try ResourceURL("http://a.example/\(path)")
-      var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
+      var script = try MachineScript(received: [0..<50], length: 100) { $0.request.url = url }
       _ = script.resume(tag: "\"v1\"", length: 100)
       _ = try script.answer(1, 200, fields)
       check(try script.answer(1, 200, fields), is: ["drop 1", "wake confirm 1"])
@@ -95,7 +95,7 @@ struct DownloadMachineChangeTests {
   }
 
   @Test func `Additional connections that are shown another version end no working one`() throws {
-    var script = try MachineScript.withTwo { $0.connections = 4 }
+    var script = try MachineScript.withTwo { $0.request.connections = 4 }
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
     _ = script.send(.connectionGranted)
@@ -108,7 +108,7 @@ struct DownloadMachineChangeTests {
   }
 
   @Test func `Answers to earlier requests confirm nothing`() throws {
-    var script = try MachineScript.withTwo(upTo: 50) { $0.connections = 2 }
+    var script = try MachineScript.withTwo(upTo: 50) { $0.request.connections = 2 }
     script.write(1, 50)
     check(script.end(1), is: ["open 3 76-99 if"])
     check(try script.whole(2, tag: "\"v2\""), is: ["drop 2", "open 2 51-75"])

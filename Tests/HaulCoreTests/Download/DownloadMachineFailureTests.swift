@@ -42,8 +42,8 @@ struct DownloadMachineFailureTests {
 
   @Test func `A failure of an earlier wave counts if nothing else continues`() throws {
     var script = try MachineScript.withTwo {
-      $0.connections = 2
-      $0.minimumSplit = 30
+      $0.request.connections = 2
+      $0.request.minimumSplit = 30
     }
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
@@ -58,7 +58,7 @@ struct DownloadMachineFailureTests {
   }
 
   @Test func `A delay gives the slot back and requests it again`() throws {
-    var script = try MachineScript.running { $0.connections = 1 }
+    var script = try MachineScript.running { $0.request.connections = 1 }
     check(script.lose(1), is: ["wake retry", "attempt 1", "leave"])
     check(script.send(.tick), is: [])
     check(script.send(.timer(.retry)), is: ["enter"])
@@ -74,20 +74,20 @@ struct DownloadMachineFailureTests {
   }
 
   @Test func `A refused connection is requested again with the next tick`() throws {
-    var script = try MachineScript.running { $0.connections = 2 }
+    var script = try MachineScript.running { $0.request.connections = 2 }
     check(script.send(.tick), is: ["request"])
   }
 
   @Test func `A permanent error ends the download`() throws {
     for (status, code) in [(404, "not-found"), (401, "unauthorized"), (403, "forbidden")] {
-      var script = try MachineScript { $0.decodes = true }
+      var script = try MachineScript { $0.request.decodesContent = true }
       _ = script.start()
       check(try script.answer(1, status), is: ["drop 1", "failed \(code)"])
     }
   }
 
   @Test func `Attempts run out`() throws {
-    var script = try MachineScript { $0.retry.retries = 1 }
+    var script = try MachineScript { $0.request.retry.retries = 1 }
     _ = script.start()
     check(
       try script.answer(1, 500), is: ["drop 1", "wake retry", "attempt 1", "leave"])
@@ -100,7 +100,7 @@ struct DownloadMachineFailureTests {
   @Test(arguments: [401, 403, 404, 410])
   func `An expired link is resolved again once, then a new one is needed`(status: Int) throws {
     let elsewhere = "http://b.example/signed"
-    var script = try MachineScript { $0.headers.append("Cookie", "secret") }
+    var script = try MachineScript { $0.request.fields.append("Cookie", "secret") }
     check(script.start(), is: ["connecting", "open 1 0- with cookie"])
     _ = try script.range(1, 0, 99, from: elsewhere)
     check(script.deliver(1), is: ["request"])
@@ -123,7 +123,7 @@ struct DownloadMachineFailureTests {
     given: String, fact: String
   ) throws {
     let url = try ResourceURL(given)
-    var script = try MachineScript(received: [0..<50], length: 100) { $0.url = url }
+    var script = try MachineScript(received: [0..<50], length: 100) { $0.request.url = url }
     _ = script.resume(tag: "\"v1\"", length: 100)
     let redirected = "http://b.example/x"
     check(
@@ -251,7 +251,7 @@ struct DownloadMachineFailureTests {
   }
 
   @Test func `A connection under 1 KiB/s for a minute is dropped; others are not`() throws {
-    var script = try MachineScript { $0.connections = 1 }
+    var script = try MachineScript { $0.request.connections = 1 }
     _ = script.start()
     _ = try script.range(1, 0, 999_999, of: 1_000_000)
     _ = script.deliver(1)
@@ -311,7 +311,7 @@ struct DownloadMachinePauseTests {
   }
 
   @Test func `At once if a stream only waits for its reader, which may never return`() throws {
-    var script = try MachineScript { $0.isStream = true }
+    var script = try MachineScript { $0.request.destination = .stream }
     _ = script.start()
     _ = try script.range(1, 0, 99)
     _ = script.deliver(1, 100)
@@ -323,7 +323,9 @@ struct DownloadMachinePauseTests {
   @Test
   func `During verification, when it returns; a publication that has begun is finished`() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))
-    var script = try MachineScript(received: [0..<9], length: 9) { $0.checksums = [checksum] }
+    var script = try MachineScript(received: [0..<9], length: 9) {
+      $0.request.checksums = [checksum]
+    }
     _ = script.resume(tag: nil, length: 9)
     var publishing = script
     check(script.send(.pause), is: [])

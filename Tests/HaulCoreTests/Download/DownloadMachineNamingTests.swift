@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func `An answer that is not a file needs no target`() throws {
-    var script = try script { $0.maximumSize = 10 }
+    var script = try script { $0.request.maximumSize = 10 }
     _ = script.start()
     let commands = try script.range(1, 0, 99)
     #expect(commands.first == "drop 1")

@@ -38,9 +38,10 @@ struct DownloadMachineRandomSequence {
     random = SplitMix64(seed: seed)
     hasSlowConnections = Int.random(in: 0..<3, using: &random) == 0
     server = ModelServer(isCalm: hasSlowConnections, using: &random)
-    var rules = DownloadMachine.Rules(url: try ResourceURL("http://a.example/f"))
-    rules.minimumSplit = .random(in: 1...60, using: &random)
-    rules.connections = .random(in: 1...6, using: &random)
+    var rules = DownloadMachine.Rules(
+      DownloadRequest(url: try ResourceURL("http://a.example/f"), to: .directory(".")))
+    rules.request.minimumSplit = .random(in: 1...60, using: &random)
+    rules.request.connections = .random(in: 1...6, using: &random)
     machine = DownloadMachine(rules: rules, now: now, using: &random)
   }
 

@@ -44,7 +44,7 @@ struct AdditionalConnectionTests {
   }
 
   @Test func `So do retries that run out; errors of the disk end it`() throws {
-    var script = try MachineScript.withTwo { $0.retry.retries = 0 }
+    var script = try MachineScript.withTwo { $0.request.retry.retries = 0 }
     check(try script.answer(2, 500), is: ["drop 2", "refused", "release"])
     var full = try MachineScript.withTwo()
     let failed = DownloadMachine.Event.failed(
@@ -54,7 +54,7 @@ struct AdditionalConnectionTests {
 
   @Test
   func `If the others have ended, it asks again, as the only one; then its answer counts`() throws {
-    var script = try MachineScript.withTwo(upTo: 50) { $0.connections = 2 }
+    var script = try MachineScript.withTwo(upTo: 50) { $0.request.connections = 2 }
     script.write(1, 50)
     check(script.end(1), is: ["open 3 76-99 if"])
     check(try script.answer(2, 409), is: ["drop 2", "refused", "release"])
@@ -70,7 +70,7 @@ struct AdditionalConnectionTests {
   func `The tail that an answered connection gave away is its own until an answer for it comes`()
     throws
   {
-    var script = try MachineScript.withTwo { $0.minimumSplit = 40 }
+    var script = try MachineScript.withTwo { $0.request.minimumSplit = 40 }
     let grant = script.plan.reserve(SegmentID(number: 1), count: 60)
     script.plan.noteWritten(SegmentID(number: 1))
     #expect(grant.pieces == [1..<61])
@@ -138,12 +138,12 @@ struct DoubtfulVersionTests {
     var script = try doubtful(tag: "\"v1\"", total: 101)
     check(script.end(1), is: ["publishing", "publish 100"])
     let checksum = try #require(Checksum("crc32c=00000000"))
-    var proved = try doubtful { $0.checksums = [checksum] }
+    var proved = try doubtful { $0.request.checksums = [checksum] }
     check(proved.end(1), is: ["verifying", "verify"])
   }
 
   @Test func `A stream whose file changed fails: its reader has the older bytes`() throws {
-    var script = try MachineScript { $0.isStream = true }
+    var script = try MachineScript { $0.request.destination = .stream }
     script.plan = SegmentPlan(window: StreamWindow(size: 1000, connections: 2))
     _ = script.start()
     _ = try script.range(1, 0, 99)
@@ -162,7 +162,7 @@ struct DoubtfulVersionTests {
   func `A tag that is new in each answer identifies nothing: after a break the file starts over`()
     throws
   {
-    var script = try MachineScript.running { $0.connections = 1 }
+    var script = try MachineScript.running { $0.request.connections = 1 }
     _ = script.lose(1)
     _ = script.send(.timer(.retry))
     check(script.send(.slotGranted), is: ["open 2 1-99 if"])
@@ -186,7 +186,7 @@ struct FailingMirrorTests {
 
   /// The mirror broke after some bytes.
   private func broken() throws -> MachineScript {
-    var script = try MachineScript { $0.connections = 1 }
+    var script = try MachineScript { $0.request.connections = 1 }
     _ = script.start()
     _ = try script.range(1, 0, 99, from: Self.mirror)
     _ = script.deliver(1)
@@ -213,8 +213,8 @@ struct FailingMirrorTests {
 
   @Test func `So does the last one, at once`() throws {
     var script = try MachineScript {
-      $0.connections = 1
-      $0.retry.retries = 1
+      $0.request.connections = 1
+      $0.request.retry.retries = 1
     }
     _ = script.start()
     _ = try script.range(1, 0, 99, from: Self.mirror)

@@ -8,7 +8,7 @@ struct DownloadMachineTests {
   func `The first segment is the probe; connections grow 1, 2, 4, each time once all delivered`()
     throws
   {
-    var script = try MachineScript { $0.connections = 4 }
+    var script = try MachineScript { $0.request.connections = 4 }
     check(script.start(), is: ["connecting", "open 1 0-"])
     check(try script.range(1, 0, 99), is: ["transferring", "receive 1 0 new"])
     check(script.deliver(1), is: ["request"])
@@ -27,7 +27,7 @@ struct DownloadMachineTests {
   }
 
   @Test func `A complete file on disk is verified by its length and published once`() throws {
-    var script = try MachineScript.running { $0.connections = 1 }
+    var script = try MachineScript.running { $0.request.connections = 1 }
     check(script.write(1, 99), is: true)
     check(script.end(1), is: ["publishing", "publish 100"])
     check(script.send(.published(nil)), is: ["completed length"])
@@ -36,7 +36,7 @@ struct DownloadMachineTests {
   }
 
   @Test func `A segment that reaches its lowered end gives its connection to the rest`() throws {
-    var script = try MachineScript.withTwo { $0.connections = 2 }
+    var script = try MachineScript.withTwo { $0.request.connections = 2 }
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
     check(script.write(1, 50), is: true)
@@ -46,8 +46,8 @@ struct DownloadMachineTests {
   @Test func `A checksum is verified before publication`() throws {
     let checksum = try #require(Checksum("crc32c=00000000"))
     var script = try MachineScript.running {
-      $0.connections = 1
-      $0.checksums = [checksum]
+      $0.request.connections = 1
+      $0.request.checksums = [checksum]
     }
     script.write(1, 99)
     check(script.end(1), is: ["verifying", "verify"])
@@ -65,7 +65,7 @@ struct DownloadMachineTests {
     check(
       try ranged.answer(1, 416, ["Content-Range: bytes */0"]), is: ["drop 1", "open 1 whole"])
     check(try ranged.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
-    var plain = try MachineScript { $0.decodes = true }
+    var plain = try MachineScript { $0.request.decodesContent = true }
     _ = plain.start()
     check(try plain.whole(1, length: 0), is: ["drop 1", "begin", "publishing", "publish 0"])
   }
@@ -97,7 +97,7 @@ struct DownloadMachineTests {
   }
 
   @Test func `Wrong ranges on two additional connections do not affect the first`() throws {
-    var script = try MachineScript.withTwo { $0.connections = 4 }
+    var script = try MachineScript.withTwo { $0.request.connections = 4 }
     _ = try script.range(2, 51, 99)
     _ = script.deliver(2)
     _ = script.send(.connectionGranted)
@@ -237,7 +237,7 @@ struct DownloadMachineTests {
   }
 
   @Test func `A file above the maximum size is refused before its body`() throws {
-    var script = try MachineScript { $0.maximumSize = 99 }
+    var script = try MachineScript { $0.request.maximumSize = 99 }
     _ = script.start()
     check(try script.range(1, 0, 99), is: ["drop 1", "failed too-large"])
   }

@@ -9,8 +9,8 @@ struct DownloadMachineTuningTests {
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws -> MachineScript {
     var script = try MachineScript {
-      $0.connections = 2
-      $0.minimumSplit = 1_999_999
+      $0.request.connections = 2
+      $0.request.minimumSplit = 1_999_999
       change(&$0)
     }
     _ = script.start()
@@ -118,7 +118,7 @@ struct DownloadMachineTuningTests {
   }
 
   @Test func `A connection far slower than the others is replaced, less and less often`() throws {
-    var script = try MachineScript { $0.connections = 4 }
+    var script = try MachineScript { $0.request.connections = 4 }
     _ = script.start()
     _ = try script.range(1, 0, 999_999, of: 1_000_000)
     _ = script.deliver(1)
@@ -136,7 +136,7 @@ struct DownloadMachineTuningTests {
   }
 
   @Test func `A second connection without gain is stopped, and the reason reported`() throws {
-    var script = try two { $0.minimumSplit = 10 }
+    var script = try two { $0.request.minimumSplit = 10 }
     let said = pass(20, &script, writing: [1: 10_000, 2: 10_000])
     #expect(said == ["stop 2"])
     check(script.stopped(2), is: ["release"])
@@ -160,7 +160,7 @@ struct DownloadMachineTuningTests {
   @Test
   func `While the rate limit holds bytes back, no connection is opened, stopped or judged`() throws
   {
-    var script = try limited { $0.minimumSplit = 10 }
+    var script = try limited { $0.request.minimumSplit = 10 }
     holdBack([1, 2], &script)
     let said = pass(60, &script, writing: [1: 10_000, 2: 10])
     #expect(said.isEmpty, "\(said)")
@@ -176,7 +176,7 @@ struct DownloadMachineTuningTests {
   func `The first bytes under a limit open no more connections; a network slower than it does`()
     throws
   {
-    var script = try MachineScript { $0.connections = 2 }
+    var script = try MachineScript { $0.request.connections = 2 }
     script.surroundings.isRateLimited = true
     _ = script.start()
     _ = try script.range(1, 0, 999_999, of: 1_000_000)

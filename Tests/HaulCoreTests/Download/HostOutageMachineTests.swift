@@ -63,7 +63,7 @@ struct HostOutageMachineTests {
   }
 
   @Test func `During the turn of another it waits as often as needed, without an attempt`() throws {
-    var script = try MachineScript { $0.retry.retries = 0 }
+    var script = try MachineScript { $0.request.retry.retries = 0 }
     _ = script.start()
     for id in 1...20 {
       script.surroundings.hostHealth = other()
@@ -117,7 +117,7 @@ struct HostOutageMachineTests {
   }
 
   @Test func `A stream whose reader has bytes ends when it cannot resume`() throws {
-    var script = try MachineScript { $0.isStream = true }
+    var script = try MachineScript { $0.request.destination = .stream }
     script.plan = SegmentPlan(window: StreamWindow(size: 1000, connections: 1))
     _ = script.start()
     script.surroundings.hostHealth = other()

@@ -14,8 +14,9 @@ struct MachineScript {
     received: [ByteRange] = [], length: Int64? = nil,
     _ change: (inout DownloadMachine.Rules) -> Void = { _ in }
   ) throws {
-    var rules = DownloadMachine.Rules(url: try ResourceURL(Self.address))
-    rules.minimumSplit = 10
+    var rules = DownloadMachine.Rules(
+      DownloadRequest(url: try ResourceURL(Self.address), to: .directory(".")))
+    rules.request.minimumSplit = 10
     change(&rules)
     var random = SplitMix64(seed: 1)
     machine = DownloadMachine(rules: rules, now: now, using: &random)

@@ -16,7 +16,7 @@ struct OtherAddressMachineTests {
   }
 
   @Test func `Of another address they do not count, even with equal tag and length`() throws {
-    var script = try script { $0.allowUnverified = true }
+    var script = try script { $0.request.allowUnverified = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["restarted", "connecting", "open 1 0-"])
@@ -25,14 +25,14 @@ struct OtherAddressMachineTests {
 
   @Test
   func `A complete file of another address does not count: the server would not be asked`() throws {
-    var script = try script(0..<100) { $0.resumesFromOtherURL = true }
+    var script = try script(0..<100) { $0.request.resumesFromOtherURL = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["failed changed-on-server"])
   }
 
   @Test func `With the user's option they count if length and strong tag are equal`() throws {
-    var script = try script { $0.resumesFromOtherURL = true }
+    var script = try script { $0.request.resumesFromOtherURL = true }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["connecting", "open 1 40-99"])
@@ -44,14 +44,14 @@ struct OtherAddressMachineTests {
   }
 
   @Test func `The user's option does not make a weak tag strong`() throws {
-    var script = try script { $0.resumesFromOtherURL = true }
+    var script = try script { $0.request.resumesFromOtherURL = true }
     check(
       script.resume(tag: "W/\"v1\"", length: 100, elsewhere: true),
       is: ["failed changed-on-server"])
   }
 
   @Test func `Nor does a date beside a weak tag, which says that the bytes may differ`() throws {
-    var script = try script { $0.resumesFromOtherURL = true }
+    var script = try script { $0.request.resumesFromOtherURL = true }
     let date = "Wed, 01 Jan 2025 00:00:00 GMT"
     check(
       script.resume(tag: "W/\"v1\"", date: date, length: 100, elsewhere: true),
@@ -65,7 +65,7 @@ struct OtherAddressMachineTests {
   func `With a digest of the user they count, whatever the tag, and are recorded as unproved`()
     throws
   {
-    var script = try script { $0.checksums = [digest].compactMap { $0 } }
+    var script = try script { $0.request.checksums = [digest].compactMap { $0 } }
     check(
       script.resume(tag: "\"v1\"", length: 100, elsewhere: true),
       is: ["connecting", "open 1 40-99"])
@@ -86,7 +86,7 @@ struct OtherAddressMachineTests {
   }
 
   @Test func `Not with a digest if the length differs`() throws {
-    var script = try script { $0.checksums = [digest].compactMap { $0 } }
+    var script = try script { $0.request.checksums = [digest].compactMap { $0 } }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(
       try script.answer(1, 206, ["Content-Range: bytes 40-98/99", "ETag: \"v1\""]),
@@ -120,14 +120,16 @@ struct OtherAddressMachineTests {
 
   @Test
   func `An answer without a tag, joined because of a digest, is recorded as unproved`() throws {
-    var script = try MachineScript.withTwo { $0.checksums = [digest].compactMap { $0 } }
+    var script = try MachineScript.withTwo { $0.request.checksums = [digest].compactMap { $0 } }
     check(
       try script.answer(2, 206, ["Content-Range: bytes 51-99/100"]),
       is: ["unproved", "receive 2 51"])
   }
 
   @Test func `416 from another address says nothing about the bytes on disk`() throws {
-    var script = try MachineScript(received: [0..<40]) { $0.checksums = [digest].compactMap { $0 } }
+    var script = try MachineScript(received: [0..<40]) {
+      $0.request.checksums = [digest].compactMap { $0 }
+    }
     _ = script.resume(tag: "\"v1\"", length: nil, elsewhere: true)
     check(
       try script.answer(1, 416, ["Content-Range: bytes */40", "ETag: \"v1\""]),
@@ -135,7 +137,7 @@ struct OtherAddressMachineTests {
   }
 
   @Test func `A refusal by the other address keeps the bytes`() throws {
-    var script = try script { $0.resumesFromOtherURL = true }
+    var script = try script { $0.request.resumesFromOtherURL = true }
     _ = script.resume(tag: "\"v1\"", length: 100, elsewhere: true)
     check(try script.answer(1, 404), is: ["drop 1", "open 1 whole"])
     check(try script.answer(1, 404), is: ["drop 1", "failed not-found"])
@@ -226,7 +228,9 @@ struct OtherLocationTests {
 @Suite
 struct ComparedBytesTests {
   @Test func `Each range is compared, one after the other; the file is unverified then`() throws {
-    var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
+    var script = try MachineScript(received: [0..<40], length: 100) {
+      $0.request.allowUnverified = true
+    }
     check(
       script.resume(tag: nil, length: 100, comparisonRanges: [0..<10, 30..<40]),
       is: ["connecting", "open 1 0-9"])
@@ -305,7 +309,7 @@ struct ComparedBytesTests {
   func `A login page in answer to a comparison fails, and keeps the bytes`(kind: Int) throws {
     let date = "Wed, 01 Jan 2025 00:00:00 GMT"
     let url = try ResourceURL("http://a.example/f.iso")
-    var script = try MachineScript(received: [0..<40], length: 100) { $0.url = url }
+    var script = try MachineScript(received: [0..<40], length: 100) { $0.request.url = url }
     _ = script.resume(
       tag: "\"67748580-64\"", date: date, length: 100, comparisonRanges: [0..<10, 30..<40])
     let fields = [
@@ -352,13 +356,17 @@ struct ComparedBytesTests {
   }
 
   @Test func `If all ranges are zeros, nothing is compared, and no byte counts`() throws {
-    var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
+    var script = try MachineScript(received: [0..<40], length: 100) {
+      $0.request.allowUnverified = true
+    }
     check(
       script.resume(tag: nil, length: 100), is: ["restarted", "connecting", "open 1 0-"])
   }
 
   @Test func `Bytes of another address are not compared`() throws {
-    var script = try MachineScript(received: [0..<40], length: 100) { $0.allowUnverified = true }
+    var script = try MachineScript(received: [0..<40], length: 100) {
+      $0.request.allowUnverified = true
+    }
     check(
       script.resume(tag: nil, length: 100, elsewhere: true, comparisonRanges: [0..<10]),
       is: ["restarted", "connecting", "open 1 0-"])

@@ -26,7 +26,7 @@ struct RefusedRangeTests {
   }
 
   @Test func `Of several attempts that fail, each second one has no range`() throws {
-    var script = try MachineScript { $0.connections = 2 }
+    var script = try MachineScript { $0.request.connections = 2 }
     _ = script.start()
     for (number, request) in [(2, "0-"), (3, "whole"), (4, "0-"), (5, "whole")] {
       _ = script.lose(number - 1)
@@ -41,7 +41,7 @@ struct RefusedRangeTests {
   }
 
   @Test func `The last attempt is repeated without a range, at once`() throws {
-    var script = try MachineScript { $0.retry.retries = 0 }
+    var script = try MachineScript { $0.request.retry.retries = 0 }
     _ = script.start()
     check(try script.answer(1, 500), is: ["drop 1", "open 2 whole"])
     check(try script.answer(2, 500), is: ["drop 2", "failed http-status"])
@@ -51,7 +51,7 @@ struct RefusedRangeTests {
   func `Silence costs a timeout, so the next attempt has no range; then they alternate`() throws {
     for code in [TransferError.Code.timeout, .stalled] {
       let error = TransferError(code, "silent", isRetryable: true)
-      var script = try MachineScript { $0.connections = 2 }
+      var script = try MachineScript { $0.request.connections = 2 }
       _ = script.start()
       for (id, request) in [(2, "whole"), (3, "0-"), (4, "whole")] {
         _ = script.send(.failed(SegmentID(number: id - 1), error))
@@ -72,7 +72,7 @@ struct RefusedRangeTests {
       _ = script.send(.timer(.retry))
       check(script.send(.slotGranted), is: ["open 2 whole"])
       check(try script.whole(2, tag: tag), is: ["transferring", "receive 2 0 new"])
-      var last = try MachineScript { $0.retry.retries = 0 }
+      var last = try MachineScript { $0.request.retry.retries = 0 }
       _ = last.start()
       _ = try last.range(1, 0, 99, tag: tag)
       check(last.send(.failed(SegmentID(number: 1), stalled)), is: ["open 2 whole"])
@@ -83,7 +83,7 @@ struct RefusedRangeTests {
   @Test
   func `The last silent attempt is repeated, unless others found the host silent too`() throws {
     let error = TransferError(.timeout, "silent", isRetryable: true)
-    var script = try MachineScript { $0.retry.retries = 0 }
+    var script = try MachineScript { $0.request.retry.retries = 0 }
     _ = script.start()
     var known = script
     check(script.send(.failed(SegmentID(number: 1), error)), is: ["open 2 whole"])
@@ -103,7 +103,7 @@ struct RefusedRangeTests {
   }
 
   @Test func `Not if the server asked for a wait`() throws {
-    var script = try MachineScript { $0.retry.retries = 0 }
+    var script = try MachineScript { $0.request.retry.retries = 0 }
     _ = script.start()
     let commands = try script.answer(1, 503, ["Retry-After: 7"])
     #expect(commands.last == "failed http-status", "\(commands)")
@@ -111,7 +111,7 @@ struct RefusedRangeTests {
 
   @Test
   func `With bytes on disk, the whole file is requested only before the download fails`() throws {
-    var script = try MachineScript(received: [0..<50], length: 100) { $0.retry.retries = 2 }
+    var script = try MachineScript(received: [0..<50], length: 100) { $0.request.retry.retries = 2 }
     check(script.resume(tag: "\"v1\"", length: 100), is: ["connecting", "open 1 50-99 if"])
     for number in 2...3 {
       _ = script.lose(number - 1)
@@ -150,7 +150,7 @@ struct UnbelievedAnswerTests {
   ) throws -> MachineScript {
     let url = try ResourceURL("http://a.example/f.iso")
     var script = try MachineScript {
-      $0.url = url
+      $0.request.url = url
       change(&$0)
     }
     _ = script.start(found)

@@ -42,6 +42,21 @@ import Testing
     }
   }
 
+  @Test func `A transfer of a client is not moved to a group of its owner, nor back`() async throws
+  {
+    try await withSuspended { manager in
+      let own = try await manager.add(try request("a", isOfClient: false))
+      let client = try await manager.add(try request("b", isOfClient: true, in: "mine"))
+      #expect(await refusal { try await client.set { $0.group = "album" } }?.code == .inUse)
+      try await client.set { $0.group = "theirs" }
+      // Once its owner has joined, a group is no longer the client's.
+      try await own.set { $0.group = "theirs" }
+      try await client.set { $0.group = nil }
+      #expect(await refusal { try await client.set { $0.group = "theirs" } }?.code == .inUse)
+      #expect(await manager.summaries(of: .group("theirs")).map(\.id) == [own.id])
+    }
+  }
+
   @Test func `The owner may join a group of clients, who may then add no more to it`() async throws
   {
     try await withSuspended { manager in

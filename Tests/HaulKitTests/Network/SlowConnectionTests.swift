@@ -20,8 +20,9 @@ import Testing
   }
 
   private func started() throws -> (Run, SegmentID) {
-    var rules = DownloadMachine.Rules(url: try ResourceURL("http://host.invalid/f"))
-    rules.connections = 1
+    var rules = DownloadMachine.Rules(
+      DownloadRequest(url: try ResourceURL("http://host.invalid/f"), to: .directory(".")))
+    rules.request.connections = 1
     var random = SystemRandomNumberGenerator()
     var run = Run(machine: DownloadMachine(rules: rules, now: Instant(), using: &random))
     let opened = run.tell(.start(.init()), at: 0).compactMap { command in

@@ -295,13 +295,61 @@ import Testing
     }
   }
 
-  @Test func `The identifier and group of a transfer cannot be changed`() async throws {
+  @Test func `A transfer that waits, and one that has ended, go to another group`() async throws {
+    try await StepFixture.with(active: 1) { fixture in
+      func step(_ name: String, in group: String?) -> TransferRequest {
+        var request = self.step(name)
+        request.group = group
+        return request
+      }
+      let done = try await fixture.manager.add(step("done", in: "a"))
+      fixture.gate.open()
+      _ = try await done.result
+      await fixture.manager.suspend()
+      let waiting = try await fixture.manager.add(step("waiting", in: "a"))
+      let other = try await fixture.manager.add(step("other", in: "b"))
+      try await waiting.set { $0.group = "b" }
+      // The first group has only members that have ended now.
+      _ = try await fixture.manager.group("a").completion()
+      try await done.set { $0.group = "b" }
+      #expect(await fixture.manager.summaries(of: .group("a")).isEmpty)
+      #expect(
+        await fixture.manager.summaries(of: .group("b")).map(\.id)
+          == [done.id, waiting.id, other.id])
+      try await other.set { $0.group = nil }
+      await fixture.manager.unsuspend()
+      _ = try await fixture.manager.group("b").completion()
+      #expect(
+        await fixture.manager.summaries(of: .group("b")).allSatisfy { $0.state == .completed })
+      await fixture.manager.waitUntilEmpty()
+    }
+  }
+
+  @Test func `What is added paused does not start before it is resumed`() async throws {
+    try await StepFixture.with { fixture in
+      fixture.gate.open()
+      let added = try await fixture.manager.added(
+        [step("a"), step("b", after: ["a"])], ifKnown: .keep, key: "call", isPaused: true
+      ).all
+      let again = try await fixture.manager.added(
+        [step("a"), step("b", after: ["a"])], ifKnown: .keep, key: "call", isPaused: true
+      ).all
+      #expect(again == added)
+      await fixture.manager.waitUntilEmpty()
+      #expect(await fixture.manager.summaries().map(\.state) == [.paused, .paused])
+      #expect(fixture.gate.came.isEmpty)
+      _ = try await fixture.manager.resume(.all)
+      await fixture.manager.waitUntilEmpty()
+      #expect(fixture.gate.came == ["a", "b"])
+    }
+  }
+
+  @Test func `The identifier of a transfer cannot be changed`() async throws {
     try await StepFixture.with { fixture in
       await fixture.manager.suspend()
       let a = try await fixture.manager.add(step("a"))
       for change: @Sendable (inout TransferRequest) -> Void in [
-        { $0.identifier = "b" }, { $0.group = "g" },
-        { $0.after = [.identifier("nobody")] },
+        { $0.identifier = "b" }, { $0.after = [.identifier("nobody")] },
       ] {
         await #expect(throws: TransferError.self) { try await a.set(change) }
       }

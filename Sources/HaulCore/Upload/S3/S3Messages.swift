@@ -280,13 +280,7 @@ extension HeaderFields {
 package struct S3Signing: Sendable, Hashable {
   package var region: String
   /// Seconds to add to this machine's clock.
-  package var clockOffset: Double
+  package var clockOffset: Double = 0
   /// The SHA-256 of the bytes of the file that are sent, in hexadecimal; nil if it is not signed.
   package var payload: String?
-
-  package init(region: String, clockOffset: Double = 0, payload: String? = nil) {
-    self.region = region
-    self.clockOffset = clockOffset
-    self.payload = payload
-  }
 }

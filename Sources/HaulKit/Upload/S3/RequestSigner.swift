@@ -29,7 +29,9 @@ package struct RequestSigner: Sendable {
   package static let unsignedPayload = "UNSIGNED-PAYLOAD"
 
   /// The SHA-256 of a body, in hexadecimal.
-  package static func hash(_ body: [UInt8]) -> String { SHA256.hash(data: body).hexDigits }
+  package static func hash(_ body: [UInt8]) -> String {
+    SHA256.hash(data: body).withUnsafeBytes { $0.hexDigits }
+  }
 
   /// The fields, and those of the signature.
   package func sign(
@@ -45,12 +47,8 @@ package struct RequestSigner: Sendable {
     }
     let headers = Self.canonicalHeaders(fields, url)
     let names = headers.map(\.name).joined(separator: ";")
-    let query = url.pathAndQuery.byteSplit(separator: "?", maxSplits: 1).dropFirst().first
-    let signature = signature(
-      [
-        method, Self.path(of: url), Self.canonical(query ?? ""),
-        headers.map { "\($0.name):\($0.value)\n" }.joined(), names, payload,
-      ])
+    let query = (url.query ?? "")[...]
+    let signature = signature(method, url, query, headers, names, payload)
     fields.append(
       "Authorization",
       "\(Self.algorithm) Credential=\(accessKeyID)/\(scope), SignedHeaders=\(names), "
@@ -69,13 +67,9 @@ package struct RequestSigner: Sendable {
     if let sessionToken {
       items.append("X-Amz-Security-Token=\(PercentCoding.component(sessionToken))")
     }
-    let own = url.pathAndQuery.byteSplit(separator: "?", maxSplits: 1).dropFirst().map(String.init)
-    let query = (own + items).joined(separator: "&")
-    let signature = signature(
-      [
-        method, Self.path(of: url), Self.canonical(query[...]),
-        "host:\(url.origin.hostField)\n", "host", Self.unsignedPayload,
-      ])
+    let query = ((url.query.map { [$0] } ?? []) + items).joined(separator: "&")
+    let host = Self.canonicalHeaders(HeaderFields(), url)
+    let signature = signature(method, url, query[...], host, "host", Self.unsignedPayload)
     return "\(query)&X-Amz-Signature=\(signature)"
   }
 
@@ -83,49 +77,88 @@ package struct RequestSigner: Sendable {
 
   private var scope: String { "\(time.prefix(8))/\(region)/\(service)/aws4_request" }
 
-  private static func path(of url: ResourceURL) -> String {
-    String(url.pathAndQuery.prefix(beforeAnyOf: "?"))
-  }
-
-  /// - Parameter lines: of the canonical request.
-  private func signature(_ lines: [String]) -> String {
-    let request = Self.hash(Array(lines.joined(separator: "\n").utf8))
-    let text = "\(Self.algorithm)\n\(time)\n\(scope)\n\(request)"
-    return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).hexDigits
+  /// - Parameter names: of the headers, in their order.
+  private func signature(
+    _ method: String, _ url: ResourceURL, _ query: Substring, _ headers: [CanonicalHeader],
+    _ names: String, _ payload: String
+  ) -> String {
+    var request = Array(method.utf8)
+    request.reserveCapacity(1024)
+    func add(_ text: some StringProtocol, after separator: UnicodeScalar = "\n") {
+      request.append(UInt8(ascii: separator))
+      request.append(contentsOf: text.utf8)
+    }
+    add(url.path)
+    add(Self.canonical(query))
+    for header in headers {
+      add(header.name)
+      add(header.value, after: ":")
+    }
+    add("")
+    add(names)
+    add(payload)
+    let text = "\(Self.algorithm)\n\(time)\n\(scope)\n\(Self.hash(request))"
+    return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key)
+      .withUnsafeBytes { $0.hexDigits }
   }
 
   /// The key of this day, which the requests of a run share.
   private var key: SymmetricKey {
-    let parts = ["AWS4\(secret)", String(time.prefix(8)), region, service, "aws4_request"]
+    let day = time.prefix(8)
     return Self.lastKey.withLockedValue { last in
-      if let last, last.parts == parts { return last.key }
-      let key = parts.dropFirst().reduce(SymmetricKey(data: Array(parts[0].utf8))) { key, part in
+      if let last, last.day == day, last.secret == secret, last.region == region,
+        last.service == service
+      {
+        return last.key
+      }
+      let parts = [String(day), region, service, "aws4_request"]
+      let key = parts.reduce(SymmetricKey(data: Array("AWS4\(secret)".utf8))) { key, part in
         SymmetricKey(
           data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
       }
-      last = (parts, key)
+      last = DayKey(
+        secret: secret, day: String(day), region: region, service: service, key: key)
       return key
     }
   }
 
-  /// Nearly always the next request has the same.
-  private static let lastKey = NIOLockedValueBox<(parts: [String], key: SymmetricKey)?>(nil)
+  private struct DayKey {
+    let secret: String
+    let day: String
+    let region: String
+    let service: String
+    let key: SymmetricKey
+  }
 
-  /// All fields, except those that a proxy may change, and `Host`; sorted by name.
+  /// Nearly always the next request has the same.
+  private static let lastKey = NIOLockedValueBox<DayKey?>(nil)
+
+  private typealias CanonicalHeader = (name: String, value: String)
+
+  /// All fields, except those that a proxy may change, and `Host`; sorted by name. The values of a
+  /// name that occurs several times are joined.
   private static func canonicalHeaders(
     _ fields: HeaderFields, _ url: ResourceURL
-  ) -> [(name: String, value: String)] {
-    var values = ["host": [url.origin.hostField]]
+  ) -> [CanonicalHeader] {
+    var headers: [CanonicalHeader] = [("host", url.origin.hostField)]
     for field in fields.fields {
       let name = field.name.lowercased()
       guard !unsigned.contains(name) else { continue }
-      values[name, default: []].append(withSingleSpaces(field.value))
+      let value = withSingleSpaces(field.value)
+      if let known = headers.firstIndex(where: { $0.name == name }) {
+        headers[known].value += ",\(value)"
+      } else {
+        headers.append((name, value))
+      }
     }
-    return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.name < $1.name }
+    return headers.sorted { $0.name < $1.name }
   }
 
   /// Without spaces and tabs at its ends, and with one space for several within.
   private static func withSingleSpaces(_ value: String) -> String {
+    if !value.utf8.contains(where: { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }) {
+      return value
+    }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(value.utf8.count)
     for byte in value.utf8 {
@@ -143,6 +176,7 @@ package struct RequestSigner: Sendable {
 
   /// The items of a query, which are encoded already, in the order of their bytes.
   private static func canonical(_ query: Substring) -> String {
+    if query.isEmpty { return "" }
     let items = query.byteSplit(separator: "&").map { item in
       let parts = item.byteSplit(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       return [Array(parts[0].utf8), parts.count == 2 ? Array(parts[1].utf8) : []]

@@ -1,0 +1,161 @@
+import ArgumentParser
+import HaulControl
+import HaulCore
+
+struct LimitsCommand: Command {
+  static let configuration = CommandConfiguration(
+    commandName: "limits",
+    abstract: "Shows and changes the limits and the schedule.",
+    discussion: """
+      A change holds at once and after a restart, above the options of 'haul serve' and haul.conf, \
+      until it is changed again or taken back with --reset.
+
+      Examples:
+        haul limits --limit-rate 2M
+        haul limits --schedule 'mon-fri 22:00-06:00' --schedule 'sat,sun 00:00-24:00'
+        haul limits --schedule always
+      """)
+
+  @Option(
+    name: [.customShort("j", allowingJoined: true), .customLong("max-active")],
+    help: ArgumentHelp("Files at once.", valueName: "N"), transform: LimitOptions.count)
+  var active: Int?
+
+  @Option(
+    name: .customLong("max-per-host"),
+    help: ArgumentHelp("Files at once from one host; or none.", valueName: "N"),
+    transform: Self.countOrNone)
+  var activePerHost: Int?
+
+  @Option(
+    name: .customLong("max-connections"),
+    help: ArgumentHelp("Connections in all.", valueName: "N"), transform: LimitOptions.count)
+  var connections: Int?
+
+  @Option(
+    name: .customLong("max-connections-per-host"),
+    help: ArgumentHelp("Connections to one host.", valueName: "N"), transform: LimitOptions.count)
+  var connectionsPerHost: Int?
+
+  @Option(
+    name: .customLong("limit-rate"),
+    help: ArgumentHelp("Bytes per second, all files together; or none.", valueName: "RATE"),
+    transform: ArgumentValue.rate)
+  var rate: Int64?
+
+  @Option(
+    help: ArgumentHelp(
+      "Run only at these times, such as 'mon-fri 22:00-06:00'; may be repeated; or always.",
+      valueName: "TIMES"))
+  var schedule: [String] = []
+
+  @Flag(help: "Forget what was changed: the options of 'haul serve' and haul.conf count again.")
+  var reset = false
+
+  @Flag(help: "Print the limits as JSON.")
+  var json = false
+
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    let (change, reset, json) = (try change, reset, json)
+    guard !reset || change == LimitsDocument() else {
+      throw UsageError("--reset takes all changes back; give it alone")
+    }
+    return ControlPlan { session in
+      let client = session.client
+      let limits =
+        reset
+        ? try await client.resetLimits()
+        : change == LimitsDocument()
+          ? try await client.limits() : try await client.changeLimits(change)
+      return await OutputStream.show(
+        json ? try JSONLines.line(of: limits) : session.context.fitted(limits.table))
+    }
+  }
+
+  private var change: LimitsDocument {
+    get throws(UsageError) {
+      var change = LimitsDocument()
+      (change.active, change.activePerHost) = (active, activePerHost)
+      (change.connections, change.connectionsPerHost) = (connections, connectionsPerHost)
+      change.rate = rate
+      if !schedule.isEmpty {
+        change.schedule =
+          schedule == ["always"]
+          ? [] : try schedule.map { (text) throws(UsageError) in try ScheduleText.window(text) }
+      }
+      return change
+    }
+  }
+
+  private static func countOrNone(_ text: String) throws(UsageError) -> Int {
+    text == "none" ? 0 : try LimitOptions.count(text)
+  }
+}
+
+/// A window of the schedule as people write it.
+enum ScheduleText {
+  /// `mon-fri 22:00-06:00`, `sat,sun 00:00-24:00`, `daily 01:00-05:00`.
+  static func window(_ text: String) throws(UsageError) -> LimitsDocument.Window {
+    let words = text.byteSplit(separator: " ").map(String.init)
+    let times = words.last?.byteSplit(separator: "-").map { minutes(String($0)) } ?? []
+    guard words.count == 2, let days = days(words[0].lowercased()), times.count == 2,
+      let from = times[0], let to = times[1], from < 24 * 60
+    else {
+      throw UsageError(
+        "--schedule '\(text)': write days and times, such as 'mon-fri 22:00-06:00' or "
+          + "'daily 01:00-05:00', or: always")
+    }
+    return LimitsDocument.Window(Schedule.Window(days, from: from, to: to))
+  }
+
+  static func text(_ window: LimitsDocument.Window) -> String {
+    let days =
+      window.days.count == names.count
+      ? "daily" : window.days.map { String($0.prefix(3)) }.joined(separator: ",")
+    return "\(days) \(window.from)-\(window.to)"
+  }
+
+  private static let names = Schedule.Weekday.allCases.map { String("\($0)".prefix(3)) }
+
+  private static func days(_ text: String) -> Set<Schedule.Weekday>? {
+    guard text != "daily" else { return .everyDay }
+    var days: Set<Schedule.Weekday> = []
+    for part in text.byteSplit(separator: ",", omittingEmptySubsequences: false) {
+      let ends = part.byteSplit(separator: "-", omittingEmptySubsequences: false)
+        .map { names.firstIndex(of: String($0)) }
+      guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1]
+      else { return nil }
+      // From Friday to Monday goes over the end of the week.
+      let count = (last - first + names.count) % names.count
+      for offset in 0...count {
+        days.insert(Schedule.Weekday.allCases[(first + offset) % names.count])
+      }
+    }
+    return days
+  }
+
+  private static func minutes(_ text: String) -> Int? {
+    guard let match = text.wholeMatch(of: /([0-9]{2}):([0-5][0-9])/), let hours = Int(match.1),
+      let minutes = Int(match.2), hours * 60 + minutes <= 24 * 60
+    else { return nil }
+    return hours * 60 + minutes
+  }
+}
+
+extension LimitsDocument {
+  fileprivate var table: TextTable {
+    func text(_ number: Int?) -> String { number.map { $0 == 0 ? "none" : "\($0)" } ?? "" }
+    let windows = (schedule ?? []).map(ScheduleText.text)
+    let speed = rate.map { $0 == 0 ? "no limit" : Units.rate(Double($0)) } ?? ""
+    let rows: [[String]] = [
+      ["files at once", text(active)],
+      ["files at once from one host", text(activePerHost)],
+      ["connections", text(connections)],
+      ["connections to one host", text(connectionsPerHost)],
+      ["speed", speed],
+      ["schedule", windows.isEmpty ? "always" : windows.joined(separator: "; ")],
+    ]
+    return TextTable(
+      heads: ["LIMIT", "VALUE"], rows: rows, flexible: [1], optional: [], rightAligned: [])
+  }
+}

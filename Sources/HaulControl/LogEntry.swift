@@ -1,0 +1,45 @@
+package import HaulCore
+
+/// A line of what the daemon keeps about its transfers, as JSON: a start, an end, or a long wait.
+package struct LogEntry: Codable, Hashable, Sendable {
+  package enum Kind: String, Codable, Sendable {
+    case started, completed, failed, cancelled, waiting
+  }
+
+  /// In seconds since 1970.
+  package var time: Double
+  package var kind: Kind
+  /// Nil for a wait of several.
+  @Nullable package var id: TransferID?
+  /// The name of the file, the program or the step.
+  @Nullable package var name: String?
+  @Nullable package var group: String?
+  /// Without secrets.
+  @Nullable package var url: String?
+  @Nullable package var path: String?
+  @Nullable package var bytes: Int64?
+  /// Why it failed.
+  @Nullable package var code: String?
+  /// One line for a person, without control characters.
+  package var text: String
+
+  package init(_ kind: Kind, _ text: String, time: Double) {
+    (self.kind, self.text, self.time) = (kind, text, time)
+  }
+
+  package var isEnd: Bool { kind != .started && kind != .waiting }
+}
+
+/// The files of these lines: a new one is begun when the present one is long, and the one before is
+/// kept.
+package struct LogFiles: Hashable, Sendable {
+  package let path: String
+  package var former: String { "\(path).old" }
+
+  /// The length, in bytes, from which a new file is begun.
+  package static let longest = 8 << 20
+  /// No line is longer: an address has at most 64 KiB.
+  package static let longestLine = 512 << 10
+
+  package init(path: String) { self.path = path }
+}

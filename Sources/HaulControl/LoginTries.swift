@@ -1,0 +1,92 @@
+package import HaulCore
+
+/// Which tries of the password are computed: each wrong one of an address doubles the time to its
+/// next one. No other address waits for that, and a session that exists never does.
+package struct LoginTries: Sendable {
+  package enum Answer: Hashable, Sendable {
+    case go
+    /// Too many wrong ones, or another try of the same address is being computed.
+    case wait(Duration)
+    /// Too many addresses try at once.
+    case busy
+  }
+
+  private struct Record {
+    var failures = 0
+    var last: Instant
+    var isTrying = false
+  }
+
+  /// Wrong ones without a wait: people mistype.
+  package static let free = 3
+  package static let longest: Duration = .seconds(300)
+  /// How many may wait to be computed, one after the other.
+  package static let maximumTrying = 8
+  /// How many addresses are remembered.
+  package static let maximumAddresses = 1024
+  private static let memory: Duration = .seconds(3600)
+
+  private var records: [IPAddress: Record] = [:]
+
+  package init() {}
+
+  /// How many addresses are remembered now.
+  package var count: Int { records.count }
+
+  /// Before the password is computed; `end` follows `go`.
+  package mutating func begin(_ address: IPAddress, at now: Instant) -> Answer {
+    let key = Self.key(address)
+    if var record = records[key] {
+      if record.isTrying { return .wait(.seconds(1)) }
+      if record.last + Self.memory <= now { record.failures = 0 }
+      let until = record.last + Self.delay(record.failures)
+      if until > now { return .wait(until - now) }
+      guard hasRoom else { return .busy }
+      record.isTrying = true
+      records[key] = record
+      return .go
+    }
+    guard hasRoom else { return .busy }
+    makeRoom(at: now)
+    records[key] = Record(last: now, isTrying: true)
+    return .go
+  }
+
+  package mutating func end(_ address: IPAddress, isRight: Bool, at now: Instant) {
+    let key = Self.key(address)
+    guard !isRight, var record = records[key] else {
+      records[key] = nil
+      return
+    }
+    record.isTrying = false
+    record.failures = min(record.failures + 1, 32)
+    record.last = now
+    records[key] = record
+  }
+
+  /// After so many wrong ones.
+  package static func delay(_ failures: Int) -> Duration {
+    guard failures >= free else { return .zero }
+    return min(.seconds(1 << min(failures - free, 16)), longest)
+  }
+
+  private var hasRoom: Bool {
+    records.values.count { $0.isTrying } < Self.maximumTrying
+  }
+
+  /// Forgets what is old, and, if there are still too many, the address that has not tried for the
+  /// longest time.
+  private mutating func makeRoom(at now: Instant) {
+    guard records.count >= Self.maximumAddresses else { return }
+    records = records.filter { $0.value.isTrying || $0.value.last + Self.memory > now }
+    guard records.count >= Self.maximumAddresses else { return }
+    let idle = records.filter { !$0.value.isTrying }
+    if let oldest = idle.min(by: { $0.value.last < $1.value.last }) { records[oldest.key] = nil }
+  }
+
+  /// One customer has a whole /64 of IPv6.
+  private static func key(_ address: IPAddress) -> IPAddress {
+    let address = address.unmapped
+    return address.isIPv6 ? address.network64 : address
+  }
+}

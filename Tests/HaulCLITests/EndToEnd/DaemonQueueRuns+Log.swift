@@ -1,0 +1,53 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// What the daemon keeps about its transfers.
+extension DaemonQueueRuns {
+  @Test
+  func `log has starts and ends, of one transfer too, goes on, and needs no daemon`()
+    async throws
+  {
+    try await withThree { (fixture, ids) async throws in
+      let following = try await fixture.begin("log", "--follow", ids.c)
+      #expect(try await fixture.haul("pause", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
+      try await following.reach("the end") { output, _ in
+        output.contains("\(ids.c): completed")
+      }
+      following.send(SIGTERM)
+      let followed = await following.end().output
+      #expect(followed.contains("\(ids.c): started") && !followed.contains(ids.b))
+      try await fixture.end()
+      let all = try await fixture.haul("log")
+      #expect(all.status == 0 && all.output.contains("\(ids.a): started"))
+      let time = /[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}  .+/
+      #expect(all.output.split(separator: "\n").allSatisfy { $0.wholeMatch(of: time) != nil })
+      let last = try await fixture.haul("log", "--last", "1", "--json")
+      let entry = try JSONDecoder().decode(LogEntry.self, from: Data(last.output.utf8))
+      #expect(entry.kind == .completed && entry.id?.description == ids.c)
+      #expect(try await fixture.haul("log", "~").status == 2)
+    }
+  }
+
+  @Test func `history has what ended, the newest first, also once it was removed`() async throws {
+    try await withThree { (fixture, ids) async throws in
+      #expect(try await fixture.haul("cancel", ids.a).status == 0)
+      #expect(try await fixture.haul("wait", ids.b, ids.c).status == 0)
+      while try await !fixture.haul("log").output.contains("\(ids.c): completed") {}
+      #expect(try await fixture.haul("remove", "--all").status == 0)
+      let history = try await fixture.haul("history")
+      let rows = history.output.split(separator: "\n").dropFirst().map(String.init)
+      #expect(rows.count == 3 && rows[0].contains(ids.c) && rows[2].contains(ids.a))
+      #expect(rows[0].contains(fixture.work.path("c")) && rows[0].contains("completed"))
+      let some = try await fixture.haul("history", "--state", "cancelled")
+      #expect(some.output.contains(ids.a) && !some.output.contains(ids.b))
+      let one = try await fixture.haul("history", "--limit", "1")
+      #expect(one.output.contains(ids.c) && one.errors.contains("there are more"))
+      #expect(try await fixture.haul("history", "--group", "g").output == "nothing has ended\n")
+      #expect(try await fixture.haul("history", "--state", "running").status == 2)
+    }
+  }
+}
