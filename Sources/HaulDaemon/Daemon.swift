@@ -203,8 +203,8 @@ extension Daemon {
       let places = ConnectionPlaces(
         strangers: Self.remoteStrangers, clients: Self.remoteClients)
       let login = LoginPage(
-        access: accessList, sessions: sessions, hosts: hosts, tries: tries,
-        clock: SystemClock(), logger: logger)
+        access: accessList, sessions: sessions, hosts: hosts, isSocket: !address.hasTLS,
+        tries: tries, clock: SystemClock(), logger: logger)
       let remoteServer = server(
         api(listener, isLocal: false, hosts), login, address.hasTLS ? certificate : nil,
         at: try address.bound(), [OriginCheck(hosts: hosts, servesPage: true), check],

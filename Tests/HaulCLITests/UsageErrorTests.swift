@@ -143,6 +143,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["unpause", "ABC"], "did you mean 'haul resume'?"),
     (["completion", "bash"], "haul --generate-completion-script SHELL"),
     (["daemon", "log"], "the log is daemon.log in $XDG_STATE_HOME/haul"),
+    (["daemon", "reload"], "daemon reload: run 'haul daemon restart'"),
     (["daemon", "lgo"], "action 'lgo': write one of start, stop, restart, status; see"),
     (["cache", "clear"], "write haul cache purge"),
     (["list", "--failed"], "'haul list --json' has the state"),

@@ -49,6 +49,6 @@ struct ControlPlan: CommandPlan {
     }
     await OutputStream.warn(
       "the daemon has version \(version), this is \(HaulVersion.text); restart it with: "
-        + "haul daemon stop && haul daemon start")
+        + "haul daemon restart")
   }
 }
