@@ -74,6 +74,12 @@ let optionTargets = [
       expectHarmless(Array(line))
     }
   },
+  Target(name: "placement-rule") { input in
+    guard let rule = PlacementRule(input.text) else { return }
+    expect(!FilePath(rule.directory).leadsUp && !rule.directory.isEmpty, "a rule leads up")
+    guard let url = try? ResourceURL("https://example.org/a%20b.tar.gz") else { return }
+    _ = rule.matches(url)
+  },
   Target(name: "settings") { input in
     guard let file = try? SettingsFile(input.text, path: "haul.conf", home: "/home") else { return }
     var last = 0

@@ -35,7 +35,7 @@ extension AddCommand {
   private var ofDownloads: [Option] {
     [
       ("output", destination.output != nil), ("directory", destination.directory != nil),
-      ("durability", destination.durability != .strict),
+      ("rule", !destination.rules.isEmpty), ("durability", destination.durability != .strict),
       ("remote-name", destination.remoteName == true),
       ("start-over", destination.startOver == true),
       ("max-filesize", destination.maxFilesize != nil),
@@ -56,7 +56,8 @@ extension AddCommand {
     [
       ("if-exists", destination.ifExists != .update), ("limit-rate", queue.rateLimit != nil),
       ("user", credentials.user != nil), ("password-file", credentials.passwordFile != nil),
-      ("bearer-file", credentials.bearerFile != nil), ("netrc", credentials.netrc == true),
+      ("bearer-file", credentials.bearerFile != nil),
+      ("bearer-env", credentials.bearerEnv != nil), ("netrc", credentials.netrc == true),
       ("cookie", !credentials.cookies.isEmpty), ("cookie-file", !credentials.cookieFiles.isEmpty),
       ("header", !requests.headers.isEmpty), ("insecure", requests.insecure == true),
       ("retries", requests.retries != nil), ("retry-max-time", requests.retryMaximumTime != nil),

@@ -17,9 +17,14 @@ struct CredentialOptions: ParsableArguments {
   var passwordFile: String?
 
   @Option(
-    help: ArgumentHelp("The file whose first line is a bearer token.", valueName: "FILE"),
+    help: ArgumentHelp(
+      "The file whose first line is a bearer token; - is standard input.", valueName: "FILE"),
     completion: .file())
   var bearerFile: String?
+
+  @Option(
+    help: ArgumentHelp("The environment variable that has a bearer token.", valueName: "NAME"))
+  var bearerEnv: String?
 
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,

@@ -18,6 +18,15 @@ struct DestinationOptions: ParsableArguments {
   var directory: String?
 
   @Option(
+    name: .customLong("rule"),
+    help: ArgumentHelp(
+      """
+      Where files go without -o, by name or host: '*.iso, *.img -> isos', 'example.org/ -> DIR'; \
+      may be repeated, the first that matches counts. A relative DIR is below -d.
+      """, valueName: "PATTERN -> DIR"))
+  var rules: [String] = []
+
+  @Option(
     help: ArgumentHelp(
       """
       If the name is taken: update = replace a file that haul downloaded from this URL, if the \

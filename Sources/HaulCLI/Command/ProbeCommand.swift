@@ -48,6 +48,8 @@ struct ProbeCommand: Command {
     let headers = try requests.fields(sources)
     request.headers = headers
     var authorization = try Authorization(credentials, headers: headers, sources)
+    var servers = ServerCredentials(sources)
+    try servers.apply(to: &request)
     try authorization.apply(to: &request)
     let cookies = try CookieField(credentials, headers: headers, sources)
     try cookies.apply(to: &request)

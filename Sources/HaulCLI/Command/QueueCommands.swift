@@ -35,12 +35,17 @@ protocol QueueCommand: Command {
   static var abstract: String { get }
   var transfers: SelectionOptions { get }
 
+  /// What comes before the command; nil if nothing does.
+  func preparation(_ sources: CommandSources) throws(UsageError) -> Preparation?
   /// The transfers that it is for.
   func selection(at wallSeconds: Double) throws(UsageError) -> Selection
 
   /// Adds the command's own options.
   func apply(to body: inout CommandBody) throws(UsageError)
 }
+
+/// - Returns: whether the command may follow.
+typealias Preparation = @Sendable (ControlSession, Selection) async throws -> Bool
 
 extension QueueCommand {
   static var configuration: CommandConfiguration {
@@ -53,10 +58,14 @@ extension QueueCommand {
 
   func apply(to body: inout CommandBody) {}
 
+  func preparation(_ sources: CommandSources) throws(UsageError) -> Preparation? { nil }
+
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     var body = CommandBody(Self.name, try selection(at: sources.wallSeconds))
     try apply(to: &body)
+    let prepare = try preparation(sources)
     return ControlPlan { [body] session in
+      if let prepare, try await !prepare(session, body.transfers) { return .failed }
       let (answer, areAllKnown) = try await session.forKnown(body.transfers) {
         (known) async throws(ControlClient.Failure) in
         var body = body
@@ -138,6 +147,18 @@ struct RetryCommand: QueueCommand {
   static let name = CommandBody.Name.retry
   static let abstract = "Runs failed or cancelled transfers again; downloads resume if possible."
   @OptionGroup var transfers: SelectionOptions
+  @OptionGroup(title: "Credentials") var access: AccessOptions
+
+  func preparation(_ sources: CommandSources) throws(UsageError) -> Preparation? {
+    guard let change = try AccessChange(access, sources) else { return nil }
+    return { session, selection in
+      let transfers = try await session.documents(of: selection).filter {
+        selection.ids != nil || [.failed, .cancelled].contains($0.state)
+      }
+      guard !transfers.isEmpty else { return true }
+      return try await change.apply(to: transfers, session)
+    }
+  }
 }
 
 struct RestartCommand: QueueCommand {

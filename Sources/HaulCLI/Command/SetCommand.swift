@@ -4,9 +4,26 @@ import HaulCore
 
 struct SetCommand: Command {
   static let configuration = CommandConfiguration(
-    commandName: "set", abstract: "Changes a transfer.")
+    commandName: "set", abstract: "Changes transfers.",
+    discussion: """
+      Header fields and credentials replace those that have expired, for one server; they count \
+      from the next run on, so pause a transfer that runs. 'haul retry' takes the same options.
+      """)
 
-  @OptionGroup var transfer: TransferArgument
+  @Argument(
+    help: ArgumentHelp(
+      "Ids, unique prefixes of ids, or names given with --id.", valueName: "ID"),
+    completion: .transfers)
+  var ids: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "Without ids: all transfers of this group. With ids: another group; an empty name for none.",
+      valueName: "NAME"), completion: .groups)
+  var group: String?
+
+  @Flag(help: "All transfers.")
+  var all = false
 
   @Option(
     help: ArgumentHelp(
@@ -34,39 +51,71 @@ struct SetCommand: Command {
       "Start at this time, as in 'haul add'; or now.", valueName: "TIME"))
   var at: String?
 
-  @Option(help: ArgumentHelp("Another group; an empty name for none.", valueName: "NAME"))
-  var group: String?
+  @OptionGroup(title: "Credentials") var access: AccessOptions
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    let change = try change(at: sources.wallSeconds)
+    let selection = try selection()
+    let access = try AccessChange(access, sources)
+    let change = try change(at: sources.wallSeconds, hasAccess: access != nil)
+    guard change.url == nil || selection.ids?.count == 1 else {
+      throw UsageError("--url is another address of one transfer: give its id")
+    }
     return ControlPlan { session in
-      let (id, client) = (transfer.id, session.client)
-      let old = change.url == nil ? nil : try await client.transfer(id).origin
-      let new = try await client.change(id, change).origin
-      if let old, new != old {
-        await OutputStream.warn(
-          "\(old) was another server: its header fields, trusted hosts and --insecure no longer "
-            + "apply")
+      var documents = try await session.documents(of: selection)
+      if documents.isEmpty, let group = selection.group { return await session.isEmpty(group) }
+      var access = access
+      if let chosen = try access?.chosen(documents), change.url == nil { documents = chosen }
+      var status = ExitStatus.completed
+      for document in documents {
+        var change = change
+        change.headers = try access?.fields(for: change.url ?? document.url ?? "")
+        do {
+          try await apply(change, to: document, session)
+        } catch let failure as ControlClient.Failure {
+          guard documents.count > 1, case .refused(let problem) = failure else { throw failure }
+          await OutputStream.warn("\(document.id): \(problem.detail)")
+          status = .failed
+        }
       }
-      return .completed
+      return status
     }
   }
 
-  private func change(at wallSeconds: Double) throws(UsageError) -> ChangeBody {
+  private func selection() throws(UsageError) -> Selection {
+    switch (ids.isEmpty, group, all) {
+    case (false, _, false): Selection(ids: ids)
+    case (true, let group?, false): Selection(group: group)
+    case (true, nil, true): Selection(all: true)
+    case (true, nil, false): throw UsageError("give ids, --group NAME or --all")
+    default: throw UsageError("--all is given without ids and without --group")
+    }
+  }
+
+  private func apply(
+    _ change: ChangeBody, to document: TransferDocument, _ session: ControlSession
+  ) async throws(ControlClient.Failure) {
+    let new = try await session.client.change("\(document.id)", change).origin
+    if change.url != nil, let old = document.origin, new != old {
+      await OutputStream.warn(
+        "\(old) was another server: its header fields, trusted hosts and --insecure no longer "
+          + "apply")
+    }
+  }
+
+  private func change(
+    at wallSeconds: Double, hasAccess: Bool
+  ) throws(UsageError) -> ChangeBody {
     let startsAt = try at.map { (text) throws(UsageError) in
       text == "now" ? 0 : try LocalTime.seconds(text, at: wallSeconds)
     }
     let change = ChangeBody(
       priority: priority?.name, url: try url.map(AddressArgument.url)?.text,
-      rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil, group: group)
+      rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil,
+      group: ids.isEmpty ? nil : group)
     guard url != nil || !sameResource else { throw UsageError("--same-resource is for --url") }
-    guard change != ChangeBody() else {
-      throw UsageError("give --priority, --url, --limit-rate, --at or --group")
+    guard change != ChangeBody() || hasAccess else {
+      throw UsageError("give --priority, --url, --limit-rate, --at, --group, -H or credentials")
     }
     return change
   }
-}
-
-extension TransferDocument {
-  fileprivate var origin: ResourceURL.Origin? { url.flatMap { try? ResourceURL($0) }?.origin }
 }

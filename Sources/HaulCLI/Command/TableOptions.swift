@@ -7,7 +7,8 @@ struct TableOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       The columns of a .csv, .tsv or .jsonl list: url, out, dir, checksum, header, limit-rate, \
-      max-per-host, each with its name in the list (default: the same names).
+      max-per-host, bearer-file, cookie-file, each with its name in the list (default: the same \
+      names), and user (default: none).
       """, valueName: "url=NAME,..."),
     transform: InputTable.columns)
   var columns: [InputTable.Meaning: String] = [:]

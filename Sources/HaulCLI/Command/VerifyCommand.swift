@@ -47,8 +47,8 @@ struct VerifyCommand: Command {
     help: "Print only errors.")
   var quiet: Bool?
 
-  /// A digest in the configuration is for another file.
-  func overriddenSettings() -> Set<String>? { ["checksum"] }
+  /// A digest in the configuration is for another file, and so is what is said of a list.
+  func overriddenSettings() -> Set<String>? { ["checksum", "ignore-missing"] }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard path != "", path?.hasBytes("\0") != true else {

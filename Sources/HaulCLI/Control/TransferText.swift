@@ -112,10 +112,9 @@ package enum TransferText {
     case _ where transfer.kind == .step: return "\(retry) runs it again"
     case .needsNewURL: return "set it with haul set \(transfer.id) --url URL, then: \(retry)"
     case .unauthorized:
-      let kept = transfer.kind == .download ? ": the bytes on disk are used" : ""
       return
-        "\(retry) sends the same credentials again; to use new ones, add it again with them, and "
-        + "with another --id or none\(kept)"
+        "\(retry) sends the same credentials again; with --bearer-file FILE, --user NAME or -H it "
+        + "sends others"
     case .notFound, .httpStatus, .forbidden: return "\(retry) requests it again"
     case .checksumMismatch, .lengthMismatch: return "\(retry) downloads it again"
     case .changedOnServer:

@@ -28,8 +28,8 @@ struct Authorization {
     try Self.checkUse(of: options, headers: headers)
     self.sources = sources
     usesNetrc = options.netrc == true
-    if let file = options.bearerFile {
-      source = .bearer(try SecretFile.bearer(in: file, sources))
+    if let bearer = try SecretFile.bearer(options, sources) {
+      source = .bearer(bearer)
       netrc = nil
     } else if let user = options.user {
       let password = try SecretFile.password(in: options.passwordFile, sources)
@@ -80,7 +80,7 @@ struct Authorization {
       }
       return Self.basic(found.user, found.password)
     case .bearer(let value):
-      try Self.refuseOwn(of: url, with: "--bearer-file")
+      try Self.refuseOwn(of: url, with: "a bearer token")
       return value
     case .user(let user, let known):
       try Self.refuseOwn(of: url, with: "--user")
@@ -131,6 +131,7 @@ extension Authorization {
   ) throws(UsageError) {
     let given = [
       ("--user", options.user != nil), ("--bearer-file", options.bearerFile != nil),
+      ("--bearer-env", options.bearerEnv != nil),
       ("-H Authorization", headers.contains { $0.name.lowercased() == "authorization" }),
     ].filter(\.1).map(\.0)
     if given.count > 1 {

@@ -2,14 +2,27 @@ import HaulCore
 
 /// Reads secrets from files. No message repeats any of them.
 enum SecretFile {
-  /// The value of an `Authorization` field from a file with a bearer token (RFC 6750, section 2.1).
+  /// The value of an `Authorization` field with a bearer token (RFC 6750, section 2.1); nil without
+  /// one.
   static func bearer(
-    in path: String, _ sources: CommandSources
-  ) throws(UsageError) -> String {
-    let token = firstLine(
-      of: try sources.text(of: path, for: .bearer, named: "--bearer-file \(path)"))
+    _ options: CredentialOptions, _ sources: CommandSources
+  ) throws(UsageError) -> String? {
+    if let path = options.bearerFile {
+      let name = "--bearer-file \(path)"
+      return try bearer(try sources.text(of: path, for: .bearer, named: name), name)
+    }
+    guard let variable = options.bearerEnv else { return nil }
+    let name = "--bearer-env \(variable)"
+    guard let text = sources.environment[variable] else {
+      throw UsageError("\(name): there is no such variable")
+    }
+    return try bearer(text, name)
+  }
+
+  private static func bearer(_ text: String, _ name: String) throws(UsageError) -> String {
+    let token = firstLine(of: text)
     guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
-      throw UsageError("--bearer-file \(path): the first line is not a token")
+      throw UsageError("\(name): the first line is not a token")
     }
     return "Bearer \(token)"
   }

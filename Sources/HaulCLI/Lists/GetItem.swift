@@ -14,6 +14,8 @@ struct GetItem: Sendable {
   var dir: String?
   var checksums: [Checksum] = []
   var headers: [HeaderArgument.Field] = []
+  /// Nil for those of the command.
+  var credentials: ItemCredentials?
   var rateLimit: Int64?
   /// Files at once of its host.
   var maximumPerHost: Int?
@@ -52,6 +54,10 @@ struct GetItem: Sendable {
       for option in entry.headers {
         line = option.line
         headers.append(try HeaderArgument.field(option.text, from: "header"))
+      }
+      if let option = entry.credentials.compactMap(\.self).first {
+        line = option.line
+        credentials = try ItemCredentials(entry, self.server)
       }
       if let option = entry.rateLimit {
         line = option.line
@@ -122,8 +128,8 @@ extension GetItem {
   /// The header fields: those of the command line, except where the item has a field of the same
   /// name.
   func fields(with common: [HeaderArgument.Field]) -> [HeaderArgument.Field] {
-    guard !headers.isEmpty else { return common }
-    let own = Set(headers.map { $0.name.lowercased() })
+    guard !headers.isEmpty || credentials != nil else { return common }
+    let own = Set(headers.map { $0.name.lowercased() }).union(credentials?.replaced ?? [])
     return common.filter { !own.contains($0.name.lowercased()) } + headers
   }
 }

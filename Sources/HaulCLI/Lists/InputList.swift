@@ -10,6 +10,9 @@ package struct InputList: Hashable, Sendable {
     package var dir: String?
     package var rateLimit: Option?
     package var maximumPerHost: Option?
+    package var user: Option?
+    package var bearerFile: Option?
+    package var cookieFile: Option?
     /// Which server has the list that a shard is made of.
     package var server: Option?
     /// Of the file, in bytes; only in a table.
@@ -81,6 +84,9 @@ package struct InputList: Hashable, Sendable {
     case "dir": try set(\.dir, to: value)
     case "limit-rate": try set(\.rateLimit, to: option)
     case "max-per-host": try set(\.maximumPerHost, to: option)
+    case "user": try set(\.user, to: option)
+    case "bearer-file": try set(\.bearerFile, to: option)
+    case "cookie-file": try set(\.cookieFile, to: option)
     case "list-server": try set(\.server, to: option)
     case "checksum": entries[last].checksums.append(option)
     case "header": entries[last].headers.append(option)
@@ -102,5 +108,6 @@ package struct InputList: Hashable, Sendable {
     }
   }
 
-  private static let keys = "out, dir, checksum, header, limit-rate and max-per-host"
+  private static let keys =
+    "out, dir, checksum, header, limit-rate, max-per-host, user, bearer-file and cookie-file"
 }

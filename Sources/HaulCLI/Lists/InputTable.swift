@@ -8,6 +8,10 @@ package struct InputTable: Sendable {
     case url, out, dir, checksum, header
     case rateLimit = "limit-rate"
     case maximumPerHost = "max-per-host"
+    case bearerFile = "bearer-file"
+    case cookieFile = "cookie-file"
+    /// Only if `--columns` names it: many tables have such a column.
+    case user
     /// In a shard of a list of a server.
     case server = "list-server"
     /// Only for `haul split`.
@@ -42,8 +46,8 @@ package struct InputTable: Sendable {
   /// - Parameter columns: those that are named otherwise than what they mean.
   init(as format: Format, columns: [Meaning: String]) {
     (self.format, wanted) = (format, columns)
-    self.columns = Dictionary(uniqueKeysWithValues: Meaning.allCases.map { ($0, $0.rawValue) })
-      .merging(columns) { $1 }
+    let known = Meaning.allCases.filter { $0 != .user }.map { ($0, $0.rawValue) }
+    self.columns = Dictionary(uniqueKeysWithValues: known).merging(columns) { $1 }
   }
 
   /// A whole list.
@@ -180,6 +184,9 @@ package struct InputTable: Sendable {
     entry.headers = value(.header).map { [InputList.Option(line: line, text: $0)] } ?? []
     entry.rateLimit = value(.rateLimit).map { InputList.Option(line: line, text: $0) }
     entry.maximumPerHost = value(.maximumPerHost).map { InputList.Option(line: line, text: $0) }
+    entry.user = value(.user).map { InputList.Option(line: line, text: $0) }
+    entry.bearerFile = value(.bearerFile).map { InputList.Option(line: line, text: $0) }
+    entry.cookieFile = value(.cookieFile).map { InputList.Option(line: line, text: $0) }
     entry.server = value(.server).map { InputList.Option(line: line, text: $0) }
     entry.size = value(.size)
     entry.columns = values

@@ -35,6 +35,11 @@ struct ItemReader: Sendable {
     guard files.count(where: { $0 == "-" }) <= 1 else {
       throw UsageError("-i - is given twice, but standard input can be read only once")
     }
+    let secrets = [command.credentials.bearerFile, command.credentials.passwordFile]
+    let all = files + options.checksumFiles + secrets.compactMap(\.self)
+    guard all.count(where: { $0 == "-" }) <= 1 else {
+      throw UsageError("two options name standard input (-), which can be read only once")
+    }
     guard !files.isEmpty || options.columns.isEmpty && options.inputFormat == nil else {
       throw UsageError("--columns and --input-format are for a list: give it with -i")
     }

@@ -108,7 +108,7 @@ struct ShardRows {
     var notes: [String] = []
     if !rows.isEmpty {
       notes.append(
-        "the rows have the addresses alone, without out, dir, checksum and headers; give the lists "
+        "the rows have the addresses alone, without out, dir, checksum, headers and credentials; give the lists "
           + "too to have them")
     }
     if sum.missing > 0 {
@@ -256,6 +256,7 @@ struct ShardRows {
       hasher.combine(file)
       hasher.combine(entry.checksums.count)
       for option in entry.checksums + entry.headers { hasher.combine(text: option.text) }
+      for option in entry.credentials { hasher.combine(text: option?.text ?? "") }
       for (name, value) in entry.columns.sorted(by: { $0.key < $1.key })
       where !meanings.contains(name) {
         hasher.combine(text: name)

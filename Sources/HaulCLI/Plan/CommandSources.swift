@@ -56,6 +56,8 @@ package struct CommandSources: Sendable {
   package var list: @Sendable (_ path: String) throws(UsageError) -> ListText?
   /// The lists that servers have sent, by their addresses.
   var fetched: [String: ListText] = [:]
+  /// What the configuration file has for some servers.
+  var servers = ServerSettings()
   /// The lists of digests that servers have sent, by their addresses.
   var checksumLists: [String: ChecksumLists.Fetched] = [:]
   /// What was found beside the files of `--checksum-from`; nil before it was looked for.

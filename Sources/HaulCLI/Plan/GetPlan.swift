@@ -42,6 +42,7 @@ extension GetPlan {
     /// Nil for an item that is left out.
     func check(_ item: GetItem, _ number: Int) throws(UsageError) -> DownloadRequest? {
       let request = try downloads.download(for: item)
+      downloads.placement.note(item)
       let warning = try targets.insert(request, of: item, number: number) {
         (number) throws(UsageError) in
         let item = try all.item(number)
@@ -76,7 +77,7 @@ extension GetPlan {
       managerOptions.limitHosts(by: some, command.limits)
     }
     guard hasObject else { throw S3Options.misused }
-    (notes, manifest) = (survey.allNotes, survey.manifest)
+    (notes, manifest) = (survey.allNotes + downloads.placement.notes, survey.manifest)
     output = command.output.values
     output.allowsUnverified = command.content.allowUnverified ?? false
     output.discards = command.destination.output == Self.nowhere

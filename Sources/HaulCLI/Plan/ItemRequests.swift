@@ -10,6 +10,10 @@ struct ItemRequests: Sendable {
   private let headers: [HeaderArgument.Field]
   private let cookies: CookieField
   private var authorization: Authorization
+  private var servers: ServerCredentials
+  /// Those of rows, read once.
+  private var rows: [ItemCredentials: OwnCredentials] = [:]
+  private let sources: CommandSources
   /// What patterns stand for.
   private let expansion: [String]
 
@@ -20,6 +24,8 @@ struct ItemRequests: Sendable {
     checksums = try GetPlan.checksums(command.content.checksums)
     lists = try ChecksumLists(command, sources)
     expansion = sources.expanded.notes
+    servers = ServerCredentials(sources)
+    self.sources = sources
     headers = try command.requests.fields(sources)
     cookies = try CookieField(command.credentials, headers: headers, sources)
     authorization = try Authorization(command.credentials, headers: headers, sources)
@@ -50,10 +56,24 @@ struct ItemRequests: Sendable {
     if let found = item.object {
       request.take(found.object, found.store.credentials, found.store.keySource)
     } else {
+      try applyOwn(of: item, to: &request)
+      try servers.apply(to: &request)
       try authorization.apply(to: &request, isTrusted: isTrusted)
       try cookies.apply(to: &request, isTrusted: isTrusted)
     }
     return request
+  }
+
+  private mutating func applyOwn(
+    of item: GetItem, to request: inout DownloadRequest
+  ) throws(UsageError) {
+    guard let named = item.credentials else { return }
+    do throws(UsageError) {
+      if rows[named] == nil { rows[named] = try named.read(sources) }
+      try rows[named]?.apply(to: &request)
+    } catch {
+      throw UsageError("\(item.listEntry.map { "\($0): " } ?? "")\(error.message)")
+    }
   }
 
   /// Gives a run the credentials for further hosts.
@@ -65,6 +85,7 @@ struct ItemRequests: Sendable {
 /// Makes the download of each address to a file of this machine.
 struct ItemDownloads: ItemTransfers {
   private(set) var requests: ItemRequests
+  var placement: Placement
   private let destination: DestinationOptions
   private let usesCache: Bool
   /// That of most lines of a long list.
@@ -75,6 +96,7 @@ struct ItemDownloads: ItemTransfers {
     _ command: GetCommand, _ sources: CommandSources, from url: ResourceURL
   ) throws(UsageError) {
     requests = try ItemRequests(command, sources, from: url)
+    placement = try Placement(command.destination, sources)
     (destination, usesCache) = (command.destination, command.cache ?? false)
   }
 
@@ -83,6 +105,8 @@ struct ItemDownloads: ItemTransfers {
     var request = try requests.request(for: item)
     if item.hasOwnDestination {
       (request.destination, request.createsDirectories) = try item.destination(destination)
+    } else if let directory = placement.directory(of: item) {
+      request.destination = .directory(directory)
     } else if let common {
       (request.destination, request.createsDirectories) = common
     }

@@ -72,7 +72,7 @@ extension PutPlan {
   private static func checkRemoteUse(of command: GetCommand) throws(UsageError) {
     let (destination, content) = (command.destination, command.content)
     let refused = [
-      ("-d", destination.directory != nil),
+      ("-d", destination.directory != nil), ("--rule", !destination.rules.isEmpty),
       ("--if-exists skip", destination.ifExists == .skip),
       ("--if-exists rename", destination.ifExists == .rename),
       ("--durability", destination.durability != .strict),

@@ -157,11 +157,17 @@ extension PutPlan {
   static func common(
     _ command: PutCommand, _ url: ResourceURL, _ sources: CommandSources
   ) throws(UsageError) -> DownloadRequest {
+    guard
+      command.credentials.bearerFile != inputName
+        || !command.arguments.contains(where: { descriptor($0) == 0 })
+    else { throw UsageError("--bearer-file -: standard input is what is uploaded") }
     let headers = try command.requests.fields(sources)
     var common = DownloadRequest(url: url, to: .stream)
     common.headers = headers.map { ($0.name, $0.value) }
     command.requests.apply(to: &common)
     var authorization = try Authorization(command.credentials, headers: headers, sources)
+    var servers = ServerCredentials(sources)
+    try servers.apply(to: &common)
     try authorization.apply(to: &common)
     try CookieField(command.credentials, headers: headers, sources).apply(to: &common)
     return common

@@ -4,18 +4,24 @@ import HaulCore
 extension Settings {
   /// What the configuration says about files of this machine.
   static func overridden(by destination: DestinationOptions) -> Set<String> {
-    guard PutPlan.isRemote(destination.output) else { return [] }
+    guard PutPlan.isRemote(destination.output) else {
+      // A place that the user names is not chosen by a rule of the file.
+      return destination.output == nil && destination.directory == nil ? [] : ["rule"]
+    }
     return [
-      "directory", "if-exists", "durability", "remote-name", "start-over", "allow-unverified",
+      "rule", "directory", "if-exists", "durability", "remote-name", "start-over",
+      "allow-unverified",
       "decode", "min-split", "cache",
     ]
   }
 
   /// A digest that the user names is not looked for, and the other way round.
   static func overridden(by content: ContentOptions) -> Set<String> {
-    if content.checksumFrom != nil { return ["checksum", "checksum-file", "ignore-missing"] }
+    // What is missing is missing in a list.
+    let missing: Set = content.checksumFiles.isEmpty ? ["ignore-missing"] : []
+    if content.checksumFrom != nil { return missing.union(["checksum", "checksum-file"]) }
     let isNamed = !content.checksums.isEmpty || !content.checksumFiles.isEmpty
-    return isNamed ? ["checksum-from"] : []
+    return isNamed ? missing.union(["checksum-from"]) : missing
   }
 
   static func overridden(by output: OutputArguments) -> Set<String> {
@@ -43,15 +49,17 @@ extension Settings {
   ) -> Set<String> {
     let (authorization, cookie) = ("header authorization", "header cookie")
     var keys = Set(requests.headers.map(subject(ofHeader:)))
+    let bearers: Set = ["bearer-file", "bearer-env"]
     if keys.contains(authorization) {
-      keys.formUnion(["user", "password-file", "bearer-file", "netrc"])
+      keys.formUnion(bearers.union(["user", "password-file", "netrc"]))
     }
     if keys.contains(cookie) { keys.formUnion(["cookie", "cookie-file"]) }
-    if credentials.bearerFile != nil {
+    if credentials.bearerFile != nil || credentials.bearerEnv != nil {
       keys.formUnion([authorization, "user", "password-file", "netrc"])
+      keys.insert(credentials.bearerFile != nil ? "bearer-env" : "bearer-file")
     }
-    if credentials.user != nil { keys.formUnion([authorization, "bearer-file", "password-file"]) }
-    if credentials.netrc == true { keys.formUnion([authorization, "bearer-file"]) }
+    if credentials.user != nil { keys.formUnion(bearers.union([authorization, "password-file"])) }
+    if credentials.netrc == true { keys.formUnion(bearers.union([authorization])) }
     if !credentials.cookies.isEmpty || !credentials.cookieFiles.isEmpty { keys.insert(cookie) }
     return keys
   }

@@ -22,11 +22,14 @@ enum Settings {
       !overridden.contains(line.subject)
         && (Own.self == GetCommand.self ? line.isOfGet : (try? command([line])) != nil)
     }
+    var sources = sources
+    sources.servers = try ServerSettings(file, given: overridden)
     let merged = try command(defaults)
     let answer = Mutex(Result<String?, UsageError>.success(""))
     var asking = sources
+    let ask = sources.askPassword
     asking.askPassword = { (user) throws(UsageError) in
-      let given = Result { () throws(UsageError) in try sources.askPassword(user) }
+      let given = Result { () throws(UsageError) in try ask(user) }
       answer.withLock { $0 = given }
       return try given.get()
     }
@@ -82,7 +85,7 @@ extension Settings {
     /// - Throws: the first line that is not a valid option of `haul get` or `haul serve` by itself.
     static func all(in file: SettingsFile) throws(UsageError) -> [Default] {
       var defaults: [Default] = []
-      for entry in file.entries {
+      for entry in file.entries where entry.origin == nil {
         do {
           let isOfGet = !ServeCommand.ownOptions.contains(entry.key)
           let word = try isOfGet ? entry.word(GetCommand.self) : entry.word(ServeCommand.self)

@@ -1,5 +1,5 @@
 import HaulControl
-import HaulCore
+package import HaulCore
 
 /// The configuration file: defaults of options, by their long names.
 package struct SettingsFile {
@@ -9,6 +9,8 @@ package struct SettingsFile {
     package let key: String
     /// Nil for a name without a value.
     package let value: String?
+    /// The server of its section; nil for a line above the first one.
+    package let origin: ResourceURL.Origin?
   }
 
   package let path: String
@@ -44,15 +46,25 @@ package struct SettingsFile {
   /// Parses the text; option names are not checked here.
   package init(_ text: String, path: String, home: String?) throws(UsageError) {
     self.path = path
+    var section: ResourceURL.Origin?
     do {
       try TextLine.read(text) { (line) throws(ParseError) in
+        if line.text.hasBytePrefix("[") {
+          guard let origin = Self.origin(ofSection: line.text) else {
+            throw line.parseError(
+              "a section is written [host example.com], or with http:// or :PORT")
+          }
+          section = origin
+          return
+        }
         let option = line.option
         // The value is used as it is, but `~` is expanded here, because no shell does it.
         var value = option?.value
         if let home, let text = value, text == "~" || text.hasBytePrefix("~/") {
           value = home + (text.dropping(bytePrefix: "~") ?? "")
         }
-        let entry = Entry(line: line.number, key: option?.key ?? line.text, value: value)
+        let entry = Entry(
+          line: line.number, key: option?.key ?? line.text, value: value, origin: section)
         if let reason = entry.parseError ?? repetition(entry) {
           throw line.parseError(reason)
         }
@@ -65,13 +77,26 @@ package struct SettingsFile {
 
   private func repetition(_ entry: Entry) -> String? {
     guard !Self.repeatable.contains(entry.key) else { return nil }
-    return entries.first { $0.key == entry.key }
+    return entries.first { $0.key == entry.key && $0.origin == entry.origin }
       .map { "\(entry.key) is given twice, first on line \($0.line)" }
+  }
+
+  /// The server that `[host NAME]` names: over https, unless it says otherwise.
+  private static func origin(ofSection line: String) -> ResourceURL.Origin? {
+    guard let name = line.dropping(bytePrefix: "[host ")?.dropping(byteSuffix: "]") else {
+      return nil
+    }
+    let address = name.trimmingBytes(" \t")
+    let url = try? ResourceURL(address.hasBytes("://") ? String(address) : "https://\(address)")
+    guard let url, url.path.isByteEqual("/"), url.query == nil, url.credentials == nil else {
+      return nil
+    }
+    return url.origin
   }
 
   private static let repeatable: Set = [
     "header", "checksum", "checksum-file", "cookie", "cookie-file", "resolve", "trust-redirects",
-    "root", "listen", "host",
+    "root", "rule", "listen", "host",
     NoticeOptions.command,
   ]
 }
@@ -93,7 +118,10 @@ extension SettingsFile.Entry {
     }
     if Self.commandLineOnly.contains(key) { return "\(key) is for the command line only" }
     if key.hasBytePrefix("no-") { return "\(key): write \(key.dropFirst(3)) = false" }
-    guard let value else { return nil }
+    if origin != nil, !Self.ofServers.contains(key) {
+      return "\(key): a section for a host has \(Self.ofServers.sorted().joined(separator: ", "))"
+    }
+    guard let value else { return origin == nil ? nil : "\(key): a value is missing" }
     if value.isEmpty { return "\(key): a value is missing" }
     // With such a mark the parser does not find the `=`, and its message would repeat the value.
     guard "=\(value)".first == "=" else { return "\(key): the value begins with a combining mark" }
@@ -104,6 +132,11 @@ extension SettingsFile.Entry {
     }
     return nil
   }
+
+  /// What a section for a host may have.
+  private static let ofServers: Set = [
+    "header", "bearer-file", "bearer-env", "user", "password-file", "cookie", "cookie-file",
+  ]
 
   /// Options for one run only, and options that print something and end.
   private static let commandLineOnly: Set = [

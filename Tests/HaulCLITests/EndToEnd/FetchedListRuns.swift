@@ -151,6 +151,21 @@ import Testing
     }
   }
 
+  @Test func `Rules for files of a server's list do not lead out of -d`() async throws {
+    try await with { place in
+      try await place.put("\(place.fixture.server.url("/file.bin"))\n", as: "l.txt")
+      let result = try await place.haul(
+        "get", "-i", place.address("l.txt"), "-d", "out", "--rule",
+        "* -> \(place.fixture.path("outside"))")
+      #expect(result.status == 0, "\(result.errors)")
+      #expect(try place.fixture.names("out") == ["file.bin"])
+      let below = try await place.haul(
+        "get", "-i", place.address("l.txt"), "-d", "out", "--rule", "* -> sub")
+      #expect(below.status == 0 && below.errors.contains("by the rule *"), "\(below.errors)")
+      #expect(try place.fixture.names("out/sub") == ["file.bin"])
+    }
+  }
+
   @Test func `What a server must not choose is refused before anything begins`() async throws {
     try await with { place in
       let file = place.fixture.server.url("/file.bin")
@@ -160,6 +175,7 @@ import Testing
         ("\(file)\n  out=/tmp/x", "out=/tmp/x: a list of a server"),
         ("\(file)\n  dir=a/../..", "dir=a/../..: a list of a server"),
         ("\(file)\n  out=s3://bucket/x", "must not choose where the file is sent"),
+        ("\(file)\n  bearer-file=l.txt", "must not choose credentials"),
         ("s3://bucket/secret", "must not choose an object that your key would be used for"),
       ] {
         try await place.put("\(file)\n\(row)\n", as: "l.txt")

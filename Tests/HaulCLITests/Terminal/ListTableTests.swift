@@ -130,7 +130,7 @@ struct ListTableTests {
     arguments: [
       (.connectionLost, "haul retry 4FZ0ABCD resumes it, or starts over"),
       (.notFound, "haul retry 4FZ0ABCD requests it again"),
-      (.unauthorized, "4FZ0ABCD sends the same credentials again; to use new ones, add it again"),
+      (.unauthorized, "4FZ0ABCD sends the same credentials again; with --bearer-file FILE"),
       (.checksumMismatch, "haul retry 4FZ0ABCD downloads it again"),
       (.needsNewURL, "haul set 4FZ0ABCD --url URL, then: haul retry 4FZ0ABCD"),
       (.dependencyFailed, "retry the dependency first, then: haul retry 4FZ0ABCD"),

@@ -1,0 +1,122 @@
+import ArgumentParser
+import HaulControl
+import HaulCore
+
+/// Header fields and credentials in place of those of transfers in the list.
+struct AccessOptions: ParsableArguments {
+  @Option(
+    name: [.customShort("H", allowingJoined: true), .customLong("header")],
+    help: ArgumentHelp(
+      """
+      A header field, in place of those with its name. @FILE reads header fields from a file, one \
+      per line.
+      """, valueName: "Name: value"))
+  var headers: [String] = []
+
+  @OptionGroup var credentials: CredentialOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Only the transfers of this server: header fields and credentials are for one.",
+      valueName: "HOST"))
+  var host: String?
+}
+
+/// New header fields and credentials, read once. They go to one server.
+struct AccessChange: Sendable {
+  private var credentials: OwnCredentials
+  private let host: String?
+  /// Whether what is given says by itself for which hosts it is.
+  private let isOfHosts: Bool
+
+  /// Nil if there are none.
+  init?(_ options: AccessOptions, _ sources: CommandSources) throws(UsageError) {
+    let given = options.credentials
+    let isForOne =
+      !options.headers.isEmpty || given.user != nil || given.bearerFile != nil
+      || given.bearerEnv != nil || !given.cookies.isEmpty
+    guard isForOne || given.netrc == true || !given.cookieFiles.isEmpty else {
+      guard given.passwordFile == nil else { throw UsageError("--password-file needs --user") }
+      guard options.host == nil else {
+        throw UsageError("--host is for header fields and credentials: give -H or --bearer-file")
+      }
+      return nil
+    }
+    credentials = try OwnCredentials(given, options.headers, sources)
+    (host, isOfHosts) = (options.host?.lowercased(), !isForOne)
+  }
+
+  /// Those of the transfers that get it.
+  /// - Throws: if they are of several servers: what is for one must not go to another.
+  func chosen(_ transfers: [TransferDocument]) throws(UsageError) -> [TransferDocument] {
+    let chosen = transfers.filter { transfer in
+      guard let origin = transfer.origin else { return false }
+      return host == nil || [origin.host, origin.authority].contains(host)
+    }
+    guard !chosen.isEmpty else {
+      throw UsageError(host.map { "no transfer is of \($0)" } ?? "no transfer has an address")
+    }
+    let origins = Set(chosen.compactMap(\.origin))
+    guard origins.count == 1 || isOfHosts else {
+      let names = origins.map(\.description).sorted().prefix(5).joined(separator: ", ")
+      throw UsageError(
+        "they are of several servers (\(names)), and header fields and credentials are for one: "
+          + "give --host HOST, or the ids")
+    }
+    return chosen
+  }
+
+  /// The header fields for an address.
+  mutating func fields(for address: String) throws(UsageError) -> [HeaderChange] {
+    let url = try AddressArgument.url(address)
+    var request = DownloadRequest(url: url, to: .stream)
+    try credentials.apply(to: &request)
+    guard !request.fields.fields.isEmpty else {
+      throw UsageError("\(url.redacted): nothing of it is for this server")
+    }
+    return request.fields.fields.map { HeaderChange(name: $0.name, value: $0.value) }
+  }
+
+  /// Gives it to transfers of the list; a line says which ones refuse it.
+  /// - Returns: whether all have it.
+  func apply(
+    to transfers: [TransferDocument], _ session: ControlSession
+  ) async throws -> Bool {
+    var (change, areAllChanged) = (self, true)
+    for transfer in try chosen(transfers) {
+      do {
+        let fields = try change.fields(for: transfer.url ?? "")
+        _ = try await session.client.change("\(transfer.id)", ChangeBody(headers: fields))
+      } catch let failure as ControlClient.Failure {
+        guard case .refused(let problem) = failure else { throw failure }
+        await OutputStream.warn("\(transfer.id): \(problem.detail)")
+        areAllChanged = false
+      }
+    }
+    return areAllChanged
+  }
+}
+
+extension ControlSession {
+  /// The transfers of a selection, in the order of the list.
+  func documents(
+    of selection: Selection
+  ) async throws(ControlClient.Failure) -> [TransferDocument] {
+    var transfers: [TransferDocument] = []
+    if let names = selection.ids {
+      for name in names { transfers.append(try await client.transfer(name)) }
+      return transfers
+    }
+    var last: TransferID?
+    repeat {
+      let page = try await client.transfers(after: last, group: selection.group)
+      transfers += page.transfers
+      last = page.next
+    } while last != nil
+    return transfers
+  }
+}
+
+extension TransferDocument {
+  var origin: ResourceURL.Origin? { url.flatMap { try? ResourceURL($0) }?.origin }
+}
