@@ -111,37 +111,37 @@ let package = Package(
     .target(name: "CHaulSystem"),
     .target(name: "CHaulCoding", linkerSettings: [.linkedLibrary("z")]),
     .target(name: "CHaulPage", exclude: ["page"]),
+    .target(name: "HaulLibC", swiftSettings: settings),
     .target(
-      name: "HaulCore", dependencies: [.collections, .crypto, .structuredHeaders],
+      name: "HaulCore", dependencies: ["HaulLibC", .collections, .crypto, .structuredHeaders],
       swiftSettings: parsers),
     .target(
       name: "HaulHTTP",
       dependencies: [
-        "HaulCore", "CHaulCoding", .asyncHTTPClient, .nioCore, .nioConcurrency, .nioHPACK,
-        .nioHTTP1,
-        .nioHTTP2, .nioPosix, .nioSSL, .nioTLS,
+        "HaulCore", "HaulLibC", "CHaulCoding", .asyncHTTPClient, .nioCore, .nioConcurrency,
+        .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL, .nioTLS,
       ],
       swiftSettings: settings),
     .target(
       name: "HaulFiles",
-      dependencies: ["HaulCore", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
+      dependencies: ["HaulCore", "HaulLibC", "CHaulSystem", .crypto, .nioConcurrency, .nioPosix],
       swiftSettings: parsers),
     .target(
       name: "HaulKit",
       dependencies: [
-        "HaulCore", "HaulHTTP", "HaulFiles", .crypto, .deque, .heap, .orderedCollections,
-        .logging, .nioConcurrency, .nioPosix,
+        "HaulCore", "HaulHTTP", "HaulFiles", "HaulLibC", .crypto, .deque, .heap,
+        .orderedCollections, .logging, .nioConcurrency, .nioPosix,
       ],
       swiftSettings: settings),
     .target(
       name: "HaulStore",
-      dependencies: ["HaulKit", "HaulCore", "HaulFiles", .grdb, .nioConcurrency],
+      dependencies: ["HaulKit", "HaulCore", "HaulFiles", "HaulLibC", .grdb, .nioConcurrency],
       swiftSettings: settings),
     .target(
       name: "HaulCache",
       dependencies: [
-        "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP", .grdb, .crypto, .deque, .logging,
-        .nioConcurrency,
+        "HaulKit", "HaulCore", "HaulFiles", "HaulHTTP", "HaulLibC", .grdb, .crypto, .deque,
+        .logging, .nioConcurrency,
       ],
       swiftSettings: settings),
     .target(
@@ -149,7 +149,7 @@ let package = Package(
     .target(
       name: "HaulControl",
       dependencies: [
-        "HaulKit", "HaulCore", "HaulFiles", .asyncHTTPClient, .coreMetrics, .crypto,
+        "HaulKit", "HaulCore", "HaulFiles", "HaulLibC", .asyncHTTPClient, .coreMetrics, .crypto,
         .cryptoExtras, .nioConcurrency, .nioCore, .nioHTTP1,
       ],
       swiftSettings: settings),
@@ -160,37 +160,36 @@ let package = Package(
       name: "HaulDaemon",
       dependencies: [
         "CHaulPage", "CHaulSystem", "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles",
-        "HaulHTTP",
-        .asn1, .hummingbird, .coreMetrics, .crypto, .deque, .hummingbirdCore, .logging,
-        .nioConcurrency, .nioCore, .nioHTTPTypes, .nioPosix, .nioSSL, .serviceLifecycle, .x509,
+        "HaulHTTP", "HaulLibC", .asn1, .hummingbird, .coreMetrics, .crypto, .deque,
+        .hummingbirdCore, .logging, .nioConcurrency, .nioCore, .nioHTTPTypes, .nioPosix, .nioSSL,
+        .serviceLifecycle, .x509,
       ],
       resources: [.embedInCode("openapi.yaml"), .embedInCode("events.json")],
       swiftSettings: settings),
     .target(
       name: "HaulCLI",
       dependencies: [
-        "HaulCache", "HaulControl", "HaulKit", "HaulFiles", "HaulHTTP", "HaulCore", "CHaulSystem",
-        .argumentParser, .crypto, .logging,
+        "HaulCache", "HaulControl", "HaulKit", "HaulFiles", "HaulHTTP", "HaulCore", "HaulLibC",
+        "CHaulSystem", .argumentParser, .crypto, .logging,
       ],
       swiftSettings: parsers),
     .executableTarget(
       name: "haul",
-      dependencies: ["HaulCLI", "HaulControl", "HaulDaemon", "HaulKit", .logging],
+      dependencies: ["HaulCLI", "HaulControl", "HaulDaemon", "HaulKit", "HaulLibC", .logging],
       swiftSettings: settings),
 
     .target(
       name: "HaulTesting",
       dependencies: [
-        "HaulKit", "HaulFiles", "HaulCore", .asn1, .crypto, .nioConcurrency, .nioCore, .nioHPACK,
-        .nioHTTP1, .nioHTTP2,
-        .nioPosix, .nioSSL, .nioTLS, .x509,
+        "HaulKit", "HaulFiles", "HaulCore", "HaulLibC", .asn1, .crypto, .nioConcurrency, .nioCore,
+        .nioHPACK, .nioHTTP1, .nioHTTP2, .nioPosix, .nioSSL, .nioTLS, .x509,
       ],
       swiftSettings: settings),
-    tool("haul-faultserver", "HaulTesting", .argumentParser),
-    tool("haul-drill", "HaulKit", "HaulStore", .argumentParser),
+    tool("haul-faultserver", "HaulTesting", "HaulLibC", .argumentParser),
+    tool("haul-drill", "HaulKit", "HaulStore", "HaulLibC", .argumentParser),
     tool("haul-cachebench", "HaulCache", "HaulCore"),
-    tool("haul-cachekill", "HaulCache", "HaulCore"),
-    tool("haul-storebench", "HaulKit", "HaulStore", "HaulCore", .argumentParser),
+    tool("haul-cachekill", "HaulCache", "HaulCore", "HaulLibC"),
+    tool("haul-storebench", "HaulKit", "HaulStore", "HaulCore", "HaulLibC", .argumentParser),
 
     example("DurableQueue", with: "HaulStore"), example("InstallChain"),
     example("LargeFile"), example("DownloadQueue"), example("MultiFileTransfer"),
@@ -207,17 +206,17 @@ let package = Package(
       swiftSettings: settings),
     .testTarget(
       name: "HaulFilesTests",
-      dependencies: ["HaulFiles", "HaulCore", "HaulTesting"],
+      dependencies: ["HaulFiles", "HaulCore", "HaulLibC", "HaulTesting"],
       swiftSettings: settings),
     .testTarget(
       name: "HaulStoreTests",
-      dependencies: ["HaulStore", "HaulKit", "HaulCore", "HaulTesting", .grdb],
+      dependencies: ["HaulStore", "HaulKit", "HaulCore", "HaulLibC", "HaulTesting", .grdb],
       swiftSettings: settings),
     .testTarget(
       name: "HaulCacheTests",
       dependencies: [
-        "HaulCache", "haul-cachekill", "HaulCore", "HaulFiles", "HaulKit", "HaulTesting",
-        .nioConcurrency,
+        "HaulCache", "haul-cachekill", "HaulCore", "HaulFiles", "HaulKit", "HaulLibC",
+        "HaulTesting", .nioConcurrency,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -227,8 +226,8 @@ let package = Package(
     .testTarget(
       name: "HaulKitTests",
       dependencies: [
-        "HaulKit", "HaulClient", "HaulCore", "HaulHTTP", "HaulFiles", "HaulStore", "HaulTesting",
-        .nioConcurrency,
+        "HaulKit", "HaulClient", "HaulCore", "HaulHTTP", "HaulFiles", "HaulLibC", "HaulStore",
+        "HaulTesting", .nioConcurrency,
       ],
       swiftSettings: settings),
     .testTarget(
@@ -248,8 +247,8 @@ let package = Package(
     .testTarget(
       name: "HaulCLITests",
       dependencies: [
-        "HaulCLI", "HaulCache", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulStore",
-        "HaulTesting", .crypto, .nioConcurrency,
+        "HaulCLI", "HaulCache", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulLibC",
+        "HaulStore", "HaulTesting", .crypto, .nioConcurrency,
       ],
       swiftSettings: settings),
   ],
@@ -259,7 +258,8 @@ let package = Package(
 if isFuzzing {
   package.targets.append(
     .executableTarget(
-      name: "haul-fuzz", dependencies: ["HaulCore", "HaulFiles", "HaulCLI"], path: "Fuzz",
+      name: "haul-fuzz", dependencies: ["HaulCore", "HaulFiles", "HaulLibC", "HaulCLI"],
+      path: "Fuzz",
       exclude: ["Seeds"],
       swiftSettings: settings + [.unsafeFlags(["-parse-as-library", "-sanitize=address"])],
       linkerSettings: [.unsafeFlags(fuzzing)]))
@@ -267,6 +267,7 @@ if isFuzzing {
   // So that every build compiles it.
   package.targets.append(
     .target(
-      name: "HaulFuzz", dependencies: ["HaulCore", "HaulFiles", "HaulCLI"], path: "Fuzz",
+      name: "HaulFuzz", dependencies: ["HaulCore", "HaulFiles", "HaulLibC", "HaulCLI"],
+      path: "Fuzz",
       exclude: ["Seeds"], swiftSettings: settings))
 }

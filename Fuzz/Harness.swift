@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// One parser, and what must hold for whatever it is given. What is refused has no properties.
 struct Target: Sendable {

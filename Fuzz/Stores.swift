@@ -20,8 +20,9 @@ private func giveAnswer(_ body: [UInt8], after steps: Int) {
     let object = try? S3Object(bucket: "b", key: "k", endpoint: endpoint)
   else { return }
   var machine = S3Machine(
-    UploadRequest("/f", to: object, credentials: nil), source: source, isAttended: false,
-    now: Instant())
+    UploadStart(
+      UploadRequest("/f", to: object, credentials: nil), source, isAttended: false,
+      now: Instant()))
   var random = SystemRandomNumberGenerator()
   func handle(_ event: UploadEvent) -> [UploadCommand] {
     machine.handle(event, at: Instant(.seconds(1)), using: &random)

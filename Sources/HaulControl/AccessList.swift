@@ -2,13 +2,8 @@ import Crypto
 import FoundationEssentials
 package import HaulCore
 import HaulFiles
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// What a token allows.
 package enum AccessScope: String, Codable, CaseIterable, Sendable {
@@ -166,11 +161,7 @@ package struct FileStamp: Hashable, Sendable {
       numbers = []
       return
     }
-    #if canImport(Darwin)
-      let (changed, written) = (status.st_ctimespec, status.st_mtimespec)
-    #else
-      let (changed, written) = (status.st_ctim, status.st_mtim)
-    #endif
+    let (changed, written) = (status.st_ctim, status.st_mtim)
     numbers = [
       Int(status.st_dev), Int(truncatingIfNeeded: status.st_ino), Int(status.st_size),
       changed.tv_sec, changed.tv_nsec, written.tv_sec, written.tv_nsec,

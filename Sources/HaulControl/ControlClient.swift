@@ -1,15 +1,10 @@
 import AsyncHTTPClient
 import FoundationEssentials
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Calls the daemon over its socket.
 package struct ControlClient: Sendable {

@@ -1,7 +1,12 @@
 import HaulCore
 
-/// Writes and reads the keys of events, except those of a result.
+/// The names of events, and their keys, except those of a result.
 extension EventDocument {
+  package enum Name: String, Codable, Sendable {
+    case added, target, phase, waiting, paused, resumed, progress, attempt, limited, connections
+    case finished, moved, removed, changed
+  }
+
   private enum Key: String, CodingKey {
     case type, id, number, url, identifier, group
     case kind, target, path, phase, reason, waiting, by
@@ -10,7 +15,7 @@ extension EventDocument {
   }
 
   private typealias Writer = KeyedEncodingContainer<Key>
-  private typealias Reader = KeyedDecodingContainer<Key>
+  private typealias Failure = TransferDocument.Failure
 
   package func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
@@ -20,81 +25,111 @@ extension EventDocument {
     try object.encodeIfPresent(url, forKey: .url)
     try object.encodeIfPresent(identifier, forKey: .identifier)
     try object.encodeIfPresent(group, forKey: .group)
-    if case .finished(let result) = content { return try result.encode(to: encoder) }
+    if case .finished(let result)? = kind {
+      return try Result(result, isBackground: isBackground).encode(to: encoder)
+    }
     try encode(to: &object)
   }
 
   private func encode(to object: inout Writer) throws {
-    switch content {
-    case .added(let kind, let target):
-      try object.encode(kind?.rawValue, forKey: .kind)
+    if let wait { try object.encode(wait, forKey: .waiting) }
+    switch kind {
+    case .added(let target)?:
+      try object.encode(requestKind?.rawValue, forKey: .kind)
       try object.encode(target, forKey: .target)
-    case .target(let path, let reason):
+    case .target(let path, let reason)?:
       try object.encode(path, forKey: .path)
       try object.encode(reason, forKey: .reason)
-    case .phase(let phase, let reason):
+    case .phase(let phase, let reason)?:
       try object.encode(phase.rawValue, forKey: .phase)
       try object.encode(reason, forKey: .reason)
-    case .waiting(let wait): try object.encode(wait, forKey: .waiting)
-    case .paused(let initiator), .resumed(let initiator):
+    case .paused(let initiator)?, .resumed(let initiator)?:
       try object.encode(initiator.rawValue, forKey: .by)
-    case .progress(let progress):
+    case .progress(let progress)?:
       try object.encode(progress.bytes, forKey: .bytes)
       try object.encode(progress.total, forKey: .total)
       try object.encode(JSONNumber.rate(progress.rate), forKey: .rate)
       try object.encode(progress.secondsLeft.flatMap(JSONNumber.seconds), forKey: .eta)
       try object.encode(progress.connections, forKey: .connections)
-    case .attempt(let number, let failure, let delay):
+    case .attempt(let number, let error, let delay)?:
       try object.encode(number, forKey: .attempt)
-      try object.encode(failure, forKey: .error)
-      try object.encode(delay, forKey: .delay)
-    case .limited(let connections, let failure):
+      try object.encode(Failure(error), forKey: .error)
+      try object.encode(JSONNumber.seconds(delay), forKey: .delay)
+    case .limited(let connections, let error)?:
       try object.encode(connections, forKey: .connections)
-      try object.encode(failure, forKey: .error)
-    case .connections(let choice):
+      try object.encode(Failure(error), forKey: .error)
+    case .connections(let choice)?:
       try object.encode(choice.connections, forKey: .connections)
       try object.encode(choice.reason.rawValue, forKey: .reason)
       try object.encode(choice.rate.flatMap(JSONNumber.rate), forKey: .rate)
-    case .finished, .moved, .removed, .changed: break
+    case .waiting?, .finished?, .moved?, .removed?, .snapshot?, nil: break
     }
   }
 
   package init(from decoder: any Decoder) throws {
     let object = try decoder.container(keyedBy: Key.self)
+    type = try object.value(.type)
     (id, number) = (try object.value(.id), try object.optional(.number))
     url = try object.optional(.url)
     (identifier, group) = (try object.optional(.identifier), try object.optional(.group))
-    content = try Self.content(of: object, decoder)
-  }
-
-  private static func content(of object: Reader, _ decoder: any Decoder) throws -> Content {
-    switch try object.value(.type) as Name {
+    switch type {
     case .added:
-      return .added(try object.optional(.kind), target: try object.optional(.target))
-    case .target: return .target(try object.value(.path), reason: try object.optional(.reason))
-    case .phase: return .phase(try object.value(.phase), reason: try object.optional(.reason))
-    case .waiting: return .waiting(try object.value(.waiting))
-    case .paused: return .paused(by: try object.value(.by))
-    case .resumed: return .resumed(by: try object.value(.by))
+      requestKind = try object.optional(.kind)
+      kind = .added(target: try object.optional(.target))
+    case .target: kind = .target(try object.value(.path), reason: try object.optional(.reason))
+    case .phase: kind = .phase(try object.value(.phase), reason: try object.optional(.reason))
+    case .waiting:
+      let wait: TransferDocument.Wait = try object.value(.waiting)
+      (self.wait, kind) = (wait, wait.reason.map { .waiting($0) })
+    case .paused: kind = .paused(by: try object.value(.by))
+    case .resumed: kind = .resumed(by: try object.value(.by))
     case .progress:
-      return .progress(
+      kind = .progress(
         TransferProgress(
           bytes: try object.value(.bytes), total: try object.optional(.total),
           rate: try object.optional(.rate) ?? 0, connections: try object.value(.connections)))
     case .attempt:
-      return .attempt(
-        try object.value(.attempt), try object.value(.error), delay: try object.value(.delay))
-    case .limited: return .limited(try object.value(.connections), try object.value(.error))
+      let failure: Failure = try object.value(.error)
+      kind = .attempt(
+        number: try object.value(.attempt), error: failure.error,
+        delay: .seconds(try object.value(.delay) as Double))
+    case .limited:
+      let failure: Failure = try object.value(.error)
+      kind = .limited(connections: try object.value(.connections), error: failure.error)
     case .connections:
-      return .connections(
+      kind = .connections(
         ConnectionChoice(
           try object.value(.connections), try object.value(.reason),
           rate: try object.optional(.rate)))
-    case .finished: return .finished(try Result(from: decoder))
-    case .moved: return .moved
-    case .removed: return .removed
-    case .changed: return .changed
+    case .finished:
+      let end = try Result(from: decoder)
+      (kind, isBackground) = (.finished(end.result), end.isBackground)
+    case .moved: kind = .moved
+    case .removed: kind = .removed
+    case .changed: break
     }
+  }
+}
+
+extension EventDocument.Name {
+  init(_ kind: TransferEvent.Kind) {
+    self =
+      switch kind {
+      case .added: .added
+      case .target: .target
+      case .phase: .phase
+      case .waiting: .waiting
+      case .paused: .paused
+      case .resumed: .resumed
+      case .progress: .progress
+      case .attempt: .attempt
+      case .limited: .limited
+      case .connections: .connections
+      case .finished: .finished
+      case .moved: .moved
+      case .removed: .removed
+      case .snapshot: .changed
+      }
   }
 }
 

@@ -3,20 +3,13 @@ package import HaulCore
 extension EventDocument {
   /// An end. A `finished` event has its keys at the top, a transfer has them in `result`.
   package struct Result: Codable, Hashable, Sendable {
-    package let result: TransferResult
+    package var result: TransferResult
     /// Whether the daemon ran it.
-    package var isBackground: Bool
-    /// Written in place of the result's error, which may have what others must not see.
-    package var error: TransferDocument.Failure?
+    let isBackground: Bool
 
-    package init(_ result: TransferResult, isBackground: Bool, error: TransferDocument.Failure?) {
-      (self.result, self.isBackground, self.error) = (result, isBackground, error)
+    package init(_ result: TransferResult, isBackground: Bool) {
+      (self.result, self.isBackground) = (result, isBackground)
     }
-
-    package var state: TransferResult.State { result.state }
-    package var path: String? { result.path }
-    /// The length of the file.
-    package var bytes: Int64 { result.bytes }
   }
 }
 
@@ -28,6 +21,8 @@ extension EventDocument.Result {
   }
 
   private enum ReplyKey: String, CodingKey { case location, text }
+
+  private typealias Failure = TransferDocument.Failure
 
   package func encode(to encoder: any Encoder) throws {
     var object = encoder.container(keyedBy: Key.self)
@@ -46,7 +41,7 @@ extension EventDocument.Result {
     try encodeReply(to: &object)
     try object.encode(result.isAdopted, forKey: .isAdopted)
     try object.encode(result.metrics.map(Metrics.init), forKey: .metrics)
-    try object.encode(error, forKey: .error)
+    try object.encode(result.error.map { Failure($0) }, forKey: .error)
   }
 
   /// `{"sha-256": HEX}`, with one key for each algorithm.
@@ -68,7 +63,7 @@ extension EventDocument.Result {
   package init(from decoder: any Decoder) throws {
     let object = try decoder.container(keyedBy: Key.self)
     isBackground = try object.value(.background)
-    error = try object.optional(.error)
+    let failure: Failure? = try object.optional(.error)
     let digests: [String: String] = try object.optional(.checksum) ?? [:]
     let metrics: Metrics? = try object.optional(.metrics)
     var read = TransferResult(
@@ -79,7 +74,7 @@ extension EventDocument.Result {
         digests[algorithm.rawValue].flatMap { Checksum("\(algorithm.rawValue)=\($0)") }
       },
       verified: try object.optional(.verified), coding: try object.optional(.coding),
-      error: error?.error, metrics: metrics?.metrics
+      error: failure?.error, metrics: metrics?.metrics
     ).noting(try object.optional(.reply) as UploadReply?)
     if let use: CacheUse = try object.optional(.cache) { read = read.noting(use) }
     if try object.optional(.isAdopted) == true { read = read.notingAdoption() }

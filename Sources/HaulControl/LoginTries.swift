@@ -1,13 +1,20 @@
 package import HaulCore
 
-/// Which tries of the password are computed: each wrong one of an address doubles the time to its
-/// next one. No other address waits for that, and a session that exists never does.
+/// Which tries of the password are computed: each wrong one of a client doubles the time to its next
+/// one. No other client waits for that, and a session that exists never does.
 package struct LoginTries: Sendable {
+  package enum Client: Hashable, Sendable {
+    case address(IPAddress)
+    /// One that has signed in before, by the id of that session: who tries passwords at the same
+    /// address does not keep it out.
+    case browser(String)
+  }
+
   package enum Answer: Hashable, Sendable {
     case go
-    /// Too many wrong ones, or another try of the same address is being computed.
+    /// Too many wrong ones, or another try of the same client is being computed.
     case wait(Duration)
-    /// Too many addresses try at once.
+    /// Too many clients try at once.
     case busy
   }
 
@@ -22,38 +29,38 @@ package struct LoginTries: Sendable {
   package static let longest: Duration = .seconds(300)
   /// How many may wait to be computed, one after the other.
   package static let maximumTrying = 8
-  /// How many addresses are remembered.
-  package static let maximumAddresses = 1024
+  /// How many clients are remembered.
+  package static let maximumClients = 1024
   private static let memory: Duration = .seconds(3600)
 
-  private var records: [IPAddress: Record] = [:]
+  private var records: [Client: Record] = [:]
 
   package init() {}
 
-  /// How many addresses are remembered now.
+  /// How many clients are remembered now.
   package var count: Int { records.count }
 
   /// Before the password is computed; `end` follows `go`.
-  package mutating func begin(_ address: IPAddress, at now: Instant) -> Answer {
-    let key = Self.key(address)
+  package mutating func begin(_ client: Client, at now: Instant) -> Answer {
+    let key = Self.key(client)
     if var record = records[key] {
       if record.isTrying { return .wait(.seconds(1)) }
       if record.last + Self.memory <= now { record.failures = 0 }
       let until = record.last + Self.delay(record.failures)
       if until > now { return .wait(until - now) }
-      guard hasRoom else { return .busy }
+      guard hasRoom(for: key) else { return .busy }
       record.isTrying = true
       records[key] = record
       return .go
     }
-    guard hasRoom else { return .busy }
+    guard hasRoom(for: key) else { return .busy }
     makeRoom(at: now)
     records[key] = Record(last: now, isTrying: true)
     return .go
   }
 
-  package mutating func end(_ address: IPAddress, isRight: Bool, at now: Instant) {
-    let key = Self.key(address)
+  package mutating func end(_ client: Client, isRight: Bool, at now: Instant) {
+    let key = Self.key(client)
     guard !isRight, var record = records[key] else {
       records[key] = nil
       return
@@ -70,23 +77,25 @@ package struct LoginTries: Sendable {
     return min(.seconds(1 << min(failures - free, 16)), longest)
   }
 
-  private var hasRoom: Bool {
-    records.values.count { $0.isTrying } < Self.maximumTrying
+  /// There are few known browsers, and each tries once at a time.
+  private func hasRoom(for client: Client) -> Bool {
+    if case .browser = client { return true }
+    return records.values.count { $0.isTrying } < Self.maximumTrying
   }
 
-  /// Forgets what is old, and, if there are still too many, the address that has not tried for the
+  /// Forgets what is old, and, if there are still too many, the client that has not tried for the
   /// longest time.
   private mutating func makeRoom(at now: Instant) {
-    guard records.count >= Self.maximumAddresses else { return }
+    guard records.count >= Self.maximumClients else { return }
     records = records.filter { $0.value.isTrying || $0.value.last + Self.memory > now }
-    guard records.count >= Self.maximumAddresses else { return }
+    guard records.count >= Self.maximumClients else { return }
     let idle = records.filter { !$0.value.isTrying }
     if let oldest = idle.min(by: { $0.value.last < $1.value.last }) { records[oldest.key] = nil }
   }
 
   /// One customer has a whole /64 of IPv6.
-  private static func key(_ address: IPAddress) -> IPAddress {
-    let address = address.unmapped
-    return address.isIPv6 ? address.network64 : address
+  private static func key(_ client: Client) -> Client {
+    guard case .address(let address) = client else { return client }
+    return .address(address.unmapped.network64)
   }
 }

@@ -6,23 +6,13 @@ extension TransferDocument {
   package mutating func hideProgramOutput() {
     program = nil
     error?.hideProgramOutput()
-    result?.error?.hideProgramOutput()
+    if let end = result { result?.result = end.result.mapError(Failure.withoutOutput) }
   }
 }
 
 extension EventDocument {
   package mutating func hideProgramOutput() {
-    switch content {
-    case .attempt(let number, var failure, let delay):
-      failure.hideProgramOutput()
-      content = .attempt(number, failure, delay: delay)
-    case .finished(var result):
-      result.error?.hideProgramOutput()
-      content = .finished(result)
-    case .added, .target, .phase, .waiting, .paused, .resumed, .progress, .limited, .connections,
-      .moved, .removed, .changed:
-      break
-    }
+    kind = kind?.mapErrors(TransferDocument.Failure.withoutOutput)
   }
 }
 
@@ -43,4 +33,10 @@ extension NoticePage {
 
 extension TransferDocument.Failure {
   fileprivate mutating func hideProgramOutput() { message = ProgramEnd.withoutOutput(message) }
+
+  fileprivate static func withoutOutput(_ error: TransferError) -> TransferError {
+    var failure = Self(error)
+    failure.hideProgramOutput()
+    return failure.error
+  }
 }

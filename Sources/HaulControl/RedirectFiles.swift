@@ -1,12 +1,7 @@
 import FoundationEssentials
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Files that lead a browser to an address with a code. Other users can read the arguments of a
 /// program, and so an address in them; they cannot read these files.

@@ -1,11 +1,6 @@
 package import HaulCore
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 extension ControlLocation {
   /// Creates the directory, for its owner only, and its parents, if missing.

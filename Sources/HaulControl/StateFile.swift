@@ -1,11 +1,6 @@
 package import HaulCore
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A small file of the state directory, for its owner only, which is replaced as a whole. Its calls
 /// block.

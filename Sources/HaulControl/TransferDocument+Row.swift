@@ -19,8 +19,6 @@ extension TransferDocument {
     (connections, startsAt, runsToEnd) = (view.connections, view.startsAt, view.runsToEnd)
     start = view.startRequest.map { $0.isForced ? "forced" : "first" }
     (path, error) = (row.path, row.error.map { Failure($0) })
-    result = view.snapshot.result.map {
-      .init($0, isBackground: true, error: $0.error.map { Failure($0) })
-    }
+    result = view.snapshot.result.map { .init($0, isBackground: true) }
   }
 }

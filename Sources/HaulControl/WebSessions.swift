@@ -134,6 +134,11 @@ package final class WebSessions: Sendable {
     return id
   }
 
+  /// The session of a cookie, also if it has ended: a browser that knew the password.
+  package func knownBrowser(ofCookie cookie: some StringProtocol) -> String? {
+    keys.id(inCookie: cookie)
+  }
+
   /// True if it has not ended and began with the password.
   package func hasPassword(_ id: String) -> Bool {
     alive.contains { $0.id == id && $0.salt != nil }

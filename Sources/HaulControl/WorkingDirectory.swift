@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The working directory of this process, in which the daemon is to open relative paths.
 package enum WorkingDirectory {

@@ -3,16 +3,11 @@ import HaulControl
 import HaulCore
 import HaulFiles
 import HaulKit
+import HaulLibC
 import HTTPTypes
 import Hummingbird
 import NIOConcurrencyHelpers
 import ServiceLifecycle
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The control interface below `/api/v1`: what the queue can do, as JSON.
 struct ControlAPI: Sendable {

@@ -1,5 +1,6 @@
 package import HaulControl
 package import HaulKit
+import HaulLibC
 import HaulStore
 import Hummingbird
 import HummingbirdCore
@@ -9,12 +10,6 @@ import NIOCore
 import NIOPosix
 import ServiceLifecycle
 import UnixSignals
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The daemon: one stored list, and the control interface on a Unix socket, and for the web page
 /// or `--listen` on ports and sockets too.
@@ -208,8 +203,8 @@ extension Daemon {
       let places = ConnectionPlaces(
         strangers: Self.remoteStrangers, clients: Self.remoteClients)
       let login = LoginPage(
-        access: accessList, sessions: sessions, hosts: hosts, tries: tries,
-        clock: SystemClock(), logger: logger)
+        access: accessList, sessions: sessions, hosts: hosts, isSocket: !address.hasTLS,
+        tries: tries, clock: SystemClock(), logger: logger)
       let remoteServer = server(
         api(listener, isLocal: false, hosts), login, address.hasTLS ? certificate : nil,
         at: try address.bound(), [OriginCheck(hosts: hosts, servesPage: true), check],

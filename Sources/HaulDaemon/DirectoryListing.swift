@@ -1,13 +1,8 @@
 import HaulControl
 import HaulCore
 import HaulFiles
+import HaulLibC
 import Hummingbird
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Lists directories, so that a page can choose a file to send: a browser hides the paths of files.
 struct DirectoryListing {

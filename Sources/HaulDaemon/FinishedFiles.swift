@@ -1,12 +1,7 @@
 import HaulControl
 import HaulCore
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Deletes files of completed transfers that were removed from the list.
 struct FinishedFiles {

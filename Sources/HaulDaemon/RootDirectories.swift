@@ -2,12 +2,7 @@ import HaulControl
 import HaulCore
 import HaulFiles
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The directories of the daemon's list, token and configuration, which no transfer may write to
 /// or send.

@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The state of a final name, checked before any network request.
 package enum TargetState: Hashable, Sendable {

@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Makes disk calls, and maps their errors to those of a transfer. There is no other such mapping.
 /// - Parameter action: the action, as in "cannot ACTION".

@@ -1,16 +1,11 @@
 import AsyncHTTPClient
 import FoundationEssentials
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOHTTP1
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// `Transport` with AsyncHTTPClient, and with `PlainHTTPClient` for plain HTTP.
 ///

@@ -1,12 +1,7 @@
 public import HaulCore
 import HaulFiles
+import HaulLibC
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Verifies existing files.
 public enum FileVerifier {

@@ -1,11 +1,6 @@
 import HaulFiles
+import HaulLibC
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A program that a test runs. It gets only the given descriptors, default signals, and an empty
 /// standard input.

@@ -1,10 +1,5 @@
+import HaulLibC
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Returns once `condition` is met.
 ///

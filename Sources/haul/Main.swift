@@ -2,13 +2,8 @@ import HaulCLI
 import HaulControl
 import HaulDaemon
 import HaulKit
+import HaulLibC
 import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @main
 @MainActor

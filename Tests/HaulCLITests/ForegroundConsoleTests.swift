@@ -1,13 +1,8 @@
 import HaulCLI
 import HaulCore
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Standard output and standard error of a run.
 @Suite struct ForegroundConsoleTests {

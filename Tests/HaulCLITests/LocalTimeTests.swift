@@ -1,11 +1,6 @@
 import HaulCLI
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Times of the command line.
 @Suite struct LocalTimeTests {

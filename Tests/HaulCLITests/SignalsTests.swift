@@ -1,12 +1,7 @@
 import HaulCLI
 import HaulCore
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// SIGINT and SIGTERM.
 @Suite struct SignalsTests {

@@ -143,7 +143,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["unpause", "ABC"], "did you mean 'haul resume'?"),
     (["completion", "bash"], "haul --generate-completion-script SHELL"),
     (["daemon", "log"], "the log is daemon.log in $XDG_STATE_HOME/haul"),
-    (["daemon", "restart"], "'haul daemon stop', then 'haul daemon start'"),
+    (["daemon", "reload"], "daemon reload: run 'haul daemon restart'"),
     (["daemon", "lgo"], "action 'lgo': write one of start, stop, restart, status; see"),
     (["cache", "clear"], "write haul cache purge"),
     (["list", "--failed"], "write haul list --state"),

@@ -1,14 +1,9 @@
 import Foundation
 import HaulCache
 import HaulCore
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @Suite struct DiskStoreTests {
   static func blob(

@@ -1,13 +1,8 @@
 import Foundation
 import HaulCache
 import HaulCore
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A program that stores blobs, ended by SIGKILL at random moments.
 @Suite(.serialized) struct KillTests {

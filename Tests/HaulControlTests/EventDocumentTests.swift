@@ -81,7 +81,7 @@ import Testing
     var transfer = TransferDocument(id: id, name: "x", state: .completed)
     (transfer.waiting, transfer.bytes) = (.init(.slot, at: 0), 9)
     transfer.error = .init(TransferError(.io, "why"))
-    transfer.result = .init(result, isBackground: true, error: nil)
+    transfer.result = .init(result, isBackground: true)
     let text = String(decoding: try StrictJSON.encode(transfer), as: UTF8.self)
     #expect(try EventSchema().violations(text, of: "transfer") == [], "\(text)")
     let nested = try #require(try JSONValue(parsing: text)["result"]?.object)

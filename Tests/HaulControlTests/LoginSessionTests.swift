@@ -57,6 +57,8 @@ import Testing
     let (cookie, id) = try begin(sessions)
     #expect(try sessions.end(id))
     #expect(sessions.session(ofCookie: cookie) == nil && !sessions.has(id))
+    #expect(sessions.knownBrowser(ofCookie: cookie) == id)
+    #expect(sessions.knownBrowser(ofCookie: "\(id).\(String(repeating: "0", count: 64))") == nil)
     #expect(try self.sessions().session(ofCookie: cookie) == nil)
   }
 

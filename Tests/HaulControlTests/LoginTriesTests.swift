@@ -6,20 +6,20 @@ import Testing
 /// Tries of the page's password.
 @Suite struct LoginTriesTests {
   private let clock = ManualClock()
-  private let address: IPAddress
-  private let other: IPAddress
+  private let address: LoginTries.Client
+  private let other: LoginTries.Client
 
   init() throws {
     (address, other) = (try Self.address("192.0.2.1"), try Self.address("192.0.2.2"))
   }
 
-  private static func address(_ text: String) throws -> IPAddress {
-    try #require(IPAddress(text))
+  private static func address(_ text: String) throws -> LoginTries.Client {
+    .address(try #require(IPAddress(text)))
   }
 
-  private func fail(_ address: IPAddress, _ tries: inout LoginTries) -> LoginTries.Answer {
-    let answer = tries.begin(address, at: clock.now)
-    if answer == .go { tries.end(address, isRight: false, at: clock.now) }
+  private func fail(_ client: LoginTries.Client, _ tries: inout LoginTries) -> LoginTries.Answer {
+    let answer = tries.begin(client, at: clock.now)
+    if answer == .go { tries.end(client, isRight: false, at: clock.now) }
     return answer
   }
 
@@ -77,11 +77,23 @@ import Testing
 
   @Test func `few addresses are remembered, the ones that tried last`() throws {
     var tries = LoginTries()
-    for number in 0..<3 * LoginTries.maximumAddresses {
+    for number in 0..<3 * LoginTries.maximumClients {
       clock.advance(by: .milliseconds(1))
       let text = "10.0.\(number / 256).\(number % 256)"
       #expect(fail(try Self.address(text), &tries) == .go)
-      #expect(tries.count <= LoginTries.maximumAddresses)
+      #expect(tries.count <= LoginTries.maximumClients)
     }
+  }
+
+  @Test func `a browser that has signed in before does not wait for others`() throws {
+    var tries = LoginTries()
+    let browser = LoginTries.Client.browser("0123456789abcdef")
+    for number in 1...LoginTries.maximumTrying {
+      #expect(tries.begin(try Self.address("198.51.100.\(number)"), at: clock.now) == .go)
+    }
+    for _ in 0..<LoginTries.free { #expect(fail(browser, &tries) == .go) }
+    #expect(fail(browser, &tries) == .wait(.seconds(1)), "its own wrong ones count")
+    #expect(tries.begin(.browser("0"), at: clock.now) == .go)
+    #expect(tries.begin(.browser("0"), at: clock.now) == .wait(.seconds(1)))
   }
 }

@@ -1,13 +1,8 @@
 import FoundationEssentials
 import HaulCore
 import HaulFiles
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A directory that must lie below a root.
 @Suite struct ConfinedDirectoryTests {

@@ -1,13 +1,8 @@
 import FoundationEssentials
 import HaulCore
 import HaulFiles
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A link in the path of a directory.
 @Suite struct DirectoryWalkTests {

@@ -1,13 +1,8 @@
 import HaulCore
 import HaulFiles
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// File systems that differ from a local one.
 @Suite

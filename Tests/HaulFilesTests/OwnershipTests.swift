@@ -1,14 +1,9 @@
 import FoundationEssentials
 import HaulCore
 import HaulFiles
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Files of others are not touched.
 @Suite

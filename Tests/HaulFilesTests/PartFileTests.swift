@@ -1,11 +1,8 @@
 import FoundationEssentials
 import HaulCore
 import HaulFiles
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// A part file on the real file system.
 @Suite

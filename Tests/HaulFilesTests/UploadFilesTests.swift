@@ -1,13 +1,8 @@
 import HaulCore
 import HaulFiles
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The file that an upload reads, and the one that keeps what its next run needs.
 @Suite struct UploadFilesTests {

@@ -1,12 +1,7 @@
 import FoundationEssentials
 import HaulCache
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 // haul-cachekill DIRECTORY LIMIT SEED: stores and reads blobs until it is killed. Each body can be
 // computed from its head, so that a test sees whether it is whole. Before each call that stores or

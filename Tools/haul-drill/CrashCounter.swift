@@ -1,11 +1,6 @@
 import HaulKit
+import HaulLibC
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Counts the passages of each point, and kills the process at one of them.
 final class CrashCounter: Sendable {

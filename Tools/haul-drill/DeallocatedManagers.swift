@@ -1,10 +1,5 @@
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Releases managers without a shutdown: after a download, after a download that threw, and without
 /// a download.

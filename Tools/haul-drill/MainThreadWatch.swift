@@ -1,12 +1,7 @@
 import Dispatch
 import HaulKit
+import HaulLibC
 import HaulStore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Adds, follows and awaits many downloads on the main actor, as a user interface does, while other
 /// work runs there in every turn of its queue.

@@ -1,11 +1,6 @@
 import ArgumentParser
+import HaulLibC
 import HaulTesting
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 struct SeedOptions: ParsableArguments {
   @Option(help: "The seed of the content.")

@@ -1,13 +1,8 @@
 import ArgumentParser
 import Dispatch
 import FoundationEssentials
+import HaulLibC
 import HaulTesting
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 struct Serve: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

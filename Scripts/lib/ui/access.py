@@ -116,6 +116,9 @@ def phone(place, browser):
     for width, height in ((430, 932), (390, 844), (360, 720)):
         browser.resize(width, height, mobile=True)
         browser.wait("the rows are cards", "document.querySelector('.row:not([hidden])').offsetHeight >= 80")
+        for node in tree(browser):
+            if value(node, "role") in NAMED and not value(node, "name"):
+                raise Failed(f"a {value(node, 'role')} without a name: {node}")
         if wrong := browser.eval(SMALL):
             raise Failed(f"at {width} pixels: too small, or sticking out: {wrong}")
 

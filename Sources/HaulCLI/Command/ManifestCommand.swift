@@ -125,8 +125,6 @@ package struct ManifestPlan: CommandPlan {
         text = json ? try JSONLines.line(of: sum) : try sum.text()
       }
       return await OutputStream.show(text, then: sum.isWhole ? .completed : .failed)
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch {
       return await OutputStream.fail(error)
     }

@@ -124,8 +124,6 @@ package struct SplitPlan: CommandPlan {
       }
       try ShardWriter(self, rows).run()
       return .completed
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch {
       return await OutputStream.fail(error)
     }

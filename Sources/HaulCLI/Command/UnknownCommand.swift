@@ -37,8 +37,7 @@ enum UnknownCommand {
   private static let usualWords: [String: [String: String]] = [
     "daemon": [
       "log": daemonLog, "logs": daemonLog,
-      "restart": "run 'haul daemon stop', then 'haul daemon start'",
-      "reload": "run 'haul daemon stop', then 'haul daemon start'",
+      "reload": "run 'haul daemon restart': transfers resume from their bytes",
     ],
     "cache": [
       "clear": "write haul cache purge", "clean": "write haul cache purge",

@@ -1,11 +1,6 @@
 import CHaulSystem
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The browser of the desktop.
 enum Browser {

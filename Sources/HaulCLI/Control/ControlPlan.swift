@@ -25,8 +25,6 @@ struct ControlPlan: CommandPlan {
           throw error
         }
       }
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch let failure as ControlClient.Failure {
       return await report(failure)
     } catch {
@@ -51,6 +49,6 @@ struct ControlPlan: CommandPlan {
     }
     await OutputStream.warn(
       "the daemon has version \(version), this is \(HaulVersion.text); restart it with: "
-        + "haul daemon stop && haul daemon start")
+        + "haul daemon restart")
   }
 }

@@ -3,12 +3,7 @@ import FoundationEssentials
 import HaulControl
 import HaulCore
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Starts the daemon as a process of its own session, which outlives the terminal.
 extension ControlSession {

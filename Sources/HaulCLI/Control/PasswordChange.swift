@@ -1,12 +1,7 @@
 import HaulControl
 import HaulCore
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Sets the password of the login page. The daemon need not run; one that runs uses it at once.
 enum PasswordChange {

@@ -90,42 +90,43 @@ package struct WatchReport: Sendable {
   }
 
   private mutating func note(_ event: EventDocument) {
-    switch event.content {
-    case .attempt(_, let failure, let delay):
-      retries[event.id] = FileProgress.Retry(
-        end: elapsed + .seconds(delay), reason: ": \(failure.message)")
-    case .removed:
+    switch event.kind {
+    case .attempt(_, let error, let delay)?:
+      retries[event.id] = FileProgress.Retry(end: elapsed + delay, reason: ": \(error.message)")
+    case .removed?:
       guard let index = indices.removeValue(forKey: event.id) else { return }
       if transfers[index].state != .completed { hasRemoved = true }
       transfers.remove(at: index)
       for (id, other) in indices where other > index { indices[id] = other - 1 }
-    case .progress(let progress): connections[event.id] = progress.connections
-    case .finished:
+    case .progress(let progress)?: connections[event.id] = progress.connections
+    case .finished?:
       told.insert(event.id)
       retries[event.id] = nil
-    case .changed: changed.insert(event.id)
-    case .added, .target, .phase, .waiting, .paused, .resumed, .limited, .connections, .moved:
+    case nil where event.type == .changed: changed.insert(event.id)
+    case .added?, .target?, .phase?, .waiting?, .paused?, .resumed?, .limited?, .connections?,
+      .moved?, .snapshot?, nil:
       retries[event.id] = nil
     }
   }
 
   private func line(for event: EventDocument) -> String? {
     let name = indices[event.id].map { transfers[$0].name } ?? event.url ?? "\(event.id)"
-    switch event.content {
-    case .paused: return "\(name): paused"
-    case .resumed: return "\(name): resumed"
-    case .removed: return "\(name): removed"
-    case .attempt(_, let failure, _): return "\(name): \(failure.message); retrying"
-    case .finished(let result):
+    switch event.kind {
+    case .paused?: return "\(name): paused"
+    case .resumed?: return "\(name): resumed"
+    case .removed?: return "\(name): removed"
+    case .attempt(_, let error, _)?: return "\(name): \(error.message); retrying"
+    case .finished(let result)?:
       switch result.state {
       case .completed:
-        let warning = result.result.warning.map { "; warning: \($0.text)" } ?? ""
-        let adopted = result.result.isAdopted ? ", published by another run" : ""
+        let warning = result.warning.map { "; warning: \($0.text)" } ?? ""
+        let adopted = result.isAdopted ? ", published by another run" : ""
         return "\(result.path ?? name): complete, \(Units.bytes(result.bytes))\(adopted)\(warning)"
       case .failed: return "\(name): failed: \(result.error?.message ?? "for an unknown reason")"
       case .cancelled: return "\(name): cancelled"
       }
-    case .added, .target, .phase, .waiting, .progress, .limited, .connections, .moved, .changed:
+    case .added?, .target?, .phase?, .waiting?, .progress?, .limited?, .connections?, .moved?,
+      .snapshot?, nil:
       return nil
     }
   }

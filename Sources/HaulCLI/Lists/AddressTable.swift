@@ -6,10 +6,7 @@ struct AddressTable {
     var complete: UInt32 = 0
     var failed: UInt32 = 0
     /// How many files the lists have.
-    var files: UInt32 = 0
-    /// Hashes of its first row, and of the file of that.
-    fileprivate var firstRow: UInt64 = 0
-    fileprivate var firstFile: UInt64 = 0
+    fileprivate(set) var files: UInt32 = 0
 
     fileprivate init(_ key: UInt64) { self.key = key }
 
@@ -27,6 +24,9 @@ struct AddressTable {
 
   private var numbers = HashedNumbers()
   private(set) var addresses: [Address] = []
+  /// Hashes of the first row of each address, and of its file; none before the first row.
+  private var firstRows: [UInt64] = []
+  private var firstFiles: [UInt64] = []
   /// The rows and files of addresses that have several.
   private var rows: Set<Further> = []
   private var files: Set<Further> = []
@@ -37,8 +37,8 @@ struct AddressTable {
   }
 
   /// The number of an address, from 0.
-  mutating func number(of address: some Hashable) -> Int {
-    let key = Self.hash { $0.combine(address) }
+  mutating func number(of address: String) -> Int {
+    let key = Self.hash { $0.combine(text: address) }
     let hash = UInt32(truncatingIfNeeded: key)
     let slot = numbers.slot(of: hash) { addresses[$0 - 1].key == key }
     if let number = numbers[slot] { return number - 1 }
@@ -51,14 +51,18 @@ struct AddressTable {
   /// - Returns: whether it is not as one before.
   mutating func insert(row: UInt64, of file: UInt64, at number: Int) -> Bool {
     guard addresses[number].files > 0 else {
-      (addresses[number].firstRow, addresses[number].firstFile) = (row, file)
-      addresses[number].files = 1
+      if number >= firstRows.count {
+        let missing = repeatElement(UInt64(0), count: addresses.count - firstRows.count)
+        firstRows += missing
+        firstFiles += missing
+      }
+      (firstRows[number], firstFiles[number], addresses[number].files) = (row, file, 1)
       return true
     }
-    guard addresses[number].firstRow != row,
+    guard firstRows[number] != row,
       rows.insert(Further(address: number, hash: row)).inserted
     else { return false }
-    if addresses[number].firstFile != file,
+    if firstFiles[number] != file,
       files.insert(Further(address: number, hash: file)).inserted
     {
       addresses[number].files += 1
@@ -71,5 +75,14 @@ struct AddressTable {
     var hasher = Hasher()
     combine(&hasher)
     return UInt64(bitPattern: Int64(hasher.finalize()))
+  }
+}
+
+extension Hasher {
+  /// By its bytes: two texts that are only equal as characters are two.
+  mutating func combine(text: String) {
+    var text = text
+    combine(text.utf8.count)
+    text.withUTF8 { combine(bytes: UnsafeRawBufferPointer($0)) }
   }
 }

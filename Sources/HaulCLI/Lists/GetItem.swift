@@ -91,7 +91,7 @@ extension GetItem {
   /// The options of the command line, with the item's own `out` and `dir`.
   private func options(_ common: DestinationOptions) throws(UsageError) -> DestinationOptions {
     guard hasOwnDestination else { return common }
-    if out != nil, common.output != nil {
+    if listEntry != nil, out != nil, common.output != nil {
       throw UsageError("out and -o contradict each other")
     }
     var options = common

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The rows that `haul split` shares out. Of each only the place is held: lists may be longer than
 /// the memory.
@@ -96,7 +91,7 @@ struct ShardRows {
   private mutating func notePath(_ entry: InputList.Entry, _ name: String, of address: Int) {
     let last = entry.out ?? name
     let path = entry.dir.map { $0.appendingPath(last) } ?? last
-    let first = paths.updateValue(address, forKey: AddressTable.hash { $0.combine(path) })
+    let first = paths.updateValue(address, forKey: AddressTable.hash { $0.combine(text: path) })
     guard let first, first != address else { return }
     shared = (shared.count + 1, shared.count == 0 ? path : shared.example)
   }
@@ -255,17 +250,16 @@ struct ShardRows {
     _ entry: InputList.Entry, _ source: Source, _ address: Int
   ) -> Bool {
     let file = AddressTable.hash { hasher in
-      hasher.combine(source.address)
-      hasher.combine(entry.out ?? "")
-      hasher.combine(entry.dir ?? "")
+      for text in [source.address, entry.out ?? "", entry.dir ?? ""] { hasher.combine(text: text) }
     }
     let row = AddressTable.hash { hasher in
       hasher.combine(file)
-      hasher.combine((entry.checksums + entry.headers).map(\.text))
+      hasher.combine(entry.checksums.count)
+      for option in entry.checksums + entry.headers { hasher.combine(text: option.text) }
       for (name, value) in entry.columns.sorted(by: { $0.key < $1.key })
       where !meanings.contains(name) {
-        hasher.combine(name)
-        hasher.combine(value)
+        hasher.combine(text: name)
+        hasher.combine(text: value)
       }
     }
     return addresses.insert(row: row, of: file, at: address)
@@ -354,11 +348,6 @@ final class SplitList {
 extension stat {
   /// When its bytes changed, in nanoseconds.
   var modification: Int64 {
-    #if canImport(Glibc)
-      let time = st_mtim
-    #else
-      let time = st_mtimespec
-    #endif
-    return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+    Int64(st_mtim.tv_sec) &* 1_000_000_000 &+ Int64(st_mtim.tv_nsec)
   }
 }

@@ -1,11 +1,6 @@
 import FoundationEssentials
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Writes the shards into a directory of their own, which then gets its name: no task finds a part
 /// of them.

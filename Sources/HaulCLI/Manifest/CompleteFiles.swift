@@ -1,11 +1,6 @@
 import HaulControl
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The manifest of a run.
 package struct RunManifest: Hashable, Sendable {

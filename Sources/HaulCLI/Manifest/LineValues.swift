@@ -1,11 +1,6 @@
 import FoundationEssentials
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Single values of a line of a manifest. A manifest may have a million lines, and to decode all of
 /// each takes ten times as long.

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A manifest on the disk that a run appends to. Several runs may do so at the same time, because
 /// each writes whole lines.

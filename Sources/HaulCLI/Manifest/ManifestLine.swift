@@ -2,12 +2,7 @@ import Crypto
 import FoundationEssentials
 import HaulControl
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// What a manifest says of one file: how it ended last.
 package struct ManifestLine: Codable, Hashable, Sendable {

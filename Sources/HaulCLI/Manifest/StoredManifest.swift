@@ -3,12 +3,7 @@ import FoundationEssentials
 import HaulControl
 import HaulCore
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A manifest in a store, which runs on several machines share.
 ///

@@ -96,8 +96,6 @@ struct ChecksumSearch: CommandPlan {
       let isTemporary = get.worker.worker && error.isTemporary
       return await OutputStream.fail(
         error.commandLineText, with: isTemporary ? .tryAgain : .failed)
-    } catch let error as UsageError {
-      return await OutputStream.fail(error.message, with: .usage)
     } catch {
       return await OutputStream.fail(error)
     }

@@ -1,11 +1,6 @@
 import HaulControl
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Instants as people write them, in the time zone of this process.
 package enum LocalTime {

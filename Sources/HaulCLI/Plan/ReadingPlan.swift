@@ -108,16 +108,19 @@ package struct ReadingPlan: CommandPlan {
     _ manager: TransferManager, _ clock: any TransferClock
   ) async throws -> [String] {
     let place = ObjectRows.Place(prefix)
-    var addresses: [String] = []
+    var (addresses, known) = ([String](), Set<String>())
     try await input.forEachPage(of: place, in: store, manager, clock) { page in
       for key in page.keys {
         guard let key else {
           throw TransferError(
             .protocolViolation, "\(prefix): a key is no UTF-8 text, or not below the prefix")
         }
-        if ends.contains(where: { key.hasByteSuffix($0) }) {
-          addresses.append("\(PutPlan.s3Prefix)\(place.bucket)/\(key)")
+        guard ends.contains(where: { key.hasByteSuffix($0) }) else { continue }
+        guard known.insert(key).inserted else {
+          throw TransferError(
+            .nameConflict, "\(prefix): two keys are equal but for how letters are composed: \(key)")
         }
+        addresses.append("\(PutPlan.s3Prefix)\(place.bucket)/\(key)")
       }
     }
     guard !addresses.isEmpty else {

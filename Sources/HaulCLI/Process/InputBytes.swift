@@ -1,13 +1,8 @@
 import Dispatch
 import HaulCore
 import HaulKit
+import HaulLibC
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The bytes of an open descriptor, read when they are asked for, outside the cooperative threads.
 struct InputBytes: AsyncSequence, Sendable {

@@ -1,11 +1,6 @@
 import HaulCore
+import HaulLibC
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The bytes of a list that may be a pipe, change while it is worked off, or come from a server:
 /// what was read of it can be read again. Up to 1 MiB is in memory, and more in a file without a

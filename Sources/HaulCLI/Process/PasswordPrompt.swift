@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Asks for a password on the controlling terminal, which may differ from standard input.
 enum PasswordPrompt {

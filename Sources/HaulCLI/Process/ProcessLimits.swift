@@ -1,10 +1,5 @@
 import CHaulSystem
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The resource limits of this process, and the concurrency that they allow; nil for no limit or an
 /// unknown limit.

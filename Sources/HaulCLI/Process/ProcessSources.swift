@@ -1,13 +1,8 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
+import HaulLibC
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 extension CommandSources {
   /// The real sources. What may be a pipe is read only once, and kept for further use: standard

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The arguments and variables of a process, which are bytes, as text. Bytes that are not UTF-8 are
 /// refused: with a replacement character in their place, they would name another file.

@@ -1,11 +1,6 @@
 import HaulCore
 import HaulHTTP
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Reads files named by options.
 enum SourceFile {

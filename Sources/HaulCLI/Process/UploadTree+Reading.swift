@@ -1,11 +1,6 @@
 import FoundationEssentials
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 extension UploadTree {
   /// Lists a directory and those below it.

@@ -2,13 +2,8 @@ import FoundationEssentials
 package import HaulControl
 import HaulCore
 package import HaulKit
+import HaulLibC
 package import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Connects all parts with the process: its arguments, streams and status.
 @MainActor

@@ -1,12 +1,7 @@
 import HaulControl
 import HaulCore
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// What a run does, in a file for the textfile collector of Prometheus' node exporter.
 actor MetricsFile {

@@ -1,12 +1,7 @@
 import Dispatch
 import HaulCore
 package import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Standard output or error. Writes whole texts, in order, and not on the cooperative threads.
 package struct OutputStream: Sendable {
@@ -113,7 +108,7 @@ extension OutputStream {
   }
 
   static func fail(_ error: any Error) async -> ExitStatus {
-    await fail((error as? TransferError)?.message ?? "\(error)")
+    await fail("\(error)", with: error is UsageError ? .usage : .failed)
   }
 }
 

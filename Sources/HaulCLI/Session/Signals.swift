@@ -1,12 +1,7 @@
 import Dispatch
 package import HaulCore
 import HaulKit
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// SIGINT, SIGTERM and SIGHUP as a stream; those ignored at the start (`nohup`) stay ignored. The
 /// process ends at the second signal or one second after the first (later after a SIGTERM that
@@ -60,11 +55,7 @@ package struct Signals: Sendable {
   /// a loop only then: it looks at how a program ended, not at the number 130.
   package static func exit(with status: Int32) -> Never {
     if status == ExitStatus.interrupted.rawValue { dieOfInterrupt() }
-    #if canImport(Glibc)
-      Glibc.exit(status)
-    #else
-      Darwin.exit(status)
-    #endif
+    HaulLibC.exit(status)
   }
 
   private static func dieOfInterrupt() {

@@ -1,12 +1,7 @@
 package import FoundationEssentials
 package import HaulCore
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The blob files of a cache. A file appears under its name only when it is whole; it is not
 /// synced, because its checksums show what a power cut has damaged.

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Lets one process at a time open the cache directory.
 final class DirectoryLock: Sendable {

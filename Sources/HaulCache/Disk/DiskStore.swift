@@ -1,12 +1,7 @@
 import FoundationEssentials
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Blobs in a directory within bounds, for several processes at once. Its calls block.
 ///

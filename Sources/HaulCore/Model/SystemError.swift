@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The text of system errors (`errno`).
 package enum SystemError {

@@ -13,9 +13,5 @@ extension TransferError {
   package var remedy: Remedy? { parts.remedy }
 
   /// The same error with a remedy.
-  package func remedied(by remedy: Remedy) -> TransferError {
-    var parts = parts
-    parts.remedy = remedy
-    return TransferError(parts)
-  }
+  package func remedied(by remedy: Remedy) -> TransferError { changing { $0.remedy = remedy } }
 }

@@ -135,33 +135,24 @@ public struct TransferError: Error, Hashable, Sendable {
     shared.value.refusal = refusal
   }
 
-  /// The same error with a cause.
-  package func with(_ cause: Cause?) -> TransferError {
+  /// The same error with other parts.
+  func changing(_ change: (inout Parts) -> Void) -> TransferError {
     var error = self
-    error.shared.value.cause = cause
+    change(&error.shared.value)
     return error
   }
+
+  /// The same error with a cause.
+  package func with(_ cause: Cause?) -> TransferError { changing { $0.cause = cause } }
 
   /// The same error, with a text before its fact.
-  package func prefixed(_ text: String) -> TransferError {
-    var error = self
-    error.shared.value.fact = text + fact
-    return error
-  }
+  package func prefixed(_ text: String) -> TransferError { changing { $0.fact = text + $0.fact } }
 
   /// The same error, whose fact says that it concerns the source of an upload.
-  var saidOfSource: TransferError {
-    var error = self
-    error.shared.value.isOfSource = true
-    return error
-  }
+  var saidOfSource: TransferError { changing { $0.isOfSource = true } }
 
   /// The same error, for the target of a redirect.
-  package var ofRedirect: TransferError {
-    var error = self
-    error.shared.value.isOfRedirect = true
-    return error
-  }
+  package var ofRedirect: TransferError { changing { $0.isOfRedirect = true } }
 }
 
 extension TransferError {
@@ -176,10 +167,7 @@ extension TransferError {
 
   /// The same error, with the number of attempts in its fact.
   func after(attempts: Int) -> TransferError {
-    guard attempts > 1 else { return self }
-    var parts = parts
-    parts.fact += " after \(attempts) attempts"
-    return TransferError(parts)
+    attempts > 1 ? changing { $0.fact += " after \(attempts) attempts" } : self
   }
 }
 
@@ -199,11 +187,11 @@ extension TransferError {
   /// The same error, of a digest that the server stated and nobody else.
   var ofStatedDigest: TransferError {
     guard code == .checksumMismatch else { return self }
-    var parts = parts
-    parts.fact = "the server stated a digest, and \(fact)"
-    parts.advice = advice ?? "try again, or with the checksum that they must have"
-    parts.remedy = .checksum
-    return TransferError(parts)
+    return changing { parts in
+      parts.fact = "the server stated a digest, and \(fact)"
+      parts.advice = advice ?? "try again, or with the checksum that they must have"
+      parts.remedy = .checksum
+    }
   }
 }
 

@@ -87,6 +87,22 @@ public struct TransferEvent: Sendable, Hashable {
   }
 }
 
+extension TransferEvent.Kind {
+  /// The same with other errors; a snapshot keeps its own.
+  package func mapErrors(_ change: (TransferError) -> TransferError) -> Self {
+    switch self {
+    case .attempt(let number, let error, let delay):
+      .attempt(number: number, error: change(error), delay: delay)
+    case .limited(let connections, let error):
+      .limited(connections: connections, error: change(error))
+    case .finished(let result): .finished(result.mapError(change))
+    case .added, .target, .phase, .waiting, .paused, .resumed, .progress, .connections, .moved,
+      .removed, .snapshot:
+      self
+    }
+  }
+}
+
 extension TransferEvent.Initiator: CustomStringConvertible {
   /// The raw value.
   public var description: String { rawValue }
@@ -169,7 +185,7 @@ public struct TransferResult: Sendable, Hashable {
     let checksums: [Checksum]
     let verified: Verification?
     let coding: String?
-    let error: TransferError?
+    var error: TransferError?
     let metrics: TransferMetrics?
     var cacheUse: CacheUse?
     var isUnexpectedPage: Bool?
@@ -236,40 +252,31 @@ public struct TransferResult: Sendable, Hashable {
         error: error, metrics: metrics))
   }
 
-  /// The same result of an upload, with what the server said.
-  package func noting(_ reply: UploadReply?) -> TransferResult {
+  private func changing(_ change: (inout Parts) -> Void) -> TransferResult {
     var parts = parts
-    parts.reply = reply
+    change(&parts)
     return TransferResult(parts)
   }
+
+  /// The same result of an upload, with what the server said.
+  package func noting(_ reply: UploadReply?) -> TransferResult { changing { $0.reply = reply } }
 
   /// The same result of an upload that another run has published.
-  package func notingAdoption() -> TransferResult {
-    var parts = parts
-    parts.isAdopted = true
-    return TransferResult(parts)
-  }
+  package func notingAdoption() -> TransferResult { changing { $0.isAdopted = true } }
 
   /// The same result of bytes that came from another origin.
-  package func noting(sender: ResourceURL) -> TransferResult {
-    var parts = parts
-    parts.sender = sender
-    return TransferResult(parts)
-  }
+  package func noting(sender: ResourceURL) -> TransferResult { changing { $0.sender = sender } }
 
   /// The same result of a run that asked a cache.
-  package func noting(_ cacheUse: CacheUse) -> TransferResult {
-    var parts = parts
-    parts.cacheUse = cacheUse
-    return TransferResult(parts)
+  package func noting(_ use: CacheUse) -> TransferResult { changing { $0.cacheUse = use } }
+
+  /// The same result with another error, if it has one.
+  package func mapError(_ change: (TransferError) -> TransferError) -> TransferResult {
+    error.map { error in changing { $0.error = change(error) } } ?? self
   }
 
   /// The same result of a file that is a web page instead.
-  package func notingUnexpectedPage() -> TransferResult {
-    var parts = parts
-    parts.isUnexpectedPage = true
-    return TransferResult(parts)
-  }
+  package func notingUnexpectedPage() -> TransferResult { changing { $0.isUnexpectedPage = true } }
 
   /// Whether all their fields are equal.
   public static func == (left: TransferResult, right: TransferResult) -> Bool {

@@ -89,12 +89,14 @@ package struct RetryState: Hashable, Sendable {
   /// The error of a transfer that gave up: with its number of attempts, and with the wait that the
   /// server asked for, if that is the reason.
   package func last(_ error: TransferError) -> TransferError {
-    var parts = error.after(attempts: attempts + 1).parts
-    guard let wait = refusedWait else { return TransferError(parts) }
-    parts.fact += ", and asks to wait \(RetryAfter.text(wait))"
-    parts.advice = "that is longer than this transfer waits; try again then, or let it wait longer"
-    parts.remedy = .longerWait
-    return TransferError(parts)
+    let error = error.after(attempts: attempts + 1)
+    guard let wait = refusedWait else { return error }
+    return error.changing { parts in
+      parts.fact += ", and asks to wait \(RetryAfter.text(wait))"
+      parts.advice =
+        "that is longer than this transfer waits; try again then, or let it wait longer"
+      parts.remedy = .longerWait
+    }
   }
 
   private mutating func noteProgress(_ bytes: Int64, of remaining: Int64, at now: Instant) {

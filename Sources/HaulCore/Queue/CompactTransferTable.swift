@@ -181,7 +181,10 @@ package struct CompactTransferTable: Sendable {
   mutating func replace(_ member: QueuedMember) {
     let number = put(member)
     rows[number].host = names.number(member.host)
-    rows[number].group = names.number(member.group)
+    // Most changes are of members that stay in their group, and of one host after the other.
+    if names.name(rows[number].group) != member.group {
+      rows[number].group = names.number(member.group)
+    }
   }
 
   /// Removes it; the last one moves to its index.

@@ -31,6 +31,10 @@ package struct UploadAttempts: Sendable {
     isRemote = request.download != nil
   }
 
+  init(_ start: UploadStart, hasRun: Bool = false) {
+    self.init(start.request, hasRun: hasRun, isAttended: start.isAttended, now: start.now)
+  }
+
   /// An event is handled.
   package mutating func begin(
     at now: Instant, hostHealth: HostHealth? = nil, using rng: inout some RandomNumberGenerator
@@ -130,9 +134,7 @@ extension TransferError {
 
   /// The same, of a refusal that may be about this field.
   func suspecting(_ field: String) -> TransferError {
-    var parts = parts
-    parts.fact += ", perhaps because of \(field)"
-    return TransferError(parts)
+    changing { $0.fact += ", perhaps because of \(field)" }
   }
 
   /// The advice where this upload may conflict with itself.

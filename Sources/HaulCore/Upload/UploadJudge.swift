@@ -164,8 +164,6 @@ extension TransferError {
     guard isOfSource, let url = request.download?.url,
       let rest = fact.dropping(bytePrefix: "the source")
     else { return self }
-    var parts = parts
-    parts.fact = "the source \(url.redacted)\(rest)"
-    return TransferError(parts)
+    return changing { $0.fact = "the source \(url.redacted)\(rest)" }
   }
 }

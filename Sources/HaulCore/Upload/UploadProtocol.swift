@@ -75,16 +75,18 @@ package struct UploadStart: Sendable {
   let refusals: StoreRefusals
   let isAttended: Bool
   let now: Instant
-  /// Seconds since 1970.
-  let wallSeconds: Double
+  /// Seconds since 1970; nil if it is not known.
+  let wallSeconds: Double?
 
+  /// - Parameter extent: nil for all of a file.
   package init(
-    _ request: UploadRequest, _ source: SourceIdentity, _ extent: UploadExtent,
-    form: FormBody? = nil, fields: HeaderFields = HeaderFields(), hasRun: Bool, staysLocal: Bool,
-    requiresCondition: Bool = false, refusals: StoreRefusals = [], isAttended: Bool, now: Instant,
-    wallSeconds: Double
+    _ request: UploadRequest, _ source: SourceIdentity, _ extent: UploadExtent? = nil,
+    form: FormBody? = nil, fields: HeaderFields = HeaderFields(), hasRun: Bool = false,
+    staysLocal: Bool = false, requiresCondition: Bool = false, refusals: StoreRefusals = [],
+    isAttended: Bool, now: Instant, wallSeconds: Double? = nil
   ) {
-    (self.request, self.source, self.extent, self.form) = (request, source, extent, form)
+    self.extent = extent ?? UploadExtent(end: source.size)
+    (self.request, self.source, self.form) = (request, source, form)
     (self.fields, self.wallSeconds) = (fields, wallSeconds)
     (self.hasRun, self.staysLocal, self.isAttended) = (hasRun, staysLocal, isAttended)
     (self.requiresCondition, self.refusals, self.now) = (requiresCondition, refusals, now)

@@ -1,11 +1,6 @@
+import HaulLibC
 import Logging
 import NIOCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Closes connections of other users, although the socket's directory already keeps them out.
 final class PeerCredentialHandler: ChannelInboundHandler, RemovableChannelHandler {

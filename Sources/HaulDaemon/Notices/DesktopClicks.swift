@@ -3,13 +3,8 @@ package import HaulControl
 package import HaulCore
 import HaulFiles
 package import HaulKit
+import HaulLibC
 package import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Shows notices that can be clicked: a `notify-send` for each of the newest ones waits for that.
 package actor DesktopClicks {

@@ -1,14 +1,9 @@
 package import HaulControl
 package import HaulCore
 import HaulKit
+import HaulLibC
 import Logging
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Shows notices on the desktop, with `notify-send`.
 struct DesktopSender: NoticeSender {

@@ -2,16 +2,11 @@ import Crypto
 import HaulControl
 import HaulCore
 import HaulFiles
+import HaulLibC
 import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The certificate of the listeners and its key. Files that are replaced, as an ACME client does, are
 /// read again while the daemon runs.

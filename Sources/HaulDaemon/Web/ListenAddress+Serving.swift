@@ -1,13 +1,8 @@
 import HaulControl
 import HaulCore
+import HaulLibC
 import Hummingbird
 import NIOCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Sockets of `--listen`.
 extension ListenAddress {

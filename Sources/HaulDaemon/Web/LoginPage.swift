@@ -25,6 +25,8 @@ struct LoginPage: Sendable {
   let access: AccessList
   let sessions: WebSessions
   let hosts: AllowedHosts
+  /// Whether only proxies connect to this listener.
+  let isSocket: Bool
   /// Shared by all listeners.
   let tries: NIOLockedValueBox<LoginTries>
   let clock: any TransferClock
@@ -40,15 +42,19 @@ struct LoginPage: Sendable {
 
   /// The session whose cookie was sent.
   static func session(in headers: HTTPFields, _ sessions: WebSessions) -> String? {
+    first(in: headers) { sessions.session(ofCookie: $0) }
+  }
+
+  /// What the first cookie of the login page gives that gives something.
+  private static func first<Value>(
+    in headers: HTTPFields, _ value: (Substring) -> Value?
+  ) -> Value? {
     for field in headers[values: .cookie] {
       for pair in field.byteSplit(separator: ";") {
         let pair = String(pair.trimmingBytes(" "))
         for prefix in prefixes {
-          if let value = pair.dropping(bytePrefix: "\(prefix)\(cookieName)="),
-            let id = sessions.session(ofCookie: value)
-          {
-            return id
-          }
+          let cookie = pair.dropping(bytePrefix: "\(prefix)\(cookieName)=")
+          if let found = cookie.flatMap(value) { return found }
         }
       }
     }
@@ -83,8 +89,10 @@ struct LoginPage: Sendable {
     guard let given = LoginForm.password(body.readableBytesView) else {
       throw Problem.badRequest("send one field: password")
     }
-    let client = ClientAddress(request, context, origin)
-    switch tries.withLockedValue({ $0.begin(client.address, at: clock.now) }) {
+    let sender = ClientAddress(request, context, origin, isSocket: isSocket)
+    let browser = Self.first(in: request.headers) { sessions.knownBrowser(ofCookie: $0) }
+    let client = browser.map { .browser($0) } ?? LoginTries.Client.address(sender.address)
+    switch tries.withLockedValue({ $0.begin(client, at: clock.now) }) {
     case .go: break
     case .wait(let time):
       return page("Too many wrong tries. Wait, and try again.", 429, after: time)
@@ -96,14 +104,14 @@ struct LoginPage: Sendable {
     } catch {
       logger.error("\((error as? TransferError)?.message ?? "a password was not computed")")
     }
-    tries.withLockedValue { $0.end(client.address, isRight: isRight, at: clock.now) }
+    tries.withLockedValue { $0.end(client, isRight: isRight, at: clock.now) }
     guard isRight else {
-      logger.warning("a wrong password was sent from \(client.description)")
+      logger.warning("a wrong password was sent from \(sender.description)")
       return page("This is not the password.", 403)
     }
-    let browser = request.headers[.userAgent] ?? ""
-    let cookie = try sessions.begin(with: password, browser: browser)
-    logger.info("a session began with the password from \(client.description)")
+    let cookie = try sessions.begin(
+      with: password, browser: request.headers[.userAgent] ?? "")
+    logger.info("a session began with the password from \(sender.description)")
     var response = Response(status: .seeOther, headers: WebPageFiles.fields("text/plain"))
     // Relative, as a proxy may have a prefix.
     response.headers[.location] = "./"
@@ -169,9 +177,13 @@ struct ClientAddress: CustomStringConvertible {
 
   /// The address of the connection. If a proxy of this machine sent it, the last one in
   /// `X-Forwarded-For`, which is the one that the proxy has added.
-  init(_ request: Request, _ context: ConnectionContext, _ origin: PageOrigin) {
+  /// - Parameter isSocket: whether it came over a Unix socket. The peer of a connection that is
+  ///   closed meanwhile is not known.
+  init(
+    _ request: Request, _ context: ConnectionContext, _ origin: PageOrigin, isSocket: Bool
+  ) {
     let peer = context.remote?.ipAddress.flatMap { IPAddress(host: $0) }
-    let isLocal = peer?.unmapped.isLoopback ?? true
+    let isLocal = isSocket || peer?.unmapped.isLoopback == true
     let field = HTTPField.Name("X-Forwarded-For").flatMap { request.headers[values: $0].last }
     if isLocal, origin.isProxied,
       let text = field?.byteSplit(separator: ",").last.map({ String($0.trimmingBytes(" \t")) }),
@@ -181,9 +193,9 @@ struct ClientAddress: CustomStringConvertible {
       return
     }
     address = peer ?? Self.none
-    description = context.remote?.ipAddress ?? "a proxy"
+    description = context.remote?.ipAddress ?? "an unknown address"
   }
 
-  /// Of a Unix socket whose proxy says nothing: all of its clients have one limit.
+  /// Such as of a socket whose proxy says nothing: all of its clients have one limit.
   private static let none = IPAddress(bytes: [UInt8](repeating: 0, count: 16))
 }

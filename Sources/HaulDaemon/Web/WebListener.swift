@@ -1,15 +1,10 @@
 import HaulControl
 import HaulCore
+import HaulLibC
 import Logging
 import NIOConcurrencyHelpers
 import NIOCore
 import ServiceLifecycle
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The servers beside the socket: those of `--listen`; without it one of the loopback interface for
 /// new pages, once `haul ui` asks for it, and one at each port where a page may be open.

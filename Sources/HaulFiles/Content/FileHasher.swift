@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Digests of bytes on disk, read from the file.
 package enum FileHasher {

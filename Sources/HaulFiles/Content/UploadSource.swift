@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A file to upload. It stays open, so that all its bytes are of one file.
 package final class UploadSource: Sendable {

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The journal, opened and locked. Its holder owns the part file.
 struct JournalLock {

@@ -1,11 +1,6 @@
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 extension PartFile {
   /// Takes the part file of a target, and adopts what an earlier run left.

@@ -1,11 +1,6 @@
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 extension PartFile {
   /// Publishes the whole file under its final name, in one step.

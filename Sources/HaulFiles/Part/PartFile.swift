@@ -1,11 +1,6 @@
 package import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The bytes of one download on disk, and the journal that claims them. Every call may block: run
 /// it on `BlockingIO`. After a failed sync, or when another process took over the file, every call

@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Opens directories that must lie below others.
 ///

@@ -1,12 +1,7 @@
 import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
 import Synchronization
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A file descriptor, closed exactly once, after its last use. A call in progress keeps it open, so
 /// that its number cannot be reused during that call.

@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// An open directory; names are looked up relative to its descriptor.
 final class POSIXDirectory: DiskDirectory {

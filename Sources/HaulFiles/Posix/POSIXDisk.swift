@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The file system of this machine.
 package struct POSIXDisk: Disk {
@@ -69,11 +64,7 @@ extension FileStatus {
       case S_IFLNK: .symlink
       default: .other
       }
-    #if canImport(Glibc)
-      let (modified, changed) = (status.st_mtim, status.st_ctim)
-    #else
-      let (modified, changed) = (status.st_mtimespec, status.st_ctimespec)
-    #endif
+    let (modified, changed) = (status.st_mtim, status.st_ctim)
     self.init(
       kind: kind, device: UInt64(truncatingIfNeeded: status.st_dev), inode: UInt64(status.st_ino),
       size: Int64(status.st_size), owner: status.st_uid, mode: UInt32(status.st_mode) & 0o7777,

@@ -1,11 +1,6 @@
 import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// An open file of this machine.
 final class POSIXFile: DiskFile {
@@ -100,15 +95,7 @@ final class POSIXFile: DiskFile {
   func flush() throws(DiskError) {
     let copy = try descriptor.call("dup") { PlatformCalls.duplicate($0) }
     // Not repeated after EINTR: the copy is closed, whatever this returns.
-    guard Self.closeCopy(copy) == 0 else { throw DiskError("close", errno) }
-  }
-
-  private static func closeCopy(_ copy: Int32) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.close(copy)
-    #else
-      Darwin.close(copy)
-    #endif
+    guard HaulLibC.close(copy) == 0 else { throw DiskError("close", errno) }
   }
 
   func setOwner(_ user: UInt32) throws(DiskError) {

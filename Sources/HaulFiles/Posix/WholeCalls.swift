@@ -1,8 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Reads until the buffer is full or the file ends.
 /// - Returns: the number of bytes read; -1 after an error, which is in `errno`.

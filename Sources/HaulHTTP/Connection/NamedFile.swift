@@ -1,10 +1,5 @@
 package import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// A file that an option names, to be read.
 ///
@@ -18,7 +13,7 @@ package enum NamedFile {
     _ path: String, isRegular: Bool = false
   ) throws(TransferError) -> Int32? {
     try path.checkPath()
-    let descriptor = openFile(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    let descriptor = HaulLibC.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard descriptor >= 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
       throw unreadable(SystemError.text(errno))
@@ -80,14 +75,5 @@ package enum NamedFile {
 
   private static func unreadable(_ reason: String) -> TransferError {
     TransferError(.sourceUnreadable, "the file cannot be read: \(reason)")
-  }
-
-  /// `open`, which a method here hides.
-  private static func openFile(_ path: String, _ flags: Int32) -> Int32 {
-    #if canImport(Glibc)
-      Glibc.open(path, flags)
-    #else
-      Darwin.open(path, flags)
-    #endif
   }
 }

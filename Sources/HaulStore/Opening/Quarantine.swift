@@ -1,10 +1,5 @@
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Moves a damaged database aside as a whole, with its log under a matching name.
 struct Quarantine {

@@ -1,11 +1,6 @@
 import HaulCore
 import HaulFiles
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// The directory of a store and its files, which are private to the user.
 ///

@@ -1,14 +1,7 @@
+import HaulLibC
 import NIOCore
 import NIOPosix
 import NIOSSL
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Ends a connection in the way that a fault requests.
 struct ConnectionClosing {

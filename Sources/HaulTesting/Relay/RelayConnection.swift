@@ -1,13 +1,6 @@
+import HaulLibC
 import NIOCore
 import NIOPosix
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A client's connection and its connection to the server.
 final class RelayConnection {

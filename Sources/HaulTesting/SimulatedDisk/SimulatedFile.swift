@@ -1,11 +1,6 @@
 import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 final class SimulatedFile: DiskFile {
   let disk: SimulatedDisk

@@ -1,11 +1,6 @@
 public import HaulCore
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A machine whose power can be cut, with processes that can die during any change. Everything
 /// random depends on the seed.

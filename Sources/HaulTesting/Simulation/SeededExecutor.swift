@@ -1,10 +1,5 @@
+import HaulLibC
 import NIOConcurrencyHelpers
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Runs jobs one at a time on the calling thread, in an order that a seed decides. A pool of
 /// threads might run them in the same order.

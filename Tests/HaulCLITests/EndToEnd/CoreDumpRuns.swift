@@ -1,10 +1,7 @@
 import Foundation
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// The memory of a process holds credentials, and a core dump is a copy of it.
 @Suite(.timeLimit(.minutes(2)))

@@ -1,11 +1,6 @@
 import Foundation
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The page itself is driven in a browser by Scripts/gallery-test.
 extension ExampleRuns {

@@ -1,12 +1,7 @@
 import Foundation
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Checks SlotMachine by the lines that it draws.
 extension ExampleRuns {

@@ -49,6 +49,9 @@ struct HelpExampleRuns {
         if line.contains("tar xf big.tar") {
           try await fixture.shell("tar -cf big.tar inside && rm inside")
         }
+        if line.hasPrefix("haul verify -c") {
+          try await fixture.shell("sha256sum big.iso >SHA256SUMS")
+        }
         let output = try await fixture.shell(line, id: id, environment: store(fixture)).output
         if line.hasPrefix("haul add "), id.isEmpty { id = output.trimmingCharacters(in: .newlines) }
         if line.contains("| jq .length") { #expect(output == "\(DaemonFixture.length)\n") }

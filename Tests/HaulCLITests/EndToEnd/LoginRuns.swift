@@ -93,7 +93,8 @@ struct LoginRuns {
 
   @Test func `wrong tries are limited for their address, and no session notices`() async throws {
     try await ProxyFixture.with { (proxy) async throws in
-      let (page, _) = try proxy.page(try proxy.cookie())
+      let cookie = try proxy.cookie()
+      let (page, key) = try proxy.page(cookie)
       var answer = try proxy.logIn("wrong", from: "203.0.113.9")
       #expect(answer.status == 403 && !answer.head.lowercased().contains("set-cookie"))
       // The client writes the first ones, the proxy the last one.
@@ -106,6 +107,10 @@ struct LoginRuns {
       #expect(try proxy.logIn(from: "203.0.113.9").status == 429, "also the right one")
       #expect(try proxy.call("GET", "/api/v1/status", page).status == 200)
       #expect(try proxy.logIn(from: "203.0.113.10").status == 303)
+      // The owner at the same address has signed in before, and signs in again.
+      #expect(try await proxy.fixture.haul("ui", "--end", key.session).status == 0)
+      let known = [ProxyFixture.origin, cookie]
+      #expect(try proxy.logIn(from: "203.0.113.9", fields: known).status == 303)
       let log = try await proxy.log()
       #expect(log.contains("a wrong password was sent from 203.0.113.9"), "\(log)")
       #expect(!log.contains(ProxyFixture.password))

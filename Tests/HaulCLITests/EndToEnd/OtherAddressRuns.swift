@@ -1,12 +1,7 @@
 import Foundation
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Two files with the same entity tag are never mixed.
 @Suite(.serialized, .timeLimit(.minutes(5)))

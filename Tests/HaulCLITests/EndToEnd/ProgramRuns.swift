@@ -1,10 +1,7 @@
 import Foundation
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// Programs of steps whose manager was killed.
 @Suite(.timeLimit(.minutes(5)))

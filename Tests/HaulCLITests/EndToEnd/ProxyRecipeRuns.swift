@@ -1,12 +1,7 @@
 import Foundation
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The proxies of docs/web.md, with a real daemon behind them.
 @Suite(.timeLimit(.minutes(5)))

@@ -1,11 +1,6 @@
 import Foundation
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// One call of the control interface, as text, over its socket or a port.
 struct SocketCall {
@@ -96,7 +91,7 @@ struct SocketCall {
   private static func connection<Address>(
     _ family: Int32, _ address: inout Address
   ) throws -> FileHandle {
-    let descriptor = Glibc.socket(family, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = HaulLibC.socket(family, Int32(SOCK_STREAM.rawValue), 0)
     try #require(descriptor >= 0)
     let file = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
     let code = withUnsafePointer(to: &address) { pointer in

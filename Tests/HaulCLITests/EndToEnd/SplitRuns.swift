@@ -249,6 +249,8 @@ import Testing
     try await CommandFixture.with(CommandFixture.file()) { fixture in
       let rows = [
         "http://a/1,,,1", "http://a/1,x,,1", "http://a/1,,n,1", "http://b/1,,,1",
+        // The same letter, composed and not.
+        "http://a/1,\u{E9},,1", "http://a/1,e\u{301},,1",
         // The same file, also of another length.
         "http://a/1,,,2", "http://a/1,x,,1",
       ]
@@ -260,10 +262,10 @@ import Testing
       #expect(result.errors.contains("3 rows are given twice and are split once"))
       #expect(
         try text("d/0.csv", fixture)
-          == "url,out,note,size\n" + rows[..<4].joined(separator: "\n") + "\n")
+          == "url,out,note,size\n" + rows[..<6].joined(separator: "\n") + "\n")
 
       // With a manifest too: nothing of them is complete.
-      try write(#"{"files":4}"# + "\n", to: "m.jsonl", fixture)
+      try write(#"{"files":6}"# + "\n", to: "m.jsonl", fixture)
       let again = try await fixture.haul(split + ["e", "--failed", "m.jsonl"])
       #expect(again.status == 0, "\(again.errors)")
       #expect(try text("e/0.csv", fixture) == text("d/0.csv", fixture))

@@ -1,13 +1,8 @@
 import Foundation
 import HaulControl
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// What clients without a token cost a real daemon, and those with one.
 @Suite(.timeLimit(.minutes(5)))

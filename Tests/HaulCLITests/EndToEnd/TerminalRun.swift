@@ -1,12 +1,7 @@
 import Foundation
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// The real program with a pseudo-terminal as standard output and standard error.
 final class TerminalRun {

@@ -1,13 +1,8 @@
 import Foundation
 import HaulCore
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A host with two addresses, of which the first is dead. IPv6 is tried first (RFC 8305), and the
 /// server is on 127.0.0.1.

@@ -1,12 +1,7 @@
 import Foundation
+import HaulLibC
 import NIOConcurrencyHelpers
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A server on a loopback port that takes webhooks, one connection after the other.
 final class WebhookReceiver: Sendable {
@@ -34,7 +29,7 @@ final class WebhookReceiver: Sendable {
   /// - Parameter answers: the first ones; all others are 204.
   init(_ answers: [Answer] = []) throws {
     self.answers = NIOLockedValueBox(answers)
-    let listener = Glibc.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let listener = HaulLibC.socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian

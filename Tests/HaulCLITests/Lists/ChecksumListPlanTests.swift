@@ -28,7 +28,7 @@ import Testing
 
   @Test func `A file that the list does not name is an error, unless that is asked for`() throws {
     let files = sources(["SUMS": "\(a)  x.iso\n"])
-    let words = ["--checksum-file", "SUMS", "https://h/x.iso", "https://u:secret@h/z?k=secret"]
+    let words = ["--checksum-file", "SUMS", "https://h/x.iso", "https://u:secret@h/z?token=secret"]
     let message = try #require(refusal(words, files))
     #expect(message.contains("SUMS has no digest of it") && !message.contains("secret"))
     let plan = try plan(words + ["--ignore-missing"], files)

@@ -45,7 +45,7 @@ struct ListTableTests {
   @Test func `the table, show and explain say that a web page came in place of the file`() throws {
     var page = try transfer("a.iso", .completed, bytes: 5, total: 5)
     let result = TransferResult(state: .completed, path: "/d/a.iso").notingUnexpectedPage()
-    page.result = .init(result, isBackground: true, error: nil)
+    page.result = .init(result, isBackground: true)
     #expect(ListTable([page]).text(width: nil).contains("  completed: web-page  "))
     let text = "the server sent a web page"
     #expect(TransferText.details(page).contains("warning    \(text)"))

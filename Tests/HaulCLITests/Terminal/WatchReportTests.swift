@@ -85,7 +85,7 @@ struct WatchReportTests {
     #expect(try types(event(a, .paused(by: .user))) == ["paused"])
     #expect(try types(transfer(a, .paused)) == [])
     var change = EventDocument(TransferEvent(id: a, kind: .moved), at: 0)
-    change.content = .changed
+    (change.type, change.kind) = (.changed, nil)
     #expect(try types(.event(change)) == ["changed"])
     #expect(try types(transfer(a, .paused)) == ["transfer"])
     #expect(try types(transfer(a, .paused)) == [])

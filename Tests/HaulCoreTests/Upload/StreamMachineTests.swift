@@ -71,7 +71,9 @@ import Testing
 
   @Test func `WebDAV moves a stream that the server has whole, also after a lost answer`() throws {
     var machine = DAVMachine(
-      try request(.webDAV), source: source, isStream: true, isAttended: false, now: Instant())
+      UploadStart(
+        try request(.webDAV), source, UploadExtent(end: 0, isWhole: false), isAttended: false,
+        now: Instant()))
     _ = machine.handle(.start(nil))
     _ = machine.handle(try answer(405))
     #expect(try message(machine.handle(.stored(nil))).sendsStream)
@@ -93,7 +95,9 @@ import Testing
 
   @Test func `WebDAV deletes its temporary name when the stream cannot be sent again`() throws {
     var machine = DAVMachine(
-      try request(.webDAV), source: source, isStream: true, isAttended: false, now: Instant())
+      UploadStart(
+        try request(.webDAV), source, UploadExtent(end: 0, isWhole: false), isAttended: false,
+        now: Instant()))
     _ = machine.handle(.start(nil))
     _ = machine.handle(try answer(405))
     _ = machine.handle(.stored(nil))
@@ -112,7 +116,7 @@ import Testing
   /// A machine whose upload is created, and its first message with bytes.
   private func tus() throws -> (TusMachine, UploadMessage) {
     var machine = TusMachine(
-      try request(.tus), source: source, extent: Self.first, isAttended: false, now: Instant())
+      UploadStart(try request(.tus), source, Self.first, isAttended: false, now: Instant()))
     _ = machine.handle(.start(nil))
     let create = try message(
       machine.handle(try answer(204, Self.offered("creation,creation-defer-length"))))
@@ -164,7 +168,7 @@ import Testing
   @Test func `A tus server that needs the length is an error before anything is sent`() throws {
     for reply in [try answer(204, Self.offered("creation")), try answer(405)] {
       var machine = TusMachine(
-        try request(.tus), source: source, extent: Self.first, isAttended: false, now: Instant())
+        UploadStart(try request(.tus), source, Self.first, isAttended: false, now: Instant()))
       _ = machine.handle(.start(nil))
       let error = failure(of: machine.handle(reply))
       #expect(error?.message.contains("save the source to a file") == true)
@@ -175,8 +179,9 @@ import Testing
 
   @Test func `A resumable upload is complete with its last window`() throws {
     var machine = ResumableMachine(
-      try request(.resumable), source: source, extent: Self.first, hasRun: false,
-      isAttended: false, now: Instant())
+      UploadStart(
+        try request(.resumable), source, Self.first, hasRun: false,
+        isAttended: false, now: Instant()))
     _ = machine.handle(.start(nil))
     let create = try message(
       machine.handle(try answer(204, [("Upload-Limit", "max-age=3600")])))
@@ -197,8 +202,9 @@ import Testing
 
   @Test func `A server without resumable uploads gets the stream with PUT`() throws {
     var machine = ResumableMachine(
-      try request(.resumable), source: source, extent: Self.first, hasRun: false,
-      isAttended: false, now: Instant())
+      UploadStart(
+        try request(.resumable), source, Self.first, hasRun: false,
+        isAttended: false, now: Instant()))
     _ = machine.handle(.start(nil))
     _ = machine.handle(try answer(204))
     let sent = try message(machine.handle(try answer(204)))
@@ -209,8 +215,9 @@ import Testing
   /// What a machine does that has read a window, and then learns the server's limits.
   private func resumable(_ limit: String) throws -> (ResumableMachine, [UploadCommand]) {
     var machine = ResumableMachine(
-      try request(.resumable), source: source, extent: Self.first, hasRun: false,
-      isAttended: false, now: Instant())
+      UploadStart(
+        try request(.resumable), source, Self.first, hasRun: false,
+        isAttended: false, now: Instant()))
     _ = machine.handle(.start(nil))
     let commands = machine.handle(try answer(204, [("Upload-Limit", limit)]))
     return (machine, commands)
@@ -254,8 +261,7 @@ import Testing
       bucket: "b", key: "k", endpoint: try ResourceURL("https://h.example"))
     let request = UploadRequest(
       to: object, credentials: S3Credentials(accessKeyID: "i", secretAccessKey: "s"))
-    return S3Machine(
-      request, source: source, extent: Self.first, isAttended: false, now: Instant())
+    return S3Machine(UploadStart(request, source, Self.first, isAttended: false, now: Instant()))
   }
 
   /// A machine whose first part is on the store.

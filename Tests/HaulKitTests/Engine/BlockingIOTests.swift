@@ -1,13 +1,8 @@
 import HaulCore
 import HaulKit
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Threads of blocking calls.
 @Suite

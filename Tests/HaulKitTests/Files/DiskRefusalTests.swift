@@ -1,15 +1,10 @@
 import FoundationEssentials
 import HaulCore
 import HaulFiles
+import HaulLibC
 import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @Suite struct DiskRefusalTests {
   private static let why: Comment = "needs the right to mount a small file system"

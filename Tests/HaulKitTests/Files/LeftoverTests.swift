@@ -1,13 +1,8 @@
 import FoundationEssentials
 import HaulCore
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Case 67, between two runs, and part files and journals that may be another program's.
 @Suite struct LeftoverTests {

@@ -2,14 +2,9 @@ import Foundation
 import HaulCore
 import HaulHTTP
 import HaulKit
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Files that options name.
 @Suite struct NamedFileTests {

@@ -1,14 +1,9 @@
 import FoundationEssentials
 import HaulCore
 import HaulKit
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @Suite struct TakenNameTests {
   enum Taker: CaseIterable, Sendable { case directory, link, danglingLink, fifo }

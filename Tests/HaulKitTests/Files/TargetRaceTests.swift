@@ -2,14 +2,9 @@ import FoundationEssentials
 
 import HaulCore
 import HaulKit
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 @Suite struct TargetRaceTests {
   private static let length = 2 << 20

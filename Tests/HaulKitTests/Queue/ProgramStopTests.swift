@@ -2,13 +2,10 @@ import FoundationEssentials
 import HaulCore
 import HaulFiles
 import HaulKit
+import HaulLibC
 import HaulTesting
 import NIOConcurrencyHelpers
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// Programs of steps that are paused, cancelled, or outlive the manager.
 @Suite(.timeLimit(.minutes(2))) struct ProgramStopTests {

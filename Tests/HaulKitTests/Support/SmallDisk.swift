@@ -1,11 +1,6 @@
 import FoundationEssentials
+import HaulLibC
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A file system of a few pages in memory, for tests that need a full or read-only one.
 ///

@@ -3,15 +3,10 @@ import HaulCore
 import HaulFiles
 import HaulHTTP
 import HaulKit
+import HaulLibC
 import HaulStore
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A user interface that adds, follows and commands on the main actor is never blocked.
 @MainActor @Suite(.timeLimit(.minutes(2))) struct MainActorTests {

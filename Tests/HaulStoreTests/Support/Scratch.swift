@@ -1,15 +1,10 @@
 import FoundationEssentials
 import GRDB
 import HaulCore
+import HaulLibC
 import HaulStore
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// A separate directory for a store, removed at the end.
 final class Scratch: Sendable {

@@ -1,34 +1,10 @@
-/// What an upload to a WebDAV server knows of the file that it would replace. Several runs of the
-/// transfer of a remote source may publish at the same time, on any machine: no older version may
-/// replace a newer one.
-struct DAVPublication: Sendable {
-  /// What had the name of the file before the first byte of the source was read.
-  enum Beginning: Sendable, Hashable {
-    case absent
-    case file(StoredVersion)
-  }
+/// What had the name of the file before the first byte of the source was read.
+enum DAVBeginning: Sendable, Hashable {
+  case absent
+  case file(StoredVersion)
+}
 
-  /// Whether there may be such runs. A file of this machine is no transfer of another one.
-  let publishesOnce: Bool
-  /// Whether the server was not asked yet.
-  private(set) var isUnasked: Bool
-  /// Nil if the server does not say it.
-  private(set) var beginning: Beginning?
-  /// Whether the first bytes of the source were read.
-  var isRead: Bool
-  /// Whether the server did not answer what it has, last.
-  var hasAskedInVain = false
-
-  init(_ request: UploadRequest) {
-    publishesOnce = request.download != nil
-    (isUnasked, isRead) = (publishesOnce, !publishesOnce)
-  }
-
-  /// The server was asked; its answer stays for each attempt.
-  mutating func keep(_ beginning: Beginning?) {
-    if publishesOnce { (isUnasked, self.beginning) = (false, beginning) }
-  }
-
+extension Publication<DAVBeginning> {
   /// Whether what has the name now is not what had it at the beginning.
   /// - Parameter version: nil if it is not known.
   func isReplaced(by version: StoredVersion?) -> Bool {
@@ -77,16 +53,6 @@ extension DAVMachine {
     return makeDirectory()
   }
 
-  /// Some servers do not answer PROPFIND at all. Once more; then HEAD is tried.
-  mutating func askedInVain(_ error: TransferError) -> [UploadCommand] {
-    guard publication.hasAskedInVain, error.leavesQuestionOpen else {
-      publication.hasAskedInVain = error.leavesQuestionOpen
-      return failed(error)
-    }
-    publication.keep(nil)
-    return ask()
-  }
-
   /// Another file has the name than at the beginning: whether it is what this run would store.
   mutating func compare() -> [UploadCommand] {
     // Another attempt looks again.
@@ -104,30 +70,10 @@ extension DAVMachine {
     }
     let content = StoredContent(head, of: request)
     state = .comparingFile(content)
-    // A file that is held as a whole can be read again; the server may state digests of both.
-    if let length, !isStream, !attempts.isSpent, !content.algorithms.isEmpty {
-      return [.digest(0..<length, part: 0, content.algorithms)]
-    }
+    if let digest = digest(for: content) { return digest }
+    // The server may state digests of both.
     guard let part, !content.digests.isEmpty else { return compared(content, with: []) }
     return [.send(.compare(part.url, of: request))]
-  }
-
-  /// Takes what has the name as the result, if it is proved to be what this run would have stored.
-  mutating func compared(
-    _ content: StoredContent, with digests: [Checksum]
-  ) -> [UploadCommand] {
-    let own = digests + (request.download?.checksums ?? [])
-    switch content.isEqual(to: own, length: length) {
-    case true?:
-      return [.reportAdoption(length: content.length ?? length)] + end(.completed)
-    case false?: return end(replaced(isProved: true))
-    case nil: return end(replaced(isProved: false))
-    }
-  }
-
-  private func replaced(isProved: Bool) -> TransferError {
-    guard request.precondition == .none else { return conflict(412) }
-    return isProved ? .isReplaced : .isPerhapsReplaced
   }
 }
 

@@ -1,7 +1,7 @@
 /// Decides everything about one upload to a WebDAV server (RFC 4918). The file goes to a temporary
 /// name in its directory. It gets its own name once the server has it whole, so that nobody reads a
 /// part of it there.
-package struct DAVMachine: UploadMachine, StatefulUpload {
+package struct DAVMachine: UploadMachine, PublishingUpload {
   enum State: UploadStates {
     case waiting, asking, storing, reading, sending, checking, moving
     /// The directory of this level in `addresses` is made. Once one was found or made, those below
@@ -34,7 +34,7 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   private(set) var length: Int64?
   private(set) var isStream: Bool
   /// Whether other runs may publish at the same time, and what the server had at the beginning.
-  var publication: DAVPublication
+  var publication: Publication<DAVBeginning>
   var state = State.waiting
   /// The temporary name, once it is chosen.
   var part: DAVPart?
@@ -53,18 +53,12 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
   var lastError: TransferError?
   package var attempts: UploadAttempts
 
-  /// - Parameter isStream: whether the source is a stream of unknown length.
-  package init(
-    _ request: UploadRequest, source: SourceIdentity, isStream: Bool = false, isAttended: Bool,
-    now: Instant
-  ) {
-    self.request = request
-    self.source = source
-    self.isStream = isStream
-    publication = DAVPublication(request)
+  package init(_ start: UploadStart) {
+    (request, source, isStream) = (start.request, start.source, !start.extent.isWhole)
+    publication = Publication(request)
     length = isStream ? nil : source.size
     addresses = DAVAddresses(request.url)
-    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
+    attempts = UploadAttempts(start)
   }
 
   package mutating func take(_ event: UploadEvent) -> [UploadCommand] {
@@ -99,7 +93,9 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     case (.looking(let question, let head), .failed) where question.isOptional:
       return found(.unclear(nil), question, head)
     case (.lookingAtTarget(.beforeMove), .failed): return move()
-    case (.lookingAtTarget(.first), .failed(let error, _, _)): return askedInVain(error)
+    // Then HEAD is tried.
+    case (.lookingAtTarget(.first), .failed(let error, _, _)):
+      return publication.goesOn(after: error) ? ask() : failed(error)
     case (.comparingFile(let content), .failed): return compared(content, with: [])
     case (.making(0, _), .failed(let error, _, _)) where error.hadConnection:
       return lookForDirectory(error)
@@ -291,7 +287,9 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
     var machine = PutMachine(
       request, length: isStream ? nil : length, hasRun: attempts.mayHaveArrived,
       measures: .byProperties, isAttended: attempts.isAttended, now: attempts.now)
-    if publication.publishesOnce { machine.publication.keep(publication.condition) }
+    if publication.publishesOnce {
+      machine.publication = Publication(beginning: publication.condition)
+    }
     // One upload has one number of retries.
     machine.attempts = attempts
     state = .plain(machine, isCleared: isCleared)
@@ -307,6 +305,8 @@ package struct DAVMachine: UploadMachine, StatefulUpload {
       .httpStatus, "the server no longer has what was sent", isRetryable: true)
     return failed(lost)
   }
+
+  var mayBeOwn: Bool { false }
 
   func conflict(_ status: Int) -> TransferError {
     .isStoredAlready(perhapsByThis: attempts.mayHaveArrived || mayHaveMoved, status: status)

@@ -2,7 +2,7 @@
 /// and when to try again. It takes events and returns commands, and has no side effects.
 ///
 /// Such an upload cannot resume: each attempt sends the whole file.
-package struct PutMachine: UploadMachine, StatefulUpload {
+package struct PutMachine: UploadMachine, PublishingUpload {
   enum State: UploadStates {
     case waiting, asking, reading, done
     /// The file goes to this address, after so many redirects.
@@ -27,7 +27,11 @@ package struct PutMachine: UploadMachine, StatefulUpload {
   private(set) var isStream: Bool
   private let form: FormBody?
   /// Whether other runs may publish at the same time, and what of that is known.
-  var publication = PutPublication()
+  var publication = Publication<UploadCondition>()
+  /// Whether the server has refused a request with the condition.
+  var isConditionRefused = false
+  /// Whether it has said that the condition does not hold, although it does.
+  var isContradicted = false
   private var measures: Measure
   /// Whether an attempt of this run may have arrived whole.
   private var mayHaveArrived = false
@@ -75,7 +79,9 @@ package struct PutMachine: UploadMachine, StatefulUpload {
     case (.digesting(let content), .digested(_, .success(let digests))):
       return compared(content, with: digests)
     case (.digesting, .digested(_, .failure(let error))): return end(error)
-    case (.asking, .failed(let error, _, _)): return askedInVain(error)
+    case (.asking, .failed(let error, _, _)):
+      let goesOn = request.precondition == .none && publication.goesOn(after: error)
+      return goesOn ? proceed() : failed(error)
     case (.looking, .failed(let error, _, _)): return failed(error)
     case (.sending, .failed(let error, let sent, _)):
       return lost(error, sent: sent)
@@ -113,7 +119,7 @@ package struct PutMachine: UploadMachine, StatefulUpload {
       state = .reading
       return [.read(UploadExtent.window)]
     }
-    return publication.isRefused ? look(at: request.url) : send(to: request.url)
+    return isConditionRefused ? look(at: request.url) : send(to: request.url)
   }
 
   mutating func send(to url: ResourceURL, after redirects: Int = 0) -> [UploadCommand] {
@@ -137,7 +143,7 @@ package struct PutMachine: UploadMachine, StatefulUpload {
     switch head.status {
     case 404, 410, 403, 405, 501: break
     case 200..<300 where request.precondition == .none: break
-    case 200..<300: return end(attempts.conflict(status: head.status))
+    case 200..<300: return end(conflict(head.status))
     case 500..<600: return failed(judge.failure(of: head, to: request).ofQuestion)
     default:
       guard request.precondition == .none else {
@@ -146,7 +152,7 @@ package struct PutMachine: UploadMachine, StatefulUpload {
       let error = judge.failure(of: head, to: request)
       if error.isRetryable { return failed(error) }
     }
-    publication.learn(head, of: request)
+    learn(head)
     return proceed()
   }
 
@@ -178,17 +184,17 @@ package struct PutMachine: UploadMachine, StatefulUpload {
       }
       return send(to: target, after: redirects + 1)
     case .failure(let error) where error.code == .nameConflict:
-      return publication.condition == nil || publication.isRefused
-        ? end(attempts.conflict(status: head.status)) : look(at: url)
+      return publication.beginning == nil || isConditionRefused
+        ? end(conflict(head.status)) : look(at: url)
     case .failure(let error) where mayRefuseCondition(head.status):
       return conditionRefused(error, at: url)
     // It may conflict with what this run has sent.
     case .failure(let error)
-    where publication.condition == nil && mayHaveArrived && [409, 412].contains(head.status):
+    where publication.beginning == nil && mayHaveArrived && [409, 412].contains(head.status):
       return end(error.advising(TransferError.comparing))
     case .failure(let error):
       // A proxy may not have waited for the server.
-      if publication.condition != nil, isFullySent, head.status >= 500 { noteArrival() }
+      if publication.beginning != nil, isFullySent, head.status >= 500 { noteArrival() }
       return lost(error, sent: 0)
     }
   }
@@ -217,6 +223,12 @@ package struct PutMachine: UploadMachine, StatefulUpload {
     return publication.publishesOnce
       ? end(error.advising("another run may have stored its file: look there")) : failed(error)
   }
+
+  var mayBeOwn: Bool { attempts.mayHaveArrived }
+
+  func conflict(_ status: Int) -> TransferError { attempts.conflict(status: status) }
+
+  mutating func end(_ end: UploadEnd) -> [UploadCommand] { finish(end) }
 
   private mutating func noteArrival() { (mayHaveArrived, attempts.mayHaveArrived) = (true, true) }
 

@@ -14,8 +14,8 @@ extension PutMachine {
     self.init(
       start.request, length: start.extent.length, form: start.form, hasRun: start.hasRun,
       isAttended: start.isAttended, now: start.now)
-    if start.request.method.uploadProtocol.asksBeforeReading, start.request.download != nil {
-      askBeforeReading()
+    if start.request.method.uploadProtocol.asksBeforeReading {
+      publication = Publication(start.request)
     }
   }
 }

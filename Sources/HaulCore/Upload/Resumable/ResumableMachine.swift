@@ -44,17 +44,9 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
   /// The most bytes of a stream that are held for one request.
   package static let mostHeld: Int64 = 64 << 20
 
-  /// - Parameters:
-  ///   - extent: what of the source can be sent; nil for all of a file.
-  ///   - hasRun: whether an earlier run may have sent the file.
-  package init(
-    _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil, hasRun: Bool,
-    isAttended: Bool, now: Instant
-  ) {
-    self.request = request
-    self.source = source
-    self.extent = extent ?? UploadExtent(end: source.size)
-    attempts = UploadAttempts(request, hasRun: hasRun, isAttended: isAttended, now: now)
+  package init(_ start: UploadStart) {
+    (request, source, extent) = (start.request, start.source, start.extent)
+    attempts = UploadAttempts(start, hasRun: start.hasRun)
   }
 
   package mutating func take(_ event: UploadEvent) -> [UploadCommand] {

@@ -66,31 +66,22 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// Whether the first part of a stream is no longer held, so that no new upload can begin.
   private var isStreamGone: Bool { parts.isStream && parts.count > 1 }
 
-  /// - Parameters:
-  ///   - extent: of a stream, what was read of it; nil for a file.
-  ///   - fields: what the server of a remote source says of its bytes.
-  ///   - staysLocal: whether the requests stay on this machine.
-  package init(
-    _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
-    fields: HeaderFields = HeaderFields(), staysLocal: Bool = false,
-    requiresCondition: Bool = false, refusals: StoreRefusals = [], isAttended: Bool, now: Instant,
-    wallSeconds: Double? = nil
-  ) {
-    self.wallSeconds = wallSeconds
-    self.requiresCondition = requiresCondition && source.remote != nil
+  package init(_ start: UploadStart) {
+    (source, wallSeconds) = (start.source, start.wallSeconds)
+    requiresCondition = start.requiresCondition && source.remote != nil
+    let refusals = start.refusals
     messages = S3Messages(
-      request: request, source: source, fields: fields, staysLocal: staysLocal,
-      refusals: requiresCondition ? refusals.subtracting(.conditions) : refusals)
-    self.source = source
+      request: start.request, source: source, fields: start.fields, staysLocal: start.staysLocal,
+      refusals: start.requiresCondition ? refusals.subtracting(.conditions) : refusals)
     messages.proof = S3Proof(needsMD5: source.remote != nil)
-    if let extent, !extent.isWhole {
-      (parts, isSingle) = (S3Parts(stream: extent), false)
-    } else {
+    if start.extent.isWhole {
       let size = S3Parts.size(for: source) ?? S3Parts.sizes.upperBound
       parts = S3Parts(length: source.size, partSize: size)
       isSingle = !source.isInParts
+    } else {
+      (parts, isSingle) = (S3Parts(stream: start.extent), false)
     }
-    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
+    attempts = UploadAttempts(start)
   }
 
   /// The request that deletes an upload from its store; none if its address cannot be read.

@@ -37,16 +37,11 @@ package struct TusMachine: UploadMachine, StatefulUpload {
   var request: UploadRequest { messages.request }
   var progress: (acknowledged: Int64, length: Int64)? { (parts.acknowledged, extent.end) }
 
-  /// - Parameter extent: what of the source can be sent; nil for all of a file.
-  package init(
-    _ request: UploadRequest, source: SourceIdentity, extent: UploadExtent? = nil,
-    isAttended: Bool, now: Instant
-  ) {
-    messages = TusMessages(request: request)
-    self.source = source
-    self.extent = extent ?? UploadExtent(end: source.size)
-    parts = TusParts(length: self.extent.end)
-    attempts = UploadAttempts(request, isAttended: isAttended, now: now)
+  package init(_ start: UploadStart) {
+    messages = TusMessages(request: start.request)
+    (source, extent) = (start.source, start.extent)
+    parts = TusParts(length: extent.end)
+    attempts = UploadAttempts(start)
   }
 
   /// The requests that delete an upload from its server.

@@ -14,7 +14,7 @@ import Testing
     var request = UploadRequest("/d/f.bin", to: try ResourceURL(Self.address))
     request.method = .webDAV
     change(&request)
-    return DAVMachine(request, source: source, isAttended: false, now: Instant())
+    return DAVMachine(UploadStart(request, source, isAttended: false, now: Instant()))
   }
 
   /// A machine whose file is being sent.

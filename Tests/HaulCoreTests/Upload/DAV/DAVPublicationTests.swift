@@ -19,8 +19,10 @@ import Testing
     request.method = .webDAV
     change(&request)
     return DAVMachine(
-      request, source: SourceIdentity(stream: 7, length: nil), isStream: true, isAttended: false,
-      now: Instant())
+      UploadStart(
+        request, SourceIdentity(stream: 7, length: nil), UploadExtent(end: 0, isWhole: false),
+        isAttended: false,
+        now: Instant()))
   }
 
   /// The properties of a file.

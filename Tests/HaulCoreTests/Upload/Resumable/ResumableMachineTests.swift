@@ -21,7 +21,7 @@ import Testing
     request.method = .resumable
     change(&request)
     return ResumableMachine(
-      request, source: Self.source(length), hasRun: false, isAttended: false, now: Instant())
+      UploadStart(request, Self.source(length), hasRun: false, isAttended: false, now: Instant()))
   }
 
   private func stored(_ version: Int = 8, modified: Double = 3) -> UploadRecord {

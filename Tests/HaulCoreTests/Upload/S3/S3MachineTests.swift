@@ -21,7 +21,7 @@ import Testing
     var request = UploadRequest(
       "/d/f", to: object, credentials: S3Credentials(accessKeyID: "i", secretAccessKey: "s"))
     change(&request)
-    return S3Machine(request, source: source(size), isAttended: false, now: Instant())
+    return S3Machine(UploadStart(request, source(size), isAttended: false, now: Instant()))
   }
 
   static func record(_ source: SourceIdentity, partSize: Int64 = 16 << 20) -> UploadRecord {
@@ -111,13 +111,15 @@ import Testing
     let object = try S3Object(
       bucket: "b", key: key, endpoint: try ResourceURL("https://h.example"))
     var small = S3Machine(
-      UploadRequest("/f", to: object, credentials: nil), source: Self.source(1), isAttended: false,
-      now: Instant())
+      UploadStart(
+        UploadRequest("/f", to: object, credentials: nil), Self.source(1), isAttended: false,
+        now: Instant()))
     _ = small.handle(.start(nil))
     #expect(try message(small.handle(Self.digest(1))).fields["Content-Type"] == type)
     var large = S3Machine(
-      UploadRequest("/f", to: object, credentials: nil), source: Self.source(33 << 20),
-      isAttended: false, now: Instant())
+      UploadStart(
+        UploadRequest("/f", to: object, credentials: nil), Self.source(33 << 20),
+        isAttended: false, now: Instant()))
     #expect(try message(large.handle(.start(nil))).fields["Content-Type"] == type)
   }
 
@@ -143,8 +145,9 @@ import Testing
     let object = try S3Object(
       bucket: "b", key: "k", endpoint: try ResourceURL("http://h.example"))
     var machine = S3Machine(
-      UploadRequest("/f", to: object, credentials: nil), source: Self.source(1),
-      isAttended: false, now: Instant())
+      UploadStart(
+        UploadRequest("/f", to: object, credentials: nil), Self.source(1),
+        isAttended: false, now: Instant()))
     #expect(machine.handle(.start(nil)) == [.digest(0..<1, part: 1, [.md5, .crc32c, .sha256])])
     let sha = try #require(Checksum("sha-256=" + String(repeating: "ab", count: 32)))
     let md5 = try #require(Checksum("md5=" + Self.hex(1)))

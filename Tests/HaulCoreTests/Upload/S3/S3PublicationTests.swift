@@ -25,8 +25,9 @@ import Testing
       credentials: S3Credentials(accessKeyID: "i", secretAccessKey: "s"))
     change(&request)
     return S3Machine(
-      request, source: source(length, tag: tag), requiresCondition: requiresCondition,
-      isAttended: false, now: Instant())
+      UploadStart(
+        request, source(length, tag: tag), requiresCondition: requiresCondition,
+        isAttended: false, now: Instant()))
   }
 
   /// The answer to HEAD about an object.

@@ -18,7 +18,7 @@ import Testing
     let request = UploadRequest(
       from: download, to: object,
       credentials: S3Credentials(accessKeyID: "i", secretAccessKey: "s"))
-    return S3Machine(request, source: source(length), isAttended: false, now: Instant())
+    return S3Machine(UploadStart(request, source(length), isAttended: false, now: Instant()))
   }
 
   private static func record(

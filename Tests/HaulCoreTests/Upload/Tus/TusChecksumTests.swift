@@ -25,7 +25,7 @@ import Testing
     var request = UploadRequest("/d/f", to: try ResourceURL("http://h.example/files/"))
     request.method = .tus
     request.retry.retries = 2
-    return TusMachine(request, source: source, isAttended: false, now: Instant())
+    return TusMachine(UploadStart(request, source, isAttended: false, now: Instant()))
   }
 
   /// A machine whose upload is created, and what it does then.
@@ -123,8 +123,7 @@ import Testing
     var request = UploadRequest("/d/f", to: try ResourceURL("http://h.example/files/"))
     request.method = .tus
     let first = UploadExtent(end: 8 << 20, isWhole: false)
-    var machine = TusMachine(
-      request, source: source, extent: first, isAttended: false, now: Instant())
+    var machine = TusMachine(UploadStart(request, source, first, isAttended: false, now: Instant()))
     _ = machine.handle(.start(nil))
     let fields = [
       ("Tus-Version", "1.0.0"), ("Tus-Extension", "creation,creation-defer-length,checksum"),

@@ -24,7 +24,7 @@ import Testing
     request.method = .tus
     request.retry.retries = retries
     return TusMachine(
-      request, source: Self.identity(length), isAttended: false, now: Instant())
+      UploadStart(request, Self.identity(length), isAttended: false, now: Instant()))
   }
 
   static func offered(

@@ -14,7 +14,7 @@ import Testing
     var request = UploadRequest("/d/name.bin", to: try ResourceURL(Self.address))
     request.method = .tus
     change(&request)
-    return TusMachine(request, source: source, isAttended: false, now: Instant())
+    return TusMachine(UploadStart(request, source, isAttended: false, now: Instant()))
   }
 
   private static let offered = [
@@ -271,7 +271,7 @@ import Testing
         modified: 3))
     var request = UploadRequest("/f", to: try ResourceURL(Self.address))
     request.method = .tus
-    var machine = TusMachine(request, source: long, isAttended: false, now: Instant())
+    var machine = TusMachine(UploadStart(request, long, isAttended: false, now: Instant()))
     _ = machine.handle(.start(nil))
     _ = machine.handle(try answer(200, Self.offered))
     _ = machine.handle(try answer(201, [("Location", "u1")]))
@@ -380,7 +380,7 @@ import Testing
         kind: .regular, device: 1, inode: 2, size: 0, owner: 0, mode: 0o644, links: 1, modified: 3))
     var request = UploadRequest("/f", to: try ResourceURL(Self.address))
     request.method = .tus
-    var machine = TusMachine(request, source: empty, isAttended: false, now: Instant())
+    var machine = TusMachine(UploadStart(request, empty, isAttended: false, now: Instant()))
     _ = machine.handle(.start(nil))
     _ = machine.handle(try answer(200, Self.offered))
     _ = machine.handle(try answer(201, [("Location", "u1")]))

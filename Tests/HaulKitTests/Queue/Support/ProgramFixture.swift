@@ -2,12 +2,9 @@ import FoundationEssentials
 import HaulCore
 import HaulFiles
 import HaulKit
+import HaulLibC
 import HaulTesting
 import Testing
-
-#if canImport(Glibc)
-  import Glibc
-#endif
 
 /// A manager without a network, whose steps run programs in an empty directory.
 struct ProgramFixture: Sendable {
@@ -81,7 +78,7 @@ struct ProgramFixture: Sendable {
     let path = "\(directory)/\(name)"
     // Until it waits there, the other end is not open.
     try await until {
-      let file = Glibc.open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+      let file = HaulLibC.open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
       if file != -1 { close(file) }
       return file != -1
     }
