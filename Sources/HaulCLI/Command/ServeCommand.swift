@@ -16,7 +16,7 @@ struct ServeCommand: Command {
   /// The long names of the options that `haul get` does not have.
   static let ownOptions = ListenOptions.names.union([
     "root", "private-redirects", "notify", "notify-sound", "webhook", "webhook-secret-file",
-    "webhook-private", NoticeOptions.command, "keep-ended",
+    "webhook-private", NoticeOptions.command, "keep-ended", "watch",
   ])
 
   @OptionGroup(title: "Speed") var speed: LimitOptions
@@ -43,6 +43,13 @@ struct ServeCommand: Command {
     transform: ArgumentValue.keptEnds)
   var keepEnded: KeptEnds?
 
+  @Option(
+    help: ArgumentHelp(
+      "Add the lists that are dropped into this directory, as 'haul add -i' does.",
+      valueName: "DIR"),
+    completion: .directory)
+  var watch: String?
+
   @Flag(
     inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Let a public host redirect to this machine or a private network.")
@@ -68,10 +75,13 @@ struct ServeCommand: Command {
     guard roots.allSatisfy(\.isAbsolutePath) else {
       throw UsageError("--root needs the absolute path of a directory")
     }
+    guard watch?.isAbsolutePath ?? true else {
+      throw UsageError("--watch needs the absolute path of a directory")
+    }
     return ServePlan(
       managerOptions: managerOptions, remote: try listening.access(roots),
       allowsPrivateRedirects: privateRedirects ?? false, verbose: verbose ?? false,
-      notices: notices, keptEnds: keepEnded)
+      notices: notices, keptEnds: keepEnded, watched: watch)
   }
 
   /// The usual directory of downloads; the user may have chosen another one for programs.
@@ -90,6 +100,8 @@ package struct ServePlan: CommandPlan, Hashable {
   package var verbose: Bool
   package var notices: NoticeSettings
   package var keptEnds: KeptEnds?
+  /// The directory into which lists are dropped.
+  package var watched: String?
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
@@ -105,11 +117,23 @@ package struct ServePlan: CommandPlan, Hashable {
         logger: logger, environment: environment, isAttended: false)
       configuration.refusesPrivateRedirects = !allowsPrivateRedirects
       configuration.keyAccess = S3KeyAccess(context.environment)
-      try await context.serve(
-        try ControlLocation(environment: environment), configuration, self, environment, logger)
+      let location = try ControlLocation(environment: environment)
+      let watching = Task { [logger] in await watch(at: location, context, logger) }
+      defer { watching.cancel() }
+      try await context.serve(location, configuration, self, environment, logger)
       return .completed
     } catch {
       return await OutputStream.fail(error)
     }
+  }
+
+  private func watch(
+    at location: ControlLocation, _ context: ProcessContext, _ logger: Logger
+  ) async {
+    guard let watched else { return }
+    let folder = WatchFolder(
+      directory: watched, destination: remote.roots.first ?? watched, location: location,
+      context: context, logger: logger)
+    await folder.run()
   }
 }

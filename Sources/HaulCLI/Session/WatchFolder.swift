@@ -1,0 +1,176 @@
+import Crypto
+import FoundationEssentials
+import HaulControl
+import HaulCore
+import Logging
+
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Darwin)
+  import Darwin
+#endif
+
+/// Adds the lists that are dropped into a directory, and moves them to `done` or `failed` below it.
+struct WatchFolder: Sendable {
+  private static let pause: Duration = .seconds(1)
+  /// The longest list, in bytes.
+  private static let longest: Int64 = 64 << 20
+
+  let directory: String
+  /// Where its downloads go, unless a list says otherwise.
+  let destination: String
+  let location: ControlLocation
+  let context: ProcessContext
+  let logger: Logger
+
+  /// Why a list is not added.
+  private struct Refusal: Error {
+    let reason: String
+  }
+
+  /// Looks every second, until the task is cancelled.
+  func run() async {
+    var files = DroppedFiles()
+    var lastProblem: String?
+    while (try? await context.clock.sleep(until: context.clock.now + Self.pause)) != nil {
+      do throws(Refusal) {
+        let present = try present()
+        for name in files.ready(present, at: context.clock.now) {
+          guard let version = present[name], await take(name, version) else { continue }
+          files.handled(name)
+        }
+        lastProblem = nil
+      } catch {
+        // A directory that is away for a night is one line.
+        if error.reason != lastProblem { logger.error("watch: \(error.reason)") }
+        lastProblem = error.reason
+      }
+    }
+  }
+
+  /// The files that are there, without following links.
+  private func present() throws(Refusal) -> [String: DroppedFiles.Version] {
+    var status = stat()
+    guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
+      throw Refusal(reason: "there is no directory \(directory)")
+    }
+    guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+      throw Refusal(
+        reason: "\(directory) is not yours alone to write to: run chmod go-w, or choose another")
+    }
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
+      throw Refusal(reason: "\(directory) cannot be read")
+    }
+    var found: [String: DroppedFiles.Version] = [:]
+    for name in names {
+      guard lstat("\(directory)/\(name)", &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
+        continue
+      }
+      found[name] = DroppedFiles.Version(
+        device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
+        modified: Self.nanoseconds(status.st_mtim), changed: Self.nanoseconds(status.st_ctim))
+    }
+    return found
+  }
+
+  private static func nanoseconds(_ time: timespec) -> Int64 {
+    Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+  }
+
+  /// - Returns: false if it is tried again, because the daemon could not be asked.
+  private func take(_ name: String, _ version: DroppedFiles.Version) async -> Bool {
+    let shown = TerminalText.escaped(name)
+    do {
+      try check("\(directory)/\(name)")
+      let count = try await add(name, version)
+      move(name, to: "done", reason: nil)
+      logger.info("watch: \(shown): \(Units.count(count)) in the list")
+      return true
+    } catch ControlClient.Failure.notRunning, ControlClient.Failure.broken {
+      return false
+    } catch ControlClient.Failure.refused(let problem) where problem.status >= 500 {
+      return false
+    } catch {
+      let reason =
+        switch error {
+        case let refusal as Refusal: refusal.reason
+        case let usage as UsageError: usage.message
+        case ControlClient.Failure.refused(let problem): problem.detail
+        default: (error as? TransferError)?.message ?? "\(error)"
+        }
+      move(name, to: "failed", reason: reason)
+      logger.error("watch: \(shown): \(TerminalText.escaped(reason))")
+      return true
+    }
+  }
+
+  /// A link, a pipe and what another user has written are no lists.
+  private func check(_ path: String) throws(Refusal) {
+    let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    guard file >= 0 else {
+      throw Refusal(
+        reason: errno == ELOOP
+          ? "it is a link" : "it cannot be read: \(SystemError.text(errno))")
+    }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw Refusal(reason: "it is no regular file")
+    }
+    guard status.st_uid == geteuid() else { throw Refusal(reason: "it belongs to another user") }
+    guard status.st_mode & 0o022 == 0 else { throw Refusal(reason: "others can write to it") }
+    guard status.st_size <= Self.longest else {
+      throw Refusal(reason: "it has more than \(Units.bytes(Self.longest))")
+    }
+  }
+
+  /// Adds what `haul add -i` would. The same file is added once, also if the daemon dies before it
+  /// is moved: its version is the name of the call.
+  private func add(_ name: String, _ version: DroppedFiles.Version) async throws -> Int {
+    var sources = CommandSources.process()
+    sources.askPassword = { (_) throws(UsageError) in nil }
+    let arguments = ["add", "-d", destination, "-i", "\(directory)/\(name)"]
+    guard let plan = try Invocation.plan(arguments, from: sources) as? AddPlan else {
+      throw Refusal(reason: "a server must be asked for it first: use haul add -i")
+    }
+    let new = try WorkingDirectory.resolve(plan.requests, in: directory).map { request in
+      var request = request
+      request.download?.creationMask = context.creationMask
+      return try NewTransfer(request)
+    }
+    guard !new.isEmpty else { throw Refusal(reason: "it has no address") }
+    let text = "\(name)\0\(version.device) \(version.inode) \(version.size) \(version.modified)"
+    let digest = SHA256.hash(data: Data(text.utf8)).prefix(16)
+    let key = "watch-" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
+    try await ControlClient.with(location) { client in
+      for start in stride(from: 0, to: new.count, by: AddBody.maximumCount) {
+        let part = Array(new[start..<min(start + AddBody.maximumCount, new.count)])
+        _ = try await client.add(
+          AddBody(transfers: part, findsSame: true), key: "\(key)-\(start)")
+      }
+    }
+    return new.count
+  }
+
+  /// Moves it, under a new name if there is one of its name, and writes why it was not added.
+  private func move(_ name: String, to place: String, reason: String?) {
+    let parent = "\(directory)/\(place)"
+    mkdir(parent, 0o700)
+    var (path, number, status) = ("\(parent)/\(name)", 1, stat())
+    while lstat(path, &status) == 0 {
+      number += 1
+      path = "\(parent)/\(name).\(number)"
+    }
+    guard rename("\(directory)/\(name)", path) == 0 else {
+      logger.error(
+        "watch: \(TerminalText.escaped(name)) stays there: \(SystemError.text(errno))")
+      return
+    }
+    guard let reason else { return }
+    do throws(TransferError) {
+      try StateFile(path: "\(path).reason").write("\(TerminalText.escaped(reason))\n".utf8)
+    } catch {
+      logger.error("watch: \(error.message)")
+    }
+  }
+}

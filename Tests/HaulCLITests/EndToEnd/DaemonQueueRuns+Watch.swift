@@ -1,0 +1,65 @@
+import Foundation
+import HaulControl
+import HaulCore
+import HaulTesting
+import Testing
+
+/// A directory into which lists are dropped.
+extension DaemonQueueRuns {
+  @Test
+  func `a dropped list is added once and moved; what is no list of its owner is refused`()
+    async throws
+  {
+    try await DaemonFixture.withFiles(["/a", "/b"]) { fixture in
+      let (folder, target) = (fixture.work.path("watch"), fixture.work.path("target"))
+      for path in [folder, target] {
+        try FileManager.default.createDirectory(
+          atPath: path, withIntermediateDirectories: true,
+          attributes: [.posixPermissions: 0o700])
+      }
+      func put(_ text: String, _ name: String, mode: Int = 0o600) throws {
+        try Data(text.utf8).write(to: URL(filePath: "\(folder)/\(name)"))
+        try FileManager.default.setAttributes(
+          [.posixPermissions: mode], ofItemAtPath: "\(folder)/\(name)")
+      }
+      func exists(_ path: String) -> Bool {
+        FileManager.default.fileExists(atPath: "\(folder)/\(path)")
+      }
+      let urls = ["/a", "/b"].map { fixture.work.server.url($0) }
+      try put(urls.joined(separator: "\n") + "\n", "list.txt")
+      try put("no address\n", "wrong")
+      try put(urls[0] + "\n", "open", mode: 0o622)
+      try put(urls[0] + "\n", "unfinished.part")
+      try FileManager.default.createSymbolicLink(
+        atPath: "\(folder)/link", withDestinationPath: "/etc/passwd")
+      try #require(mkfifo("\(folder)/pipe", 0o600) == 0)
+      let serving = try await fixture.serve("--watch", folder, "--root", target)
+      for name in ["done/list.txt", "failed/wrong", "failed/open", "failed/pipe"] {
+        while !exists(name) { _ = try await fixture.haul("daemon", "status") }
+      }
+      while try FileManager.default.contentsOfDirectory(atPath: "\(folder)/failed").count < 8 {
+        _ = try await fixture.haul("daemon", "status")
+      }
+      #expect(exists("unfinished.part") && !exists("list.txt") && !exists("link"))
+      for (name, reason) in [
+        ("wrong", "line 1"), ("open", "others can write"), ("link", "a link"),
+        ("pipe", "no regular file"),
+      ] {
+        let text = try String(contentsOfFile: "\(folder)/failed/\(name).reason", encoding: .utf8)
+        #expect(text.contains(reason), "\(name): \(text)")
+      }
+      #expect(try await fixture.haul("wait", "--all").status == 0)
+      #expect(try await states(fixture) == [.completed, .completed])
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: target).sorted() == ["a", "b"])
+      // As if the daemon had died before it was moved.
+      try FileManager.default.moveItem(
+        atPath: "\(folder)/done/list.txt", toPath: "\(folder)/list.txt")
+      while !exists("done/list.txt") { _ = try await fixture.haul("daemon", "status") }
+      #expect(try await states(fixture).count == 2, "the same file is added once")
+      try await fixture.end()
+      #expect(await serving.end().status == 0)
+      #expect(try await fixture.haul("serve", "--watch", "relative").status == 2)
+    }
+  }
+}
