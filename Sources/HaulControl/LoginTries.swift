@@ -1,7 +1,7 @@
 package import HaulCore
 
-/// Which tries of the password are computed: each wrong one of a client doubles the time to its next
-/// one. No other client waits for that, and a session that exists never does.
+/// Which tries of the password are computed: each wrong one of a client doubles the time to its
+/// next one. No other client waits for that, and a session that exists never does.
 package struct LoginTries: Sendable {
   package enum Client: Hashable, Sendable {
     case address(IPAddress)

@@ -22,8 +22,8 @@ package struct RemoteAccess: Hashable, Sendable {
     (self.publicURL, self.tls) = (publicURL, tls)
   }
 
-  /// The address of a new page, if it is at this listener: at that of the proxy, or else at the first
-  /// port; `haul ui` says one only.
+  /// The address of a new page, if it is at this listener: at that of the proxy, or else at the
+  /// first port; `haul ui` says one only.
   /// - Parameter port: the one that it has.
   package func page(at listener: ListenAddress, port: Int?) -> String? {
     if let publicURL { return "\(publicURL)" }

@@ -227,8 +227,8 @@ struct ShardRows {
     }
   }
 
-  /// Whether a row is split: it is not as one before, and the manifests do not have all files of its
-  /// address as complete.
+  /// Whether a row is split: it is not as one before, and the manifests do not have all files of
+  /// its address as complete.
   private mutating func isLeft(_ entry: InputList.Entry, _ source: Source, _ address: Int) -> Bool {
     number += 1
     if isReadAgain { return !repeated.contains(number) && !addresses[address].isComplete }

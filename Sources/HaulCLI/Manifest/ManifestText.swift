@@ -10,8 +10,8 @@ struct ManifestPlace: Sendable {
   init(_ name: String, _ sources: CommandSources) { (self.name, sent) = (name, sources.sent[name]) }
 }
 
-/// A manifest whose lines are read again by their numbers. Of every sixteen lines, only the place of
-/// the first one is held.
+/// A manifest whose lines are read again by their numbers. Of every sixteen lines, only the place
+/// of the first one is held.
 final class ManifestText {
   let path: String
   /// The number of its first line: lines of several manifests are counted together.

@@ -37,8 +37,8 @@ struct ItemRequests: Sendable {
     self.common = common
   }
 
-  /// For the user, before the start: what patterns stand for, what lists of digests are worth, and what of
-  /// the files of credentials was left out.
+  /// For the user, before the start: what patterns stand for, what lists of digests are worth, and
+  /// what of the files of credentials was left out.
   var notes: [String] { expansion + lists.notes + cookies.notes + authorization.notes }
 
   /// - Throws: for credentials that this address cannot have.

@@ -9,9 +9,9 @@ extension ChecksumList {
   /// The addresses beside a file where its digest usually is, those of strong algorithms first; all
   /// of them are of the file's origin. None for an address without a name.
   package static func neighbours(of url: ResourceURL) -> [Neighbour] {
-    let file = url.absoluteString.prefix(beforeAnyOf: "?")
-    guard !url.path.hasByteSuffix("/"), let slash = file.lastByteIndex(of: "/") else { return [] }
-    let directory = file[...slash]
+    guard !url.path.endsWithSlash else { return [] }
+    let file = String(url.absoluteString.prefix(beforeAnyOf: "?"))
+    let directory = file.pathParts.directory
     func address(_ text: String) -> ResourceURL? {
       // What is made of an address can always be read as one.
       let address = try? ResourceURL(text).taking(url.credentials)
@@ -20,7 +20,7 @@ extension ChecksumList {
     return [(strongEnds, strongNames), (weakEnds, weakNames)].flatMap { ends, names in
       ends.compactMap { address("\(file)\($0)").map { Neighbour(address: $0, isOfFile: true) } }
         + names.compactMap {
-          address("\(directory)\($0)").map { Neighbour(address: $0, isOfFile: false) }
+          address(directory.appendingPath($0)).map { Neighbour(address: $0, isOfFile: false) }
         }
     }
   }

@@ -30,14 +30,14 @@ package struct PlacementRule: Hashable, Sendable {
   }
 
   private static func parsed(_ word: String) -> Pattern? {
-    let parts = word.byteSplit(separator: "/", omittingEmptySubsequences: false)
+    let parts = word.pathNames
     guard parts.count == 2 else {
       // Without a wildcard it may be meant as a host.
       return parts.count == 1 && word.utf8.contains(where: "*?".utf8.contains)
         ? Pattern(host: nil, name: word) : nil
     }
     guard !parts[0].isEmpty else { return nil }
-    return Pattern(host: String(parts[0]), name: parts[1].isEmpty ? nil : String(parts[1]))
+    return Pattern(host: parts[0], name: parts[1].isEmpty ? nil : parts[1])
   }
 
   /// Whether it is for the file of an address, by its host and by the name that its path gives.

@@ -8,8 +8,8 @@ import NIOConcurrencyHelpers
 import NIOCore
 import NIOSSL
 
-/// The certificate of the listeners and its key. Files that are replaced, as an ACME client does, are
-/// read again while the daemon runs.
+/// The certificate of the listeners and its key. Files that are replaced, as an ACME client does,
+/// are read again while the daemon runs.
 final class ServerCertificate: Sendable {
   private struct State {
     var context: NIOSSLContext

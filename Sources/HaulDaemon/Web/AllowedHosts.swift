@@ -14,8 +14,8 @@ package struct PageOrigin: Hashable, Sendable {
   package var isSecure: Bool
   /// Whether a proxy offers it there.
   var isProxied = false
-  /// Whether a page there may have a session. One at `localhost` may not: that is two addresses, and
-  /// another program may have one of them.
+  /// Whether a page there may have a session. One at `localhost` may not: that is two addresses,
+  /// and another program may have one of them.
   package let mayHaveSession: Bool
 
   /// As browsers write it.

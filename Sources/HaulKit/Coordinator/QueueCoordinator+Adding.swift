@@ -252,9 +252,9 @@ extension QueueCoordinator {
     return known
   }
 
-  /// The members that have not ended and will do what a download without an identifier asks for: the
-  /// same address with the same options, to the same place. One that waits for something counts for
-  /// no request, nor one of the other side of TCP.
+  /// The members that have not ended and will do what a download without an identifier asks for:
+  /// the same address with the same options, to the same place. One that waits for something counts
+  /// for no request, nor one of the other side of TCP.
   private func same(
     as requests: [TransferRequest]
   ) async throws(TransferError) -> [Int: TransferRecord] {

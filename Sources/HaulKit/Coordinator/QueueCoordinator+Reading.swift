@@ -179,8 +179,8 @@ extension QueueCoordinator {
     }.map(\.id)
   }
 
-  /// When members ended, in seconds since 1970; nil if that is unknown. Those that have not are left
-  /// out.
+  /// When members ended, in seconds since 1970; nil if that is unknown. Those that have not are
+  /// left out.
   package func ends(
     of ids: [TransferID]
   ) async throws(TransferError) -> [(id: TransferID, time: Double?)] {

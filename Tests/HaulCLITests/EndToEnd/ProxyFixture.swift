@@ -3,8 +3,8 @@ import HaulControl
 import HaulTesting
 import Testing
 
-/// A daemon behind a proxy, which these tests play: it listens on a port, and its name is that of the
-/// proxy.
+/// A daemon behind a proxy, which these tests play: it listens on a port, and its name is that of
+/// the proxy.
 struct ProxyFixture {
   let fixture: DaemonFixture
   let serving: CommandRun
