@@ -2,13 +2,8 @@ package import HaulControl
 import HaulCore
 import HaulFiles
 import HaulKit
+import HaulLibC
 package import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Appends to the files of what the daemon keeps about its transfers. They may lack the last lines
 /// after a power cut, and what a full disk refuses.

@@ -1,12 +1,7 @@
 import FoundationEssentials
 import HaulControl
 import HaulCore
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
+import HaulLibC
 
 /// Reads what the daemon keeps about its transfers: what is there, then what is added. What is no
 /// entry, such as a part of a line, is skipped.
