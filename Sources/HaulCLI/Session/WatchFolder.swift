@@ -2,13 +2,8 @@ import Crypto
 import FoundationEssentials
 import HaulControl
 import HaulCore
+import HaulLibC
 import Logging
-
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Darwin)
-  import Darwin
-#endif
 
 /// Adds the lists that are dropped into a directory, and moves them to `done` or `failed` below it.
 struct WatchFolder: Sendable {
