@@ -67,7 +67,7 @@ private let zeros32 = String(repeating: "0", count: 32)
     (["get", "--min-split", "9999999999G", "https://h/1"], "too large"),
     (["get", "--max-filesize", "1P", "https://h/1"], "500K"),
     (["get", "--idle-timeout", "0", "https://h/1"], "longer than 0"),
-    (["get", "--idle-timeout", "1d", "https://h/1"], "90s"),
+    (["get", "--idle-timeout", "1w", "https://h/1"], "90s"),
     (["get", "--connect-timeout", "inf", "https://h/1"], "90s"),
     (["get", "--retry-max-time", "1e9", "https://h/1"], "90s"),
     (["get", "--retry-max-time", "999999h", "https://h/1"], "too long"),

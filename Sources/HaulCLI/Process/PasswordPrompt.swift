@@ -27,9 +27,7 @@ enum PasswordPrompt {
     switch answer {
     case .line(let bytes): return String(decoding: bytes, as: UTF8.self)
     case .ended: throw UsageError("\(subject): no password was given")
-    case .interrupted(let signal):
-      raise(signal)
-      throw UsageError("\(subject): interrupted")
+    case .interrupted(let signal): Signals.die(of: signal)
     }
   }
 

@@ -46,7 +46,7 @@ package struct Signals: Sendable {
     die(of: number)
   }
 
-  private static func die(of signal: Int32) -> Never {
+  static func die(of signal: Int32) -> Never {
     if signal == SIGINT { dieOfInterrupt() }
     _exit(128 + signal)
   }

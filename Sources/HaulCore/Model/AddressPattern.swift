@@ -53,6 +53,10 @@ package struct AddressPattern: Hashable, Sendable {
       let (part, length) = try Self.part(after: byte, rest)
       guard let part else {
         literal.append(byte)
+        // What is within braces that are text is text.
+        let within = byte == UInt8(ascii: "{") ? Self.braced(rest) : 0
+        literal += rest.prefix(within)
+        rest = rest.dropFirst(within)
         continue
       }
       parts += [.text(String(decoding: literal, as: UTF8.self)), part]
@@ -115,6 +119,16 @@ extension AddressPattern {
     }
     let content = rest[..<end]
     return (isRange ? try range(content) : names(content), content.count + 1)
+  }
+
+  /// The length of what is before the brace that closes one; 0 if none does.
+  private static func braced(_ rest: ArraySlice<UInt8>) -> Int {
+    var depth = 1
+    for (index, byte) in zip(rest.indices, rest) {
+      if byte == UInt8(ascii: "{") { depth += 1 } else if byte == UInt8(ascii: "}") { depth -= 1 }
+      if depth == 0 { return index - rest.startIndex }
+    }
+    return 0
   }
 
   /// Nil without a comma, and for what looks like JSON.

@@ -93,6 +93,7 @@ import Testing
   @Test(arguments: [
     ("[host]\n", "a section is written"), ("[host a/b]\n", "a section is written"),
     ("[host u:p@a]\n", "a section is written"), ("[other a]\n", "a section is written"),
+    ("[get]\n", "a section is written"), ("[\u{E9}]\n", "a section is written"),
     ("[host a]\nlimit-rate = 1K\n", "a section for a host has"),
     ("[host a]\nbearer-file\n", "a value is missing"),
     ("[host a]\nuser = x\nuser = y\n", "given twice"),

@@ -49,8 +49,8 @@ import Testing
   }
 
   @Test(arguments: [
-    "--connections 3", "-x = 3", "connections 3", "= 3", "[get]", "Connections = 3", "'json' = 1",
-    "\u{FEFF}json", "{", "}", "[\u{E9}]", "\u{301}json", "Authorization: Basic c2VjcmV0=",
+    "--connections 3", "-x = 3", "connections 3", "= 3", "Connections = 3", "'json' = 1",
+    "\u{FEFF}json", "{", "}", "\u{301}json", "Authorization: Basic c2VjcmV0=",
     "00112233445566778899aabbccddeeff",
   ])
   func `an invalid name is not repeated`(text: String) throws {
