@@ -56,8 +56,11 @@ struct ProgressRow {
       if columns.contains(.bar) {
         let isLong = columns.count > Self.minimumColumns && columns != Self.shortTotal
         let least = isLong ? Self.goodBar : Self.minimumBar
-        let bar = Self.barCells(spare: room - fixed)
+        var bar = Self.barCells(spare: room - fixed)
         guard bar >= least, room - fixed - bar >= Self.minimumName else { continue }
+        // "1 of 10 files" says more than a longer bar.
+        let rest = room - fixed - TerminalText.width(name)
+        if isTotal, rest >= Self.minimumBar { bar = min(bar, rest) }
         return line(columns: columns, nameRoom: room - fixed - bar, bar: bar, style: style)
       }
       guard fixed + min(TerminalText.width(name), Self.minimumName) <= room else { continue }

@@ -151,7 +151,7 @@ struct ListTableTests {
     let error = TransferDocument.Failure(
       code: .unauthorized, message: "why", status: 401, isRetryable: false)
     let failed = try transfer("x", .failed, error: error, url: "http://localhost/x")
-    #expect(TransferText.details(failed).contains("the bytes on disk are used"))
+    #expect(TransferText.details(failed).contains("with --bearer-file FILE, --user NAME or -H"))
   }
 
   @Test func `a program that failed or completed is run again, because it keeps no bytes`() throws {
