@@ -147,6 +147,8 @@ import Testing
 
   @Test func `A second signal ends it at once, even if its output is not read`() async throws {
     try await unread { run, fixture in
+      // The server has sent bytes; haul has read some.
+      try await until { try fixture.names().count == 2 }
       run.send(SIGINT)
       // It closes the connection and then waits for its output for ever.
       try await fixture.server.waitUntil { $0.inProgress("/file.bin") == 0 }
