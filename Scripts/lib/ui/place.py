@@ -138,6 +138,7 @@ ON_TOP = """(() => {
 
 
 def open_details(browser, name):
+    browser.wait("its row", f"({row(name)}) !== undefined")
     browser.click(f"({row(name)}).querySelector('.name')")
     browser.key("Enter")
     browser.wait("the details", f"document.querySelector('#details:not([hidden]) h2')?.textContent === {json.dumps(name)}")
