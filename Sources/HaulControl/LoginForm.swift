@@ -8,6 +8,8 @@ package enum LoginForm {
     guard let value = text.dropping(bytePrefix: "password="), !value.hasBytes("&") else {
       return nil
     }
-    return PercentCoding.decoded(value.replacingBytes("+", with: " "))
+    let bytes = PercentCoding.decoded(value.replacingBytes("+", with: " "))
+    // The hash of a password is that of the same one with NULs behind it.
+    return bytes.contains(0) ? nil : bytes
   }
 }

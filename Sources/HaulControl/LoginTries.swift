@@ -29,6 +29,8 @@ package struct LoginTries: Sendable {
   package static let longest: Duration = .seconds(300)
   /// How many may wait to be computed, one after the other.
   package static let maximumTrying = 8
+  /// How many of them may be of one network, whose owner has many addresses.
+  package static let maximumTryingOfNetwork = 2
   /// How many clients are remembered.
   package static let maximumClients = 1024
   private static let memory: Duration = .seconds(3600)
@@ -79,8 +81,12 @@ package struct LoginTries: Sendable {
 
   /// There are few known browsers, and each tries once at a time.
   private func hasRoom(for client: Client) -> Bool {
-    if case .browser = client { return true }
-    return records.values.count { $0.isTrying } < Self.maximumTrying
+    guard case .address(let address) = client else { return true }
+    let trying = records.filter { $0.value.isTrying }.keys
+    let near = trying.count { other in
+      if case .address(let other) = other { other.network48 == address.network48 } else { false }
+    }
+    return trying.count < Self.maximumTrying && near < Self.maximumTryingOfNetwork
   }
 
   /// Forgets what is old, and, if there are still too many, the client that has not tried for the

@@ -75,6 +75,17 @@ import Testing
     #expect(tries.begin(address, at: clock.now) == .go)
   }
 
+  @Test func `one network with many addresses does not take all places`() throws {
+    var tries = LoginTries()
+    for number in 1...4 {
+      let own = try Self.address("2001:db8:1:\(number)::1")
+      let hasRoom = number <= LoginTries.maximumTryingOfNetwork
+      #expect(tries.begin(own, at: clock.now) == (hasRoom ? .go : .busy))
+    }
+    #expect(tries.begin(try Self.address("2001:db8:2::1"), at: clock.now) == .go)
+    #expect(tries.begin(address, at: clock.now) == .go)
+  }
+
   @Test func `few addresses are remembered, the ones that tried last`() throws {
     var tries = LoginTries()
     for number in 0..<3 * LoginTries.maximumClients {

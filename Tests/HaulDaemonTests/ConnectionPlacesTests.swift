@@ -1,3 +1,4 @@
+import HaulCore
 import HaulDaemon
 import NIOConcurrencyHelpers
 import Testing
@@ -36,6 +37,16 @@ import Testing
     places.leave(ObjectIdentifier(connections[3]))
     enter(5..<6)
     #expect(closedNumbers == [0, 1], "a closed one has left its place")
+  }
+
+  @Test func `one address with many connections only takes its own places`() throws {
+    let (loud, quiet) = (try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2")))
+    for number in 0..<8 {
+      places.enter(ObjectIdentifier(connections[number]), from: number == 0 ? quiet : loud) {
+        [closed] in closed.withLockedValue { $0.append(number) }
+      }
+    }
+    #expect(closedNumbers == [1, 2, 3, 4, 5])
   }
 
   @Test func `no number of strangers closes one that has shown a token`() {

@@ -14,11 +14,12 @@ struct DaemonCommand: Command {
   @Argument(help: ArgumentHelp("start, stop, restart or status.", valueName: "action"))
   var action: Action
 
-  func plan(_ sources: CommandSources) -> any CommandPlan {
+  func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     switch action {
     case .start: ControlPlan(perform: start)
     case .stop: ControlPlan(comparesVersions: false, perform: stop)
-    case .restart: ControlPlan(comparesVersions: false, perform: restart)
+    case .restart:
+      try checked(sources)
     case .status: ControlPlan(perform: status)
     }
   }
@@ -35,6 +36,14 @@ struct DaemonCommand: Command {
     if let pid = try await end(session) { return await Self.stays(pid) }
     return await OutputStream.show(
       "the daemon was stopped; its transfers resume when it runs again\n")
+  }
+
+  /// What is wrong in haul.conf would leave no daemon at all.
+  private func checked(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
+    var sources = sources
+    sources.askPassword = { (_) throws(UsageError) in nil }
+    _ = try Invocation.plan(["serve"], from: sources)
+    return ControlPlan(comparesVersions: false, perform: restart)
   }
 
   private func restart(_ session: ControlSession) async throws -> ExitStatus {

@@ -18,7 +18,7 @@ struct RemoveCommand: QueueCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Only what ended longer ago than this, like 12h or 30d (alone: completed, failed or cancelled).",
+      "Only what ended longer ago than this, like 12h or 30d (alone: completed or cancelled).",
       valueName: "TIME"),
     transform: ArgumentValue.duration)
   var olderThan: Duration?
@@ -42,7 +42,8 @@ struct RemoveCommand: QueueCommand {
     }
     return Selection(
       group: transfers.group, all: transfers.group == nil ? true : nil,
-      ends: ends.isEmpty ? nil : ends,
+      // What has failed may have bytes.
+      ends: ends.isEmpty ? [.completed, .cancelled] : ends,
       endedBefore: olderThan.map { wallSeconds - $0 / .seconds(1) })
   }
 

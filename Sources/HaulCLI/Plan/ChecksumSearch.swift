@@ -170,6 +170,12 @@ extension ChecksumSearch {
     return result
   }
 
+  /// Whether a status says that a file is not there, and not that it cannot be had now, or without
+  /// credentials.
+  private static func isWithoutFile(_ status: Int) -> Bool {
+    (400..<500).contains(status) && ![401, 407, 408, 425, 429].contains(status)
+  }
+
   private static func use(
     of list: ChecksumList, at address: ResourceURL, for item: GetItem, isOfFile: Bool
   ) -> (address: ResourceURL, checksums: [Checksum])? {
@@ -179,17 +185,26 @@ extension ChecksumSearch {
   }
 
   /// A list beside a file; nil if there is none, or if another server has it.
+  /// - Throws: why it is not known whether there is one, such as 503 or a token that has expired.
   private func ask(
     _ address: ResourceURL, for file: GetItem, _ manager: TransferManager, _ notes: inout [String]
-  ) async throws(UsageError) -> ChecksumList? {
+  ) async throws -> ChecksumList? {
     var (store, requests) = (CommandStore(get.s3, sources), requests)
     var item = try GetItem(address.text, in: &store)
     (item.server, item.headers) = (file.server, file.headers)
-    var request = try Self.request(for: item, &requests)
-    request.retry.retries = 0
-    guard let (list, sender) = try? await Self.fetch(request, manager, address.redacted),
-      !list.entries.isEmpty
-    else { return nil }  // a server that does not answer will fail the file too
+    let request = try Self.request(for: item, &requests)
+    let (list, sender): (ChecksumList, ResourceURL?)
+    do throws(TransferError) {
+      (list, sender) = try await Self.fetch(request, manager, address.redacted)
+    } catch {
+      guard let status = error.status, Self.isWithoutFile(status) else { throw error }
+      // Some stores answer 403 for what they do not have.
+      if ![404, 410].contains(status) {
+        notes.append("\(address.redacted): the server answered \(status), as if there were no list")
+      }
+      return nil
+    }
+    guard !list.entries.isEmpty else { return nil }
     // A server may lead to its own TLS; another host has not published the file.
     if let sender, sender.origin != address.origin,
       sender.origin.host != address.origin.host || sender.origin.scheme != "https"

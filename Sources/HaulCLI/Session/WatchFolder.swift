@@ -49,9 +49,9 @@ struct WatchFolder: Sendable {
     guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw Refusal(reason: "there is no directory \(directory)")
     }
-    guard status.st_uid == geteuid(), status.st_mode & 0o022 == 0 else {
+    if let problem = ReplaceablePath.problem(of: directory) {
       throw Refusal(
-        reason: "\(directory) is not yours alone to write to: run chmod go-w, or choose another")
+        reason: "\(directory) is not yours alone to write to (\(problem)): choose another")
     }
     guard let names = try? FileManager.default.contentsOfDirectory(atPath: directory) else {
       throw Refusal(reason: "\(directory) cannot be read")
@@ -124,11 +124,12 @@ struct WatchFolder: Sendable {
   private func add(_ name: String, _ version: DroppedFiles.Version) async throws -> Int {
     var sources = CommandSources.process()
     sources.askPassword = { (_) throws(UsageError) in nil }
-    let arguments = ["add", "-d", destination, "-i", "\(directory)/\(name)"]
+    let arguments = ["add", "-i", "\(directory)/\(name)"]
     guard let plan = try Invocation.plan(arguments, from: sources) as? AddPlan else {
       throw Refusal(reason: "a server must be asked for it first: use haul add -i")
     }
-    let new = try WorkingDirectory.resolve(plan.requests, in: directory).map { request in
+    // Not by -d: rules and the directory of haul.conf come before it.
+    let new = try WorkingDirectory.resolve(plan.requests, in: destination).map { request in
       var request = request
       request.download?.creationMask = context.creationMask
       return try NewTransfer(request)

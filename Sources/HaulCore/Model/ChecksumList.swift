@@ -25,6 +25,8 @@ package struct ChecksumList: Hashable, Sendable {
   /// - Parameter bytes: at most `maximumSize`; what follows is not read.
   package init(_ bytes: [UInt8]) {
     var (rest, place, isSigned) = (bytes.prefix(Self.maximumSize), Place.outside, false)
+    // A mark of the byte order would hide what the first line is.
+    if rest.starts(with: [0xEF, 0xBB, 0xBF]) { rest = rest.dropFirst(3) }
     while !rest.isEmpty {
       var line = rest.prefix { $0 != 0x0A }
       rest = rest[line.endIndex...].dropFirst()
@@ -167,18 +169,20 @@ extension ChecksumList {
   /// The digests without a name.
   package var nameless: [Checksum] { entries.filter { $0.name == nil }.map(\.checksum) }
 
-  /// What it says of a file: of the entries with its last name, those that share most directories
-  /// with its path. Two digests of one algorithm are both returned.
+  /// What it says of a file: of the entries with its last name, those whose whole path is the end of
+  /// its path, and of these the longest; if there is none, those that share most directories with
+  /// it. Two digests of one algorithm are both returned.
   package func checksums(ofFileAt path: String) -> [Checksum] {
     let names = FilePath(path).names
     guard let last = names.last else { return [] }
-    var (checksums, most) = ([Checksum](), 0)
+    var (checksums, best) = ([Checksum](), 0)
     for index in indices[Array(last.utf8)] ?? [] {
       let entry = entries[index]
-      let own = FilePath(entry.name ?? "").names
+      let own = FilePath(entry.name ?? "").names.filter { !$0.isByteEqual(".") }
       let shared = zip(own.reversed(), names.reversed()).prefix { $0.isByteEqual($1) }.count
-      if shared > most { (checksums, most) = ([], shared) }
-      if shared == most, !checksums.contains(entry.checksum) { checksums.append(entry.checksum) }
+      let rank = shared == own.count ? shared + Self.longestName : shared
+      if rank > best { (checksums, best) = ([], rank) }
+      if rank == best, !checksums.contains(entry.checksum) { checksums.append(entry.checksum) }
     }
     return checksums
   }

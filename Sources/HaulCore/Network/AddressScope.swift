@@ -42,6 +42,11 @@ extension IPAddress {
     isIPv6 ? IPAddress(bytes: Array(bytes[..<8]) + [UInt8](repeating: 0, count: 8)) : self
   }
 
+  /// Of an IPv6 address, the network of 48 bits, which has one organisation or home mostly.
+  package var network48: IPAddress {
+    isIPv6 ? IPAddress(bytes: Array(bytes[..<6]) + [UInt8](repeating: 0, count: 10)) : self
+  }
+
   /// Whether a lower-case name stands for the loopback addresses without a lookup: `localhost` and
   /// every name below it (RFC 6761, section 6.3).
   package static func isLoopbackName(_ host: String) -> Bool {

@@ -1,3 +1,4 @@
+package import HaulCore
 import NIOConcurrencyHelpers
 
 /// The open connections of a port. Those that have shown a token have places of their own: a
@@ -5,7 +6,7 @@ import NIOConcurrencyHelpers
 package final class ConnectionPlaces: Sendable {
   private struct State {
     /// Oldest first.
-    var strangers: [(id: ObjectIdentifier, close: @Sendable () -> Void)] = []
+    var strangers: [(id: ObjectIdentifier, peer: IPAddress?, close: @Sendable () -> Void)] = []
     var clients: Set<ObjectIdentifier> = []
   }
 
@@ -17,13 +18,22 @@ package final class ConnectionPlaces: Sendable {
     (maximumStrangers, maximumClients) = (strangers, clients)
   }
 
-  /// A new connection is a stranger. If there are too many, the oldest is closed.
-  package func enter(_ id: ObjectIdentifier, close: @escaping @Sendable () -> Void) {
-    let oldest = state.withLockedValue { state in
-      state.strangers.append((id, close))
-      return state.strangers.count > maximumStrangers ? state.strangers.removeFirst() : nil
+  /// A new connection is a stranger. If there are too many, the oldest one of the address that has
+  /// most is closed, so that one machine only takes its own places.
+  package func enter(
+    _ id: ObjectIdentifier, from peer: IPAddress? = nil, close: @escaping @Sendable () -> Void
+  ) {
+    let oldest = state.withLockedValue { state -> (@Sendable () -> Void)? in
+      state.strangers.append((id, peer, close))
+      guard state.strangers.count > maximumStrangers else { return nil }
+      let counts = state.strangers.reduce(into: [IPAddress?: Int]()) {
+        $0[$1.peer, default: 0] += 1
+      }
+      let most = counts.values.max()
+      let index = state.strangers.firstIndex { counts[$0.peer] == most } ?? 0
+      return state.strangers.remove(at: index).close
     }
-    oldest?.close()
+    oldest?()
   }
 
   /// It has shown a token. Without a place it stays a stranger.

@@ -1,3 +1,4 @@
+import HaulCore
 import HTTPTypes
 package import NIOCore
 package import NIOHTTPTypes
@@ -23,7 +24,8 @@ package final class StrangerHandler: ChannelDuplexHandler, RemovableChannelHandl
   package func handlerAdded(context: ChannelHandlerContext) {
     let (channel, places) = (context.channel, places)
     let id = ObjectIdentifier(channel)
-    places.enter(id) { channel.close(promise: nil) }
+    let peer = channel.remoteAddress?.ipAddress.flatMap { IPAddress(host: $0)?.unmapped.network64 }
+    places.enter(id, from: peer) { channel.close(promise: nil) }
     channel.closeFuture.whenComplete { _ in places.leave(id) }
   }
 

@@ -19,6 +19,12 @@ extension ListenAddress {
         throw TransferError(
           .io, "cannot listen at \(self): that is not a socket", advice: "choose another path")
       }
+      // Whoever may replace the socket gets what the proxy sends.
+      if let problem = ReplaceablePath.problem(of: path.pathParts.directory) {
+        throw TransferError(
+          .permissionDenied, "cannot listen at \(self): \(problem)",
+          advice: "choose a directory that only you may write to")
+      }
       guard !answers(path) else {
         throw TransferError(
           .inUse, "cannot listen at \(self): another program uses that socket",

@@ -124,6 +124,26 @@ import Testing
     }
   }
 
+  @Test func `A server that cannot say whether there is a list ends the run`() async throws {
+    let lists = [("/busy.bin", 503), ("/locked.bin", 401), ("/hidden.bin", 403)]
+    let resources = lists.flatMap { name, status in
+      [
+        CommandFixture.file(name, length: Self.length),
+        CommandFixture.file("\(name).sha256", length: 1, .always(.status(status))),
+      ]
+    }
+    try await CommandFixture.with(resources) { fixture in
+      for (name, status) in lists {
+        let result = try await fixture.haul(
+          ["get", "--retries", "0", "--checksum-from", "auto", fixture.server.url(name)])
+        // Some stores answer 403 for what they do not have.
+        #expect(result.status == (status == 403 ? 0 : 1), "\(result.errors)")
+        #expect(result.errors.contains("answered \(status)"), "\(result.errors)")
+      }
+      #expect(try fixture.names() == ["hidden.bin"])
+    }
+  }
+
   @Test func `A list to which the server redirects is not used from another host`() async throws {
     try await with { place in
       try await place.put("\(Self.wrong)\n", as: "good.sha256")

@@ -12,7 +12,8 @@ extension DaemonQueueRuns {
   {
     try await DaemonFixture.withFiles(["/a", "/b"]) { fixture in
       let (folder, target) = (fixture.work.path("watch"), fixture.work.path("target"))
-      for path in [folder, target] {
+      let settings = fixture.work.path(".config/haul")
+      for path in [folder, target, "\(target)/kinds", settings] {
         try FileManager.default.createDirectory(
           atPath: path, withIntermediateDirectories: true,
           attributes: [.posixPermissions: 0o700])
@@ -25,6 +26,7 @@ extension DaemonQueueRuns {
       func exists(_ path: String) -> Bool {
         FileManager.default.fileExists(atPath: "\(folder)/\(path)")
       }
+      try Data("rule = b* -> kinds\n".utf8).write(to: URL(filePath: "\(settings)/haul.conf"))
       let urls = ["/a", "/b"].map { fixture.work.server.url($0) }
       try put(urls.joined(separator: "\n") + "\n", "list.txt")
       try put("no address\n", "wrong")
@@ -51,7 +53,10 @@ extension DaemonQueueRuns {
       #expect(try await fixture.haul("wait", "--all").status == 0)
       #expect(try await states(fixture) == [.completed, .completed])
       #expect(
-        try FileManager.default.contentsOfDirectory(atPath: target).sorted() == ["a", "b"])
+        try FileManager.default.contentsOfDirectory(atPath: target).sorted() == ["a", "kinds"])
+      #expect(
+        try FileManager.default.contentsOfDirectory(atPath: "\(target)/kinds") == ["b"],
+        "as the rule says")
       // As if the daemon had died before it was moved.
       try FileManager.default.moveItem(
         atPath: "\(folder)/done/list.txt", toPath: "\(folder)/list.txt")
@@ -60,6 +65,13 @@ extension DaemonQueueRuns {
       try await fixture.end()
       #expect(await serving.end().status == 0)
       #expect(try await fixture.haul("serve", "--watch", "relative").status == 2)
+      // Who may rename the directory could put a link in its place.
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o777], ofItemAtPath: fixture.work.directory)
+      #expect(ReplaceablePath.problem(of: folder)?.contains("others may write") == true)
+      try FileManager.default.setAttributes(
+        [.posixPermissions: 0o755], ofItemAtPath: fixture.work.directory)
+      #expect(ReplaceablePath.problem(of: folder) == nil)
     }
   }
 }

@@ -106,6 +106,27 @@ import Testing
     #expect(list.checksums(ofFileAt: "").isEmpty)
   }
 
+  @Test func `An entry that fits as a whole comes before one that shares more`() throws {
+    let list = ChecksumList(
+      Array("\(Self.a)  a.bin\n\(Self.b)  ./sub/a.bin\n\(Self.b)  q/p/a.bin\n".utf8))
+    #expect(list.checksums(ofFileAt: "/p/a.bin") == [try sha(Self.a)])
+    #expect(list.checksums(ofFileAt: "/x/sub/a.bin") == [try sha(Self.b)])
+  }
+
+  @Test func `A mark of the byte order hides no frame of a signature`() {
+    let text = """
+      \u{FEFF}-----BEGIN PGP SIGNED MESSAGE-----
+
+      \(Self.b)  b.bin
+      -----BEGIN PGP SIGNATURE-----
+      -----END PGP SIGNATURE-----
+      \(Self.a)  a.bin
+      """
+    let list = ChecksumList(Array(text.utf8))
+    #expect(list.checksums(ofFileAt: "a.bin").isEmpty)
+    #expect(list.checksums(ofFileAt: "b.bin").count == 1)
+  }
+
   @Test func `Neighbours of an address are of its origin, and without its query`() throws {
     let url = try ResourceURL("https://u:p@h:8443/d/a%20b.iso?token=secret")
     let places = ChecksumList.neighbours(of: url)
