@@ -169,9 +169,9 @@ extension ChecksumList {
   /// The digests without a name.
   package var nameless: [Checksum] { entries.filter { $0.name == nil }.map(\.checksum) }
 
-  /// What it says of a file: of the entries with its last name, those whose whole path is the end of
-  /// its path, and of these the longest; if there is none, those that share most directories with
-  /// it. Two digests of one algorithm are both returned.
+  /// What it says of a file: of the entries with its last name, those whose whole path is the end
+  /// of its path, and of these the longest; if there is none, those that share most directories
+  /// with it. Two digests of one algorithm are both returned.
   package func checksums(ofFileAt path: String) -> [Checksum] {
     let names = FilePath(path).names
     guard let last = names.last else { return [] }
