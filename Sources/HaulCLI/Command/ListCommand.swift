@@ -6,8 +6,8 @@ struct ListCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "list", abstract: "Shows the background queue, in its order.",
     discussion: """
-      More transfers than 500 are shown from the end of the list, the newest first. When the daemon \
-      does not run, the list that it has left is read.
+      If there are more than 500 transfers, the newest come first. When the daemon does not run, \
+      this reads the list that it has left.
       """)
 
   @Option(

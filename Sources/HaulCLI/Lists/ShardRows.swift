@@ -108,8 +108,8 @@ struct ShardRows {
     var notes: [String] = []
     if !rows.isEmpty {
       notes.append(
-        "the rows have the addresses alone, without out, dir, checksum, headers and credentials; give the lists "
-          + "too to have them")
+        "the rows have the addresses alone, without out, dir, checksum, headers and credentials; "
+          + "give the lists too to have them")
     }
     if sum.missing > 0 {
       notes.append(

@@ -10,7 +10,7 @@ struct ExpandedAddresses: Sendable {
 
 extension FetchingCommand {
   /// The same command with the addresses that its patterns stand for; nil if it has none. Those of
-  /// lists are taken as they are: whoever writes a list can write each address, and lists are often
+  /// lists are taken as they are: the author of a list can write each address, and lists are often
   /// made by programs, whose brackets and braces are text.
   func expanded(
     _ sources: CommandSources

@@ -19,7 +19,7 @@ extension ListenAddress {
         throw TransferError(
           .io, "cannot listen at \(self): that is not a socket", advice: "choose another path")
       }
-      // Whoever may replace the socket gets what the proxy sends.
+      // A user who may replace the socket gets what the proxy sends.
       if let problem = ReplaceablePath.problem(of: path.pathParts.directory) {
         throw TransferError(
           .permissionDenied, "cannot listen at \(self): \(problem)",

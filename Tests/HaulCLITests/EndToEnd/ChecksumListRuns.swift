@@ -104,7 +104,7 @@ import Testing
     }
   }
 
-  @Test func `A list beside a file is found, and the absence of one is told`() async throws {
+  @Test func `A list beside a file is found; a line says if there is none`() async throws {
     try await with { place in
       try await place.put(String(repeating: "x", count: 5), as: "a.bin")
       try await place.put("<html>not found</html>", as: "a.bin.sha256")

@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test(arguments: [UInt32.min, .max])
-  func `Keys with one hash are told apart by their items`(hash: UInt32) {
+  func `Keys with one hash differ by their items`(hash: UInt32) {
     let (_, found) = Self.numbers(of: [7, 8, 9, 8, 7, 9]) { _ in hash }
     #expect(found == [nil, nil, nil, 2, 1, 3])
   }
