@@ -19,18 +19,22 @@ extension HTTPTransport {
   }
 
   /// The request line and the fields that `PlainHTTPClient` sends to the origin.
-  func head(of request: FetchRequest) -> HTTPRequestHead {
+  /// - Parameter length: the bytes of its body; nil for none.
+  func head(
+    of request: FetchRequest, method: HTTPMethod = .GET, length: Int? = nil
+  ) -> HTTPRequestHead {
     var headers = fields(of: request)
     if !request.headers.fields.isEmpty {
-      // A request without a body has no framing fields.
+      // The framing follows from the body.
       headers.remove(name: "Content-Length")
       headers.remove(name: "Transfer-Encoding")
     }
     if !headers.contains(name: "Host") {
       headers.add(name: "Host", value: request.url.origin.hostField)
     }
+    if let length { headers.add(name: "Content-Length", value: "\(length)") }
     return HTTPRequestHead(
-      version: .http1_1, method: .GET, uri: request.url.pathAndQuery, headers: headers)
+      version: .http1_1, method: method, uri: request.url.pathAndQuery, headers: headers)
   }
 
   /// The longest head of a request, in bytes. Servers refuse longer ones, and the client cannot
@@ -42,16 +46,23 @@ extension HTTPTransport {
     of request: FetchRequest, over route: Route
   ) throws(TransferError) -> HTTPHeaders {
     let headers = allHeaders(of: request, over: route)
+    try Self.checkLength(of: headers, request)
+    return headers
+  }
+
+  /// - Throws: `protocol-violation` for a head that is too long.
+  static func checkLength(
+    of headers: HTTPHeaders, _ request: FetchRequest
+  ) throws(TransferError) {
     let length = headers.reduce(request.url.absoluteString.utf8.count) {
       $0 + $1.name.utf8.count + $1.value.utf8.count
     }
-    guard length <= Self.longestHead else {
+    guard length <= longestHead else {
       throw TransferError(
         .protocolViolation,
         "the address and the header fields of the request have \(length) bytes",
-        advice: "at most \(Self.longestHead) are sent")
+        advice: "at most \(longestHead) are sent")
     }
-    return headers
   }
 
   private func allHeaders(of request: FetchRequest, over route: Route) -> HTTPHeaders {

@@ -47,16 +47,20 @@ extension HTTPTransport {
     while true {
       do {
         if mustBePublic { try PrivateHostRegistry.check(origin) }
+        let held = request.body as? any HeldBody
+        let patience =
+          request.needsBody
+          ? Self.patienceForNeeded : min(settings.headTimeout, Self.patienceForBody)
+        let isHeld = request.body == nil || held != nil
+        if isHeld, isPlain(request, prepared.request, over: route) {
+          return try await plain(request, prepared.request, held, mustBePublic, patience)
+        }
         var key = key(for: prepared.request, over: route, mustBePublic: mustBePublic)
         key.isNew = request.isSentOnce
         let client = try clients.client(for: key)
         defer { clients.release(key) }
         let message = try message(request, prepared.request, over: route)
-        let patience =
-          request.needsBody
-          ? Self.patienceForNeeded : min(settings.headTimeout, Self.patienceForBody)
-        let held = request.body as? any HeldBody
-        guard request.body == nil || held != nil else {
+        guard isHeld else {
           return try await stream(message, of: request, with: client, patience)
         }
         return try await exchange(message, held, of: request, with: client, patience)
@@ -72,17 +76,52 @@ extension HTTPTransport {
     }
   }
 
+  /// Whether `PlainHTTPClient` sends it (decision 016).
+  private func isPlain(
+    _ request: SendRequest, _ fetch: FetchRequest, over route: Route
+  ) -> Bool {
+    route == .direct && request.url.origin.scheme == "http" && fetch.hasTextualHead
+      && !request.isSentOnce
+  }
+
+  private func plain(
+    _ request: SendRequest, _ fetch: FetchRequest, _ held: (any HeldBody)?, _ mustBePublic: Bool,
+    _ patience: Duration
+  ) async throws -> SendResponse {
+    let method = HTTPMethod(rawValue: request.method)
+    // RFC 9110, section 8.6: a method that usually has a body says that there is none.
+    let length = held?.bytes.count ?? (method.mayOmitLength ? nil : 0)
+    let head = head(of: fetch, method: method, length: length)
+    try Self.checkLength(of: head.headers, fetch)
+    return try await answer(to: request, held, patience) { exchange, loop in
+      clients.direct.send(
+        head, held.map { ByteBuffer(bytes: $0.bytes) }, to: request.url.origin,
+        mustBePublic: mustBePublic, for: exchange, on: loop)
+    }
+  }
+
   private func exchange(
     _ message: HTTPClientRequest, _ held: (any HeldBody)?, of request: SendRequest,
     with client: HTTPClient, _ patience: Duration
   ) async throws -> SendResponse {
-    let exchange = HeldExchange(
-      request.method, held, maximumBody: Self.maximumBody, patience: TimeAmount(patience))
     let body = held.map { HTTPClient.Body.byteBuffer(ByteBuffer(bytes: $0.bytes)) }
     let sent = try HTTPClient.Request(
       url: message.url, method: message.method, headers: message.headers, body: body)
-    let answer = try await exchange.perform(
-      sent, with: client, on: MultiThreadedEventLoopGroup.singleton.any())
+    return try await answer(to: request, held, patience) { exchange, loop in
+      exchange.send(sent, with: client, on: loop)
+    }
+  }
+
+  /// - Parameter send: sends the request with a client.
+  private func answer(
+    to request: SendRequest, _ held: (any HeldBody)?, _ patience: Duration,
+    by send: (HeldExchange, any EventLoop) -> Void
+  ) async throws -> SendResponse {
+    let exchange = HeldExchange(
+      request.method, held, maximumBody: Self.maximumBody, patience: TimeAmount(patience))
+    let answer = try await exchange.perform {
+      send(exchange, MultiThreadedEventLoopGroup.singleton.any())
+    }
     return SendResponse(
       head: ResponseHead(
         status: Int(answer.head.status.code),
@@ -169,6 +208,15 @@ extension HTTPTransport {
 extension SendRequest {
   /// Whether it must not be sent again if its answer is lost (RFC 9110, section 9.2.2).
   fileprivate var isSentOnce: Bool { method == "POST" && body != nil }
+}
+
+extension HTTPMethod {
+  fileprivate var mayOmitLength: Bool {
+    switch self {
+    case .GET, .HEAD, .DELETE, .TRACE: true
+    default: false
+    }
+  }
 }
 
 /// A body as the client wants it. The client hands each buffer to the connection's event loop, and

@@ -39,7 +39,7 @@ extension DownloadMachine {
     if head.wasRedirected { redirects.follow(head.url, as: head.redirection) }
     let answer = Answer(
       location: head.url, isOtherResource: isOtherResource,
-      digest: ReprDigest.checksums(head.headers).first { $0.algorithm.isTrusted },
+      digest: head.trustedDigest,
       isMisplacedPage: isMisplaced(head),
       copiedAt: head.cacheUse == .hit ? head.copiedAt ?? .infinity : nil)
     switch verdict {

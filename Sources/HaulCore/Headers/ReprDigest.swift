@@ -83,3 +83,10 @@ package enum ReprDigest {
     }
   }
 }
+
+extension ResponseHead {
+  /// The digest of the whole representation that it states, if one protects against changes.
+  package var trustedDigest: Checksum? {
+    ReprDigest.checksums(headers).first { $0.algorithm.isTrusted }
+  }
+}

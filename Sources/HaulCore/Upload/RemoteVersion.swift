@@ -26,6 +26,8 @@ package struct RemoteVersion: Sendable, Hashable {
     package let fields: HeaderFields
     /// Whether it is a page in place of a file of another kind, and no digest would tell.
     package let isUnexpectedPage: Bool
+    /// What its server says that all of its bytes have.
+    package let digest: Checksum?
     /// The whole resource, once it was read, if the answer has it.
     package var whole: [UInt8]?
   }
@@ -52,7 +54,8 @@ package struct RemoteVersion: Sendable, Hashable {
     return Answer(
       reading: reading, coding: head.contentCoding, fields: head.fieldsOfBytes,
       isUnexpectedPage: source.checksums.isEmpty
-        && head.isMisplacedPage(at: source.url, named: target.path.lastPathName))
+        && head.isMisplacedPage(at: source.url, named: target.path.lastPathName),
+      digest: head.trustedDigest)
   }
 
   private static func reading(

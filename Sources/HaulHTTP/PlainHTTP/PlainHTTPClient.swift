@@ -39,32 +39,33 @@ final class PlainHTTPClient: Sendable {
   var headTimeout: TimeAmount { TimeAmount(settings.headTimeout) }
 
   /// Sends a request over an idle connection, preferably of `loop`, or over a new one on `loop`.
+  /// - Parameter body: as many bytes as the head says.
   func send(
-    _ head: HTTPRequestHead, to origin: ResourceURL.Origin, mustBePublic: Bool,
-    for request: CallbackRequest, on loop: any EventLoop
+    _ head: HTTPRequestHead, _ body: ByteBuffer? = nil, to origin: ResourceURL.Origin,
+    mustBePublic: Bool, for request: any PlainHTTPExchange, on loop: any EventLoop
   ) {
     if let kept = takeIdleConnection(of: origin, mustBePublic, preferring: loop) {
-      return send(head, for: request, over: kept.connection)
+      return send(head, body, for: request, over: kept.connection)
     }
     request.setStopHandler { [weak request] in request?.failed($0) }
     connect(to: origin, mustBePublic, on: loop).whenComplete { result in
       switch result {
-      case .success(let connection): self.send(head, for: request, over: connection)
+      case .success(let connection): self.send(head, body, for: request, over: connection)
       case .failure(let error): request.failed(error)
       }
     }
   }
 
   private func send(
-    _ head: HTTPRequestHead, for request: CallbackRequest,
+    _ head: HTTPRequestHead, _ body: ByteBuffer?, for request: any PlainHTTPExchange,
     over connection: NIOLoopBound<PlainHTTPConnection>
   ) {
     let loop = connection.eventLoop
     request.setStopHandler { [weak request] error in
       loop.execute { if let request { connection.value.stop(request, error) } }
     }
-    guard !loop.inEventLoop else { return connection.value.send(head, for: request) }
-    loop.execute { connection.value.send(head, for: request) }
+    guard !loop.inEventLoop else { return connection.value.send(head, body, for: request) }
+    loop.execute { connection.value.send(head, body, for: request) }
   }
 
   /// Closes every connection.

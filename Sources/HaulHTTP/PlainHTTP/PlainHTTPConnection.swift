@@ -3,6 +3,25 @@ import HaulCore
 import NIOCore
 import NIOHTTP1
 
+/// A request, as its connection sees it: what it is told, on the event loop of the connection.
+protocol PlainHTTPExchange: AnyObject, Sendable {
+  /// Whether an answer would still be accepted.
+  var isWanted: Bool { get }
+  /// How many times the usual time the head of its answer may take.
+  var patience: Int { get }
+  /// Sets how to stop the request from now on.
+  func setStopHandler(_ stop: @escaping CallbackRequest.Stop)
+  func markSent()
+  func giveUpIfUnanswered()
+  func received(_ head: HTTPResponseHead)
+  /// What had arrived was read, and the answer is not whole.
+  func waitShortly(on loop: any EventLoop)
+  /// - Returns: a future that completes when more is wanted; nil if it is wanted already.
+  func received(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>?
+  func ended()
+  func failed(_ error: any Error)
+}
+
 /// One connection to an origin, for one request at a time. Lives on its event loop.
 final class PlainHTTPConnection: ChannelInboundHandler {
   typealias InboundIn = HTTPClientResponsePart
@@ -12,7 +31,7 @@ final class PlainHTTPConnection: ChannelInboundHandler {
   private let origin: ResourceURL.Origin
   private var context: ChannelHandlerContext?
   /// The request that is being answered.
-  private var request: CallbackRequest?
+  private var request: (any PlainHTTPExchange)?
   /// Whether the connection can be reused after the answer.
   private var isReusable = false
   private var waitsForReader = false
@@ -29,7 +48,8 @@ final class PlainHTTPConnection: ChannelInboundHandler {
   }
 
   /// Sends a request.
-  func send(_ head: HTTPRequestHead, for request: CallbackRequest) {
+  /// - Parameter body: as many bytes as the head says.
+  func send(_ head: HTTPRequestHead, _ body: ByteBuffer?, for request: any PlainHTTPExchange) {
     guard let context, context.channel.isActive else {
       return request.failed(ChannelError.ioOnClosedChannel)
     }
@@ -44,6 +64,7 @@ final class PlainHTTPConnection: ChannelInboundHandler {
     isSending = false
     // The header was refused, and the request has ended.
     guard self.request != nil else { return }
+    if let body { context.write(wrapOutboundOut(.body(.byteBuffer(body))), promise: nil) }
     context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
     request.markSent()
     headDeadline = .now() + client.headTimeout * request.patience
@@ -63,7 +84,7 @@ final class PlainHTTPConnection: ChannelInboundHandler {
     .protocolViolation, "the request could not be sent: a header field has a forbidden character")
 
   /// Ends the request and, unless the answer is complete, the connection.
-  func stop(_ request: CallbackRequest, _ error: any Error) {
+  func stop(_ request: any PlainHTTPExchange, _ error: any Error) {
     guard self.request === request else { return }
     end(with: error)
     context?.close(promise: nil)
@@ -105,7 +126,7 @@ final class PlainHTTPConnection: ChannelInboundHandler {
   }
 
   /// Stops reading until the reader of the body has taken what arrived.
-  private func wait(for demand: EventLoopFuture<Void>, of request: CallbackRequest) {
+  private func wait(for demand: EventLoopFuture<Void>, of request: any PlainHTTPExchange) {
     guard !waitsForReader else { return }
     waitsForReader = true
     // If the reader releases the body, the connection is closed instead.

@@ -164,9 +164,8 @@ extension CallbackRequest: NIOScheduledCallbackHandler {
   func handleScheduledCallback(eventLoop: some EventLoop) { giveUpIfUnanswered() }
 }
 
-/// Events from the client that sends the request; called on one event loop.
-extension CallbackRequest {
-  /// Whether an answer would still be accepted.
+/// Events from the client that sends the request.
+extension CallbackRequest: PlainHTTPExchange {
   var isWanted: Bool {
     state.withLockedValue { state in
       if case .waiting = state.phase { !state.isCancelled } else { false }
@@ -202,7 +201,6 @@ extension CallbackRequest {
     loop.scheduleTask(in: Self.bodyWait) { [weak self] in self?.startStreaming() }
   }
 
-  /// A future that completes when the reader wants more; nil if it wants more already.
   func received(_ bytes: ByteBuffer, on loop: any EventLoop) -> EventLoopFuture<Void>? {
     let source = state.withLockedValue { state -> BodySource? in
       state.unproved?.left -= bytes.readableBytes

@@ -170,6 +170,16 @@ extension ByteRange {
 }
 
 extension DownloadRequest {
+  /// The same, whose bytes must also have the digest that the server states.
+  func requiring(_ stated: Checksum?) -> DownloadRequest {
+    guard let stated, !checksums.contains(where: { $0.algorithm == stated.algorithm }) else {
+      return self
+    }
+    var request = self
+    request.checksums.append(stated)
+    return request
+  }
+
   /// - Throws: `checksum-mismatch` if one of its digests is not among those that were found.
   func compare(_ found: [Checksum]) throws(TransferError) {
     guard let (expected, got) = checksums.mismatch(with: found) else { return }

@@ -29,12 +29,15 @@ struct RemoteStream: AsyncSequence, Sendable {
   struct AsyncIterator: AsyncIteratorProtocol {
     let source: RemoteStream
     private var body: (any AsyncIteratorProtocol<any ByteChunk, any Error>)?
+    /// With the digest that the server states.
+    private var request: DownloadRequest
     private var digest: IncrementalDigest
     private var length: Int64 = 0
 
     init(_ source: RemoteStream) {
       self.source = source
-      digest = IncrementalDigest(source.request.checksums.map(\.algorithm))
+      request = source.request
+      digest = IncrementalDigest([])
     }
 
     mutating func next() async throws -> [UInt8]? { try await next(isolation: nil) }
@@ -62,18 +65,21 @@ struct RemoteStream: AsyncSequence, Sendable {
         body = open
       } else {
         engine.heartbeat.add(source.watch)
-        body = try await source.open()
+        let response = try await source.open()
+        request = request.requiring(response.head.trustedDigest)
+        digest = IncrementalDigest(request.checksums.map(\.algorithm))
+        body = response.body.makeAsyncIterator()
       }
       let chunk = try await body.next(isolation: actor)
       self.body = body
       guard let chunk else {
         source.watch.close()
-        try source.request.compare(digest.checksums)
+        try request.compare(digest.checksums)
         return nil
       }
       let bytes = chunk as? [UInt8] ?? chunk.withBytes { Array($0) }
       length += Int64(bytes.count)
-      try source.request.checkSize(length)
+      try request.checkSize(length)
       bytes.withUnsafeBytes { digest.update($0) }
       return bytes
     }
@@ -81,7 +87,7 @@ struct RemoteStream: AsyncSequence, Sendable {
 
   func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-  private func open() async throws -> any AsyncIteratorProtocol<any ByteChunk, any Error> {
+  private func open() async throws -> FetchResponse {
     let fetch = RemoteVersion.request(request)
     let response = try await engine.fetchSource(fetch, watch.timer)
     switch ResponseJudge(wallSeconds: engine.clock.wallSeconds).verdict(
@@ -100,6 +106,6 @@ struct RemoteStream: AsyncSequence, Sendable {
       throw TransferError.source(.protocolViolation, "sent a part in place of everything")
     }
     noteHead(response.head)
-    return response.body.makeAsyncIterator()
+    return response
   }
 }

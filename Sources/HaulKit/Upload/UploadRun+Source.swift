@@ -70,7 +70,8 @@ extension UploadRun {
       // Only parts are read in ranges.
       if case .ranges(let version) = answer.reading, request.method.uploadProtocol.parts != nil {
         sourceFields.withLockedValue { $0 = answer.fields }
-        return await begin(RemoteSource(source, version, whole: answer.whole))
+        return await begin(
+          RemoteSource(source.requiring(answer.digest), version, whole: answer.whole))
       }
       outcome.coding = answer.coding
       await readStream(of: source)

@@ -1,3 +1,4 @@
+import Foundation
 import HaulCore
 import HaulKit
 import Testing
@@ -27,5 +28,25 @@ extension RemoteUploadTests {
     #expect(creation.headers["Content-Language"] == "de")
     #expect(creation.headers["Content-Encoding"] == (isStream ? "gzip" : nil))
     #expect(creation.headers["Set-Cookie"] == nil)
+  }
+
+  @Test(arguments: [1, part, 2 * part], [false, true])
+  func `A digest that the source's server states is compared before the object is made`(
+    length: Int, isStream: Bool
+  ) async throws {
+    for isRight in [true, false] {
+      let store = FakeS3()
+      let source = FakeSource(length, to: store) { _, _ in isStream ? .whole : nil }
+      let digest = Self.sha256(isRight ? source.content : [1])[0]
+      let text = Data(digest.bytes).base64EncodedString()
+      source.change { $0.fields = [("Repr-Digest", "sha-256=:\(text):")] }
+      if isRight {
+        #expect(try await upload(source).state == .completed)
+        #expect(store.snapshot.objects[Self.path]?.bytes == source.content)
+      } else {
+        #expect(try await failure(source).code == .checksumMismatch)
+        #expect(store.snapshot.objects.isEmpty && store.snapshot.uploads.isEmpty)
+      }
+    }
   }
 }

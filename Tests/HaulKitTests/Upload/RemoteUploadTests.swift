@@ -270,7 +270,7 @@ import Testing
     #expect(!store.snapshot.requests.contains { $0.part == 2 })
   }
 
-  private static func sha256(_ bytes: [UInt8]) -> [Checksum] {
+  static func sha256(_ bytes: [UInt8]) -> [Checksum] {
     var digest = IncrementalDigest([.sha256])
     bytes.withUnsafeBytes { digest.update($0) }
     return digest.checksums
