@@ -5,7 +5,7 @@ struct StoredDate: Sendable, Hashable {
   let earliest: Double
 
   /// Both dates are the server's, of whole seconds: their difference is the age of the file. Without
-  /// its present date, nothing says what its clock was.
+  /// its present date, or with a date of the file after that, nothing says what its clock was.
   /// - Parameters:
   ///   - modified: the date of the file (RFC 9110, section 8.8.2; RFC 4918, section 15.7).
   ///   - elapsed: since the server was asked.
@@ -14,7 +14,7 @@ struct StoredDate: Sendable, Hashable {
       text.flatMap { HTTPDate($0, now: answer.wallSeconds)?.secondsSince1970 }
     }
     guard let stored = date(modified), let now = date(answer.head.headers["Date"]),
-      elapsed >= .zero
+      now >= stored, elapsed >= .zero
     else { return nil }
     let (seconds, parts) = elapsed.components
     let asked = answer.wallSeconds - Double(seconds) - Double(parts) / 1e18

@@ -230,9 +230,13 @@ struct S3Messages: Sendable {
   func describes(_ head: ResponseHead, asFarAsShown: Bool = false) -> Bool {
     request.fields.fields.allSatisfy { field in
       isGeneral(field.name) || asFarAsShown && isHidden(field.name)
-        || head.headers[field.name].map { $0.isByteEqual(field.value) } ?? false
+        || (head.headers[field.name] ?? Self.unsaid[field.name.lowercased()])
+          .map { $0.isByteEqual(field.value) } ?? false
     }
   }
+
+  /// What stores leave out of an answer.
+  private static let unsaid = ["x-amz-storage-class": "STANDARD"]
 
   /// Whether the field is about who may read the object, or about the request.
   private func isHidden(_ name: String) -> Bool {
