@@ -65,6 +65,8 @@ package struct NewTransfer: Codable, Sendable {
       case .stream: break  // `init` refuses it.
       }
       switch upload.precondition {
+      case .none where upload.ifExists != .overwrite:
+        try object.encode(upload.ifExists, forKey: "if_exists")
       case .none: break
       case .absent: try object.encode(DownloadRequest.IfExists.fail, forKey: "if_exists")
       case .entityTag(let tag): try object.encode(tag, forKey: "if_match")

@@ -114,7 +114,10 @@ struct TransferBody: Decodable {
     if kind.isSigned { try request.checkObject() }
     request.precondition = try precondition(
       isForVersions: kind.canRequireVersion, isForAbsence: kind.canRequireAbsence)
+    request.ifExists = ifExists.flatMap { .init(rawValue: $0.rawValue) } ?? .overwrite
     request.fields = try HeaderFields(ofBody: headers)
+    guard request.ifExists == .overwrite || !request.source.files.isEmpty && request.form.isEmpty
+    else { throw WrongValue("skip and update of 'if_exists' are for a 'put'") }
     switch request.source {
     case .form where request.source.files.isEmpty: throw WrongValue("'form' has no 'file'")
     case .form where !kind.takesForms: throw WrongValue("'form' is for the methods put and post")
@@ -135,10 +138,10 @@ struct TransferBody: Decodable {
     }
     switch (ifExists, ifMatch) {
     case (nil, let tag?): return .entityTag(tag)
-    case (nil, nil), (.overwrite, nil): return .none
+    case (nil, nil), (.overwrite, nil), (.skip, nil), (.update, nil): return .none
     case (.fail, nil): return .absent
     case (_, .some): throw WrongValue("'if_exists' and 'if_match' contradict each other")
-    default: throw WrongValue("'if_exists' of an upload is overwrite or fail")
+    default: throw WrongValue("'if_exists' of an upload is overwrite, skip, update or fail")
     }
   }
 }

@@ -261,7 +261,25 @@ import Testing
     let identity = TransferIdentity(
       url: try ResourceURL("https://h/x"), identifier: nil, group: nil, kind: .upload)
     try run.handle(try EventMaker()(.finished(result)).identified(identity))
-    #expect(run.messages == ["x: complete, 10 B sent in an earlier run"])
+    #expect(run.messages == ["x: complete, 10 B already there"])
+  }
+
+  @Test func `an upload that leaves the server's file there is reported as a download is`() throws {
+    let identity = TransferIdentity(
+      url: try ResourceURL("https://h/x"), identifier: nil, group: nil, kind: .upload)
+    // A store may say that it has an object only after the bytes were sent.
+    for sent: Int64 in [0, 10] {
+      let skipped = TransferResult(state: .completed, bytes: 10, fetched: sent, reused: 10)
+      var (run, counts) = (Run(), RunCounts())
+      try run.handle(try EventMaker()(.finished(skipped)).identified(identity))
+      #expect(run.messages == ["x: skipped, a file of that name exists (10 B, not checked)"])
+      counts.count(skipped, as: .completed)
+      #expect((counts.completed, counts.skipped) == (1, 1))
+    }
+    let same = TransferResult(state: .completed, bytes: 10, reused: 10, verified: .checksum)
+    var run = Run()
+    try run.handle(try EventMaker()(.finished(same)).identified(identity))
+    #expect(run.messages == ["x: complete, 10 B already there, checksum verified"])
   }
 
   @Test func `what the server says about an upload is the output, also with -q`() throws {

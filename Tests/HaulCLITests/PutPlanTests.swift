@@ -258,12 +258,37 @@ import Testing
   @Test(arguments: [
     [], ["f"], ["https://h/x"], ["a", "b", "https://h/x"], ["d/f", "e/f", "https://h/x/"],
     ["f", "h.example/x"], ["", "https://h/x"],
-    ["f", "https://h/x", "--method", "patch"], ["f", "https://h/x", "--if-exists", "skip"],
+    ["f", "https://h/x", "--method", "patch"], ["f", "https://h/x", "--if-exists", "rename"],
     ["f", "https://h/x", "--if-match", "W/\"a\""], ["f", "https://h/x", "--if-match", "a"],
     ["f", "https://h/x", "--method", "post", "--if-exists", "fail"],
     ["f", "https://h/x", "--if-match", "\"a\"", "--if-exists", "fail"],
+    ["f", "https://h/x", "--if-match", "\"a\"", "--if-exists", "update"],
   ])
   func `contradictions and missing parts are refused`(arguments: [String]) {
     #expect(refusal(["put"] + arguments) != nil)
+  }
+
+  @Test(arguments: UploadRequest.IfExists.allCases)
+  func `what the server has may decide whether a file is sent`(
+    way: UploadRequest.IfExists
+  ) throws {
+    let option = ["--if-exists", way.rawValue]
+    for (address, method) in [
+      ("https://h/x", way == .overwrite ? .resumable : .put), ("dav+https://h/x", .webDAV),
+      ("s3://bucket/k", .s3),
+    ] as [(String, UploadRequest.Method)] {
+      let plan = try invocation(["put", "f", address] + option) as? PutPlan
+      let request = try #require(plan?.requests.first)
+      #expect((request.ifExists, request.method) == (way, method), "\(address)")
+      #expect(request.precondition == .none)
+    }
+    let place = refusal(["put", "f", "tus+https://h/"] + option)
+    #expect(place?.contains("the server decides where the file goes") == true)
+    #expect(refusal(["put", "f", "https://h/", "--method", "post"] + option) == place)
+    #expect(refusal(["put", "--form", "a=@f", "https://h/"] + option) != nil)
+    for address in ["https://h/x", "s3://bucket/k"] {
+      let stream = refusal(["put", "-", address] + option)
+      #expect((stream?.contains("read only once") == true) == (way != .overwrite))
+    }
   }
 }

@@ -56,6 +56,7 @@ struct RequestFieldTests {
 
     var upload = UploadRequest("/f", to: full.url)
     (upload.method, upload.region, upload.precondition) = (.s3, "r", .absent)
+    upload.ifExists = .update
     (upload.headers, upload.rateLimit, upload.allowInsecure) = ([("A", "1")], 5000, true)
     (upload.retry, upload.roots) = (full.retry, ["/d"])
     upload.keySource = S3KeySource(.container, region: "r", tokenService: url)
@@ -63,7 +64,11 @@ struct RequestFieldTests {
     let other = UploadRequest("/", to: url)
     #expect(same(other, upload) == [])
     let sentUpload = try #require(try sent(TransferRequest(.upload(upload))).upload)
-    #expect(same(other, sentUpload) == ["roots", "listed", "listedIn"])
+    // The interface has one key for it and for the precondition, which exclude each other.
+    #expect(same(other, sentUpload) == ["ifExists", "roots", "listed", "listedIn"])
+    upload.precondition = .none
+    let sentUpdate = try #require(try sent(TransferRequest(.upload(upload))).upload)
+    #expect(same(other, sentUpdate) == ["precondition", "roots", "listed", "listedIn"])
   }
 
   /// The keys of the schema of `NewTransfer` that are indented by so many spaces.

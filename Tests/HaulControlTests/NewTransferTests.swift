@@ -112,6 +112,15 @@ struct NewTransferTests {
       let json = try StrictJSON.encode(try NewTransfer(request))
       #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
     }
+    request.upload?.precondition = .none
+    for method in [UploadRequest.Method.put, .webDAV] {
+      for way in UploadRequest.IfExists.allCases {
+        request.upload?.method = method
+        request.upload?.ifExists = way
+        let json = try StrictJSON.encode(try NewTransfer(request))
+        #expect(try StrictJSON.decode(NewTransfer.self, from: json).request == request)
+      }
+    }
   }
 
   @Test func `keeps a form, and an object of an S3 store with its access key`() throws {
@@ -250,7 +259,23 @@ struct NewTransferTests {
     ),
     (
       #"{"url":"http://h/x","put":"/x","if_exists":"rename"}"#,
-      "'if_exists' of an upload is overwrite or fail"
+      "'if_exists' of an upload is overwrite, skip, update or fail"
+    ),
+    (
+      #"{"url":"http://h/x","put":"/x","if_exists":"skip","if_match":"\"a\""}"#,
+      "'if_exists' and 'if_match' contradict each other"
+    ),
+    (
+      #"{"url":"http://h/x","put":"/x","method":"post","if_exists":"update"}"#,
+      "'if_match' is for the methods put and s3, 'if_exists' for put, s3 and webdav"
+    ),
+    (
+      #"{"url":"http://h/k","get":{"url":"http://h/f"},"if_exists":"update"}"#,
+      "skip and update of 'if_exists' are for a 'put'"
+    ),
+    (
+      #"{"url":"http://h/x","form":[{"name":"n","file":"/x"}],"if_exists":"skip"}"#,
+      "skip and update of 'if_exists' are for a 'put'"
     ),
     (
       #"{"url":"http://h/x","put":"/x","if_match":"W/\"a\""}"#,

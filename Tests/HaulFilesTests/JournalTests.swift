@@ -255,3 +255,31 @@ struct CRC32CTests {
     }
   }
 }
+
+/// CRC-64/NVME.
+@Suite
+struct CRC64NVMETests {
+  private func value(_ bytes: [UInt8]...) -> UInt64 {
+    var crc = CRC64NVME()
+    for piece in bytes { piece.withUnsafeBytes { crc.update($0) } }
+    return crc.value
+  }
+
+  @Test func `The published vectors (NVM Command Set Specification)`() {
+    #expect(value(Array("123456789".utf8)) == 0xAE8B_1486_0A79_9888)
+    #expect(value(Array(repeating: 0, count: 4096)) == 0x6482_D367_EB22_B64E)
+    #expect(value(Array(repeating: 0xFF, count: 4096)) == 0xC0DD_BA73_02EC_A3AC)
+  }
+
+  @Test func `Several pieces have the value of all their bytes, which S3 writes in Base64`() throws
+  {
+    let bytes = sampleBytes(1_003)
+    for length in [0, 1, 7, 8, 9, 500, 1_003] {
+      #expect(
+        value(Array(bytes.prefix(length)), Array(bytes.dropFirst(length))) == value(bytes))
+    }
+    var digest = IncrementalDigest([.crc64nvme])
+    Array("123456789".utf8).withUnsafeBytes { digest.update($0) }
+    #expect(digest.checksums.map(\.description) == ["crc64nvme=ae8b14860a799888"])
+  }
+}

@@ -62,6 +62,9 @@ struct StoredFormTests {
           .upload("/d/f", to: address) { ($0.method, $0.precondition) = (method, condition) })
       }
     }
+    for way in UploadRequest.IfExists.allCases {
+      requests.append(.upload("/d/f", to: address) { $0.ifExists = way })
+    }
     requests.append(
       TransferRequest(.upload(UploadRequest(form: [FormPart("f", .file("/f"))], to: address))))
     requests.append(

@@ -12,6 +12,9 @@ uint32_t haul_crc32c(uint32_t crc, const void *bytes, size_t length);
 /// The same by table, on any processor.
 uint32_t haul_crc32c_portable(uint32_t crc, const void *bytes, size_t length);
 
+/// CRC-64/NVME of `length` bytes, continuing from `crc` (0 to begin).
+uint64_t haul_crc64nvme(uint64_t crc, const void *bytes, size_t length);
+
 #define HAUL_MD5_LANES 8
 /// MD5 of so many messages at once, continuing from `registers`: the first register of every
 /// message, then the second of every one, to the fourth. Takes `blocks` times 64 bytes of each.

@@ -54,7 +54,7 @@ extension AddCommand {
 
   private var ofRequests: [Option] {
     [
-      ("if-exists", destination.ifExists != .update), ("limit-rate", queue.rateLimit != nil),
+      ("if-exists", destination.ifExists != nil), ("limit-rate", queue.rateLimit != nil),
       ("user", credentials.user != nil), ("password-file", credentials.passwordFile != nil),
       ("bearer-file", credentials.bearerFile != nil),
       ("bearer-env", credentials.bearerEnv != nil), ("netrc", credentials.netrc == true),

@@ -168,13 +168,12 @@ extension PutCommand {
     self = try PutCommand.with()
     (arguments, method, ifMatch) = (command.arguments, command.method, command.ifMatch)
     (form, s3) = (command.form, command.s3)
-    switch command.destination.ifExists {
-    // The default of downloads, for which uploads have their own.
-    case .update: break
-    case .overwrite: ifExists = true
-    case .fail: ifExists = false
-    case .skip, .rename:
-      throw UsageError("--if-exists: for an upload, use overwrite or fail")
+    // Another default than that of downloads.
+    if let given = command.destination.ifExists {
+      guard let known = IfExists(rawValue: given.rawValue) else {
+        throw UsageError("--if-exists: for an upload, use overwrite, skip, update or fail")
+      }
+      ifExists = known
     }
     credentials = command.credentials
     requests = command.requests

@@ -37,7 +37,7 @@ struct DestinationOptions: ParsableArguments {
       valueName: "what"),
     completion: .list(DownloadRequest.IfExists.allCases.map(\.rawValue)),
     transform: ArgumentValue.choice)
-  var ifExists = DownloadRequest.IfExists.update
+  var ifExists: DownloadRequest.IfExists?
 
   @Option(
     help: ArgumentHelp(
@@ -68,7 +68,7 @@ struct DestinationOptions: ParsableArguments {
   var maxFilesize: Int64?
 
   func apply(to request: inout DownloadRequest) {
-    request.ifExists = ifExists
+    request.ifExists = ifExists ?? .update
     request.durability = durability
     request.usesSuggestedName = remoteName ?? false
     request.startOver = startOver ?? false

@@ -25,6 +25,7 @@ struct PutCommand: Command {
         haul put a.jpg b.jpg https://example.org/photos/
         haul put photos https://example.org/backup/
         haul put --if-exists fail report.pdf https://example.org/files/
+        haul put --if-exists update site/ s3://bucket/site/
         haul put movie.mkv tus+https://example.org/uploads/
         haul put movie.mkv s3://bucket/movies/
         haul put movie.mkv dav+https://example.org/dav/films/
@@ -34,6 +35,9 @@ struct PutCommand: Command {
 
       Exit status: as of 'haul get'.
       """)
+
+  /// What to do if the server has a file there.
+  enum IfExists: String, CaseIterable { case overwrite, skip, update, fail }
 
   /// The letters of its options.
   static let letters = Set<Character>("Hqvh46")
@@ -55,11 +59,11 @@ struct PutCommand: Command {
   @Option(
     help: ArgumentHelp(
       """
-      If the server has a file there: overwrite = replace it; fail = send nothing (default: \
-      overwrite).
+      If the server has a file there: overwrite = replace it; skip = keep it; update = keep it if \
+      it is the same; fail = send nothing (default: overwrite).
       """, valueName: "what"),
-    completion: .list(["overwrite", "fail"]), transform: PutPlan.replaces)
-  var ifExists: Bool?
+    completion: .list(IfExists.allCases.map(\.rawValue)), transform: ArgumentValue.choice)
+  var ifExists: IfExists?
 
   @Option(
     help: ArgumentHelp(

@@ -25,7 +25,10 @@ struct VerifyCommand: Command {
   @Option(
     name: .customLong("checksum"),
     help: ArgumentHelp(
-      "A digest that it must have: sha-256, sha-512, sha-384, sha-1, md5 or crc32c; may be repeated.",
+      """
+      A digest that it must have: sha-256, sha-512, sha-384, sha-1, md5, crc32c or crc64nvme; may be \
+      repeated.
+      """,
       valueName: "ALG=HEX"))
   var checksums: [String] = []
 

@@ -214,7 +214,7 @@ package struct InputTable: Sendable {
   private static func checksum(_ text: String) -> String {
     guard text.allSatisfy(\.isHexDigit),
       let algorithm = Checksum.Algorithm.allCases.first(where: {
-        $0 != .crc32c && $0.byteCount * 2 == text.utf8.count
+        !$0.isCRC && $0.byteCount * 2 == text.utf8.count
       })
     else { return text }
     return "\(algorithm.rawValue)=\(text)"

@@ -61,7 +61,9 @@ actor ManifestRecorder {
       else { continue }
       do {
         var line = ManifestLine(result, of: request, wallSeconds: clock.wallSeconds)
-        line.modified = request.localSource.flatMap { versions.removeValue(forKey: $0)?.modified }
+        let modified = request.localSource.flatMap { versions.removeValue(forKey: $0)?.modified }
+        // Nothing says that the server has this version.
+        line.modified = result.verified == nil && !result.isAdopted ? nil : modified
         lines += try line.text()
       } catch {
         problem = TransferError(.internal, "a line of the manifest cannot be written: \(error)")

@@ -112,14 +112,12 @@ enum Messages {
     guard !result.isAdopted else {
       return shown("\(path): complete, \(Units.bytes(result.bytes)), published by another run")
     }
-    guard result.fetched > 0 || result.bytes == 0 || result.reused < result.bytes else {
+    if result.wasThere, result.reused >= result.bytes {
       let size = Units.bytes(result.bytes)
       let there =
-        switch (isUpload, result.verified) {
-        case (true, _): "complete, \(size) sent in an earlier run"
-        case (false, nil): "skipped, a file of that name exists (\(size), not checked)"
-        case (false, _?): "complete, \(size) already there"
-        }
+        result.verified == nil
+        ? "skipped, a file of that name exists (\(size), not checked)"
+        : "complete, \(size) already there"
       return shown("\(path): \(there)\(verificationText(result.verified))")
     }
     let reused = result.reused > 0 ? ", \(Units.bytes(result.reused)) from an earlier run" : ""

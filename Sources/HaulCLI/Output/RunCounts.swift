@@ -30,11 +30,22 @@ package struct RunCounts: Hashable, Sendable {
     case .completed:
       completed += 1
       bytes += result.bytes
-      if result.fetched == 0, result.reused > 0 { skipped += 1 }
+      if result.wasThere { skipped += 1 }
     case .failed:
       failed += 1
       if result.error?.isTemporary == true { temporary += 1 }
     case .cancelled: cancelled += 1
     }
+  }
+}
+
+extension TransferResult {
+  /// Whether the whole file was there before the run.
+  var wasThere: Bool { reused > 0 && (fetched == 0 || isKeptUpload) }
+
+  /// Whether it is an upload that has left the file of the server there. A store may have said that
+  /// it has one only after the bytes were sent.
+  var isKeptUpload: Bool {
+    state == .completed && verified == nil && !isAdopted && bytes > 0 && reused == bytes
   }
 }

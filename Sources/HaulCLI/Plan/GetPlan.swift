@@ -251,7 +251,7 @@ extension GetPlan {
       // The output of a program like sha256sum: the digest, and the name of the file.
       let digest = text.prefix { $0.isHexDigit }
       let meant = Checksum.Algorithm.allCases.reversed().first {
-        $0.byteCount * 2 == digest.count && $0 != .crc32c
+        $0.byteCount * 2 == digest.count && !$0.isCRC
       }
       let hint = meant.map { "; did you mean \($0.rawValue)=\(digest) ?" } ?? ""
       throw UsageError("\(option) is written ALG=HEX, where ALG is one of \(names)\(hint)")

@@ -101,7 +101,7 @@ struct ItemUploads: ItemTransfers {
   ) throws(UsageError) {
     downloads = try ItemRequests(command.withoutPlace, sources, from: items[0].url)
     targets = try RemoteTargets(command, items, areAll: areAll, sources)
-    ifExists = command.destination.ifExists
+    ifExists = command.destination.ifExists ?? .update
   }
 
   mutating func upload(for item: GetItem, number: Int) throws(UsageError) -> UploadRequest {

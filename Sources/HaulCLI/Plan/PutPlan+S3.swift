@@ -40,13 +40,13 @@ extension PutPlan {
     if let name = common.fields.nonASCIIMetadata {
       throw UsageError("-H \(name): S3 takes only ASCII in metadata; encode the value")
     }
-    let precondition = precondition(command)
+    let (precondition, ifExists) = (precondition(command), ifExists(command))
     let uploads = SourceUploads(of: all) { (source) throws(UsageError) in
       let object = try object(isCollection ? key + (try source.key()) : key)
       var upload = UploadRequest(to: object, credentials: settings.credentials)
       source.apply(to: &upload)
       upload.keySource = settings.keySource
-      upload.precondition = precondition
+      (upload.precondition, upload.ifExists) = (precondition, ifExists)
       apply(common, to: &upload)
       return upload
     }

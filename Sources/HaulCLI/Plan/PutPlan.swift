@@ -43,8 +43,8 @@ extension PutPlan {
     let scheme = UploadScheme(of: address)
     let url = try AddressArgument.url(scheme?.address ?? address)
     let precondition = Self.precondition(command)
-    let method =
-      scheme?.method ?? command.method ?? (precondition == .none ? .resumable : .put)
+    let isConditional = precondition != .none || command.asksForExisting
+    let method = scheme?.method ?? command.method ?? (isConditional ? .put : .resumable)
     let kind = method.uploadProtocol
     let files = command.arguments.dropLast()
     let isCollection = url.pathAndQuery.prefix(beforeAnyOf: "?").hasByteSuffix("/")
@@ -54,6 +54,7 @@ extension PutPlan {
     let input = try Self.input(files, needsName: isCollection && kind.namesFile, sources)
     var upload = UploadRequest(to: common.url)
     (upload.method, upload.precondition) = (method, precondition)
+    upload.ifExists = Self.ifExists(command)
     Self.apply(common, to: &upload)
     let all = try UploadSources(files, by: method, isCollection: isCollection, input, sources)
     let uploads = SourceUploads(of: all) { [upload] (source) throws(UsageError) in
@@ -137,6 +138,10 @@ extension PutPlan {
       throw UsageError(
         "--if-exists and --if-match are for PUT: here the server decides where the file goes")
     }
+    if command.asksForExisting, let file = files.first(where: { descriptor($0) != nil }) {
+      throw UsageError(
+        "--if-exists skip and update are for files; what \(file) gives is read only once")
+    }
     if let tag = command.ifMatch, EntityTag(tag)?.isWeak != false {
       throw UsageError("--if-match: a strong entity tag has quotes, such as '\"abc\"'")
     }
@@ -144,7 +149,15 @@ extension PutPlan {
 
   static func precondition(_ command: PutCommand) -> UploadRequest.Precondition {
     if let tag = command.ifMatch { return .entityTag(tag) }
-    return command.ifExists == false ? .absent : .none
+    return command.ifExists == .fail ? .absent : .none
+  }
+
+  static func ifExists(_ command: PutCommand) -> UploadRequest.IfExists {
+    switch command.ifExists {
+    case .skip: .skip
+    case .update: .update
+    case .overwrite, .fail, nil: .overwrite
+    }
   }
 
   static func apply(_ common: DownloadRequest, to upload: inout UploadRequest) {
@@ -180,12 +193,9 @@ extension PutPlan {
     default: throw UsageError("use put or post")
     }
   }
+}
 
-  static func replaces(_ text: String) throws(UsageError) -> Bool {
-    switch text {
-    case "overwrite": return true
-    case "fail": return false
-    default: throw UsageError("use overwrite or fail")
-    }
-  }
+extension PutCommand {
+  /// Whether what the server has decides if a file is sent.
+  var asksForExisting: Bool { ifExists == .skip || ifExists == .update }
 }

@@ -8,6 +8,8 @@ public struct Checksum: Hashable, Sendable {
     case sha1 = "sha-1"
     case md5
     case crc32c
+    /// CRC-64/NVME, which S3 computes of every object that comes without a checksum.
+    case crc64nvme
 
     /// The algorithm with that name, in either case, with `sha256` for `sha-256`; nil for another
     /// name.
@@ -21,6 +23,9 @@ public struct Checksum: Hashable, Sendable {
     /// constructed.
     package var isTrusted: Bool { [.sha256, .sha384, .sha512].contains(self) }
 
+    /// Whether anybody can make other bytes with the same value. It finds accidents.
+    package var isCRC: Bool { self == .crc32c || self == .crc64nvme }
+
     /// The length of the digest in bytes.
     public var byteCount: Int {
       switch self {
@@ -30,6 +35,7 @@ public struct Checksum: Hashable, Sendable {
       case .sha1: 20
       case .md5: 16
       case .crc32c: 4
+      case .crc64nvme: 8
       }
     }
   }

@@ -70,6 +70,7 @@ extension UploadRequest: Codable {
   /// All keys but those of the address and the source: a row for each option.
   private static let options = RequestFields<UploadRequest>([
     .init(\.method, "method", missing: .put), .init(\.precondition, "precondition", missing: .none),
+    .init(\.ifExists, "ifExists", missing: .overwrite),
     .init(\.fields, "fields", missing: HeaderFields()), .init(\.region, "region", missing: nil),
     .init(\.rateLimit, "rateLimit", missing: nil), .init(\.roots, "roots", missing: nil),
     .init(\.allowInsecure, "allowInsecure", missing: false),

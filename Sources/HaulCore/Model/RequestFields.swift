@@ -44,6 +44,7 @@ extension UploadRequest {
     .init(\.region, "region", stored: "region", missing: nil),
     .init(\.keySource, "key_source", stored: "keySource", missing: nil),
     .init(\.precondition, stored: "precondition", as: .tag, missing: .none),
+    .init(\.ifExists, stored: "ifExists", missing: .overwrite),
     .init(\.rateLimit, "rate_limit", .rate, stored: "rateLimit", missing: nil),
     .init(\.allowInsecure, "allow_insecure", stored: "allowInsecure", missing: false),
     .init(\.roots, stored: "roots", missing: nil),

@@ -34,6 +34,18 @@ public struct UploadRequest: Sendable, Hashable {
     case entityTag(String)
   }
 
+  /// What an upload does if the server has a file at the address. To refuse it then is the
+  /// precondition `absent`.
+  public enum IfExists: String, CaseIterable, Sendable, Codable {
+    /// It replaces the file.
+    case overwrite
+    /// It sends nothing, whatever the file is.
+    case skip
+    /// It sends nothing if the file is that of this machine: by its length and a digest, or without
+    /// one by its length and date. What cannot be compared is sent.
+    case update
+  }
+
   /// What an upload sends.
   public enum Source: Sendable, Hashable {
     /// The file at this path.
@@ -65,6 +77,9 @@ public struct UploadRequest: Sendable, Hashable {
   public var method: Method = .put
   /// What the server must have at the address.
   public var precondition: Precondition = .none
+  /// What it does if the server has a file there; for PUT, S3 and WebDAV. `skip` and `update` exclude
+  /// a precondition.
+  public var ifExists: IfExists = .overwrite
   /// Header fields to send. They never follow a redirect to another origin.
   public var headers: [(name: String, value: String)] {
     get { fields.fields.map { ($0.name, $0.value) } }

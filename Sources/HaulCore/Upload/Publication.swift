@@ -1,7 +1,8 @@
 /// What an upload knows of the file that it would replace. Several runs of the transfer of a remote
 /// source may publish at the same time, on any machine: no older version may replace a newer one.
 struct Publication<Found: Sendable>: Sendable {
-  /// Whether there may be such runs. A file of this machine is no transfer of another one.
+  /// Whether there may be such runs, or the upload depends on what is there. A file of this machine
+  /// is no transfer of another one.
   private(set) var publishesOnce = false
   /// Whether the server was not asked yet.
   private(set) var isUnasked = false
@@ -16,8 +17,8 @@ struct Publication<Found: Sendable>: Sendable {
   init() {}
 
   init(_ request: UploadRequest) {
-    publishesOnce = request.download != nil
-    (isUnasked, isRead) = (publishesOnce, !publishesOnce)
+    publishesOnce = request.download != nil || request.asksForExisting
+    (isUnasked, isRead) = (publishesOnce, request.download == nil)
   }
 
   /// Of an upload that goes on in another way.

@@ -12,7 +12,7 @@ struct StoredContent: Sendable, Hashable {
     length = StoredLength.head(head, of: request)
     guard (200..<300).contains(head.status), head.contentCoding == nil else { return }
     digests = (ReprDigest.checksums(head.headers) + Self.ownCloud(head.headers))
-      .filter { $0.algorithm != .crc32c }
+      .filter { !$0.algorithm.isCRC }
     tag = head.headers["ETag"].flatMap { Checksum("md5=\(S3Digest.bare($0))") }
   }
 
@@ -38,6 +38,11 @@ struct StoredContent: Sendable, Hashable {
     }
     if equal.contains(false) { return false }
     return equal.contains(true) || tag.map(own.contains) == true ? true : nil
+  }
+
+  /// The digests of these that the server has stated.
+  func equal(to own: [Checksum]) -> [Checksum] {
+    own.filter { digests.contains($0) || tag == $0 }
   }
 }
 

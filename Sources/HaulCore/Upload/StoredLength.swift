@@ -71,7 +71,8 @@ enum StoredLength {
     }
   }
 
-  private static func isPage(_ head: ResponseHead, of request: UploadRequest) -> Bool {
+  /// Whether it is a web page in place of a file of another kind.
+  static func isPage(_ head: ResponseHead, of request: UploadRequest) -> Bool {
     guard isHTML(head.headers["Content-Type"]) else { return false }
     let path = request.url.path.lowercased()
     let isExpected = [".html", ".htm", ".xhtml"].contains { path.hasByteSuffix($0) }
@@ -87,7 +88,7 @@ enum StoredLength {
 struct StoredVersion: Sendable, Hashable {
   let length: Int64?
   let entityTag: String?
-  private let modified: String?
+  let modified: String?
 
   /// From the answer to PROPFIND.
   init(_ answer: UploadAnswer) {

@@ -62,6 +62,8 @@ package enum UploadCommand: Sendable, Hashable {
   /// Another run of the transfer has published its file, which has this length; nil if that is not
   /// known.
   case reportAdoption(length: Int64?)
+  /// The file that the server has stays, and nothing is sent.
+  case reportPresent(PresentFile)
   /// What the server said when it took the file.
   case reportReply(UploadReply)
   case checkSource

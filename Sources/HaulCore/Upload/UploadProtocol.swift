@@ -65,6 +65,9 @@ package struct UploadStart: Sendable {
   let form: FormBody?
   /// What the server of a remote source says of its bytes.
   let fields: HeaderFields
+  /// When the file of this machine changed last, in seconds since 1970: also its name, its owner or
+  /// its date, which does not prove its bytes. Nil for another source.
+  let changed: Double?
   /// Whether an earlier run may have sent the file.
   let hasRun: Bool
   /// Whether the server is asked without a proxy.
@@ -81,12 +84,13 @@ package struct UploadStart: Sendable {
   /// - Parameter extent: nil for all of a file.
   package init(
     _ request: UploadRequest, _ source: SourceIdentity, _ extent: UploadExtent? = nil,
-    form: FormBody? = nil, fields: HeaderFields = HeaderFields(), hasRun: Bool = false,
-    staysLocal: Bool = false, requiresCondition: Bool = false, refusals: StoreRefusals = [],
+    changed: Double? = nil, form: FormBody? = nil, fields: HeaderFields = HeaderFields(),
+    hasRun: Bool = false, staysLocal: Bool = false, requiresCondition: Bool = false,
+    refusals: StoreRefusals = [],
     isAttended: Bool, now: Instant, wallSeconds: Double? = nil
   ) {
     self.extent = extent ?? UploadExtent(end: source.size)
-    (self.request, self.source, self.form) = (request, source, form)
+    (self.request, self.source, self.form, self.changed) = (request, source, form, changed)
     (self.fields, self.wallSeconds) = (fields, wallSeconds)
     (self.hasRun, self.staysLocal, self.isAttended) = (hasRun, staysLocal, isAttended)
     (self.requiresCondition, self.refusals, self.now) = (requiresCondition, refusals, now)

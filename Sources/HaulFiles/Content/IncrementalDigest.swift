@@ -29,6 +29,7 @@ private enum State: Sendable {
   case sha1(Insecure.SHA1)
   case md5(Insecure.MD5)
   case crc32c(CRC32C)
+  case crc64nvme(CRC64NVME)
 
   init(_ algorithm: Checksum.Algorithm) {
     switch algorithm {
@@ -38,6 +39,7 @@ private enum State: Sendable {
     case .sha1: self = .sha1(Insecure.SHA1())
     case .md5: self = .md5(Insecure.MD5())
     case .crc32c: self = .crc32c(CRC32C())
+    case .crc64nvme: self = .crc64nvme(CRC64NVME())
     }
   }
 
@@ -61,6 +63,9 @@ private enum State: Sendable {
     case .crc32c(var hash):
       hash.update(bytes)
       self = .crc32c(hash)
+    case .crc64nvme(var hash):
+      hash.update(bytes)
+      self = .crc64nvme(hash)
     }
   }
 
@@ -72,12 +77,15 @@ private enum State: Sendable {
     case .sha1(let hash): Array(hash.finalize())
     case .md5(let hash): Array(hash.finalize())
     case .crc32c(let hash): hash.value.bigEndianBytes
+    case .crc64nvme(let hash): hash.value.bigEndianBytes
     }
   }
 }
 
-extension UInt32 {
+extension FixedWidthInteger {
   fileprivate var bigEndianBytes: [UInt8] {
-    [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: self >> UInt32($0)) }
+    stride(from: Self.bitWidth - 8, through: 0, by: -8).map {
+      UInt8(truncatingIfNeeded: self >> $0)
+    }
   }
 }

@@ -6,6 +6,9 @@ package final class UploadSource: Sendable {
   /// What it was when it was opened.
   package let identity: SourceIdentity
   private let opened: FileStatus
+  /// When its bytes, its date, its owner or its name changed last, in seconds since 1970, as far as
+  /// the file system says it.
+  package var changed: Double { max(opened.modified, opened.changed) }
   /// Nil for a directory, which has no bytes to read.
   private let file: (any DiskFile)?
   private let directory: any DiskDirectory

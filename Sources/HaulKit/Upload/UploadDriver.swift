@@ -83,12 +83,12 @@ struct UploadDriver: TransferDriver {
   ///   - extent: what of the source can be sent.
   ///   - fields: what the server of a remote source says of its bytes.
   func machine(
-    of source: SourceIdentity, _ extent: UploadExtent, _ form: FormBody? = nil,
-    fields: HeaderFields = HeaderFields(), _ engine: Engine
+    of source: SourceIdentity, _ extent: UploadExtent, changed: Double? = nil,
+    _ form: FormBody? = nil, fields: HeaderFields = HeaderFields(), _ engine: Engine
   ) -> any UploadMachine {
     request.method.uploadProtocol.machine(
       UploadStart(
-        request, source, extent, form: form, fields: fields, hasRun: hasRun,
+        request, source, extent, changed: changed, form: form, fields: fields, hasRun: hasRun,
         staysLocal: engine.proxies.keepLocal(request.url.origin),
         requiresCondition: engine.requiresConditions,
         refusals: engine.storeRefusals.withLockedValue { $0[request.url.origin] ?? [] },
@@ -124,6 +124,7 @@ struct UploadCleanupDriver: TransferDriver {
 extension UploadRequest {
   /// Opens its files, or none of them; or finds its stream.
   fileprivate func openInput(_ engine: Engine) throws(TransferError) -> UploadInput {
+    try checkIfExists()
     switch source {
     case .file, .form: return .files(try openSources(engine))
     case .remote(var download):

@@ -18,12 +18,15 @@ struct UploadOutcome {
   var reply: UploadReply?
   /// Whether another run has published the file.
   var isAdopted = false
+  /// The file that the server had, and that stays there in place of this one.
+  var present: PresentFile?
 
   /// - Parameter sent: the bytes of all attempts.
   func result(
     _ state: TransferResult.State, _ sent: Int64, at now: Instant, error: TransferError?
   ) -> TransferResult {
     let isWhole = state == .completed
+    if isWhole, let present { return result(present, sent, at: now) }
     let result = TransferResult(
       state: state, bytes: isWhole ? length ?? acknowledged : acknowledged, fetched: sent,
       reused: reused, duration: now - started,
@@ -35,5 +38,13 @@ struct UploadOutcome {
     if isAdopted { return result.notingAdoption() }
     return isUnexpectedPage
       ? result.noting(reply).notingUnexpectedPage() : result.noting(reply)
+  }
+
+  /// The result of a file that stays there.
+  private func result(_ present: PresentFile, _ sent: Int64, at now: Instant) -> TransferResult {
+    let bytes = present.length ?? length ?? 0
+    return TransferResult(
+      state: .completed, bytes: bytes, fetched: sent, reused: bytes, duration: now - started,
+      checksums: present.checksums, verified: present.proof)
   }
 }

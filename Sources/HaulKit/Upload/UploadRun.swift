@@ -79,7 +79,9 @@ struct UploadRun: ~Copyable {
       let form = driver.form(of: sources, context.engine)
       let source = sources[0].identity
       outcome.length = form?.length ?? source.size
-      machine = driver.machine(of: source, UploadExtent(end: source.size), form, context.engine)
+      machine = driver.machine(
+        of: source, UploadExtent(end: source.size), changed: sources[0].changed, form,
+        context.engine)
     }
     record =
       driver.startsOver
@@ -118,7 +120,7 @@ struct UploadRun: ~Copyable {
   /// Whether no later run continues what the server has.
   private var isOfNoUse: Bool {
     if case .cancel? = stopOrder { return true }
-    if outcome.isAdopted { return true }
+    if outcome.isAdopted || outcome.present != nil { return true }
     return input.stream != nil && end?.hasFile != true
   }
 
@@ -226,6 +228,9 @@ struct UploadRun: ~Copyable {
     case .reportAdoption(let length):
       (outcome.isAdopted, outcome.verified) = (true, nil)
       if let length { noteLength(length) }
+    case .reportPresent(let file):
+      outcome.present = file
+      if let length = file.length { noteLength(length) }
     case .reportReply(let reply): outcome.reply = reply
     case .read(let count): read(count)
     case .connect(let count): return await connect(count)

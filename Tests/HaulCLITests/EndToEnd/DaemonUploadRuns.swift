@@ -30,6 +30,18 @@ struct DaemonUploadRuns {
     return result.output.split(separator: "\n").map(String.init)
   }
 
+  @Test func `what the server has is skipped, and sent again if it is another file`() async throws {
+    try await with { fixture in
+      for (way, count) in [("skip", 0), ("update", 1)] {
+        let url = fixture.work.server.url("/f.bin")
+        let id = try await put(fixture, "--if-exists", way, "f.bin", url)[0]
+        #expect(try await fixture.haul("wait", id).status == 0)
+        let requests = fixture.work.server.snapshot.requests.filter { $0.method == "PUT" }
+        #expect(requests.count == count, "\(way)")
+      }
+    }
+  }
+
   @Test func `files arrive under their names; show says that they are uploads`() async throws {
     try await with { fixture in
       let ids = try await put(fixture, "f.bin", "g.bin", fixture.work.server.url("/"))

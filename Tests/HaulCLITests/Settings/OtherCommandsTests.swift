@@ -92,6 +92,8 @@ import Testing
     let uploads = plan.requests.compactMap(\.upload)
     #expect(uploads.map(\.url.text) == ["https://h/d/a", "https://h/d/b"])
     #expect(uploads.allSatisfy { $0.precondition == .absent && $0.rateLimit == 2048 })
+    // What the configuration says of it is about downloads.
+    #expect(try add(["a", "https://h/x"]).requests.first?.upload?.ifExists == .overwrite)
     #expect(try add(["a", "tus+https://h/d/"]).requests.first?.upload?.method == .tus)
     for arguments in [
       ["-o", "x"], ["--checksum", "md5=\(digest)"], ["--if-exists", "rename"], ["-i", "list"],
@@ -112,6 +114,8 @@ import Testing
     for arguments in [
       ["--field", "n=v", "--form", "f=@a", "https://h/x"], ["a", "b", "s3://bucket/d/"],
       ["--s3-region", "r", "--if-exists", "fail", "a", "s3://bucket/k"],
+      ["--if-exists", "update", "a", "s3://bucket/k"], ["--if-exists", "skip", "a", "https://h/x"],
+      ["--if-exists", "overwrite", "a", "https://h/x"],
     ] {
       let added = try uploads("add", ["--put"] + arguments)
       #expect(added == (try uploads("put", arguments)))

@@ -10,12 +10,16 @@ final class FakeFiles: Transport {
   struct File: Sendable {
     let bytes: [UInt8]
     let tag: String
+    /// When it was stored, by the server's clock, in seconds since 1970.
+    let stored: Int64
   }
 
   struct State: Sendable {
     var files: [String: File] = [:]
     /// The methods of the requests, with the path of each.
     var requests: [String] = []
+    /// The server's clock, in seconds since 1970; nil if it tells no dates.
+    var clock: Int64?
     fileprivate var count = 0
   }
 
@@ -33,6 +37,8 @@ final class FakeFiles: Transport {
 
   var snapshot: State { state.withLockedValue { $0 } }
 
+  func change(_ body: (inout State) -> Void) { state.withLockedValue { body(&$0) } }
+
   func fetch(_ request: FetchRequest) async throws -> FetchResponse {
     try await source.fetch(request)
   }
@@ -44,7 +50,9 @@ final class FakeFiles: Transport {
     }
     let (status, fields, text) = state.withLockedValue { state in
       state.requests.append("\(message.method) \(message.url.path)")
-      return answer(message, body, &state)
+      var (status, fields, text) = answer(message, body, &state)
+      if let clock = state.clock { fields.append(("Date", Self.date(clock))) }
+      return (status, fields, text)
     }
     return SendResponse(
       head: ResponseHead(status: status, headers: HeaderFields(fields), url: message.url),
@@ -60,6 +68,7 @@ final class FakeFiles: Transport {
     case "HEAD":
       guard let file else { return (404, [], "") }
       var fields = [("Content-Length", "\(file.bytes.count)"), ("ETag", file.tag)]
+      if state.clock != nil { fields.append(("Last-Modified", Self.date(file.stored))) }
       if statesDigests {
         fields.append(("Repr-Digest", "sha-256=:\(Self.digest(file.bytes)):"))
       }
@@ -89,6 +98,10 @@ final class FakeFiles: Transport {
     }
   }
 
+  private static func date(_ seconds: Int64) -> String {
+    HTTPDate(secondsSince1970: seconds).imfFixdate
+  }
+
   private static func digest(_ bytes: [UInt8]) -> String {
     var digest = IncrementalDigest([.sha256])
     bytes.withUnsafeBytes { digest.update($0) }
@@ -99,6 +112,7 @@ final class FakeFiles: Transport {
     """
     <multistatus xmlns="DAV:"><response><href>/</href><propstat><prop><resourcetype/>\
     <getcontentlength>\(file.bytes.count)</getcontentlength><getetag>\(file.tag)</getetag>\
+    <getlastmodified>\(date(file.stored))</getlastmodified>\
     </prop><status>HTTP/1.1 200 OK</status></propstat></response></multistatus>
     """
   }
@@ -107,6 +121,6 @@ final class FakeFiles: Transport {
 extension FakeFiles.State {
   fileprivate mutating func put(_ bytes: [UInt8], at path: String) {
     count += 1
-    files[path] = FakeFiles.File(bytes: bytes, tag: "\"\(count)\"")
+    files[path] = FakeFiles.File(bytes: bytes, tag: "\"\(count)\"", stored: clock ?? 0)
   }
 }

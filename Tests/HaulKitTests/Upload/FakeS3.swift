@@ -38,6 +38,8 @@ final class FakeS3: Transport {
 
   struct State: Sendable {
     var knowsChecksums = true
+    /// Whether it tells the checksum of an object to a client that asks for it.
+    var statesChecksums = false
     /// The conditions that it ignores, by the name of their field.
     var ignoredConditions: Set<String> = []
     /// Whether the bucket keeps each version of an object, until that is deleted by its name.
@@ -168,6 +170,11 @@ extension FakeS3.State {
         200, "",
         [("Content-Length", "\(object.bytes.count)")]
           + (tags[request.path].map { [("ETag", $0)] } ?? [])
+          + (statesChecksums && request.headers["x-amz-checksum-mode"] == "ENABLED"
+            ? [
+              ("x-amz-checksum-crc64nvme", FakeS3.digest(.crc64nvme, object.bytes).base64),
+              ("x-amz-checksum-type", "FULL_OBJECT"),
+            ] : [])
           + object.metadata.fields.map { ($0.name, $0.value) })
     case ("PUT", []):
       if let (status, code) = unmet(request) { return answer(status, FakeS3.error(code), []) }

@@ -13,7 +13,7 @@ extension DAVMachine {
     // A server that does not answer HEAD still knows `Overwrite`.
     case .asking where isSuccess || isGone || [403, 405, 501].contains(head.status):
       if isGone { publication.keep(.absent) }
-      return makeDirectory()
+      return (isSuccess ? existing(byHead: answer) : nil) ?? makeDirectory()
     case .asking: return failed(judge.failure(of: head, to: request).ofQuestion)
     case .making(let level, let isDescending):
       return makeAnswered(head, level, isDescending: isDescending, judge)
@@ -202,6 +202,8 @@ extension DAVMachine {
   private mutating func targetAnswered(_ answer: UploadAnswer) -> [UploadCommand] {
     switch StoredLength.isCollection(answer) {
     case true: return end(.isNoFile)
+    case false where request.ifExists == .skip:
+      return keepUnlessOwn(PresentFile(length: StoredLength.property(answer)))
     case false where publication.isReplaced(by: StoredVersion(answer)): return compare()
     case false where request.precondition == .absent: return end(conflict(412))
     case false: target = .file(StoredVersion(answer))
@@ -231,6 +233,9 @@ extension DAVMachine {
         ? failed(error) : lookAtTarget(.refusedByHead)
     }
     guard isFile else { return end(.isNoFile) }
+    if request.ifExists == .skip {
+      return keepUnlessOwn(PresentFile(length: byHead ? nil : StoredLength.property(answer)))
+    }
     if publication.isReplaced(by: byHead ? nil : StoredVersion(answer)) { return compare() }
     target = .file(nil)
     return mayHaveMoved ? look() : move()

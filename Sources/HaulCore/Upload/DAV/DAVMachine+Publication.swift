@@ -40,7 +40,11 @@ extension DAVMachine {
     switch StoredLength.isCollection(answer) {
     case true?: return end(.isNoFile)
     case false? where request.precondition == .absent: return end(conflict(412))
-    case false?: publication.keep(.file(StoredVersion(answer)))
+    case false?:
+      let version = StoredVersion(answer)
+      publication.keep(.file(version))
+      let file = PresentFile(length: version.length)
+      if let commands = existing(file, modified: version.modified, in: answer) { return commands }
     case nil where status == 404 || status == 410: publication.keep(.absent)
     case nil:
       var error = judge.failure(of: answer.head, to: request)

@@ -18,6 +18,8 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
     /// The same, once this is known of it: the bytes of the file are read, or the server is asked
     /// for what it has under the temporary name.
     case comparingFile(StoredContent)
+    /// The server has the file already, if the one here did not change meanwhile.
+    case confirming(PresentFile)
     /// The temporary name is deleted; then the upload ends.
     case cleaning(UploadEnd)
     /// The same; then the file is sent to its own name, because of this error.
@@ -29,6 +31,10 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
 
   let request: UploadRequest
   private let source: SourceIdentity
+  /// When the file of this machine changed last, in seconds since 1970; nil for another source.
+  let changed: Double?
+  /// When the server was asked what has the name of the file.
+  var askedAt = Instant()
   private(set) var addresses: DAVAddresses
   /// The length of the source, in bytes; nil for a stream until its end was sent.
   private(set) var length: Int64?
@@ -55,6 +61,7 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
 
   package init(_ start: UploadStart) {
     (request, source, isStream) = (start.request, start.source, !start.extent.isWhole)
+    changed = start.changed
     publication = Publication(request)
     length = isStream ? nil : source.size
     addresses = DAVAddresses(request.url)
@@ -82,6 +89,8 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
       return compared(content, with: digests)
     case (.comparingFile, .digested(_, .failure(let error))): return end(error)
     case (.checking, .sourceChecked(nil)): return publish()
+    case (.confirming(let file), .sourceChecked(let error)):
+      return error.map { end($0) } ?? keep(file)
     case (.checking, .sourceChecked(let error?)): return end(error)
     case (_, .answered(let answer)):
       attempts.noteAnswer()
@@ -157,7 +166,12 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
   }
 
   /// Asks whether there is a file.
-  mutating func ask() -> [UploadCommand] { send(.asking, "HEAD", addresses.target) }
+  mutating func ask() -> [UploadCommand] {
+    guard request.asksForExisting else { return send(.asking, "HEAD", addresses.target) }
+    var message = UploadMessage.measure(addresses.target, of: request)
+    (message.isOptional, state, askedAt) = (false, .asking, attempts.now)
+    return [.send(message)]
+  }
 
   mutating func makeDirectory() -> [UploadCommand] {
     guard !addresses.hasDirectory, addresses.directoryCount > 0 else { return sendPart() }
@@ -215,7 +229,7 @@ package struct DAVMachine: UploadMachine, PublishingUpload {
 
   mutating func lookAtTarget(_ look: DAVTargetLook) -> [UploadCommand] {
     state = .lookingAtTarget(look)
-    if look != .first { target = .asked }
+    if look == .first { askedAt = attempts.now } else { target = .asked }
     let url = addresses.target
     var message =
       look == .refusedByHead

@@ -15,10 +15,15 @@ extension PutMachine {
     publication.keep(isKnown ? UploadCondition(head) : nil)
   }
 
+  /// What the server must have. With `skip`, never a file, whatever it says.
+  var beginning: UploadCondition? {
+    publication.beginning ?? (request.ifExists == .skip ? .absent : nil)
+  }
+
   /// The fields of the request that stores the file.
   var conditions: [(String, String)] {
     guard request.precondition == .none, !isConditionRefused else { return request.condition }
-    return publication.beginning.map { [$0.field] } ?? []
+    return beginning.map { [$0.field] } ?? []
   }
 
   /// Whether the answer to the file may be about the condition that it was sent with.
@@ -45,7 +50,7 @@ extension PutMachine {
   mutating func looked(
     _ head: ResponseHead, at url: ResourceURL, _ judge: UploadJudge
   ) -> [UploadCommand] {
-    if publication.beginning?.holds(for: head) == true {
+    if beginning?.holds(for: head) == true {
       if isConditionRefused { return send(to: url) }
       guard request.precondition == .none, isContradicted, !attempts.isSpent else {
         isContradicted = true
@@ -61,6 +66,7 @@ extension PutMachine {
       return error.isRetryable ? failed(error) : end(replaced(isProved: false))
     }
     let content = StoredContent(head, of: request)
+    if request.ifExists == .skip, let commands = keepUnlessOwn(content) { return commands }
     state = .digesting(content)
     return digest(for: content) ?? compared(content, with: [])
   }

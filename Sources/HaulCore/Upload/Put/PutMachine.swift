@@ -16,6 +16,10 @@ package struct PutMachine: UploadMachine, PublishingUpload {
     case looking(ResourceURL)
     /// What this run would have stored, to compare it with that.
     case digesting(StoredContent)
+    /// The file here is read, to compare it with the one that the server has.
+    case comparingExisting(StoredContent)
+    /// That one is the same, if the file here did not change meanwhile.
+    case confirming(PresentFile)
   }
 
   /// How the server is asked for the length of what it has, once it has taken the file.
@@ -25,7 +29,13 @@ package struct PutMachine: UploadMachine, PublishingUpload {
   /// In bytes; nil for a stream until its end was sent.
   private(set) var length: Int64?
   private(set) var isStream: Bool
-  private let form: FormBody?
+  let form: FormBody?
+  /// When the file of this machine changed last, in seconds since 1970; nil for another source.
+  private let changed: Double?
+  /// When the server was asked what it has.
+  private var askedAt = Instant()
+  /// How many attempts have sent something.
+  private(set) var sendings = 0
   /// Whether other runs may publish at the same time, and what of that is known.
   var publication = Publication<UploadCondition>()
   /// Whether the server has refused a request with the condition.
@@ -44,13 +54,14 @@ package struct PutMachine: UploadMachine, PublishingUpload {
   ///   - hasRun: whether an earlier run may have sent it.
   ///   - measures: which other requests than PUT the server answers, as far as is known.
   package init(
-    _ request: UploadRequest, length: Int64?, form: FormBody? = nil, hasRun: Bool,
-    measures: Measure = .byHead, isAttended: Bool, now: Instant
+    _ request: UploadRequest, length: Int64?, changed: Double? = nil, form: FormBody? = nil,
+    hasRun: Bool, measures: Measure = .byHead, isAttended: Bool, now: Instant
   ) {
     self.request = request
     self.length = form?.length ?? length
     isStream = length == nil
-    self.form = form
+    (self.form, self.changed) = (form, changed)
+    if request.asksForExisting { publication = Publication(request) }
     self.measures = request.method != .post && form == nil ? measures : .never
     attempts = UploadAttempts(request, hasRun: hasRun, isAttended: isAttended, now: now)
   }
@@ -64,7 +75,7 @@ package struct PutMachine: UploadMachine, PublishingUpload {
     case (.waiting, .start): return begin()
     case (.asking, .answered(let answer)):
       attempts.noteAnswer()
-      return found(answer.head, UploadJudge(answer, of: request))
+      return found(answer, UploadJudge(answer, of: request))
     case (.sending(let url, let redirects), .answered(let answer)):
       attempts.noteAnswer()
       return judge(
@@ -78,7 +89,13 @@ package struct PutMachine: UploadMachine, PublishingUpload {
       return looked(answer.head, at: url, UploadJudge(answer, of: request))
     case (.digesting(let content), .digested(_, .success(let digests))):
       return compared(content, with: digests)
-    case (.digesting, .digested(_, .failure(let error))): return end(error)
+    case (.digesting, .digested(_, .failure(let error))),
+      (.comparingExisting, .digested(_, .failure(let error))):
+      return end(error)
+    case (.comparingExisting(let content), .digested(_, .success(let digests))):
+      return comparedExisting(content, with: digests)
+    case (.confirming(let file), .sourceChecked(let error)):
+      return error.map { end($0) } ?? keep(file)
     case (.asking, .failed(let error, _, _)):
       let goesOn = request.precondition == .none && publication.goesOn(after: error)
       return goesOn ? proceed() : failed(error)
@@ -86,7 +103,7 @@ package struct PutMachine: UploadMachine, PublishingUpload {
     case (.sending, .failed(let error, let sent, _)):
       return lost(error, sent: sent)
     case (.checking(let url), .sourceChecked(let error)):
-      return error.map { end($0) } ?? measure(url)
+      return error.map { end(request.ifExists == .update ? $0.leavingNewer : $0) } ?? measure(url)
     case (.measuring(let url), .answered(let answer)):
       // What WebDAV stores is a file.
       let isFile = measures == .byProperties || !StoredLength.isDocument(answer.head, of: request)
@@ -109,8 +126,13 @@ package struct PutMachine: UploadMachine, PublishingUpload {
 
   private mutating func begin() -> [UploadCommand] {
     guard asksFirst else { return proceed() }
-    state = .asking
-    return [.send(UploadMessage("HEAD", request.url, fields: request.fields))]
+    (state, askedAt) = (.asking, attempts.now)
+    return [
+      .send(
+        request.asksForExisting
+          ? .compare(request.url, of: request)
+          : UploadMessage("HEAD", request.url, fields: request.fields))
+    ]
   }
 
   /// Sends the file, once its first bytes were read.
@@ -124,6 +146,7 @@ package struct PutMachine: UploadMachine, PublishingUpload {
 
   mutating func send(to url: ResourceURL, after redirects: Int = 0) -> [UploadCommand] {
     state = .sending(url, redirects: redirects)
+    if redirects == 0 { sendings += 1 }
     var fields = request.fields
     for (name, value) in conditions { fields.append(name, value) }
     var message = UploadMessage(request.method.rawValue, url, fields: fields)
@@ -139,9 +162,18 @@ package struct PutMachine: UploadMachine, PublishingUpload {
 
   /// Handles the answer to HEAD. A server that does not answer it may still know the condition that
   /// the upload is sent with.
-  private mutating func found(_ head: ResponseHead, _ judge: UploadJudge) -> [UploadCommand] {
+  private mutating func found(
+    _ answer: UploadAnswer, _ judge: UploadJudge
+  ) -> [UploadCommand] {
+    let head = answer.head
     switch head.status {
     case 404, 410, 403, 405, 501: break
+    case 200..<300 where request.asksForExisting:
+      learn(head)
+      let elapsed = attempts.now - askedAt
+      let date = StoredDate(head.headers["Last-Modified"], in: answer, elapsed: elapsed)
+      return existing(head, isLater: changed.flatMap { date?.isLater(than: $0) } ?? false)
+        ?? proceed()
     case 200..<300 where request.precondition == .none: break
     case 200..<300: return end(conflict(head.status))
     case 500..<600: return failed(judge.failure(of: head, to: request).ofQuestion)
@@ -184,7 +216,7 @@ package struct PutMachine: UploadMachine, PublishingUpload {
       }
       return send(to: target, after: redirects + 1)
     case .failure(let error) where error.code == .nameConflict:
-      return publication.beginning == nil || isConditionRefused
+      return beginning == nil || isConditionRefused
         ? end(conflict(head.status)) : look(at: url)
     case .failure(let error) where mayRefuseCondition(head.status):
       return conditionRefused(error, at: url)

@@ -12,8 +12,8 @@ extension UploadProtocol {
 extension PutMachine {
   fileprivate init(_ start: UploadStart) {
     self.init(
-      start.request, length: start.extent.length, form: start.form, hasRun: start.hasRun,
-      isAttended: start.isAttended, now: start.now)
+      start.request, length: start.extent.length, changed: start.changed, form: start.form,
+      hasRun: start.hasRun, isAttended: start.isAttended, now: start.now)
     if start.request.method.uploadProtocol.asksBeforeReading {
       publication = Publication(start.request)
     }

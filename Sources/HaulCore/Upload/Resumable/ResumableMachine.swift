@@ -33,6 +33,8 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
   private var step = UploadStep()
   /// Whether the question what the server offers was lost once.
   private var hasLostQuestion = false
+  /// When the file of this machine changed last, in seconds since 1970; nil for another source.
+  private let changed: Double?
   package var attempts: UploadAttempts
 
   var progress: (acknowledged: Int64, length: Int64)? { (offset, extent.end) }
@@ -46,6 +48,7 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
 
   package init(_ start: UploadStart) {
     (request, source, extent) = (start.request, start.source, start.extent)
+    changed = start.changed
     attempts = UploadAttempts(start, hasRun: start.hasRun)
   }
 
@@ -85,7 +88,9 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
       (upload, mostSent, version) = (known, source.size, spoken)
     }
     if upload != nil { return ask() }
-    guard extent.length ?? .max >= Self.smallest, request.precondition == .none else { return nil }
+    guard extent.length ?? .max >= Self.smallest, request.precondition == .none,
+      !request.asksForExisting
+    else { return nil }
     return discover()
   }
 
@@ -106,8 +111,8 @@ package struct ResumableMachine: UploadMachine, StatefulUpload {
     var request = request
     request.method = .put
     var machine = PutMachine(
-      request, length: extent.length, hasRun: attempts.mayHaveArrived, measures: measures,
-      isAttended: attempts.isAttended, now: attempts.now)
+      request, length: extent.length, changed: changed, hasRun: attempts.mayHaveArrived,
+      measures: measures, isAttended: attempts.isAttended, now: attempts.now)
     defer { state = .plain(machine) }
     return machine.take(.start(nil), in: attempts)
   }

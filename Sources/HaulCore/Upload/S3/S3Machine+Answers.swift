@@ -19,6 +19,7 @@ extension S3Machine {
     case .sending: return sent(answer, isSuccess: isSuccess)
     case .completing: return completed(answer)
     case .measuring: return measured(answer.head)
+    case .measuringParts(let object): return measuredParts(object, answer.head)
     case .confirming(let doubt): return confirmed(answer, doubt)
     case .aborting(let end): return aborted(answer, end)
     default: return refused(answer)
@@ -28,7 +29,9 @@ extension S3Machine {
   /// Asks the same at the place that the store has named.
   private mutating func again(_ answer: UploadAnswer) -> [UploadCommand] {
     switch state {
-    case .asking, .measuring, .confirming: return [.send(messages.head)]
+    case .asking: return [.send(question)]
+    case .measuringParts: return [.send(messages.headOfFirstPart)]
+    case .measuring, .confirming: return [.send(messages.head)]
     case .creating: return create()
     case .searching, .examining, .discarding: return begin()
     case .listing(let marker, let known): return list(after: marker, beside: known)

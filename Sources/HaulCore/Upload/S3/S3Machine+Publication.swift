@@ -2,8 +2,13 @@
 /// stays, and the other runs adopt it.
 extension S3Machine {
   /// Whether the object may be made only if the store has what it had at the beginning. A file of
-  /// this machine is no transfer that another machine runs too.
-  private var publishesOnce: Bool { source.remote != nil }
+  /// this machine is no transfer that another machine runs too, unless it depends on that.
+  private var publishesOnce: Bool { source.remote != nil || request.asksForExisting }
+
+  /// Asks which object there is.
+  var question: UploadMessage {
+    request.ifExists == .update ? messages.headWithChecksums : messages.head
+  }
 
   /// Whether the store is asked what it has before the first byte.
   var asksFirst: Bool {
@@ -24,10 +29,16 @@ extension S3Machine {
       return isOfOtherRun(head) ? judge(head, nil) : end(attempts.conflict(status: 412))
     }
     if isThere, isUpToDate(head) { return adopt(head) }
+    // An endpoint that is no store may have a page for everything.
+    if isThere, request.ifExists == .skip, head.headers["ETag"] != nil,
+      !StoredLength.isPage(head, of: request)
+    {
+      return keep(PresentFile(length: head.objectLength))
+    }
     // The answer to HEAD has no code, so it does not say that the clock is wrong.
     if publishesOnce, head.status == 403, !hasSetClock, messages.setClock(by: answer) {
       hasSetClock = true
-      return [.send(messages.head)]
+      return [.send(question)]
     }
     // 403: the key may not look. The store checks the condition itself.
     if !isThere, ![404, 403, 405, 501].contains(head.status) {
@@ -35,7 +46,7 @@ extension S3Machine {
       guard request.precondition == .none, !error.isRetryable else { return failed(error) }
     }
     if publishesOnce, !isConditionKnown {
-      (messages.condition, isConditionKnown) = (UploadCondition(head), true)
+      noteCondition(UploadCondition(head))
     }
     guard !requiresCondition || messages.condition != nil || request.precondition != .none else {
       return fail(
@@ -43,7 +54,12 @@ extension S3Machine {
         "the store does not say which object it has (it answered \(head.status) to HEAD)",
         advice: "of two runs, a later one could replace a newer object; let the key read it")
     }
-    return open()
+    return (isThere && request.ifExists == .update ? compareExisting(head) : nil) ?? open()
+  }
+
+  /// With `skip` there must be no object, whatever the store says of it.
+  private mutating func noteCondition(_ condition: UploadCondition?) {
+    (messages.condition, isConditionKnown) = (request.ifExists == .skip ? .absent : condition, true)
   }
 
   /// The store does not say in time what it has: some read the whole object to answer. Once more,
@@ -55,7 +71,7 @@ extension S3Machine {
       hasAskedInVain = error.code == .stalled
       return failed(error)
     }
-    isConditionKnown = true
+    noteCondition(nil)
     return open()
   }
 
@@ -69,7 +85,9 @@ extension S3Machine {
   /// Whether the small object was sent so long after the store was asked that another run may have
   /// published a newer one, which a store that ignores conditions has replaced.
   var isLate: Bool {
-    guard isSingle, messages.condition != nil, let askedAt else { return false }
+    guard isSingle, source.remote != nil, messages.condition != nil, let askedAt else {
+      return false
+    }
     return attempts.now - askedAt > .seconds(5)
   }
 
@@ -133,6 +151,8 @@ extension S3Machine {
     switch head.status {
     case 200..<300 where isOwn(head):
       return [.deleteRecord, .reportAcknowledged(parts.length)] + finish(.completed)
+    case 200..<300 where request.ifExists == .skip:
+      return keep(PresentFile(length: head.objectLength))
     case 200..<300 where isOfOtherRun(head): return judge(head, doubt)
     case 200..<300, 404, 403: return conclude(doubt, holds: messages.condition?.holds(for: head))
     default:
@@ -147,6 +167,10 @@ extension S3Machine {
     switch (doubt, holds) {
     // It may have answered HEAD by an older state.
     case (.unmet, true?) where request.precondition == .none: failed(.refusedCondition)
+    // The store has said that there is one.
+    case (.unmet, nil) where request.ifExists == .skip: keep(PresentFile(length: nil))
+    case (.publication(isConditional: false), nil) where request.ifExists == .skip:
+      stop(.unknownObject)
     case (.unmet(let error), _), (.source(let error), _): stop(error)
     case (_, false?): stop(conflict)
     case (.refused(let error), _): stop(error)
@@ -223,14 +247,22 @@ extension S3Machine {
 
   /// Takes the object of another run as the result of this one.
   private mutating func adopt(_ head: ResponseHead) -> [UploadCommand] {
-    var length: Int64?
-    if case .bytes(let bytes) = ContentLength(head.headers) { length = bytes }
-    return [.reportAdoption(length: length)]
+    [.reportAdoption(length: head.objectLength)]
       + (record == nil ? finish(.completed) : abort(then: .completed))
   }
 }
 
+extension ResponseHead {
+  /// In bytes; nil if the answer to HEAD does not say it.
+  fileprivate var objectLength: Int64? {
+    if case .bytes(let length) = ContentLength(headers) { length } else { nil }
+  }
+}
+
 extension TransferError {
+  fileprivate static let unknownObject = TransferError(
+    .refused, "the store takes no condition, and does not say whether it has the object",
+    advice: "let the key read it, or replace what is there")
   static let lostParts = TransferError(
     .notFound, "the server no longer has the parts of the file", status: 404)
 }

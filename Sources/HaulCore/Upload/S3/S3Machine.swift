@@ -24,6 +24,12 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case measuring
     /// The same, and it may have replaced a newer one: whether this run's version is present still.
     case lookingBack
+    /// The file is read, to compare it with the object that is there; or that is asked for the size
+    /// of its parts, and one after the other of the file's is read.
+    case comparingObject(S3StoredObject), measuringParts(S3StoredObject)
+    case comparingParts(S3PartComparison)
+    /// The object is that of the file, if that did not change meanwhile.
+    case confirmingObject(PresentFile)
     /// An upload is being deleted. Then the run ends, or nil: a new upload begins.
     case aborting(UploadEnd?)
     case done
@@ -104,6 +110,17 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     case (.comparing(let listed), .digested(_, .success(let digest))):
       return compared(digest, listed)
     case (.comparing, .digested(_, .failure(let error))): return sourceFailed(error)
+    case (.comparingObject(let object), .digested(_, .success(let digests))):
+      return compared(object, with: digests)
+    case (.comparingParts(var comparison), .digested(_, .success(let digests))):
+      comparison.add(digests)
+      return readNext(comparison)
+    case (.comparingObject, .digested(_, .failure(let error))),
+      (.comparingParts, .digested(_, .failure(let error))):
+      return end(error)
+    case (.confirmingObject(let object), .sourceChecked(let error)):
+      return error.map { end($0) } ?? keep(object)
+    case (.measuringParts(let object), .failed): return measuredParts(object, nil)
     case (.sending, .read(let extent)):
       parts.add(extent)
       return fill()
@@ -171,7 +188,7 @@ package struct S3Machine: UploadMachine, StatefulUpload {
     guard asksFirst else { return open() }
     if askedAt == nil { askedAt = attempts.now }
     state = .asking
-    return [.send(messages.head)]
+    return [.send(question)]
   }
 
   private var tooLarge: TransferError {
@@ -252,7 +269,9 @@ package struct S3Machine: UploadMachine, StatefulUpload {
   /// What was sent is of no use any more if the file has changed, or is the wrong one.
   private mutating func sourceFailed(_ error: TransferError) -> [UploadCommand] {
     guard error.refusesSource else { return end(error) }
-    if error.code == .sourceChanged, messages.condition != nil { return confirm(.source(error)) }
+    if error.code == .sourceChanged, source.remote != nil, messages.condition != nil {
+      return confirm(.source(error))
+    }
     return stop(error)
   }
 

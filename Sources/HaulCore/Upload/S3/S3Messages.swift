@@ -61,6 +61,16 @@ struct S3Messages: Sendable {
   /// Whether there is an object, and which.
   var head: UploadMessage { message("HEAD", object) }
 
+  /// The same, with the checksums of the object.
+  var headWithChecksums: UploadMessage {
+    var message = head
+    message.fields.append("x-amz-checksum-mode", "ENABLED")
+    return message
+  }
+
+  /// The same of the first part of an object that was sent in parts.
+  var headOfFirstPart: UploadMessage { message("HEAD", address("partNumber=1")) }
+
   /// The fields that are stored with the object. Without a `Content-Type`, stores send
   /// `application/octet-stream` to each reader.
   private var ofObject: HeaderFields {
@@ -216,10 +226,23 @@ struct S3Messages: Sendable {
   }
 
   /// Whether an object has the fields that the caller gives it.
-  func describes(_ head: ResponseHead) -> Bool {
+  /// - Parameter asFarAsShown: whether those that no answer to HEAD has may be others.
+  func describes(_ head: ResponseHead, asFarAsShown: Bool = false) -> Bool {
     request.fields.fields.allSatisfy { field in
-      isGeneral(field.name) || head.headers[field.name] == field.value
+      isGeneral(field.name) || asFarAsShown && isHidden(field.name)
+        || (head.headers[field.name] ?? Self.unsaid[field.name.lowercased()])
+          .map { $0.isByteEqual(field.value) } ?? false
     }
+  }
+
+  /// What stores leave out of an answer.
+  private static let unsaid = ["x-amz-storage-class": "STANDARD"]
+
+  /// Whether the field is about who may read the object, or about the request.
+  private func isHidden(_ name: String) -> Bool {
+    let name = name.lowercased()
+    return ["x-amz-acl", "x-amz-tagging", "content-md5"].contains(name)
+      || ["x-amz-grant-", "x-amz-checksum-", "x-amz-sdk-"].contains { name.hasBytePrefix($0) }
   }
 
   private func isGeneral(_ name: String) -> Bool {
