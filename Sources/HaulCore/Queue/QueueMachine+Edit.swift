@@ -71,7 +71,10 @@ extension QueueMachine {
       leaveGroup(of: member, for: request.group, &decision)
       move(id, toHost: member.host, group: request.group)
     }
-    change(id) { $0.storedState.priority = request.priority }
+    change(id) {
+      $0.storedState.priority = request.priority
+      $0.isIdempotent = request.work.repetition.isIdempotent
+    }
     decision.effects.append(.rearrange(id))
     decision.effects.append(.limitRate(id, request.rateLimit))
     note(id, nil, &decision, keepsRankAndPriority: false)

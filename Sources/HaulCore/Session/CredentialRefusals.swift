@@ -7,7 +7,7 @@ package struct SentCredential: Hashable, Sendable {
   package init?(to url: ResourceURL, _ fields: HeaderFields) {
     guard let text = fields["Authorization"] ?? url.credentials?.basic ?? Self.proof(in: fields),
       // A signed address expires by itself.
-      url.resourceText == url.exactResourceText
+      !url.mayExpire
     else { return nil }
     (origin, self.text) = (url.origin, text)
   }
