@@ -80,6 +80,11 @@ package struct ControlClient: Sendable {
     try decode(try await send(.PATCH, try Self.path(of: name), body))
   }
 
+  /// Makes one change of several transfers.
+  package func change(_ body: ChangesBody) async throws(Failure) -> ChangesResponse {
+    try decode(try await send(.PATCH, "transfers", body))
+  }
+
   package func limits() async throws(Failure) -> LimitsDocument { try await get("limits") }
 
   package func changeLimits(_ change: LimitsDocument) async throws(Failure) -> LimitsDocument {

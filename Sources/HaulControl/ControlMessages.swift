@@ -237,9 +237,13 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   package var headers: [HeaderChange]?
   /// Empty for none.
   package var group: String?
+  /// The absolute path of the file of the token in `Authorization`, which is read again. Over the
+  /// socket only. A change of that field without it forgets the file.
+  package var bearerFile: String?
 
   enum CodingKeys: String, CodingKey {
     case priority, url, headers, group
+    case bearerFile = "bearer_file"
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
     case keepsName = "keeps_name"
@@ -266,6 +270,7 @@ package struct ChangeBody: Codable, Hashable, Sendable {
         of: HeaderChange.self, forKey: .headers, atMost: HeaderChange.maximumCount)
     }
     group = try object.decodeIfPresent(String.self, forKey: .group)
+    bearerFile = try object.decodeIfPresent(String.self, forKey: .bearerFile)
   }
 }
 

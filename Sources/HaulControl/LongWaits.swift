@@ -1,7 +1,7 @@
 package import HaulCore
 
-/// Decides which waits get a notice: a person must make room or bring a directory back, or the
-/// network is away for an hour. However many transfers wait for one thing, one notice
+/// Decides which waits get a notice: a person must make room, bring a directory back or give other
+/// credentials, or the network is away for an hour. However many transfers wait for one thing, one notice
 /// reports that it began and one that it is over. It performs nothing.
 package struct LongWaits: Sendable {
   /// An outage of the network gets a notice after this many seconds.
@@ -14,12 +14,14 @@ package struct LongWaits: Sendable {
     case room(device: UInt64)
     case directory(String)
     case network
+    case credentials
 
     init?(_ reason: WaitReason) {
       switch reason {
       case .diskFull(let shortage): self = .room(device: shortage.device)
       case .directoryMissing(let path, _): self = .directory(path)
       case .offline: self = .network
+      case .credentialsRefused: self = .credentials
       default: return nil
       }
     }

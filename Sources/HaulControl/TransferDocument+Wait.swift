@@ -58,6 +58,7 @@ extension TransferDocument.Wait {
       .diskFull(.init(device: 0, directory: directory ?? "", needed: needed ?? 0, free: free))
     case "directory-missing": .directoryMissing(directory ?? "", foundDevice: nil)
     case "offline": .offline
+    case "credentials-refused": .credentialsRefused
     case "start-time": .startTime(until: until ?? 0)
     case "schedule": .schedule(message, until: until)
     case "suspended": .suspended

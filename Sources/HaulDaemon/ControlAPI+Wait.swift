@@ -124,8 +124,10 @@ extension ControlAPI {
 extension TransferSummary {
   /// Whether it does not change without a command.
   fileprivate var isSettled: Bool {
-    if case .dependency(_, isBlocked: true) = waitReason { return true }
-    return state.isEnded || state == .paused
+    switch waitReason {
+    case .dependency(_, isBlocked: true), .credentialsRefused: return true
+    default: return state.isEnded || state == .paused
+    }
   }
 }
 

@@ -6,7 +6,6 @@ import HaulKit
 import HaulLibC
 import HTTPTypes
 import Hummingbird
-import NIOConcurrencyHelpers
 import ServiceLifecycle
 
 /// The control interface below `/api/v1`: what the queue can do, as JSON.
@@ -72,6 +71,9 @@ struct ControlAPI: Sendable {
     v1.post("/transfers") { request, _ in
       try APIResponse.json(await add(request), status: .created)
     }
+    v1.patch("/transfers") { request, _ in
+      try APIResponse.json(await perform(try await request.body(ChangesBody.self)))
+    }
     v1.get("/transfers/:id") { _, context in
       let id = try await id(in: context)
       guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
@@ -80,7 +82,7 @@ struct ControlAPI: Sendable {
     v1.patch("/transfers/:id") { request, context in
       let change = try await request.body(ChangeBody.self)
       let id = try await id(in: context)
-      try await apply(change, to: id)
+      if let refusal = try await apply(change, to: [id])[id] { throw refusal }
       guard let document = try await documents(of: [id]).first else { throw Self.unknown("\(id)") }
       return try APIResponse.json(document)
     }
@@ -213,54 +215,6 @@ struct ControlAPI: Sendable {
       if !isLocal { document.hideProgramOutput() }
       return document
     }
-  }
-
-  private func apply(_ change: ChangeBody, to id: TransferID) async throws {
-    let priority = try change.priority.map {
-      try Problem.checked(try TransferRequest.priority($0))
-    }
-    try await edit(id, change)
-    if let priority {
-      let report = try await manager.setPriority(priority, of: [id])
-      if let refusal = report.refused[id] { throw TransferError(refusal) }
-    }
-  }
-
-  private func edit(_ id: TransferID, _ change: ChangeBody) async throws {
-    guard change != ChangeBody(priority: change.priority, keepsName: change.keepsName) else {
-      return
-    }
-    let url = try change.url.map { try ResourceURL(ofBody: $0) }
-    let problem = NIOLockedValueBox<Problem?>(nil)
-    let roots = roots
-    do throws(TransferError) {
-      try await manager.set(id) { request in
-        let old = request
-        do throws(Problem) {
-          if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
-          if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
-          if let headers = change.headers { try request.change(headers) }
-          if let group = change.group {
-            try roots?.checkRegrouping(of: request)
-            try request.join(group: group)
-          }
-          if let rate = change.rateLimit { try request.limitRate(to: rate) }
-          if let time = change.startsAt {
-            request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
-          }
-        } catch {
-          // All of it is changed, or nothing.
-          request = old
-          problem.withLockedValue { $0 = error }
-        }
-      }
-    } catch {
-      // The compiler crashes on a condition in the catch clause.
-      guard error.remedy == .sameResource else { throw error }
-      throw TransferError(
-        .refused, error.fact, advice: error.advice.map { "\($0) (haul set --same-resource)" })
-    }
-    if let problem = problem.withLockedValue({ $0 }) { throw problem }
   }
 }
 

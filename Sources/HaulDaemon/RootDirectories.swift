@@ -53,6 +53,7 @@ struct RootDirectories: Sendable {
     guard new.request.keySources.isEmpty else {
       throw Self.forbidden("keys of a role are only used for what is added over the socket")
     }
+    guard new.request.bearerFiles.isEmpty else { throw Self.noBearerFile }
     for path in new.request.paths { try check(path) }
     // A root itself is no file.
     if case .file(let path) = new.request.download?.destination {
@@ -175,6 +176,10 @@ struct RootDirectories: Sendable {
     return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
   }
 
+  /// It would be read with the rights of the owner, and sent to an address that a client chooses.
+  static let noBearerFile = forbidden(
+    "a file with a token is only read for what is added over the socket")
+
   fileprivate static func forbidden(_ detail: String) -> Problem {
     Problem(403, "Forbidden", detail)
   }
@@ -190,6 +195,7 @@ extension TransferRequest {
   /// Whether it carries what may be for its own address only, or a key signs it.
   fileprivate var hasSecrets: Bool {
     !fields.fields.isEmpty || url?.credentials != nil || !keySources.isEmpty
+      || !bearerFiles.isEmpty
       || upload?.form.isEmpty == false || upload?.download != nil
   }
 }

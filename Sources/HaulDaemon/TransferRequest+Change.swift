@@ -15,6 +15,7 @@ extension TransferRequest {
     }
     if old.origin != url.origin {
       fields = HeaderFields()
+      bearerFile = nil
       download?.trustedRedirectHosts = []
       download?.allowInsecure = false
       upload?.allowInsecure = false
@@ -34,6 +35,20 @@ extension TransferRequest {
   mutating func change(_ headers: [HeaderChange]) throws(Problem) {
     guard self.url != nil else { throw Problem(409, "Conflict", "a program has no header fields") }
     try fields.apply(headers)
+    // What replaces the token is not replaced by it.
+    if headers.contains(where: { $0.name.lowercased() == "authorization" }) { bearerFile = nil }
+  }
+
+  mutating func readToken(of path: String) throws(Problem) {
+    guard self.url != nil else { throw Problem(409, "Conflict", "a program has no token") }
+    guard path.isAbsolutePath, !path.hasByte(0) else {
+      throw Problem(422, "Unprocessable Content", "'bearer_file' is not an absolute path")
+    }
+    guard fields["Authorization"]?.lowercased().hasBytePrefix("bearer ") == true else {
+      throw Problem(
+        422, "Unprocessable Content", "'bearer_file' comes with the header field Authorization")
+    }
+    bearerFile = path
   }
 
   /// - Parameter name: empty for none.

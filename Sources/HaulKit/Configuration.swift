@@ -30,6 +30,9 @@ extension TransferManager {
     /// Whether a download waits while the machine has no network. If not, it fails as if its host
     /// were down. Streams never wait.
     public var waitsForNetwork = true
+    /// Whether transfers wait for other credentials when their host has refused the same ones three
+    /// times in a row. If not, they fail with `not-tried`. Streams never wait.
+    public var waitsForCredentials = false
     /// The directory where the addresses of unfinished uploads are stored; created if missing. They
     /// are secrets, and each is in a file for its owner only. Nil: an upload continues after a
     /// pause, but not in the next process.
@@ -55,6 +58,9 @@ extension TransferManager {
     package var programEnvironment: [String: String]?
     /// Where the keys of roles are; nil if they are not asked for.
     package var keyAccess: S3KeyAccess?
+    /// The `Authorization` field of a file with a token; nil if there is no such file. Called on a
+    /// file thread.
+    package var bearerField: (@Sendable (_ path: String) throws(TransferError) -> String?)?
     /// Test hooks.
     package var hooks = Hooks()
     /// A PEM file of certificate authorities to trust instead of the system's.

@@ -35,6 +35,7 @@ struct RequestFieldTests {
     (download.retry.retries, download.retry.maximumTimeWithoutProgress) = (2, .seconds(90))
     (download.roots, download.region) = (["/d"], "r")
     download.keySource = S3KeySource(.container, region: "r", tokenService: url)
+    download.bearerFile = "/token"
     return download
   }
 
@@ -60,6 +61,7 @@ struct RequestFieldTests {
     (upload.headers, upload.rateLimit, upload.allowInsecure) = ([("A", "1")], 5000, true)
     (upload.retry, upload.roots) = (full.retry, ["/d"])
     upload.keySource = S3KeySource(.container, region: "r", tokenService: url)
+    upload.bearerFile = "/token"
     (upload.listed, upload.listedIn) = (FileIdentity(device: 1, inode: 2), "/d")
     let other = UploadRequest("/", to: url)
     #expect(same(other, upload) == [])

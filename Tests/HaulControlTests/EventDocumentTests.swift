@@ -45,7 +45,8 @@ import Testing
       .hostOutage(until: nil), .hostOutage(until: 3.5), .retry(at: 1_800_000_000.123456),
       .dependency(id, isBlocked: true), .dependency(id, isBlocked: false),
       .diskFull(.init(device: 0, directory: "/d", needed: 8, free: 2)),
-      .directoryMissing("/d", foundDevice: nil), .offline, .startTime(until: 4),
+      .directoryMissing("/d", foundDevice: nil), .offline, .credentialsRefused,
+      .startTime(until: 4),
       .schedule("closed", until: 5), .suspended, .listNotStored,
     ]
   }

@@ -165,7 +165,8 @@ struct StoredFormTests {
   {
     var ids = Ids()
     let stored: [WaitReason] = [
-      .retry(at: 0.25), .offline, .startTime(until: 0.25), .hostBackOff(until: 0.25),
+      .retry(at: 0.25), .offline, .credentialsRefused, .startTime(until: 0.25),
+      .hostBackOff(until: 0.25),
       .directoryMissing("/a \u{0} b", foundDevice: nil),
       .directoryMissing("", foundDevice: .max),
       .diskFull(.init(device: .max, directory: "/\u{FC}", needed: .max, free: nil)),

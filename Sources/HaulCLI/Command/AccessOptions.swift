@@ -66,15 +66,16 @@ struct AccessChange: Sendable {
     return chosen
   }
 
-  /// The header fields for an address.
-  mutating func fields(for address: String) throws(UsageError) -> [HeaderChange] {
+  /// Adds the header fields for an address to a change.
+  mutating func add(to change: inout ChangeBody, for address: String) throws(UsageError) {
     let url = try AddressArgument.url(address)
     var request = DownloadRequest(url: url, to: .stream)
     try credentials.apply(to: &request)
     guard !request.fields.fields.isEmpty else {
       throw UsageError("\(url.redacted): nothing of it is for this server")
     }
-    return request.fields.fields.map { HeaderChange(name: $0.name, value: $0.value) }
+    change.headers = request.fields.fields.map { HeaderChange(name: $0.name, value: $0.value) }
+    change.bearerFile = request.bearerFile.map(WorkingDirectory.absolute)
   }
 
   /// Gives it to transfers of the list; a line says which ones refuse it.
@@ -82,18 +83,38 @@ struct AccessChange: Sendable {
   func apply(
     to transfers: [TransferDocument], _ session: ControlSession
   ) async throws -> Bool {
-    var (change, areAllChanged) = (self, true)
-    for transfer in try chosen(transfers) {
-      do {
-        let fields = try change.fields(for: transfer.url ?? "")
-        _ = try await session.client.change("\(transfer.id)", ChangeBody(headers: fields))
-      } catch let failure as ControlClient.Failure {
-        guard case .refused(let problem) = failure else { throw failure }
-        await OutputStream.warn("\(transfer.id): \(problem.detail)")
-        areAllChanged = false
+    try await session.change(try chosen(transfers), ChangeBody(), self) == .completed
+  }
+}
+
+extension ControlSession {
+  /// Makes one change of several transfers, each with the credentials for its address; a line says
+  /// which ones refuse it. Equal changes are stored together.
+  func change(
+    _ transfers: [TransferDocument], _ change: ChangeBody, _ access: AccessChange?
+  ) async throws -> ExitStatus {
+    var (access, order) = (access, [ChangeBody]())
+    var ids: [ChangeBody: [String]] = [:]
+    for transfer in transfers {
+      var own = change
+      try access?.add(to: &own, for: transfer.url ?? "")
+      if ids[own] == nil { order.append(own) }
+      ids[own, default: []].append(transfer.id.description)
+    }
+    var status = ExitStatus.completed
+    for one in order {
+      var rest = ids[one, default: []][...]
+      while !rest.isEmpty {
+        let some = Array(rest.prefix(AddBody.maximumCount))
+        rest = rest.dropFirst(some.count)
+        let answer = try await client.change(ChangesBody(one, of: Selection(ids: some)))
+        for refusal in answer.refused {
+          await OutputStream.warn("\(refusal.id): \(refusal.message)")
+          status = .failed
+        }
       }
     }
-    return areAllChanged
+    return status
   }
 }
 

@@ -63,7 +63,7 @@ struct ProbeCommand: Command {
     try connections.apply(to: &managerOptions)
     return ProbePlan(
       request: request, managerOptions: managerOptions, json: json ?? false,
-      verbose: verbose ?? false)
+      verbose: verbose ?? false, notes: servers.notes)
   }
 }
 
@@ -92,9 +92,12 @@ package struct ProbePlan: CommandPlan, Hashable {
   package var json: Bool
   /// Whether to print the engine's log too.
   package var verbose: Bool
+  /// Lines for standard error.
+  package var notes: [String] = []
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
+    for note in notes { await OutputStream.warn(note) }
     let (log, lines) = AsyncStream.makeStream(
       of: String.self, bufferingPolicy: .bufferingNewest(4096))
     let manager: TransferManager

@@ -154,6 +154,7 @@ struct RetryCommand: QueueCommand {
     return { session, selection in
       let transfers = try await session.documents(of: selection).filter {
         selection.ids != nil || [.failed, .cancelled].contains($0.state)
+          || $0.waiting?.reason == .credentialsRefused
       }
       guard !transfers.isEmpty else { return true }
       return try await change.apply(to: transfers, session)

@@ -6,8 +6,9 @@ struct SetCommand: Command {
   static let configuration = CommandConfiguration(
     commandName: "set", abstract: "Changes transfers.",
     discussion: """
-      Header fields and credentials replace those that have expired, for one server; they count \
-      from the next run on, so pause a transfer that runs. 'haul retry' takes the same options.
+      Header fields and credentials replace those that have expired, for one server; a download \
+      that runs sends them from its next request on, an upload from its next run. --url and --at \
+      stop what runs, and let it continue. 'haul retry' takes the same options.
       """)
 
   @Argument(
@@ -63,21 +64,14 @@ struct SetCommand: Command {
     return ControlPlan { session in
       var documents = try await session.documents(of: selection)
       if documents.isEmpty, let group = selection.group { return await session.isEmpty(group) }
-      var access = access
       if let chosen = try access?.chosen(documents), change.url == nil { documents = chosen }
-      var status = ExitStatus.completed
-      for document in documents {
-        var change = change
-        change.headers = try access?.fields(for: change.url ?? document.url ?? "")
-        do {
-          try await apply(change, to: document, session)
-        } catch let failure as ControlClient.Failure {
-          guard documents.count > 1, case .refused(let problem) = failure else { throw failure }
-          await OutputStream.warn("\(document.id): \(problem.detail)")
-          status = .failed
-        }
+      guard documents.count == 1, let document = documents.first else {
+        return try await session.change(documents, change, access)
       }
-      return status
+      var (access, change) = (access, change)
+      try access?.add(to: &change, for: change.url ?? document.url ?? "")
+      try await apply(change, to: document, session)
+      return .completed
     }
   }
 

@@ -12,6 +12,7 @@ struct VerifyCommand: Command {
         haul verify -q big.iso --checksum md5=HEX && echo good
         haul verify -c SHA256SUMS
         haul verify -c SHA256SUMS --ignore-missing
+        haul verify -c SHA256SUMS --failed >wrong.txt
 
       Who made a list is not checked; gpg --verify does it, before 'haul verify -c'.
 
@@ -46,12 +47,16 @@ struct VerifyCommand: Command {
   var ignoreMissing = false
 
   @Flag(
+    help: "With -c: print only the names of what is wrong, missing or not readable, for a pipe.")
+  var failed = false
+
+  @Flag(
     name: .shortAndLong, inversion: .prefixedNo, exclusivity: .chooseLast,
     help: "Print only errors.")
   var quiet: Bool?
 
   /// A digest in the configuration is for another file, and so is what is said of a list.
-  func overriddenSettings() -> Set<String>? { ["checksum", "ignore-missing"] }
+  func overriddenSettings() -> Set<String>? { ["checksum", "ignore-missing", "failed"] }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
     guard path != "", path?.hasBytes("\0") != true else {
@@ -59,6 +64,7 @@ struct VerifyCommand: Command {
     }
     if let check { return try listPlan(check, sources) }
     guard !ignoreMissing else { throw UsageError("--ignore-missing is for a list: give -c LIST") }
+    guard !failed else { throw UsageError("--failed is for a list: give -c LIST") }
     guard let path else { throw UsageError("give the FILE to check, or a list of digests with -c") }
     guard !checksums.isEmpty else {
       throw UsageError("--checksum is missing: give the file's digest, or a list with -c")
@@ -95,7 +101,7 @@ extension VerifyCommand {
     return VerifyListPlan(
       files: files.map { .init(path: $0.name, checksums: $0.checksums) }, list: name,
       notes: ChecksumLists.notes(on: list, named: name, isProtected: true),
-      ignoresMissing: ignoreMissing, quiet: quiet ?? false)
+      ignoresMissing: ignoreMissing, quiet: quiet ?? false, namesOnly: failed)
   }
 
   /// What a list is named after; nil for another name.

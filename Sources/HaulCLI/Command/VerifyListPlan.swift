@@ -15,18 +15,20 @@ package struct VerifyListPlan: CommandPlan, Hashable {
   package var notes: [String]
   package var ignoresMissing: Bool
   package var quiet: Bool
+  /// Prints the names of what fails, and nothing else.
+  package var namesOnly = false
 
   /// Prints a line for each file, as sha256sum does, and on standard error what they come to.
   package func run(in context: ProcessContext) async -> ExitStatus {
     if !quiet { for note in notes { await OutputStream.warn(note) } }
     var (matching, different, unreadable) = (0, 0, 0)
     for file in files {
-      let name = Messages.shown(file.path)
+      let name = shown(file.path)
       let line: String?
       do throws(TransferError) {
         try await FileVerifier.verify(path: file.path, checksums: file.checksums)
         matching += 1
-        line = quiet ? nil : "OK"
+        line = quiet || namesOnly ? nil : "OK"
       } catch {
         let isMissing = !FileManager.default.fileExists(atPath: file.path)
         if isMissing, ignoresMissing { continue }
@@ -35,7 +37,7 @@ package struct VerifyListPlan: CommandPlan, Hashable {
         line = error.code == .checksumMismatch ? "FAILED" : "FAILED open or read: \(reason)"
       }
       guard let line else { continue }
-      let status = await OutputStream.show("\(name): \(line)\n")
+      let status = await OutputStream.show(namesOnly ? "\(name)\n" : "\(name): \(line)\n")
       guard status == .completed else { return status }
     }
     if different > 0 {
@@ -48,6 +50,11 @@ package struct VerifyListPlan: CommandPlan, Hashable {
       return await OutputStream.fail("no file that \(list) names is there")
     }
     return different + unreadable == 0 ? .completed : .failed
+  }
+
+  /// A program gets names as they are, except those with a line break.
+  private func shown(_ path: String) -> String {
+    namesOnly && !path.hasBytes("\n") ? path : Messages.shown(path)
   }
 
   private var counted: String { files.count == 1 ? "1 file" : "\(Units.count(files.count)) files" }

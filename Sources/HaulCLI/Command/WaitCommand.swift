@@ -8,8 +8,8 @@ struct WaitCommand: Command {
     abstract: "Waits until transfers have ended or are paused.",
     discussion: """
       Exit status: 0 all completed; 1 at least one failed; 3 nothing failed, and at least one is \
-      paused or blocked, or was cancelled or removed. A line says why for each transfer that was \
-      not completed.
+      paused or blocked, has refused credentials, or was cancelled or removed. A line says why for \
+      each transfer that was not completed.
       """)
   @OptionGroup var transfers: SelectionOptions
 

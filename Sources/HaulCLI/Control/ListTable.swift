@@ -37,16 +37,22 @@ package struct ListTable {
 }
 
 extension TransferDocument {
-  /// The state, or why it is in it, in a few words.
+  /// The word of the state, as `--state` takes it, and what more there is to say, in a few words.
   var reason: String {
     switch state {
     case _ where waiting != nil: "\(state.rawValue): \(waiting?.text ?? "")"
-    case .running: phase ?? (kind == .upload ? "uploading" : "running")
-    case .completed where kind == .upload: "uploaded"
+    case .running: ["running", runningText].compactMap(\.self).joined(separator: ": ")
+    case .completed where kind == .upload: "completed: uploaded"
     case .completed: (result?.result.warning).map { "completed: \($0.code)" } ?? "completed"
     case .failed: error.map { "failed: \($0.code.rawValue)" } ?? "failed"
     default: stateText
     }
+  }
+
+  /// What it does; nil if that is to receive its file.
+  private var runningText: String? {
+    if let phase, phase != TransferEvent.Phase.transferring.rawValue { return phase }
+    return kind == .upload ? "uploading" : nil
   }
 
   /// The state; that of a program that should stop and cannot says what happens.

@@ -34,7 +34,7 @@ package enum TransferText {
       ("warning", transfer.result?.result.warning?.text),
       ("error", transfer.error?.message),
       // Nothing else shows how to give a transfer of the list other credentials.
-      ("advice", transfer.error?.code == .unauthorized ? retry(transfer) : nil),
+      ("advice", transfer.error?.isOfCredentials == true ? retry(transfer) : nil),
     ]
     return lines.compactMap { name, value in
       value.map { "\(padded(name))\(Messages.shown($0))\n" }
@@ -111,7 +111,7 @@ package enum TransferText {
     case .dependencyFailed: return "retry the dependency first, then: \(retry)"
     case _ where transfer.kind == .step: return "\(retry) runs it again"
     case .needsNewURL: return "set it with haul set \(transfer.id) --url URL, then: \(retry)"
-    case .unauthorized:
+    case .unauthorized, .notTried:
       return
         "\(retry) sends the same credentials again; with --bearer-file FILE, --user NAME or -H it "
         + "sends others"
@@ -159,6 +159,9 @@ package enum TransferText {
       case "disk-full": "it resumes when there is enough room"
       case "directory-missing": "it resumes when the directory is back"
       case "offline": "it resumes when there is a network"
+      case "credentials-refused":
+        "it resumes with others: haul set \(transfer.id) --bearer-file FILE, --user NAME or -H, or a "
+          + "new token in its file; haul start \(transfer.id) tries the same again"
       case "start-time" where wait.next == "suspended":
         "the queue is suspended too; haul start --force \(transfer.id) starts it now"
       case "start-time" where wait.next == "schedule":
@@ -186,6 +189,11 @@ package enum TransferText {
   private static func padded(_ name: String) -> String {
     name + String(repeating: " ", count: max(1, 11 - name.count))
   }
+}
+
+extension TransferDocument.Failure {
+  /// Whether other credentials may help.
+  fileprivate var isOfCredentials: Bool { code == .unauthorized || code == .notTried }
 }
 
 extension TransferRequest.Kind {

@@ -174,6 +174,7 @@ extension WatchReport {
   private func isSettled(_ transfer: TransferDocument) -> Bool {
     if transfer.state.isEnded { return told.contains(transfer.id) }
     if transfer.waiting?.isBlocked == true { return true }
+    if transfer.waiting?.reason == .credentialsRefused { return true }
     var (next, seen) = (Optional(transfer.id), Set<TransferID>())
     while let id = next, seen.insert(id).inserted {
       if paused.contains(id) { return true }

@@ -5,8 +5,8 @@ import HaulCore
 struct Authorization {
   private enum Source {
     case none
-    /// The same value for every address.
-    case bearer(String)
+    /// The same value for every address, and the file that it comes from.
+    case bearer(String, file: String?)
     /// The user's password if known; otherwise it comes from the netrc file or a prompt.
     case user(String, password: String?)
     case netrc
@@ -29,7 +29,7 @@ struct Authorization {
     self.sources = sources
     usesNetrc = options.netrc == true
     if let bearer = try SecretFile.bearer(options, sources) {
-      source = .bearer(bearer)
+      source = .bearer(bearer, file: SecretFile.lastingBearer(options))
       netrc = nil
     } else if let user = options.user {
       let password = try SecretFile.password(in: options.passwordFile, sources)
@@ -59,6 +59,7 @@ struct Authorization {
       return
     }
     request.fields.append("Authorization", value)
+    if case .bearer(_, let file) = source { request.bearerFile = file }
   }
 
   /// --netrc adds the entries for hosts that servers name later.
@@ -79,7 +80,7 @@ struct Authorization {
         return nil
       }
       return Self.basic(found.user, found.password)
-    case .bearer(let value):
+    case .bearer(let value, _):
       try Self.refuseOwn(of: url, with: "a bearer token")
       return value
     case .user(let user, let known):

@@ -19,6 +19,25 @@ enum SecretFile {
     return try bearer(text, name)
   }
 
+  /// The file of the token, if it can be read again: a pipe cannot.
+  static func lastingBearer(_ options: CredentialOptions) -> String? {
+    options.bearerFile.flatMap { path in
+      path == "-" || ["/dev/", "/proc/"].contains(where: path.hasBytePrefix) ? nil : path
+    }
+  }
+
+  /// Reads such a file again.
+  /// - Throws: without the token.
+  static let bearerField: @Sendable (String) throws(TransferError) -> String? = {
+    (path) throws(TransferError) in
+    do throws(UsageError) {
+      guard let text = try SourceFile.text(of: path, for: .bearerAgain) else { return nil }
+      return try bearer(text, path)
+    } catch {
+      throw TransferError(.sourceUnreadable, error.message)
+    }
+  }
+
   private static func bearer(_ text: String, _ name: String) throws(UsageError) -> String {
     let token = firstLine(of: text)
     guard !token.isEmpty, token.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {

@@ -33,6 +33,12 @@ struct ServerSettings: Sendable {
     }
   }
 
+  /// A section of a host over https.
+  fileprivate func secure(for host: String) -> Section? {
+    sections.filter { $0.key.scheme == "https" && $0.key.host.isByteEqual(host) }
+      .min { $0.key.port < $1.key.port }?.value
+  }
+
   /// Whether the command line has credentials of its own.
   fileprivate var isAuthorized: Bool { given.contains(Settings.subject(ofHeader: "authorization")) }
   fileprivate var hasCookies: Bool { given.contains(Settings.subject(ofHeader: "cookie")) }
@@ -86,12 +92,18 @@ struct OwnCredentials: Sendable {
 struct ServerCredentials: Sendable {
   private let sources: CommandSources
   private var known: [ResourceURL.Origin: OwnCredentials] = [:]
+  /// Origins of which the sections were looked at, in their order.
+  private var unserved: [(origin: ResourceURL.Origin, note: String)] = []
+  private var lastUnserved: ResourceURL.Origin?
+
+  /// For the user: what goes to a host that has a section, which does not count for it.
+  var notes: [String] { unserved.map(\.note) }
 
   init(_ sources: CommandSources) { self.sources = sources }
 
   mutating func apply(to request: inout DownloadRequest) throws(UsageError) {
     let (origin, settings) = (request.url.origin, sources.servers)
-    guard let section = settings.sections[origin] else { return }
+    guard let section = settings.sections[origin] else { return note(request) }
     do throws(UsageError) {
       if known[origin] == nil {
         known[origin] = try OwnCredentials(section.credentials, section.headers, sources)
@@ -101,5 +113,22 @@ struct ServerCredentials: Sendable {
     } catch {
       throw UsageError("\(section.name): \(error.message)")
     }
+  }
+
+  /// A section for https does not count for http, where all can read what it has: that is said
+  /// once.
+  private mutating func note(_ request: DownloadRequest) {
+    let origin = request.url.origin
+    guard origin.scheme == "http", origin != lastUnserved,
+      let section = sources.servers.secure(for: origin.host)
+    else { return }
+    lastUnserved = origin
+    guard !unserved.contains(where: { $0.origin == origin }) else { return }
+    unserved.append(
+      (
+        origin,
+        "\(origin) gets nothing of \(section.name), which is for https; for http its name is "
+          + "[host \(origin)]"
+      ))
   }
 }

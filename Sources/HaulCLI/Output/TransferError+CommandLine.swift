@@ -15,6 +15,7 @@ extension TransferError.Remedy {
     case .credentials:
       " (--user, or --netrc with an entry for the host), or a token (--bearer-file)"
     case .token: " (--bearer-file)"
+    case .otherCredentials: " (--bearer-file, --user, --netrc)"
     case .password: " (--user)"
     case .proxyCredentials: " (--proxy)"
     case .certificateAuthority: " (--cacert)"

@@ -1,5 +1,5 @@
 import HaulControl
-import HaulCore
+package import HaulCore
 
 /// Parses values of the command line.
 package enum ArgumentValue {
@@ -62,7 +62,7 @@ package enum ArgumentValue {
   }
 
   /// States of transfers, with commas between them.
-  static func states(_ text: String) throws(UsageError) -> Set<TransferState> {
+  package static func states(_ text: String) throws(UsageError) -> Set<TransferState> {
     var states: Set<TransferState> = []
     for name in text.byteSplit(separator: ",", omittingEmptySubsequences: false) {
       states.insert(try choice(String(name)))

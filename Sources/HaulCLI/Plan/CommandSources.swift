@@ -5,6 +5,8 @@ import HaulCore
 package struct CommandSources: Sendable {
   /// What a file is read for. It determines the largest size, and whether others may read the file.
   package enum Purpose: Hashable, Sendable {
+    /// A token that is read again while transfers wait.
+    case bearerAgain
     case headers, password, bearer, netrc, cookies, list, configuration, webhookSecret
     /// Files of the AWS tools: access keys, and what is not secret.
     case accessKeys, awsConfiguration
@@ -17,12 +19,15 @@ package struct CommandSources: Sendable {
     /// Whether the file is refused when others could read it.
     package var isSecret: Bool {
       switch self {
-      case .password, .bearer, .netrc, .webhookSecret, .accessKeys: true
+      case .password, .bearer, .bearerAgain, .netrc, .webhookSecret, .accessKeys: true
       case .headers, .cookies, .list, .configuration, .programs, .awsConfiguration, .token,
         .checksums:
         false
       }
     }
+
+    /// Whether it must be a regular file, for which nobody waits.
+    package var isReadAgain: Bool { self == .token || self == .bearerAgain }
 
     /// Whether the file is refused when others could change it.
     package var isTrusted: Bool { self == .programs }
@@ -34,8 +39,8 @@ package struct CommandSources: Sendable {
     /// The most bytes that are read.
     package var maximumSize: Int {
       switch self {
-      case .headers, .password, .bearer, .netrc, .configuration, .webhookSecret, .programs,
-        .accessKeys, .awsConfiguration, .token:
+      case .headers, .password, .bearer, .bearerAgain, .netrc, .configuration, .webhookSecret,
+        .programs, .accessKeys, .awsConfiguration, .token:
         1 << 20
       case .cookies: 16 << 20
       case .checksums: ChecksumList.maximumSize

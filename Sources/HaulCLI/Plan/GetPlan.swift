@@ -77,7 +77,8 @@ extension GetPlan {
       managerOptions.limitHosts(by: some, command.limits)
     }
     guard hasObject else { throw S3Options.misused }
-    (notes, manifest) = (survey.allNotes + downloads.placement.notes, survey.manifest)
+    notes = survey.allNotes + downloads.placement.notes + downloads.requests.serverNotes
+    manifest = survey.manifest
     output = command.output.values
     output.allowsUnverified = command.content.allowUnverified ?? false
     output.discards = command.destination.output == Self.nowhere

@@ -41,6 +41,9 @@ struct ItemRequests: Sendable {
   /// what of the files of credentials was left out.
   var notes: [String] { expansion + lists.notes + cookies.notes + authorization.notes }
 
+  /// The same, once all requests are made: which servers get nothing of the sections.
+  var serverNotes: [String] { servers.notes }
+
   /// - Throws: for credentials that this address cannot have.
   mutating func request(for item: GetItem) throws(UsageError) -> DownloadRequest {
     var request = common

@@ -99,6 +99,8 @@ package struct ManagerOptions: Hashable, Sendable {
     configuration.addresses = addresses
     configuration.userAgent = userAgent
     if let logger { configuration.logger = logger }
+    configuration.waitsForCredentials = !isAttended
+    configuration.bearerField = SecretFile.bearerField
     guard isAttended else { return configuration }
     // A person waits for a run in the foreground, so failures are reported at once.
     configuration.isAttended = true

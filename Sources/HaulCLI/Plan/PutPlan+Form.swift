@@ -18,7 +18,7 @@ extension PutPlan {
       throw UsageError("--if-exists and --if-match are for PUT; a form is sent with POST")
     }
     let url = try AddressArgument.url(address)
-    let common = try common(command, url, sources)
+    let (common, notes) = try common(command, url, sources)
     var parts: [FormPart] = []
     for text in command.form.field {
       let (name, value) = try split(text, "--field name=value")
@@ -45,7 +45,7 @@ extension PutPlan {
       requests: [upload],
       managerOptions: try ManagerOptions(
         command.limits, connections: 1, command.connections),
-      output: output)
+      output: output, notes: notes)
   }
 
   /// - Parameter form: how the option is written, for the message. The value may be a secret.

@@ -53,7 +53,8 @@ extension PutPlan {
       some = try all.next(atMost: GetPlan.checkedAtOnce)
     }
     guard command.s3.isEmpty || hasObject || uploads.targets.areS3 else { throw S3Options.misused }
-    (self.indices, notes, manifest) = (indices, survey.allNotes, survey.manifest)
+    notes = survey.allNotes + uploads.downloads.serverNotes
+    (self.indices, manifest) = (indices, survey.manifest)
     if further > 0 {
       rest = InputRest(
         count: further, window: sources.window,

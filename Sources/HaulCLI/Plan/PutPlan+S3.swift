@@ -33,7 +33,9 @@ extension PutPlan {
       try UsageError.checked(settings.object(bucket, key), at: address)
     }
     // The same for all: no credentials of an address are asked for.
-    let common = try common(command, object(isCollection ? key + "x" : key).url, sources)
+    let common = try common(
+      command, object(isCollection ? key + "x" : key).url, sources
+    ).request
     guard common.fields["Authorization"] == nil else {
       throw UsageError("-H Authorization: requests to s3:// are signed with the access key")
     }

@@ -50,7 +50,7 @@ extension PutPlan {
     let isCollection = url.pathAndQuery.prefix(beforeAnyOf: "?").hasByteSuffix("/")
     try Self.checkUse(
       of: command, method, hasScheme: scheme != nil, isCollection: isCollection)
-    let common = try Self.common(command, url, sources)
+    let (common, notes) = try Self.common(command, url, sources)
     let input = try Self.input(files, needsName: isCollection && kind.namesFile, sources)
     var upload = UploadRequest(to: common.url)
     (upload.method, upload.precondition) = (method, precondition)
@@ -66,7 +66,7 @@ extension PutPlan {
     let complete = try command.completeFiles()
     (requests, indices, rest) = try uploads.checked(
       names: kind.namesFile, window: sources.window, complete)
-    manifest = complete?.manifest
+    (manifest, self.notes) = (complete?.manifest, notes)
     managerOptions = try ManagerOptions(
       command.limits, connections: 1, command.connections)
     output = command.output.values
@@ -162,14 +162,15 @@ extension PutPlan {
 
   static func apply(_ common: DownloadRequest, to upload: inout UploadRequest) {
     upload.fields = HeaderFields(common.fields.fields + upload.fields.fields)
-    upload.retry = common.retry
+    (upload.retry, upload.bearerFile) = (common.retry, common.bearerFile)
     upload.allowInsecure = common.allowInsecure
   }
 
-  /// Address, header fields and retries, from the options that `get` has too.
+  /// Address, header fields and retries, from the options that `get` has too; and what the user
+  /// should know of them.
   static func common(
     _ command: PutCommand, _ url: ResourceURL, _ sources: CommandSources
-  ) throws(UsageError) -> DownloadRequest {
+  ) throws(UsageError) -> (request: DownloadRequest, notes: [String]) {
     guard
       command.credentials.bearerFile != inputName
         || !command.arguments.contains(where: { descriptor($0) == 0 })
@@ -183,7 +184,7 @@ extension PutPlan {
     try servers.apply(to: &common)
     try authorization.apply(to: &common)
     try CookieField(command.credentials, headers: headers, sources).apply(to: &common)
-    return common
+    return (common, servers.notes)
   }
 
   static func method(_ text: String) throws(UsageError) -> UploadRequest.Method {

@@ -21,7 +21,7 @@ enum SourceFile {
     _ path: String, for purpose: CommandSources.Purpose
   ) throws(UsageError) -> Int32? {
     guard !path.utf8.contains(0) else { throw UsageError("the name of the file has a NUL") }
-    let opened = try UsageError.checked(NamedFile.open(path, isRegular: purpose == .token))
+    let opened = try UsageError.checked(NamedFile.open(path, isRegular: purpose.isReadAgain))
     guard let descriptor = opened else { return nil }
     do throws(UsageError) {
       if purpose.isSecret { try checkIsPrivate(descriptor, path) }

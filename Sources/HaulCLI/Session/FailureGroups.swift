@@ -1,7 +1,8 @@
 import HaulCore
 
 /// Equal failures of many files of one host: the first ones have a line each, the others one line
-/// together at the end. Beyond a number of groups, each failure has a line of its own.
+/// together at the end. Beyond a number of groups, each failure has a line of its own. Files that
+/// were not tried are only counted: nothing is wrong with any of them.
 struct FailureGroups: Sendable {
   private struct Key: Hashable {
     let host: String
@@ -40,6 +41,10 @@ struct FailureGroups: Sendable {
     }
     var group = groups.removeValue(forKey: key) ?? Group()
     defer { groups[key] = group }
+    if error.code == .notTried {
+      group.unnamed += 1
+      return false
+    }
     if group.urls.count < Self.shown {
       group.urls.append(url)
       return true
@@ -70,7 +75,9 @@ struct FailureGroups: Sendable {
       return "haul: failed: \(key.host): \(count): \(key.reason): \(some.joined(separator: ", "))"
     }
     if group.unnamed > 0 {
-      lines.append("haul: failed: \(key.host): \(Units.count(group.unnamed)) more: \(key.reason)")
+      let what = group.names.isEmpty ? group.unnamed == 1 ? "file" : "files" : "more"
+      lines.append(
+        "haul: failed: \(key.host): \(Units.count(group.unnamed)) \(what): \(key.reason)")
     }
     return lines
   }

@@ -381,9 +381,9 @@ extension TransferError {
   /// Whether the server or the way to it is the cause, not this machine.
   var isOfNetwork: Bool {
     switch code {
-    case .httpStatus, .notFound, .unauthorized, .forbidden, .needsNewURL, .timeout, .stalled, .dns,
-      .connect, .connectionLost, .tls, .proxy, .protocolViolation, .redirectRefused,
-      .tooManyRedirects, .rateLimited, .rangeNotSatisfiable:
+    case .httpStatus, .notFound, .unauthorized, .notTried, .forbidden, .needsNewURL, .timeout,
+      .stalled, .dns, .connect, .connectionLost, .tls, .proxy, .protocolViolation,
+      .redirectRefused, .tooManyRedirects, .rateLimited, .rangeNotSatisfiable:
       true
     default: false
     }

@@ -80,6 +80,7 @@ extension DownloadMachine {
       url: rules.request.askedURL, headers: rules.request.fields,
       allowInsecure: rules.request.allowInsecure)
     (request.signing, request.trustedHosts) = (rules.request.signing, rules.trustedHosts)
+    request.bearerFile = rules.request.bearerFile
     // A fetch that this one replaces does not count.
     request.isAdditional = fetches.contains { $0.key != id }
     request.needsConfirmation = needsConfirmation

@@ -24,7 +24,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     case skip
     /// The new file is saved as `NAME (1).EXT`.
     case rename
-    /// The old file is replaced atomically when the new one is whole.
+    /// The old file is replaced atomically when the new one is whole. One that has the given
+    /// checksums is accepted as complete.
     case overwrite
     /// The transfer fails with `name-conflict`.
     case fail
@@ -56,6 +57,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
     set { fields = HeaderFields(newValue.map { ($0.name, $0.value) }) }
   }
   package var fields = HeaderFields()
+  /// The file of the token in `Authorization`, an absolute path: it is read again before requests.
+  package var bearerFile: String?
   /// The most connections that one transfer may use.
   public var connections = 8
   /// The smallest number of bytes that justifies another connection.

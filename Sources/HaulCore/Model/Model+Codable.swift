@@ -76,6 +76,7 @@ extension UploadRequest: Codable {
     .init(\.allowInsecure, "allowInsecure", missing: false),
     .init(\.listed, "listed", missing: nil),
     .init(\.listedIn, "listedIn", missing: nil), .init(\.keySource, "keySource", missing: nil),
+    .init(\.bearerFile, "bearerFile", missing: nil),
     .init(\.retry, "retry", missing: RetryPolicy()),
   ]).json
 

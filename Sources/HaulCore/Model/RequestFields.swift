@@ -26,6 +26,7 @@ extension DownloadRequest {
       \.allowInsecure, "allow_insecure", stored: "allowInsecure", missing: false, isOfSource: true),
     .init(\.region, "region", stored: "region", missing: nil, isOfSource: true),
     .init(\.keySource, "key_source", stored: "keySource", missing: nil, isOfSource: true),
+    .init(\.bearerFile, "bearer_file", stored: "bearerFile", missing: nil, isOfSource: true),
     .init(\.creationMask, "umask", .octal, stored: "creationMask", missing: nil),
     .init(
       \.trustedRedirectHosts, "trusted_redirect_hosts", .sorted, stored: "trustedRedirectHosts",
@@ -43,6 +44,7 @@ extension UploadRequest {
     .init(\.method, "method", .name, stored: "method", missing: .put),
     .init(\.region, "region", stored: "region", missing: nil),
     .init(\.keySource, "key_source", stored: "keySource", missing: nil),
+    .init(\.bearerFile, "bearer_file", stored: "bearerFile", missing: nil),
     .init(\.precondition, stored: "precondition", as: .tag, missing: .none),
     .init(\.ifExists, stored: "ifExists", missing: .overwrite),
     .init(\.rateLimit, "rate_limit", .rate, stored: "rateLimit", missing: nil),

@@ -2,7 +2,7 @@ extension TransferError {
   /// A setting that avoids the error. The message describes it for users of the library; the
   /// command line adds its options.
   package enum Remedy: String, Hashable, Codable, Sendable {
-    case credentials, password, token, proxyCredentials
+    case credentials, otherCredentials, password, token, proxyCredentials
     case certificateAuthority, clientCertificate
     case existingFile, overwriting, newAddress, directory, streaming, relaxedDurability
     case checksum, maximumSize, noDecoding, startingOver

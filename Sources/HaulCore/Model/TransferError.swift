@@ -7,6 +7,8 @@ public struct TransferError: Error, Hashable, Sendable {
     case httpStatus = "http-status"
     case notFound = "not-found"
     case unauthorized
+    /// Nothing was sent, because the server refuses the credentials.
+    case notTried = "not-tried"
     case forbidden
     case needsNewURL = "needs-new-url"
     case changedOnServer = "changed-on-server"
@@ -108,6 +110,8 @@ public struct TransferError: Error, Hashable, Sendable {
     case begunStream
     /// The host asked for a pause before the request was sent.
     case hostPaused
+    /// The host refuses the credentials, so the request was not sent.
+    case refusedCredentials
   }
 
   /// An error of this kind.

@@ -4,10 +4,11 @@ extension TransferRequest {
   package var hasRelativePath: Bool {
     switch work {
     case .download(let download):
-      !([download.destination.path].compactMap(\.self) + (download.keySource?.paths ?? []))
-        .allSatisfy(\.isAbsolutePath)
+      !([download.destination.path, download.bearerFile].compactMap(\.self)
+        + (download.keySource?.paths ?? [])).allSatisfy(\.isAbsolutePath)
     case .upload(let upload):
-      !(upload.source.files + keySources.flatMap(\.paths)).allSatisfy(\.isAbsolutePath)
+      !(upload.source.files + bearerFiles + keySources.flatMap(\.paths))
+        .allSatisfy(\.isAbsolutePath)
     case .step(let step):
       if case .program(_, let directory) = step.action {
         directory?.isAbsolutePath != true
@@ -20,6 +21,11 @@ extension TransferRequest {
   /// Where the keys of S3 stores come from that its requests are signed with.
   package var keySources: [S3KeySource] {
     [download?.keySource, upload?.keySource, upload?.download?.keySource].compactMap(\.self)
+  }
+
+  /// The files of the tokens that its requests have.
+  package var bearerFiles: [String] {
+    [download?.bearerFile, upload?.bearerFile, upload?.download?.bearerFile].compactMap(\.self)
   }
 
   /// The same request, with relative paths resolved against this directory.
@@ -38,6 +44,7 @@ extension TransferRequest {
       case .stream: break
       }
       download.keySource = download.keySource?.mappingPaths(absolute)
+      download.bearerFile = download.bearerFile.map(absolute)
       request.work = .download(download)
     case .upload(let upload): request.work = .upload(upload.mappingPaths(absolute))
     case .step(var step):

@@ -149,6 +149,15 @@ public struct TransferRequest: Sendable, Hashable, Codable {
     }
   }
 
+  /// The file of the token in `Authorization`; not settable for a step.
+  package var bearerFile: String? {
+    get { download?.bearerFile ?? upload?.bearerFile }
+    set {
+      download?.bearerFile = newValue
+      upload?.bearerFile = newValue
+    }
+  }
+
   /// The directories that its files must lie below; nil for anywhere, and for a step, which has
   /// none to set. A transfer that was added over TCP has some.
   package var roots: [String]? {

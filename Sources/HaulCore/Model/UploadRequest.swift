@@ -86,6 +86,8 @@ public struct UploadRequest: Sendable, Hashable {
     set { fields = HeaderFields(newValue.map { ($0.name, $0.value) }) }
   }
   package var fields = HeaderFields()
+  /// The file of the token in `Authorization`, an absolute path: it is read again before requests.
+  package var bearerFile: String?
   /// The most bytes per second of this transfer; nil or 0 for none. The limits of the manager also
   /// apply.
   public var rateLimit: Int64?
@@ -184,6 +186,8 @@ public struct UploadRequest: Sendable, Hashable {
     (upload.roots, upload.listedIn) = (roots?.map(change), listedIn.map(change))
     upload.keySource = keySource?.mappingPaths(change)
     upload.download?.keySource = download?.keySource?.mappingPaths(change)
+    upload.bearerFile = bearerFile.map(change)
+    upload.download?.bearerFile = download?.bearerFile.map(change)
     switch source {
     case .file(let path): upload.source = .file(change(path))
     case .form(let parts):

@@ -36,6 +36,9 @@ public struct FetchRequest: Sendable, Hashable {
   /// The key that signs it, as a request to an S3 store; nil at another origin, and for any other
   /// resource.
   package var signing: S3Login?
+  /// The file of the token that its `Authorization` has, which is read again; nil for none, and at
+  /// another origin.
+  package var bearerFile: String?
   /// Hosts that may get secrets after a redirect over https.
   package var trustedHosts: Set<String> = []
   /// Whether a redirect led to another origin, which must get no secrets.
@@ -90,7 +93,7 @@ public struct FetchRequest: Sendable, Hashable {
     firstOrigin = firstOrigin ?? url.origin
     url = url.taking(nil)
     headers.keepOnly(Self.harmlessHeaders)
-    (hasLeftOrigin, allowInsecure, signing) = (true, false, nil)
+    (hasLeftOrigin, allowInsecure, signing, bearerFile) = (true, false, nil, nil)
   }
 
   /// The address, the fields and the trust of a request that is sent.
@@ -128,6 +131,7 @@ public struct FetchRequest: Sendable, Hashable {
     next.signing = nil
     next.firstOrigin = firstOrigin ?? url.origin
     if !isTrusted {
+      next.bearerFile = nil
       next.headers.keepOnly(Self.harmlessHeaders)
       next.hasLeftOrigin = true
     }

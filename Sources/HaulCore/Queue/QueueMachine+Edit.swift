@@ -1,7 +1,7 @@
 /// Changes the request of a member.
 extension QueueMachine {
   /// Gives a member another request, which counts from its next run on. A member that runs may only
-  /// get another rate limit or priority, which count at once.
+  /// get another rate limit, priority or group, which count at once, and other header fields.
   /// - Parameters:
   ///   - names: the paths of its file by the old and the new request, if known.
   ///   - mayHaveBytes: whether an earlier run may have left bytes on disk.
@@ -15,9 +15,9 @@ extension QueueMachine {
     let id = record.id
     guard let member = members[id] else { return .isUnknown }
     if member.state.refusalOfChange == .isRunning,
-      record.request.isSameExceptLimits(as: request)
+      record.request.mayBecomeWhileRunning(request)
     {
-      limit(id, request, &decision)
+      changeRunning(member, request, &decision)
       return nil
     }
     if let refusal = member.state.refusalOfChange { return refusal }
@@ -63,10 +63,18 @@ extension QueueMachine {
     return nil
   }
 
-  private mutating func limit(
-    _ id: TransferID, _ request: TransferRequest, _ decision: inout QueueDecision
+  private mutating func changeRunning(
+    _ member: QueuedMember, _ request: TransferRequest, _ decision: inout QueueDecision
   ) {
-    change(id) { $0.storedState.priority = request.priority }
+    let id = member.id
+    if request.group != member.group {
+      leaveGroup(of: member, for: request.group, &decision)
+      move(id, toHost: member.host, group: request.group)
+    }
+    change(id) {
+      $0.storedState.priority = request.priority
+      $0.isIdempotent = request.work.repetition.isIdempotent
+    }
     decision.effects.append(.rearrange(id))
     decision.effects.append(.limitRate(id, request.rateLimit))
     note(id, nil, &decision, keepsRankAndPriority: false)
@@ -126,10 +134,11 @@ extension TransferMachine.State {
 
 extension TransferRequest {
   /// Whether nothing else differs than what a running transfer may get.
-  fileprivate func isSameExceptLimits(as other: TransferRequest) -> Bool {
+  fileprivate func mayBecomeWhileRunning(_ other: TransferRequest) -> Bool {
     var copy = self
-    copy.priority = other.priority
+    (copy.priority, copy.group) = (other.priority, other.group)
     copy.rateLimit = other.rateLimit
+    (copy.fields, copy.bearerFile) = (other.fields, other.bearerFile)
     return copy == other
   }
 

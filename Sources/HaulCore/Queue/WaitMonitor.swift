@@ -1,6 +1,6 @@
 import OrderedCollections
 
-/// Which transfers wait for a disk, a directory or the network. It does no I/O: it returns what to
+/// Which transfers wait for a disk, a directory, the network or credentials. It does no I/O: it returns what to
 /// check and when, takes the results, and returns which transfers may resume.
 package struct WaitMonitor: Sendable {
   /// Bytes that must stay free on a file system that was full, for journals and other programs,
@@ -20,6 +20,8 @@ package struct WaitMonitor: Sendable {
     case room(device: UInt64, directory: String)
     case directory(String)
     case network
+    /// Which transfers have credentials that are not known to be refused.
+    case credentials
   }
 
   package enum CheckResult: Hashable, Sendable {
@@ -30,6 +32,7 @@ package struct WaitMonitor: Sendable {
     /// The directory does not exist.
     case missing
     case network(isUp: Bool)
+    case credentials(free: Set<TransferID>)
   }
 
   package enum Event: Sendable {
@@ -71,6 +74,7 @@ package struct WaitMonitor: Sendable {
         checks.append(.room(device: shortage.device, directory: shortage.directory))
       case .directoryMissing(let path, _): checks.append(.directory(path))
       case .offline: checks.append(.network)
+      case .credentialsRefused: checks.append(.credentials)
       default: continue
       }
     }
@@ -126,7 +130,7 @@ package struct WaitMonitor: Sendable {
   private mutating func release(_ results: [Check: CheckResult], at now: Instant) -> [TransferID] {
     var rooms = FreeSpace(results)
     freeBytes = rooms.free
-    let free = waiters.filter { canResume($0.value, results, &rooms, at: now) }.keys
+    let free = waiters.filter { canResume($0.key, $0.value, results, &rooms, at: now) }.keys
     fullDevices.subtract(rooms.devicesWithRoom)
     for id in free { waiters[id] = nil }
     forgetDevices()
@@ -134,10 +138,14 @@ package struct WaitMonitor: Sendable {
   }
 
   private func canResume(
-    _ waiter: Waiter, _ results: [Check: CheckResult], _ rooms: inout FreeSpace, at now: Instant
+    _ id: TransferID, _ waiter: Waiter, _ results: [Check: CheckResult],
+    _ rooms: inout FreeSpace, at now: Instant
   ) -> Bool {
     switch waiter.reason {
     case .offline: return results[.network] == .network(isUp: true)
+    case .credentialsRefused:
+      guard case .credentials(let free) = results[.credentials] else { return false }
+      return free.contains(id)
     case .directoryMissing(let path, let seen):
       guard case .directory(let device) = results[.directory(path)] else { return false }
       return device != seen

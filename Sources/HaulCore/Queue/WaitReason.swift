@@ -22,6 +22,8 @@ public enum WaitReason: Hashable, Sendable {
   indirect case directoryMissing(String, foundDevice: UInt64?)
   /// This machine has no network.
   case offline
+  /// The host refuses its credentials: it needs others.
+  case credentialsRefused
   /// Its start time is in the future.
   case startTime(until: Double)
   /// The schedule is closed until this time, with a text for people; nil if it never opens.
@@ -64,6 +66,7 @@ public enum WaitReason: Hashable, Sendable {
     case .diskFull: "disk-full"
     case .directoryMissing: "directory-missing"
     case .offline: "offline"
+    case .credentialsRefused: "credentials-refused"
     case .startTime: "start-time"
     case .schedule: "schedule"
     case .suspended: "suspended"
@@ -103,6 +106,7 @@ public enum WaitReason: Hashable, Sendable {
     case .directoryMissing(let path, foundDevice: .some):
       "the file system of \(path) is not mounted"
     case .offline: "there is no network"
+    case .credentialsRefused: "the host refuses its credentials"
     case .startTime(let until): "starts at \(Self.time(until))"
     case .schedule(let text, _): text
     case .suspended: "the queue is suspended"

@@ -92,7 +92,7 @@ package struct RemoteVersion: Sendable, Hashable {
     var request = FetchRequest(
       url: source.askedURL, headers: source.fields, firstByte: firstByte, lastByte: lastByte,
       allowInsecure: source.allowInsecure)
-    request.signing = source.signing
+    (request.signing, request.bearerFile) = (source.signing, source.bearerFile)
     request.trustedHosts = source.trustedRedirectHosts
     request.isOfClient = source.isOfClient
     return request

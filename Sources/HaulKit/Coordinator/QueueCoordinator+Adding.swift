@@ -192,7 +192,7 @@ extension QueueCoordinator {
 
   /// The requests as they are stored. A stored list needs absolute paths, because the next process
   /// may have another working directory.
-  private func checked(
+  func checked(
     _ requests: [TransferRequest]
   ) throws(TransferError) -> [TransferRequest] {
     for request in requests { try request.checkPaths() }
@@ -315,49 +315,9 @@ extension QueueCoordinator {
     }
   }
 
-  /// Changes a request; see `TransferManager.set`.
-  func set(
-    _ id: TransferID, _ change: @Sendable (inout TransferRequest) -> Void
-  ) async throws(TransferError) -> CommandRefusal? {
-    let refusal = try await mutex.run { () async throws(TransferError) -> CommandRefusal? in
-      guard var record = try await store.records([id]).first, let member = queue.members[id]
-      else { return .isUnknown }
-      var request = record.request
-      request.priority = member.storedState.priority
-      let startTime = member.storedState.pendingStartTime
-      request.startsAt = startTime
-      change(&request)
-      // One that no longer counts stays in the request, so that the same `add` changes nothing.
-      if request.startsAt == startTime {
-        request.startsAt = record.request.startsAt
-      } else {
-        record.request.startsAt = startTime
-      }
-      request = try checked([request])[0]
-      try await checkGroup(of: request, before: record.request)
-      let names = (record.request.target, request.target)
-      return try await commit(starting: !isStoreRefusing) {
-        (queue, decision) throws(TransferError) in
-        try queue.set(
-          request, of: record, names: names, mayHaveBytes: mayHaveBytes(record), &decision)
-      }
-    }
-    if refusal == nil, let event = await snapshotEvent(of: id) { engine.hub.emit([event]) }
-    await startReady()
-    return refusal
-  }
-
   /// Whether an earlier run may have left bytes: not if it failed before any came.
-  private func mayHaveBytes(_ record: TransferRecord) -> Bool {
+  func mayHaveBytes(_ record: TransferRecord) -> Bool {
     record.result?.state != .failed || runs[record.id].location != nil
-  }
-
-  func set(
-    _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
-  ) async throws(TransferError) -> CommandReport {
-    var refused: [TransferID: CommandRefusal] = [:]
-    for id in ids(of: selection) { refused[id] = try await set(id, change) }
-    return CommandReport(refused: refused)
   }
 }
 
@@ -374,7 +334,7 @@ extension TransferRequest {
 
   /// The path of the file: of a download, where a number may be added if the name is taken, or of
   /// an upload's source, if that is a file.
-  fileprivate var target: String? {
+  var target: String? {
     switch work {
     case .download(let download):
       switch download.destination {

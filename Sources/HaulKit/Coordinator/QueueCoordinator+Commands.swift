@@ -34,6 +34,9 @@ extension QueueCoordinator {
     by initiator: TransferEvent.Initiator, onlyEnded: Bool = false
   ) async throws(TransferError) -> CommandReport {
     let ids = queue.order(ids(of: selection), for: command)
+    if command.triesAgain {
+      engine.forgiveCredentials(at: Set(ids.compactMap { queue.members[$0]?.host }))
+    }
     var refused: [TransferID: CommandRefusal] = [:]
     try await performDecision(inPortions: ids) { some, isLast, queue, decision in
       for id in some where onlyEnded {
@@ -134,6 +137,14 @@ extension QueueCoordinator {
 }
 
 extension TransferMachine.Command {
+  /// Whether its caller wants what was refused to be asked for again.
+  fileprivate var triesAgain: Bool {
+    switch self {
+    case .retry, .restart, .start, .force: true
+    case .pause, .resume, .requeue, .cancel, .cancelKeepingBytes, .remove: false
+    }
+  }
+
   /// Whether the caller waits until the run has stopped.
   fileprivate var isCarriedOutWhenStopped: Bool {
     switch self {

@@ -2,7 +2,7 @@ import HaulCore
 import HaulFiles
 import NIOConcurrencyHelpers
 
-/// Transfers that wait for a time, a disk, a directory or the network.
+/// Transfers that wait for a time, a disk, a directory, the network or credentials.
 extension QueueCoordinator {
   /// Handles deadlines that have passed.
   func due(_ keys: [Deadline]) async {
@@ -62,7 +62,7 @@ extension QueueCoordinator {
     guard queue.members[id]?.waiting == reason else { return }
     switch reason {
     case .retry(let time): return postpone(id, until: time)
-    case .diskFull, .directoryMissing, .offline:
+    case .diskFull, .directoryMissing, .offline, .credentialsRefused:
       _ = waitMonitor.handle(.suspended(id, reason), at: engine.clock.now)
       waitsChanged()
     default: return
@@ -144,6 +144,8 @@ extension QueueCoordinator {
   private func result(of check: WaitMonitor.Check) async -> WaitMonitor.CheckResult? {
     switch check {
     case .network: .network(isUp: engine.network.isUp)
+    case .credentials:
+      .credentials(free: await engine.freeCredentials(of: Array(waitMonitor.ids)))
     case .directory(let path):
       try? await engine.io.run { [disk = engine.disk] in
         DirectoryLookup.find(path, on: disk).map { .directory(device: $0.device) } ?? .missing

@@ -8,6 +8,9 @@ extension DownloadRun {
     requests += 1
     var fetch = fetch
     (fetch.session, fetch.isOfClient) = (self.id, request.isOfClient)
+    if let access = context.access, !fetch.hasLeftOrigin {
+      (fetch.headers, fetch.bearerFile) = (access.fields, access.bearerFile)
+    }
     fetch.prefersHTTP2 = !fetch.isAdditional && engine.sharesConnections(to: request.url.origin)
     log(id, asks: fetch)
     let now = engine.clock.now
@@ -31,7 +34,8 @@ extension DownloadRun {
 
   /// False for the only transfer of a host: a task receives a large body at a slightly lower cost.
   private func mayBeginAtOnce(_ fetch: FetchRequest) -> Bool {
-    guard !fetch.isAdditional, fetch.signing == nil, engine.prepare == nil else { return false }
+    guard !fetch.isAdditional, fetch.signing == nil, !fetch.hasCredential, engine.prepare == nil
+    else { return false }
     let host = host
     return engine.scheduler.update { $0.transfers(of: host) > 1 && $0.pauseEnd(of: host) == nil }
   }

@@ -63,6 +63,7 @@ extension DownloadRun {
   private func waitReason(behind error: TransferError) async -> WaitReason? {
     switch error.cause {
     case .noNetwork: .offline
+    case .refusedCredentials where engine.waitsForCredentials: .credentialsRefused
     case .noRoom where engine.waitsForDisk: await shortage()
     // Only a location that existed can disappear.
     default: engine.waitsForDisk && error.code == .io ? await lostDirectory() : nil

@@ -40,6 +40,19 @@ extension TargetSearch {
     return .claimed(claim)
   }
 
+  /// The file that would be replaced, if it has the digests: another one that has them is the same.
+  /// One that starts over is fetched, and a client over TCP learns nothing of other files.
+  func unlessRight() throws(TransferError) -> TargetClaim.Outcome? {
+    guard !request.checksums.isEmpty, !request.startOver, !request.isOfClient,
+      case .regular(let size, _) = try state(of: name), try !isPlanted(name),
+      // What cannot be read is replaced.
+      let found = try? FileVerifier.digests(
+        request.checksums.map(\.algorithm), of: name.text, size: size, in: directory),
+      request.checksums.mismatch(with: found) == nil
+    else { return nil }
+    return .alreadyExists(path: directory.filePath(name.text), size: size, request.checksums)
+  }
+
   /// Whether a file whose length and date are those on the server is up to date. One that starts
   /// over is asked for, because what is there may be damaged.
   private var trustsExisting: Bool { request.checksums.isEmpty && !request.startOver }

@@ -128,7 +128,9 @@ struct TargetSearch {
     case _ where isFree: return .claimed(try reservations.search(claimFree))
     case .skip: return try alreadyExists()
     case .fail: throw Self.conflict
-    case .overwrite: return .claimed(try claimReplaced())
+    case .overwrite:
+      if let right = try unlessRight() { return right }
+      return .claimed(try claimReplaced())
     case .rename, .update: return .claimed(try claimNumbered())
     }
   }

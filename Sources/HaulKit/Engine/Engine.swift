@@ -16,6 +16,11 @@ package final class Engine: Sendable {
   let isAttended: Bool
   let waitsForDisk: Bool
   let waitsForNetwork: Bool
+  let waitsForCredentials: Bool
+  /// Reads the file of a token.
+  let bearerField: (@Sendable (String) throws(TransferError) -> String?)?
+  /// What hosts say of credentials.
+  let credentials = NIOLockedValueBox(CredentialState())
   /// The initial schedule; nil for always.
   let localSchedule: LocalSchedule?
   /// File systems without room for any file.
@@ -73,6 +78,8 @@ package final class Engine: Sendable {
     isAttended = configuration.isAttended
     waitsForDisk = configuration.waitsForDisk
     waitsForNetwork = configuration.waitsForNetwork
+    waitsForCredentials = configuration.waitsForCredentials
+    bearerField = configuration.bearerField
     self.programs = programs
     self.executors = soleExecutor.map { [$0] } ?? executors
     self.soleExecutor = soleExecutor

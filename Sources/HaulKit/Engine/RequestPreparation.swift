@@ -28,7 +28,11 @@ extension Engine {
   /// fields are not logged, and not sent to another origin after a redirect.
   func send(_ request: FetchRequest, _ idleTimer: IdleTimer?) async throws -> FetchResponse {
     if let login = request.signing { return try await send(request, signedBy: login) }
-    guard let prepare, !request.hasLeftOrigin else { return try await transport.fetch(request) }
+    guard !request.hasLeftOrigin else { return try await transport.fetch(request) }
+    guard let prepare else {
+      return request.hasCredential
+        ? try await sendAuthorized(request, idleTimer) : try await transport.fetch(request)
+    }
     let response = try await send(request, attempt: 1, prepare, idleTimer)
     let isRefused = [401, 403].contains(response.head.status) && !response.head.wasRedirected
     return isRefused ? try await send(request, attempt: 2, prepare, idleTimer) : response

@@ -106,7 +106,8 @@ extension TransferManager {
   /// Its identifier cannot change, nor, once there are bytes, what gives the file another name. The
   /// bytes are used if the new address serves the same version.
   /// - Parameters:
-  ///   - id: a transfer; one that runs may only get another `rateLimit` or priority, at once.
+  ///   - id: a transfer; one that runs may only get another `rateLimit`, priority or group, at once,
+  ///     and other header fields: a download sends them from its next request on.
   ///   - change: edits the present request, in which dependencies are ids. Those that were
   ///     completed and removed from the list are left out.
   /// - Throws: `refused` for a change that cannot be made, or with the `refusal` `isRunning` or
@@ -118,8 +119,9 @@ extension TransferManager {
     if let refusal = try await coordinator.set(id, change) { throw TransferError(refusal) }
   }
 
-  /// As `set` of one transfer, for each of them in the order of the list.
-  /// - Throws: as `set` of one; the transfers before that one have been changed then.
+  /// As `set` of one transfer, for each of them in the order of the list. They are stored together,
+  /// in portions of about 8,000.
+  /// - Throws: as `set` of one; the others have been changed then, as far as they could be stored.
   public func set(
     _ selection: TransferSelection, _ change: @Sendable (inout TransferRequest) -> Void
   ) async throws(TransferError) -> CommandReport {

@@ -34,7 +34,7 @@ struct Prober {
       url: request.askedURL, headers: request.fields, firstByte: 0, lastByte: 0,
       allowInsecure: request.allowInsecure)
     (fetch.isOfClient, fetch.signing) = (request.isOfClient, request.signing)
-    fetch.patience = patience
+    (fetch.patience, fetch.bearerFile) = (patience, request.bearerFile)
     fetch.prefersHTTP2 = engine.httpVersion == .http2
     engine.log(asks: fetch)
     do {

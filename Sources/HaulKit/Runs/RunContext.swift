@@ -14,6 +14,13 @@ package final class RunContext: Sendable {
     var acknowledged: Int64?
     /// Nil until it first has a rate limit of its own.
     var throttle: Throttle?
+    var access: Access?
+  }
+
+  /// Header fields that replace those of the request.
+  struct Access: Sendable {
+    let fields: HeaderFields
+    let bearerFile: String?
   }
 
   package let id: TransferID
@@ -33,6 +40,18 @@ package final class RunContext: Sendable {
   var identity: TransferIdentity? {
     get { orders.withLockedValue { $0.identity } }
     set { orders.withLockedValue { $0.identity = newValue } }
+  }
+
+  /// What later requests of a download send in place of what its request had; nil if that is
+  /// unchanged.
+  var access: Access? { orders.withLockedValue { $0.access } }
+
+  /// Takes over the parts of a changed request that count while it runs.
+  func take(_ request: TransferRequest) {
+    orders.withLockedValue { orders in
+      orders.identity = TransferIdentity(request)
+      orders.access = Access(fields: request.fields, bearerFile: request.bearerFile)
+    }
   }
 
   /// Sends an order to the driver, at once or as soon as it listens.

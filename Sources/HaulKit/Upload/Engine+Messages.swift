@@ -30,9 +30,11 @@ extension Engine {
     var request = SendRequest(
       message, body: body, length: length, of: upload, keys, at: clock.wallSeconds)
     request.session = session
+    try await authorize(&request, of: upload)
     log(asks: message, of: upload, session)
     let answer = try await transport.send(request, within: limit, by: clock)
     log(answer.head, to: message, of: upload, session)
+    await note(answer.head, to: request, of: upload)
     guard let source = upload.keySource, let keys else { return answer }
     if S3Failure.isKeyGone(answer) { s3Keys.refused(keys, of: source) }
     return answer.without([keys.secretAccessKey, keys.sessionToken])

@@ -147,6 +147,9 @@ struct UploadRun: ~Copyable {
       } else if let error = event.error, engine.isOffline(error) {
         end = .suspended(.offline)
         return
+      } else if event.error?.cause == .refusedCredentials, engine.waitsForCredentials {
+        end = .suspended(.credentialsRefused)
+        return
       }
       await handle(event, hostHealth: await noteHost(before: event))
     case .unreadable(let error):

@@ -18,7 +18,7 @@ struct StoredWaitReason: Codable, Hashable {
       (needed, free) = (shortage.needed, shortage.free)
     case .directoryMissing(let path, let seen): (directory, device) = (path, seen)
     case .startTime(let time), .hostBackOff(let time): until = time
-    case .offline: break
+    case .offline, .credentialsRefused: break
     default: return nil
     }
   }
@@ -29,6 +29,7 @@ struct StoredWaitReason: Codable, Hashable {
     if code == "host-back-off", let until { return .hostBackOff(until: until) }
     switch (code, directory, device) {
     case (WaitReason.offline.code, _, _): return .offline
+    case (WaitReason.credentialsRefused.code, _, _): return .credentialsRefused
     case ("directory-missing", let path?, _): return .directoryMissing(path, foundDevice: device)
     case ("disk-full", let path?, let device?):
       return .diskFull(

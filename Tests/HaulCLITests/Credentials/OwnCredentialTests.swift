@@ -57,10 +57,39 @@ import Testing
       requests.map { $0.header("X-Own") != nil } == [true, true] + .init(repeating: false, count: 6)
     )
     #expect(requests.allSatisfy { $0.header("X-All") == "1" })
+    #expect(
+      requests.map(\.bearerFile) == ["/home/me/token", "/home/me/token"]
+        + .init(repeating: nil, count: 6))
     let add = try Invocation.plan(["add", urls[0]], from: files) as? AddPlan
     #expect(add?.requests.first?.download?.header("Authorization") == bearer)
     let put = try Invocation.plan(["put", "f", urls[0]], from: files) as? PutPlan
     #expect(put?.requests.first?.fields["Authorization"] == bearer)
+  }
+
+  @Test func `An address over http that gets nothing of a section is named, once`() throws {
+    let files = files(
+      "[host a]\nbearer-file = t\n[host http://both]\nuser = me\n[host both]\nuser = me\n",
+      ["t": "token"])
+    func notes(_ urls: String...) throws -> [String] { try plan(urls, files).notes }
+    #expect(try notes("https://a/1", "http://both/1", "http://other/1") == [])
+    let said = try notes("http://a/1", "http://a/2", "https://a/3")
+    #expect(said.count == 1)
+    #expect(said[0].hasPrefix("http://a:80 gets nothing of"), "\(said)")
+    #expect(said[0].contains("[host a:443]") && said[0].hasSuffix("[host http://a:80]"))
+    let put = try Invocation.plan(["put", "f", "http://a/1"], from: files) as? PutPlan
+    #expect(put?.notes.count == 1)
+    let probe = try Invocation.plan(["probe", "http://a/1"], from: files) as? ProbePlan
+    #expect(probe?.notes.count == 1)
+  }
+
+  @Test func `Only a file that can be read again is kept for later`() throws {
+    let files = files("", ["t": "token", "-": "pipe", "/dev/fd/9": "pipe"])
+    for (path, kept) in [("t", "t"), ("-", nil), ("/dev/fd/9", nil)] {
+      let request = try plan(["--bearer-file", path, "https://h/x"], files).requests.first
+      #expect(request?.bearerFile == kept && request?.header("Authorization") != nil)
+      let put = try Invocation.plan(["put", "f", "https://h/", "--bearer-file", path], from: files)
+      #expect((put as? PutPlan)?.requests.first?.bearerFile == kept)
+    }
   }
 
   @Test func `A row comes before the command line, and that before a section`() throws {

@@ -41,6 +41,36 @@ import Testing
     ) { (fixture) async throws in try await body(Place(fixture: fixture)) }
   }
 
+  @Test func `overwrite fetches only what is wrong or missing, and replaces it`() async throws {
+    let names = ["right", "wrong", "gone"]
+    try await CommandFixture.with(names.map { CommandFixture.file("/\($0)", length: Self.length) })
+    {
+      fixture in
+      let place = Place(fixture: fixture)
+      try place.write(names.map { "\(Self.digest)  \($0)\n" }.joined(), as: "SUMS")
+      try place.write(names.map { fixture.server.url("/\($0)") + "\n" }.joined(), as: "list")
+      _ = try await place.haul("get", fixture.server.url("/right"))
+      try place.write("somebody's", as: "wrong")
+      let before = fixture.server.snapshot.requests.count
+      let kept = try await place.haul("get", "-i", "list", "--checksum-file", "SUMS", "-d", ".")
+      #expect(kept.status == 0, "\(kept.errors)")
+      #expect(try fixture.contents("wrong") == Array("somebody's".utf8), "never without a word")
+      #expect(kept.errors.contains("wrong (1)"))
+      try FileManager.default.removeItem(atPath: fixture.path("gone"))
+      let command = ["get", "-i", "list", "--checksum-file", "SUMS", "--if-exists", "overwrite"]
+      let repaired = try await fixture.haul(command)
+      #expect(repaired.status == 0, "\(repaired.errors)")
+      let asked = fixture.server.snapshot.requests.dropFirst(before).map(\.path)
+      #expect(!asked.contains("/right"))
+      let count = fixture.server.snapshot.requests.count
+      #expect(try await place.haul("verify", "-q", "-c", "SUMS").status == 0)
+      #expect(try await fixture.haul(command).status == 0)
+      #expect(fixture.server.snapshot.requests.count == count, "all of them are right")
+      #expect(try await fixture.haul(command + ["--start-over"]).status == 0)
+      #expect(fixture.server.snapshot.requests.count > count)
+    }
+  }
+
   @Test func `verify checks each file of a list, and says what they come to`() async throws {
     try await with { place in
       _ = try await place.haul("get", place.fixture.server.url("/file.bin"))
@@ -65,6 +95,11 @@ import Testing
       #expect(bad.errors.contains("2 of 3 files cannot be read"))
       let passed = try await place.haul("verify", "-c", "bad", "--ignore-missing")
       #expect(passed.status == 1 && passed.output == "file.bin: FAILED\n")
+      let names = try await place.haul("verify", "-c", "bad", "--failed")
+      #expect(names.status == 1)
+      #expect(names.output == "file.bin\ngone.bin\na\\nb\n", "\(names.output)")
+      #expect(try await place.haul("verify", "-c", "good", "--failed").output == "")
+      #expect(try await place.haul("verify", "x", "--checksum", "md5=0", "--failed").status == 2)
       try place.write("\(Self.digest)  gone.bin\n", as: "none")
       #expect(try await place.haul("verify", "-c", "none", "--ignore-missing").status == 1)
     }

@@ -23,6 +23,7 @@ struct DocumentedResponseRuns {
     "POST /probe 503": "eight servers are being asked",
     "POST /probe 504": "the server does not answer in 20 s",
     "PATCH /transfers/{id} 503": "the daemon is ending",
+    "PATCH /transfers 503": "the daemon is ending",
     "POST /commands 503": "the daemon is ending",
     "PATCH /queue 507": "it writes an empty file, for which a full tmpfs has room",
   ]
@@ -187,6 +188,12 @@ struct DocumentedResponseRuns {
     case "POST /transfers 409": return (nil, add("own 1", "/never", #","if_known":"refuse""#))
     case "POST /transfers 422": return (nil, add("new", "relative"))
     case "PATCH /transfers/{id} 507": return (nil, #"{"priority":"background"}"#)
+    case "PATCH /transfers 200":
+      return (nil, #"{"transfers":\#(selection),"change":{"priority":"background"}}"#)
+    case "PATCH /transfers 507":
+      return (nil, #"{"transfers":{"all":true},"change":{"priority":"background"}}"#)
+    case "PATCH /transfers 422":
+      return (nil, #"{"transfers":\#(selection),"change":{"url":"http://h/x"}}"#)
     case "PATCH /transfers/{id} 422": return (nil, #"{"url":"ftp://h/x"}"#)
     case "PATCH /limits 422": return (nil, #"{"active":-1}"#)
     case "PATCH /limits 507": return (nil, #"{"active":3}"#)
@@ -217,6 +224,8 @@ struct DocumentedResponseRuns {
     guard [404, 409].contains(answer.status) else { return (nil, nil) }
     let name = answer.status == 404 ? "nobody" : served.ambiguous
     switch answer.path {
+    case "/transfers" where answer.method == "PATCH":
+      return (nil, #"{"transfers":{"ids":["\#(name)"]},"change":{"group":"g"}}"#)
     case "/transfers": return ("/transfers?after=\(name)", nil)
     case "/commands": return (nil, command("pause", #"{"ids":["\#(name)"]}"#))
     case "/wait": return (nil, #"{"ids":["\#(name)"]}"#)

@@ -139,7 +139,7 @@ struct FirstFiveMinutesRuns {
   private static func masked(_ lines: [String]) -> [String] {
     lines.map { line in
       line.replacing(/\b[0-9A-HJKMNP-TV-Z]{8}\b/, with: "0")
-        .replacing(/\ +(transferring|connecting|queued|paused)(\ .*)?$/, with: "listed")
+        .replacing(/\ +(running(:\ connecting)?|queued|paused)(\ .*)?$/, with: "listed")
         .replacing(/[0-9a-f]{64}/, with: "0").replacing(/\d+(\.\d+)?/, with: "0")
         .replacing(/\b[KMG]iB\b/, with: "B").replacing("retrying at once", with: "retrying in 0 s")
         .filter { $0 != " " }

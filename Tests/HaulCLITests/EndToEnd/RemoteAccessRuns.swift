@@ -13,7 +13,8 @@ struct RemoteAccessRuns {
     ("GET", "/metrics"), ("GET", "/api/v1/openapi.yaml"), ("GET", "/api/v1/schema/events.json"),
     ("POST", "/api/v1/transfers"), ("POST", "/api/v1/commands"), ("POST", "/api/v1/wait"),
     ("POST", "/api/v1/shutdown"), ("PATCH", "/api/v1/queue"), ("OPTIONS", "/api/v1/transfers"),
-    ("PATCH", "/api/v1/transfers/ZZZZZZZZ"), ("GET", "/api/v1/notices"),
+    ("PATCH", "/api/v1/transfers/ZZZZZZZZ"), ("PATCH", "/api/v1/transfers"),
+    ("GET", "/api/v1/notices"),
     ("PATCH", "/api/v1/notices"),
   ]
 

@@ -53,10 +53,28 @@ struct ListTableTests {
   }
 
   @Test func `says that an upload is one`() throws {
-    for (state, text) in [(TransferState.running, "uploading"), (.completed, "uploaded")] {
+    for (state, text) in [
+      (TransferState.running, "running: uploading"), (.completed, "completed: uploaded"),
+    ] {
       var upload = try transfer("a", state)
       upload.kind = .upload
       #expect(ListTable([upload]).text(width: nil).contains("  a     \(text) "))
+    }
+  }
+
+  @Test func `Each row begins with a word that --state takes`() throws {
+    for state in TransferState.allCases {
+      for (kind, phase) in [
+        (TransferRequest.Kind.download, nil), (.download, "transferring"), (.upload, nil),
+        (.download, "verifying"), (.step, nil),
+      ] {
+        var one = try transfer("a", state)
+        (one.kind, one.phase) = (kind, phase)
+        let row = try #require(ListTable([one]).text(width: nil).split(separator: "\n").last)
+        let cell = row.dropFirst("4FZ0ABCD  a     ".count)
+        let word = String(cell.prefix { $0 != ":" && $0 != " " })
+        #expect(try ArgumentValue.states(word) == [state], "\(row)")
+      }
     }
   }
 

@@ -31,8 +31,13 @@ enum StateTable {
     without a slot.
 
     A *queued* member has a `WaitReason`. A retry, a start time, a pause that its server asked for, a
-    full disk, a missing directory and no network are stored in the commit that makes it wait. Any
-    other reason is computed: from other members, the limits, the host and the schedule.
+    full disk, a missing directory, no network and refused credentials are stored in the commit that
+    makes it wait. Any other reason is computed: from other members, the limits, the host and the
+    schedule.
+
+    These words are the same everywhere: in `haul list`, whose STATE column begins with one, and may
+    say more behind a colon; in `--state`; in `--json`; and in the interface of the daemon. *Stopping*
+    is one word for all four intents below, and *removed* is in none of them, as the member is gone.
 
     In the tables, a dash means that nothing changes. "A; if X: B" means B if X holds, and A
     otherwise. "A / B" means one of them. *force* is `start(force: true)`.

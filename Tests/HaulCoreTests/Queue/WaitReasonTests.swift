@@ -46,6 +46,7 @@ import Testing
       "the file system of /d is not mounted", nil
     ),
     (.offline, "offline", "there is no network", nil),
+    (.credentialsRefused, "credentials-refused", "the host refuses its credentials", nil),
     (.listNotStored, "list-not-stored", "the list cannot be stored now", nil),
     (
       .startTime(until: 1_795_557_600), "start-time", "starts at 2026-11-24 22:00 UTC",

@@ -19,6 +19,7 @@ import Testing
     var listed: FileIdentity?
     var listedIn: String?
     var keySource: S3KeySource?
+    var bearerFile: String?
     var stream: UInt64?
     var download: DownloadRequest?
     var parts: [FormPart]?
@@ -62,13 +63,14 @@ import Testing
     (earlier.retry.retries, earlier.retry.maximumTimeWithoutProgress) = (2, .milliseconds(1500))
     (earlier.listed, earlier.listedIn) = (FileIdentity(device: 1, inode: 2), "/d")
     earlier.keySource = S3KeySource(.container, region: "r")
+    earlier.bearerFile = "/token"
     var request = UploadRequest("/d/f", to: url)
     (request.method, request.precondition) = (earlier.method, earlier.precondition)
     (request.fields, request.rateLimit) = (earlier.fields, earlier.rateLimit)
     (request.allowInsecure, request.region) = (earlier.allowInsecure, earlier.region)
     (request.roots, request.retry) = (earlier.roots, earlier.retry)
     (request.listed, request.listedIn) = (earlier.listed, earlier.listedIn)
-    request.keySource = earlier.keySource
+    (request.keySource, request.bearerFile) = (earlier.keySource, earlier.bearerFile)
     try check(request, earlier)
     // An option has its default here, or no row in the table, if its key is missing.
     let object = try JSONSerialization.jsonObject(with: Data(try json(request).utf8))

@@ -45,6 +45,7 @@ func fullDownload() throws -> DownloadRequest {
   download.creationMask = 0o027
   (download.roots, download.region) = (["/d"], "r")
   download.keySource = S3KeySource(.container, region: "r")
+  download.bearerFile = "/token"
   download.trustedRedirectHosts = ["b.example", "a.example"]
   download.retry.retries = 0
   download.retry.maximumTimeWithoutProgress = .seconds(5) + .nanoseconds(1)

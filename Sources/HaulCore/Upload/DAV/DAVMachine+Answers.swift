@@ -64,7 +64,7 @@ extension DAVMachine {
     // Some servers answer so where the directory exists.
     case 423 where isLowest, 500 where isLowest, 502...504 where isLowest:
       return lookForDirectory(error)
-    case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
+    case _ where error.isRetryable || [.unauthorized, .notTried, .proxy].contains(error.code):
       return failed(error)
     default: break
     }
@@ -84,7 +84,7 @@ extension DAVMachine {
       let missing = judge.error(
         .notFound, head, "the directory cannot be made; check the address")
       return end(isParentMissing ? missing : refusal)
-    case _ where error.isRetryable || [.unauthorized, .proxy].contains(error.code):
+    case _ where error.isRetryable || [.unauthorized, .notTried, .proxy].contains(error.code):
       return failed(error)
     // PUT shows whether it exists.
     default: return request.isDirectory ? failed(refusal) : sendPart()
@@ -229,7 +229,7 @@ extension DAVMachine {
     } else if head.status == 404, takeNextDestination() {
       return move()
     } else {
-      return error.isRetryable || [.unauthorized, .proxy].contains(error.code)
+      return error.isRetryable || [.unauthorized, .notTried, .proxy].contains(error.code)
         ? failed(error) : lookAtTarget(.refusedByHead)
     }
     guard isFile else { return end(.isNoFile) }
