@@ -96,9 +96,7 @@ struct ControlAPI: Sendable {
     }
     v1.get("/files") { request, _ in try APIResponse.json(files(request)) }
     v1.get("/space") { request, _ in try APIResponse.json(space(request)) }
-    v1.post("/probe") { request, _ in
-      try APIResponse.json(await probe(try await request.body(ProbeBody.self)))
-    }
+    v1.post("/probe") { request, _ in try await probe(request) }
     v1.get("/order") { _, _ in
       try APIResponse.json(OrderDocument(ids: await manager.coordinator.ids(of: .all)))
     }
@@ -239,7 +237,11 @@ struct ControlAPI: Sendable {
         do throws(Problem) {
           if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
           if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
-          if let headers = change.headers { try request.change(headers) }
+          if let headers = change.headers {
+            try request.change(headers)
+            // A client may change again what it has set.
+            request.download?.hasFieldsOfClient = roots != nil
+          }
           if let group = change.group {
             try roots?.checkRegrouping(of: request)
             try request.join(group: group)

@@ -204,7 +204,7 @@ extension Daemon {
         strangers: Self.remoteStrangers, clients: Self.remoteClients)
       let login = LoginPage(
         access: accessList, sessions: sessions, hosts: hosts, isSocket: !address.hasTLS,
-        tries: tries, clock: SystemClock(), logger: logger)
+        proxies: remote.proxyUsers.union([0, geteuid()]), tries: tries, clock: SystemClock(), logger: logger)
       let remoteServer = server(
         api(listener, isLocal: false, hosts), login, address.hasTLS ? certificate : nil,
         at: try address.bound(), [OriginCheck(hosts: hosts, servesPage: true), check],

@@ -187,9 +187,9 @@ extension TransferRequest {
     upload?.source.files ?? download?.destination.path.map { [$0] } ?? []
   }
 
-  /// Whether it carries what may be for its own address only, or a key signs it.
+  /// Whether it carries what its owner has for its own address only, or a key signs it.
   fileprivate var hasSecrets: Bool {
-    !fields.fields.isEmpty || url?.credentials != nil || !keySources.isEmpty
+    !fields.fields.isEmpty && download?.hasFieldsOfClient != true || url?.credentials != nil || !keySources.isEmpty
       || upload?.form.isEmpty == false || upload?.download != nil
   }
 }

@@ -54,7 +54,24 @@ struct ScopedTokenRuns {
     }
   }
 
-  @Test func `the events end with the token`() async throws {
+  @Test func `the events end with the token, also while nothing happens`() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      for token in try await [add("script", "read", remote), add("all", "control", remote)] {
+        let stream = try SocketCall.begin(
+          "/api/v1/events", until: "event: ready", fields(token, remote), at: .port(remote.port))
+        let other = try SocketCall.begin(
+          "/api/v1/events", until: "event: ready", remote.fields, at: .port(remote.port))
+        let name = try await remote.fixture.haul("token", "list").output.contains("script")
+        let removed = try await remote.fixture.haul("token", "remove", name ? "script" : "all")
+        #expect(removed.status == 0)
+        #expect(try stream.readToEnd()?.isEmpty ?? true)
+        #expect(try remote.call("GET", "/api/v1/status", remote.fields).status == 200)
+        try other.close()
+      }
+    }
+  }
+
+  @Test func `no event is sent after the token was removed`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let read = fields(try await add("script", "read", remote), remote)
       let stream = try SocketCall.begin(
