@@ -248,7 +248,7 @@ let package = Package(
       name: "HaulCLITests",
       dependencies: [
         "HaulCLI", "HaulCache", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulLibC",
-        "HaulStore", "HaulTesting", .crypto, .nioConcurrency,
+        "HaulStore", "HaulTesting", .crypto, .logging, .nioConcurrency,
       ],
       swiftSettings: settings),
   ],

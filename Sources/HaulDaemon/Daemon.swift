@@ -202,9 +202,10 @@ extension Daemon {
       let check = TokenCheck(token: token, sessions: sessions, access: accessList)
       let places = ConnectionPlaces(
         strangers: Self.remoteStrangers, clients: Self.remoteClients)
+      let proxies = remote.proxyUsers.union([0, geteuid()])
       let login = LoginPage(
         access: accessList, sessions: sessions, hosts: hosts, isSocket: !address.hasTLS,
-        proxies: remote.proxyUsers.union([0, geteuid()]), tries: tries, clock: SystemClock(), logger: logger)
+        proxies: proxies, tries: tries, clock: SystemClock(), logger: logger)
       let remoteServer = server(
         api(listener, isLocal: false, hosts), login, address.hasTLS ? certificate : nil,
         at: try address.bound(), [OriginCheck(hosts: hosts, servesPage: true), check],

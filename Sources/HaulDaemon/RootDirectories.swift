@@ -189,7 +189,8 @@ extension TransferRequest {
 
   /// Whether it carries what its owner has for its own address only, or a key signs it.
   fileprivate var hasSecrets: Bool {
-    !fields.fields.isEmpty && download?.hasFieldsOfClient != true || url?.credentials != nil || !keySources.isEmpty
+    !fields.fields.isEmpty && download?.hasFieldsOfClient != true
+      || url?.credentials != nil || !keySources.isEmpty
       || upload?.form.isEmpty == false || upload?.download != nil
   }
 }

@@ -104,26 +104,26 @@ package struct ServePlan: CommandPlan, Hashable {
   package var watched: String?
 
   package func run(in context: ProcessContext) async -> ExitStatus {
-    if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
+    let log = DaemonLog(context.environment, level: verbose ? .debug : .info)
+    if let refusal = context.limits.refusal { return await log.fail(refusal) }
     // The terminal that started it may be closed.
     Signals.ignoreHangUp()
     var options = managerOptions
-    if let lowered = context.limits.apply(to: &options) { await OutputStream.warn(lowered) }
+    if let lowered = context.limits.apply(to: &options) { await log.warn(lowered) }
     do {
       let environment = ProgramEnvironment.allowed(of: context.environment)
-      var logger = Logger(label: "haul") { StreamLogHandler.standardError(label: $0) }
-      logger.logLevel = verbose ? .debug : .info
+      let logger = log.logger
       var configuration = try options.configuration(
         logger: logger, environment: environment, isAttended: false)
       configuration.refusesPrivateRedirects = !allowsPrivateRedirects
       configuration.keyAccess = S3KeyAccess(context.environment)
       let location = try ControlLocation(environment: environment)
-      let watching = Task { [logger] in await watch(at: location, context, logger) }
+      let watching = Task { await watch(at: location, context, logger) }
       defer { watching.cancel() }
       try await context.serve(location, configuration, self, environment, logger)
       return .completed
     } catch {
-      return await OutputStream.fail(error)
+      return await log.fail(error)
     }
   }
 

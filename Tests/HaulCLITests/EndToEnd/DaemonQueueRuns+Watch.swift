@@ -28,7 +28,9 @@ extension DaemonQueueRuns {
       }
       try Data("rule = b* -> kinds\n".utf8).write(to: URL(filePath: "\(settings)/haul.conf"))
       let urls = ["/a", "/b"].map { fixture.work.server.url($0) }
-      try put(urls.joined(separator: "\n") + "\n", "list.txt")
+      try put(urls.joined(separator: "\n  group=g\n") + "\n", "list.txt")
+      try put(urls[0] + "\n", "being-written")
+      let writer = try #require(FileHandle(forWritingAtPath: "\(folder)/being-written"))
       try put("no address\n", "wrong")
       try put(urls[0] + "\n", "open", mode: 0o622)
       try put(urls[0] + "\n", "unfinished.part")
@@ -43,6 +45,7 @@ extension DaemonQueueRuns {
         _ = try await fixture.haul("daemon", "status")
       }
       #expect(exists("unfinished.part") && !exists("list.txt") && !exists("link"))
+      #expect(exists("being-written"), "a program has it open")
       for (name, reason) in [
         ("wrong", "line 1"), ("open", "others can write"), ("link", "a link"),
         ("pipe", "no regular file"),
@@ -52,6 +55,8 @@ extension DaemonQueueRuns {
       }
       #expect(try await fixture.haul("wait", "--all").status == 0)
       #expect(try await states(fixture) == [.completed, .completed])
+      let grouped = try await fixture.haul("list", "--group", "g", "--json").output
+      #expect(grouped.split(separator: "\n").count == 1 && grouped.contains(urls[0]))
       #expect(
         try FileManager.default.contentsOfDirectory(atPath: target).sorted() == ["a", "kinds"])
       #expect(
@@ -62,6 +67,9 @@ extension DaemonQueueRuns {
         atPath: "\(folder)/done/list.txt", toPath: "\(folder)/list.txt")
       while !exists("done/list.txt") { _ = try await fixture.haul("daemon", "status") }
       #expect(try await states(fixture).count == 2, "the same file is added once")
+      #expect(exists("being-written"))
+      try writer.close()
+      while !exists("done/being-written") { _ = try await fixture.haul("daemon", "status") }
       try await fixture.end()
       #expect(await serving.end().status == 0)
       #expect(try await fixture.haul("serve", "--watch", "relative").status == 2)
