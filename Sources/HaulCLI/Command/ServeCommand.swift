@@ -78,6 +78,13 @@ struct ServeCommand: Command {
     guard watch?.isAbsolutePath ?? true else {
       throw UsageError("--watch needs the absolute path of a directory")
     }
+    guard watch == nil || !roots.isEmpty else {
+      throw UsageError("--watch needs --root, for the files of its lists")
+    }
+    if let watch, roots.contains(where: { FilePath($0).names(below: FilePath(watch)) != nil }) {
+      throw UsageError(
+        "--watch \(watch): downloads go there (--root); give a directory for lists alone")
+    }
     return ServePlan(
       managerOptions: managerOptions, remote: try listening.access(roots),
       allowsPrivateRedirects: privateRedirects ?? false, verbose: verbose ?? false,

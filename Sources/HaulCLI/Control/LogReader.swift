@@ -1,6 +1,6 @@
 import FoundationEssentials
-import HaulControl
-import HaulCore
+package import HaulControl
+package import HaulCore
 import HaulLibC
 
 /// Reads what the daemon keeps about its transfers: what is there, then what is added. What is no

@@ -1,3 +1,4 @@
+import HaulCore
 import HaulLibC
 package import Logging
 
@@ -11,8 +12,9 @@ struct DaemonLog: Sendable {
   init(_ environment: [String: String], level: Logger.Level = .info) {
     let isJournal = Self.isJournal(environment)
     // The journal has the time of each line.
-    var logger = Logger(label: "haul") { label in
-      isJournal ? JournalLog(Self.write) : StreamLogHandler.standardError(label: label)
+    var logger = Logger(label: "haul") { label -> any LogHandler in
+      guard isJournal else { return StreamLogHandler.standardError(label: label) }
+      return JournalLog(Self.write)
     }
     logger.logLevel = level
     self.logger = logger

@@ -1,5 +1,5 @@
 package import HaulControl
-package import HaulCore
+import HaulCore
 
 /// Who sends a password, for the limit of tries and the log.
 package struct LoginClient: Hashable, Sendable, CustomStringConvertible {

@@ -82,4 +82,39 @@ extension DaemonQueueRuns {
       #expect(ReplaceablePath.problem(of: folder) == nil)
     }
   }
+
+  @Test func `no transfer writes a list for the watch folder, also before it is there`()
+    async throws
+  {
+    try await DaemonFixture.withFiles(["/a"]) { fixture in
+      let root = fixture.work.path("root")
+      let folder = "\(root)/lists"
+      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+      let serving = try await fixture.serve(
+        "--listen", "127.0.0.1:0", "--root", root, "--watch", folder)
+      try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
+      let port = serving.firstError(matching: /listening on port (\d+)/).flatMap { Int($0) }
+      let token = try String(contentsOfFile: try fixture.location().token, encoding: .utf8)
+      let remote = RemoteFixture(
+        fixture: fixture, port: try #require(port),
+        token: token.trimmingCharacters(in: .newlines), root: root)
+      let url = fixture.work.server.url("/a")
+      for place in [
+        #""file":"\#(folder)/list""#, #""directory":"\#(folder)""#,
+        #""file":"\#(folder)/done/list","creates_directories":true"#,
+      ] {
+        let answer = try remote.add(#""url":"\#(url)",\#(place)"#)
+        #expect(answer.status == 403 && answer.body.contains("own files"), "\(answer.body)")
+      }
+      let own = try await fixture.haul("add", url, "-d", folder)
+      #expect(own.status == 1 && own.errors.contains("own files"), "\(own.errors)")
+      #expect(!FileManager.default.fileExists(atPath: folder))
+      let beside = try remote.add(#""url":"\#(url)","file":"\#(root)/lists2""#)
+      #expect(beside.status == 201, "\(beside.body)")
+      for watched in [root, fixture.work.directory, "\(root)/./"] {
+        let refused = try await fixture.haul("serve", "--root", root, "--watch", watched)
+        #expect(refused.status == 2 && refused.errors.contains("lists alone"), "\(refused.errors)")
+      }
+    }
+  }
 }
