@@ -161,8 +161,8 @@ let package = Package(
       dependencies: [
         "CHaulPage", "CHaulSystem", "HaulControl", "HaulStore", "HaulKit", "HaulCore", "HaulFiles",
         "HaulHTTP", "HaulLibC", .asn1, .hummingbird, .coreMetrics, .crypto, .deque,
-        .hummingbirdCore, .logging, .nioConcurrency, .nioCore, .nioHTTPTypes, .nioPosix, .nioSSL,
-        .serviceLifecycle, .x509,
+        .hummingbirdCore, .logging, .nioConcurrency, .nioCore, .nioHTTP1, .nioHTTPTypes, .nioPosix,
+        .nioSSL, .serviceLifecycle, .x509,
       ],
       resources: [.embedInCode("openapi.yaml"), .embedInCode("events.json")],
       swiftSettings: settings),
@@ -241,14 +241,14 @@ let package = Package(
       name: "HaulDaemonTests",
       dependencies: [
         "HaulDaemon", "HaulControl", "HaulCore", "HaulKit", "HaulTesting", .logging,
-        .nioConcurrency, .nioCore, .nioEmbedded, .nioHTTPTypes,
+        .nioConcurrency, .nioCore, .nioEmbedded, .nioHTTP1, .nioHTTPTypes,
       ],
       swiftSettings: settings),
     .testTarget(
       name: "HaulCLITests",
       dependencies: [
         "HaulCLI", "HaulCache", "HaulClient", "HaulControl", "HaulCore", "HaulKit", "HaulLibC",
-        "HaulStore", "HaulTesting", .crypto, .nioConcurrency,
+        "HaulStore", "HaulTesting", .crypto, .logging, .nioConcurrency,
       ],
       swiftSettings: settings),
   ],

@@ -8,6 +8,8 @@ package struct LoginTries: Sendable {
     /// One that has signed in before, by the id of that session: who tries passwords at the same
     /// address does not keep it out.
     case browser(String)
+    /// A user of this machine who is not the proxy's, and so could name any address.
+    case user(UInt32)
   }
 
   package enum Answer: Hashable, Sendable {
@@ -31,6 +33,9 @@ package struct LoginTries: Sendable {
   package static let maximumTrying = 8
   /// How many of them may be of one network, whose owner has many addresses.
   package static let maximumTryingOfNetwork = 2
+  /// How many of them are kept for networks without a wrong password in the last hour: who has
+  /// few networks fills the other ones only.
+  package static let reserved = 2
   /// How many clients are remembered.
   package static let maximumClients = 1024
   private static let memory: Duration = .seconds(3600)
@@ -50,12 +55,12 @@ package struct LoginTries: Sendable {
       if record.last + Self.memory <= now { record.failures = 0 }
       let until = record.last + Self.delay(record.failures)
       if until > now { return .wait(until - now) }
-      guard hasRoom(for: key) else { return .busy }
+      guard hasRoom(for: key, at: now) else { return .busy }
       record.isTrying = true
       records[key] = record
       return .go
     }
-    guard hasRoom(for: key) else { return .busy }
+    guard hasRoom(for: key, at: now) else { return .busy }
     makeRoom(at: now)
     records[key] = Record(last: now, isTrying: true)
     return .go
@@ -80,13 +85,20 @@ package struct LoginTries: Sendable {
   }
 
   /// There are few known browsers, and each tries once at a time.
-  private func hasRoom(for client: Client) -> Bool {
-    guard case .address(let address) = client else { return true }
-    let trying = records.filter { $0.value.isTrying }.keys
-    let near = trying.count { other in
-      if case .address(let other) = other { other.network48 == address.network48 } else { false }
+  private func hasRoom(for client: Client, at now: Instant) -> Bool {
+    if case .browser = client { return true }
+    let near = records.filter { Self.areNear($0.key, client) }.values
+    let hasFailed = near.contains { $0.failures > 0 && $0.last + Self.memory > now }
+    let trying = records.values.count(where: \.isTrying)
+    return trying < Self.maximumTrying - (hasFailed ? Self.reserved : 0)
+      && near.count(where: \.isTrying) < Self.maximumTryingOfNetwork
+  }
+
+  private static func areNear(_ one: Client, _ other: Client) -> Bool {
+    guard case .address(let one) = one, case .address(let other) = other else {
+      return one == other
     }
-    return trying.count < Self.maximumTrying && near < Self.maximumTryingOfNetwork
+    return one.network48 == other.network48
   }
 
   /// Forgets what is old, and, if there are still too many, the client that has not tried for the

@@ -12,6 +12,9 @@ package struct RemoteAccess: Hashable, Sendable {
   package var hosts: [HostName]
   /// Where a proxy offers it.
   package var publicURL: PublicAddress?
+  /// As which users of this machine, beside the superuser and the daemon's own, that proxy connects
+  /// to a Unix socket.
+  package var proxyUsers: Set<UInt32> = []
   package var tls: CertificateSource?
 
   package init(

@@ -81,7 +81,11 @@ extension TransferRequest {
     if url != nil || change.headers != nil { try roots?.checkMove(of: request) }
     if change.bearerFile != nil, roots != nil { throw RootDirectories.noBearerFile }
     if let url { try request.move(to: url, keepingName: change.keepsName ?? false) }
-    if let headers = change.headers { try request.change(headers) }
+    if let headers = change.headers {
+      try request.change(headers)
+      // A client may change again what it has set.
+      request.download?.hasFieldsOfClient = roots != nil
+    }
     if let file = change.bearerFile { try request.readToken(of: file) }
     if let group = change.group {
       try roots?.checkRegrouping(of: request)

@@ -28,6 +28,8 @@ extension ControlAPI {
   static let maximumSubscribers = 64
   /// Progress of one transfer is sent at most once in this time.
   private static let tick: Duration = .milliseconds(100)
+  /// A stream whose access has ended gets no event, and ends within this time.
+  private static let recheck: Duration = .seconds(1)
   private static let batch = 1000
   /// What is written at once, in bytes: it stays in memory while its reader does not read.
   private static let maximumWrite = 4 << 20
@@ -54,6 +56,13 @@ extension ControlAPI {
         subscribers.change(by: 1)
         defer { subscribers.change(by: -1) }
         let events = manager.events(after: known)
+        let watching = Task {
+          while isAllowed(session, scoped) {
+            guard (try? await Task.sleep(for: Self.recheck)) != nil else { return }
+          }
+          events.cancel()
+        }
+        defer { watching.cancel() }
         try await request.body.consumeWithInboundCloseHandler { _ in
           try await withGracefulShutdownHandler {
             try await write(events, of: session, scoped, to: &writer)
@@ -65,6 +74,12 @@ extension ControlAPI {
         }
         try await writer.finish(nil)
       })
+  }
+
+  /// Whether the access with which a stream began is still there: the session of a page, or the
+  /// token of a program.
+  private func isAllowed(_ session: String?, _ token: String?) -> Bool {
+    (session.map(sessions.has) ?? true) && (token.map { accessList.scope(of: $0) != nil } ?? true)
   }
 
   /// - Throws: `Problem` unless it is the number of an event.
@@ -88,9 +103,7 @@ extension ControlAPI {
     while true {
       let changed = await events.next(atMost: Self.batch)
       guard !changed.isEmpty else { return }
-      // The page of a session that has ended receives nothing more.
-      if let session, !sessions.has(session) { return }
-      if let token, accessList.scope(of: token) == nil { return }
+      guard isAllowed(session, token) else { return }
       let next = ContinuousClock.now + Self.tick
       var (frames, affected) = (ByteBuffer(), Set<TransferID>())
       for event in changed {

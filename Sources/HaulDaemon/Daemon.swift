@@ -19,20 +19,24 @@ package struct Daemon: Sendable {
   private let remote: RemoteAccess
   private let notices: NoticeSettings
   private let keptEnds: KeptEnds?
+  private let watched: String?
   private let environment: [String: String]
   private let version: String
   private let logger: Logger
   private let redirects: RedirectFiles
   private let watch: ConfigurationWatch
 
-  /// - Parameter environment: of the programs that are run, and of those that deliver notices.
+  /// - Parameters:
+  ///   - watched: the directory whose lists the caller adds: no transfer writes there.
+  ///   - environment: of the programs that are run, and of those that deliver notices.
   package init(
     at location: ControlLocation, _ configuration: TransferManager.Configuration,
-    remote: RemoteAccess, notices: NoticeSettings, keptEnds: KeptEnds?,
+    remote: RemoteAccess, notices: NoticeSettings, keptEnds: KeptEnds?, watched: String?,
     environment: [String: String], version: String, logger: Logger
   ) {
     (self.location, self.configuration, self.remote) = (location, configuration, remote)
     (self.notices, self.keptEnds, self.environment) = (notices, keptEnds, environment)
+    self.watched = watched
     (self.version, self.logger) = (version, logger)
     redirects = RedirectFiles(in: location.redirects, clock: SystemClock())
     watch = ConfigurationWatch(environment)
@@ -185,7 +189,8 @@ extension Daemon {
       file: location.sessions, keys: SessionKeys(token), clock: SystemClock(), access: accessList)
     let tries = NIOLockedValueBox(LoginTries())
     let own = OwnDirectories(
-      paths: [location.directory, ControlLocation.configuration(environment)].compactMap(\.self))
+      paths: [location.directory, ControlLocation.configuration(environment), watched]
+        .compactMap(\.self))
     @Sendable func api(
       _ listener: WebListener, isLocal: Bool, _ hosts: AllowedHosts
     ) -> ControlAPI {
@@ -202,9 +207,10 @@ extension Daemon {
       let check = TokenCheck(token: token, sessions: sessions, access: accessList)
       let places = ConnectionPlaces(
         strangers: Self.remoteStrangers, clients: Self.remoteClients)
+      let proxies = remote.proxyUsers.union([0, geteuid()])
       let login = LoginPage(
         access: accessList, sessions: sessions, hosts: hosts, isSocket: !address.hasTLS,
-        tries: tries, clock: SystemClock(), logger: logger)
+        proxies: proxies, tries: tries, clock: SystemClock(), logger: logger)
       let remoteServer = server(
         api(listener, isLocal: false, hosts), login, address.hasTLS ? certificate : nil,
         at: try address.bound(), [OriginCheck(hosts: hosts, servesPage: true), check],

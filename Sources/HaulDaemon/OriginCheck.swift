@@ -15,6 +15,10 @@ struct OriginCheck: RouterMiddleware {
     _ request: Request, context: Context,
     next: @concurrent (Request, Context) async throws -> Response
   ) async throws -> Response {
+    guard request.head.authority != nil else {
+      throw Problem(
+        400, "Bad Request", "a request has one Host, which is also that of an absolute address")
+    }
     guard let own = hosts.origin(of: request, in: context) else {
       throw Problem(
         421, "Misdirected Request", "the Host of this interface is \(hosts.description)")

@@ -4,8 +4,8 @@ import HaulFiles
 import HaulKit
 import HaulLibC
 
-/// The directories of the daemon's list, token and configuration, which no transfer may write to
-/// or send.
+/// The directories of the daemon's list, token and configuration, and of the lists that it adds for
+/// its owner, which no transfer may write to or send.
 struct OwnDirectories: Sendable {
   let paths: [String]
 
@@ -35,7 +35,8 @@ struct OwnDirectories: Sendable {
       let isUnclear = place.leadsUp && (try? ConfinedDirectory.resolved(place.text)) == nil
       guard isUnclear || ConfinedDirectory.contains(place.text, below: paths) else { continue }
       throw RootDirectories.forbidden(
-        "\(place.text) is among Haul's own files, or may lead there; choose another directory")
+        "\(place.text) is among Haul's own files or lists, or may lead there; choose another "
+          + "directory")
     }
   }
 }
@@ -192,10 +193,10 @@ extension TransferRequest {
     upload?.source.files ?? download?.destination.path.map { [$0] } ?? []
   }
 
-  /// Whether it carries what may be for its own address only, or a key signs it.
+  /// Whether it carries what its owner has for its own address only, or a key signs it.
   fileprivate var hasSecrets: Bool {
-    !fields.fields.isEmpty || url?.credentials != nil || !keySources.isEmpty
-      || !bearerFiles.isEmpty
+    !fields.fields.isEmpty && download?.hasFieldsOfClient != true
+      || url?.credentials != nil || !keySources.isEmpty || !bearerFiles.isEmpty
       || upload?.form.isEmpty == false || upload?.download != nil
   }
 }

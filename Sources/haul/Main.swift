@@ -13,7 +13,8 @@ enum Main {
       location, configuration, plan, environment, logger in
       try await Daemon(
         at: location, configuration, remote: plan.remote, notices: plan.notices,
-        keptEnds: plan.keptEnds, environment: environment, version: HaulVersion.text, logger: logger
+        keptEnds: plan.keptEnds, watched: plan.watched, environment: environment,
+        version: HaulVersion.text, logger: logger
       ).run()
     }
     Signals.exit(with: status)

@@ -25,9 +25,17 @@ import Testing
     #expect(files.ready(["a": other], at: start + .seconds(26)).isEmpty, "it was away")
   }
 
+  @Test func `One without content is left alone`() {
+    var files = DroppedFiles()
+    _ = files.ready(["a": version(0)], at: Instant())
+    #expect(files.ready(["a": version(0)], at: Instant() + .seconds(60)).isEmpty)
+    #expect(files.ready(["a": version(1)], at: Instant() + .seconds(61)).isEmpty)
+    #expect(files.ready(["a": version(1)], at: Instant() + .seconds(64)) == ["a"])
+  }
+
   @Test func `Names of unfinished files are left alone, others come by name`() {
     var files = DroppedFiles()
-    let names = ["b", "a.txt", ".a.swp", "x.part", "x.crdownload", "y~", "Z.TMP"]
+    let names = ["b", "a.txt", ".a.swp", "x.part", "x.crdownload", "y~", "Z.TMP", "w.filepart"]
     let present = Dictionary(uniqueKeysWithValues: names.map { ($0, version(1)) })
     _ = files.ready(present, at: Instant())
     #expect(files.ready(present, at: Instant() + .seconds(60)) == ["a.txt", "b"])

@@ -33,7 +33,7 @@ struct RequestFieldTests {
     (download.resumesFromOtherURL, download.allowInsecure) = (true, true)
     download.trustedRedirectHosts = ["a"]
     (download.retry.retries, download.retry.maximumTimeWithoutProgress) = (2, .seconds(90))
-    (download.roots, download.region) = (["/d"], "r")
+    (download.roots, download.region, download.hasFieldsOfClient) = (["/d"], "r", true)
     download.keySource = S3KeySource(.container, region: "r", tokenService: url)
     download.bearerFile = "/token"
     return download
@@ -52,7 +52,7 @@ struct RequestFieldTests {
     // The daemon is the background.
     #expect(same(TransferRequest(.download(plain)), request) == ["isBackground"])
     let back = try sent(request)
-    #expect(same(plain, try #require(back.download)) == ["roots"])
+    #expect(same(plain, try #require(back.download)) == ["roots", "hasFieldsOfClient"])
     #expect(same(TransferRequest(.download(plain)), back) == ["isBackground"])
 
     var upload = UploadRequest("/f", to: full.url)

@@ -86,6 +86,29 @@ import Testing
     #expect(tries.begin(address, at: clock.now) == .go)
   }
 
+  @Test func `networks that have sent wrong ones leave places for others`() throws {
+    var tries = LoginTries()
+    let strangers = try (1...LoginTries.maximumTrying).map { try Self.address("198.51.100.\($0)") }
+    for stranger in strangers { #expect(fail(stranger, &tries) == .go) }
+    let answers = strangers.map { tries.begin($0, at: clock.now) }
+    let most = LoginTries.maximumTrying - LoginTries.reserved
+    #expect(answers.prefix(most).allSatisfy { $0 == .go })
+    #expect(answers.dropFirst(most).allSatisfy { $0 == .busy })
+    #expect(tries.begin(address, at: clock.now) == .go)
+    #expect(tries.begin(.user(1000), at: clock.now) == .go)
+    #expect(tries.begin(other, at: clock.now) == .busy)
+    for stranger in strangers.prefix(most) { tries.end(stranger, isRight: false, at: clock.now) }
+    clock.advance(by: .seconds(3600))
+    #expect(strangers.prefix(most).allSatisfy { tries.begin($0, at: clock.now) == .go })
+  }
+
+  @Test func `a user of this machine waits as an address does`() {
+    var tries = LoginTries()
+    for _ in 0..<LoginTries.free { #expect(fail(.user(1000), &tries) == .go) }
+    #expect(fail(.user(1000), &tries) == .wait(.seconds(1)))
+    #expect(fail(.user(1001), &tries) == .go)
+  }
+
   @Test func `few addresses are remembered, the ones that tried last`() throws {
     var tries = LoginTries()
     for number in 0..<3 * LoginTries.maximumClients {

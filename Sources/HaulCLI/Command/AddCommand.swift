@@ -120,6 +120,7 @@ extension AddPlan {
       if get.areRemote(items) {
         let plan = try PutPlan(get, items, reader, sources)
         requests = plan.requests.map { TransferRequest(.upload($0)) }
+        joinGroups(of: items, plan.indices ?? [])
         notes = plan.notes
       } else {
         let plan = try GetPlan(get, items, reader, sources)
@@ -128,6 +129,7 @@ extension AddPlan {
           throw UsageError("-o \(output): the daemon only writes files; use 'haul get'")
         }
         requests = plan.requests.map { TransferRequest(.download($0)) }
+        joinGroups(of: items, plan.indices)
         notes = plan.notes
       }
     }
@@ -144,13 +146,22 @@ extension AddPlan {
     for index in requests.indices {
       requests[index].startsAt = startsAt
       requests[index].identifier = queue.identifier
-      requests[index].group = queue.group
       requests[index].priority = queue.priority
-      // A list may have another limit for one of its addresses.
+      // A list may have another group, and another limit, for one of its addresses.
+      if let group = queue.group, requests[index].group == nil { requests[index].group = group }
       if let rate = queue.rateLimit, requests[index].rateLimit == nil {
         requests[index].rateLimit = rate
       }
       requests[index].reportsProgress = !queue.noProgressEvents
+    }
+  }
+}
+
+extension AddPlan {
+  /// - Parameter numbers: of the item of each request, from 1.
+  private mutating func joinGroups(of items: [GetItem], _ numbers: [Int]) {
+    for (index, number) in zip(requests.indices, numbers) {
+      requests[index].group = items[number - 1].group
     }
   }
 }

@@ -95,6 +95,7 @@ struct GetCommand: FetchingCommand {
     if let fetching = try FetchingPlan(self, sources) { return fetching }
     if let search = try ChecksumSearch(self, sources) { return search }
     var reader = try ItemReader(self, sources)
+    reader.isForQueue = false
     let items = try reader.next(atMost: sources.window)
     if items.isEmpty, !content.inputFiles.isEmpty { return PrintedText(text: "") }
     if areRemote(items) {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import HaulControl
 import HaulCore
+import HaulFiles
 
 /// Where the daemon serves the web page and programs, beside its socket.
 struct ListenOptions: ParsableArguments {
@@ -27,6 +28,14 @@ struct ListenOptions: ParsableArguments {
 
   @Option(
     help: ArgumentHelp(
+      """
+      The user as which that proxy connects to unix:PATH, by name or number; may be repeated \
+      (default: root and your own).
+      """, valueName: "USER"))
+  var proxyUser: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
       "The certificate for --listen, with its chain (PEM).", valueName: "FILE"),
     completion: .file())
   var tlsCert: String?
@@ -41,7 +50,7 @@ struct ListenOptions: ParsableArguments {
   var tlsSelfSigned: Bool?
 
   static let names: Set = [
-    "listen", "host", "public-url", "tls-cert", "tls-key", "tls-self-signed",
+    "listen", "host", "public-url", "proxy-user", "tls-cert", "tls-key", "tls-self-signed",
   ]
 
   /// Lines of the configuration file that do not count beside these options.
@@ -49,6 +58,7 @@ struct ListenOptions: ParsableArguments {
     var names: Set<String> = []
     if !listen.isEmpty { names.insert("listen") }
     if !host.isEmpty { names.insert("host") }
+    if !proxyUser.isEmpty { names.insert("proxy-user") }
     if tlsSelfSigned == true { names.formUnion(["tls-cert", "tls-key"]) }
     if tlsCert != nil || tlsKey != nil { names.insert("tls-self-signed") }
     return names
@@ -78,6 +88,12 @@ struct ListenOptions: ParsableArguments {
       }
       return url
     }
+    for name in proxyUser {
+      guard let user = UserName.number(name) else {
+        throw UsageError("--proxy-user \(name): there is no such user of this machine")
+      }
+      access.proxyUsers.insert(user)
+    }
     try check(access)
     return access
   }
@@ -103,6 +119,9 @@ struct ListenOptions: ParsableArguments {
     let hasSocket = access.listeners.contains { if case .socket = $0 { true } else { false } }
     if hasSocket, access.publicURL == nil {
       throw UsageError("--listen unix:PATH needs --public-url, the address of the proxy")
+    }
+    guard hasSocket || access.proxyUsers.isEmpty else {
+      throw UsageError("--proxy-user is for a proxy that connects to --listen unix:PATH")
     }
     // Whether there is a password, the daemon knows.
     if let refusal = access.refusal(hasPassword: true) { throw UsageError(refusal.message) }

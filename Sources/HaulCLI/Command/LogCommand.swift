@@ -1,4 +1,5 @@
 import ArgumentParser
+import FoundationEssentials
 import HaulControl
 import HaulCore
 
@@ -129,8 +130,13 @@ private struct LogPlan: CommandPlan {
 
   func run(in context: ProcessContext) async -> ExitStatus {
     do {
-      return try await perform(
-        try ControlLocation.of(directory, context.environment), context)
+      let location = try ControlLocation.of(directory, context.environment)
+      guard FileManager.default.fileExists(atPath: location.directory) else {
+        throw UsageError("there is no state directory \(location.directory): no daemon has run")
+      }
+      return try await perform(location, context)
+    } catch let error as UsageError {
+      return await OutputStream.fail(error.message)
     } catch {
       return await OutputStream.fail(error)
     }

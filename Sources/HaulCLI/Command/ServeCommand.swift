@@ -78,6 +78,13 @@ struct ServeCommand: Command {
     guard watch?.isAbsolutePath ?? true else {
       throw UsageError("--watch needs the absolute path of a directory")
     }
+    guard watch == nil || !roots.isEmpty else {
+      throw UsageError("--watch needs --root, for the files of its lists")
+    }
+    if let watch, roots.contains(where: { FilePath($0).names(below: FilePath(watch)) != nil }) {
+      throw UsageError(
+        "--watch \(watch): downloads go there (--root); give a directory for lists alone")
+    }
     return ServePlan(
       managerOptions: managerOptions, remote: try listening.access(roots),
       allowsPrivateRedirects: privateRedirects ?? false, verbose: verbose ?? false,
@@ -104,26 +111,26 @@ package struct ServePlan: CommandPlan, Hashable {
   package var watched: String?
 
   package func run(in context: ProcessContext) async -> ExitStatus {
-    if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
+    let log = DaemonLog(context.environment, level: verbose ? .debug : .info)
+    if let refusal = context.limits.refusal { return await log.fail(refusal) }
     // The terminal that started it may be closed.
     Signals.ignoreHangUp()
     var options = managerOptions
-    if let lowered = context.limits.apply(to: &options) { await OutputStream.warn(lowered) }
+    if let lowered = context.limits.apply(to: &options) { await log.warn(lowered) }
     do {
       let environment = ProgramEnvironment.allowed(of: context.environment)
-      var logger = Logger(label: "haul") { StreamLogHandler.standardError(label: $0) }
-      logger.logLevel = verbose ? .debug : .info
+      let logger = log.logger
       var configuration = try options.configuration(
         logger: logger, environment: environment, isAttended: false)
       configuration.refusesPrivateRedirects = !allowsPrivateRedirects
       configuration.keyAccess = S3KeyAccess(context.environment)
       let location = try ControlLocation(environment: environment)
-      let watching = Task { [logger] in await watch(at: location, context, logger) }
+      let watching = Task { await watch(at: location, context, logger) }
       defer { watching.cancel() }
       try await context.serve(location, configuration, self, environment, logger)
       return .completed
     } catch {
-      return await OutputStream.fail(error)
+      return await log.fail(error)
     }
   }
 

@@ -8,7 +8,7 @@ struct TableOptions: ParsableArguments {
       """
       The columns of a .csv, .tsv or .jsonl list: url, out, dir, checksum, header, limit-rate, \
       max-per-host, bearer-file, cookie-file, each with its name in the list (default: the same \
-      names), and user (default: none).
+      names), and user and, for the queue, group (default: none).
       """, valueName: "url=NAME,..."),
     transform: InputTable.columns)
   var columns: [InputTable.Meaning: String] = [:]

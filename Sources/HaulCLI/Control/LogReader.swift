@@ -1,32 +1,34 @@
 import FoundationEssentials
-import HaulControl
-import HaulCore
+package import HaulControl
+package import HaulCore
 import HaulLibC
 
 /// Reads what the daemon keeps about its transfers: what is there, then what is added. What is no
 /// entry, such as a part of a line, is skipped.
-struct LogReader: ~Copyable {
+package struct LogReader: ~Copyable {
   private let files: LogFiles
+  private var hasReadFormer = false
   private var descriptor: Int32 = -1
   /// Where the next line begins.
   private var offset: Int64 = 0
 
-  init(_ files: LogFiles) { self.files = files }
+  package init(_ files: LogFiles) { self.files = files }
 
   deinit { if descriptor >= 0 { close(descriptor) } }
 
   /// The entries that were added since the last call, the oldest first; of the first call, all.
   /// - Throws: `io` for a file that cannot be read.
-  mutating func next() throws(TransferError) -> [LogEntry] {
+  package mutating func next() throws(TransferError) -> [LogEntry] {
     var entries: [LogEntry] = []
-    if descriptor < 0 {
-      if let former = try Self.opened(files.former) {
-        defer { close(former) }
-        _ = try Self.read(former, from: 0, &entries)
-      }
-      descriptor = try Self.opened(files.path) ?? -1
+    if descriptor < 0 { descriptor = try Self.opened(files.path) ?? -1 }
+    if !hasReadFormer, let former = try Self.opened(files.former) {
+      defer { close(former) }
+      // Unless the daemon has begun another file since this one was opened.
+      if !isOwn(former) { _ = try Self.read(former, from: 0, &entries) }
     }
+    hasReadFormer = true
     guard descriptor >= 0 else { return entries }
+    try noteIfEmptied()
     offset = try Self.read(descriptor, from: offset, &entries)
     // The daemon has begun another file; what it wrote to this one before has been read by then.
     while try wasReplaced(), let file = try Self.opened(files.path) {
@@ -38,11 +40,24 @@ struct LogReader: ~Copyable {
     return entries
   }
 
+  /// Somebody has emptied the file to forget it: it is written again from its beginning.
+  private mutating func noteIfEmptied() throws(TransferError) {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw Self.failure(files.path, errno) }
+    if status.st_size < offset { offset = 0 }
+  }
+
   private func wasReplaced() throws(TransferError) -> Bool {
-    var (own, present) = (stat(), stat())
-    guard fstat(descriptor, &own) == 0 else { throw Self.failure(files.path, errno) }
-    guard lstat(files.path, &present) == 0 else { return false }
-    return (own.st_dev, own.st_ino) != (present.st_dev, present.st_ino)
+    guard let present = try Self.opened(files.path) else { return false }
+    defer { close(present) }
+    return !isOwn(present)
+  }
+
+  /// Whether it is the file that is being read.
+  private func isOwn(_ other: Int32) -> Bool {
+    var (own, status) = (stat(), stat())
+    return fstat(descriptor, &own) == 0 && fstat(other, &status) == 0
+      && (own.st_dev, own.st_ino) == (status.st_dev, status.st_ino)
   }
 
   /// Nil if there is no such file.

@@ -19,6 +19,8 @@ struct GetItem: Sendable {
   var rateLimit: Int64?
   /// Files at once of its host.
   var maximumPerHost: Int?
+  /// Of the queue of the daemon.
+  var group: String?
   /// All values of its row, by the names of the columns; those of patterns by their numbers.
   var columns: [String: String] = [:]
 
@@ -68,6 +70,10 @@ struct GetItem: Sendable {
         maximumPerHost = try UsageError.checked(
           LimitOptions.count(option.text), at: "max-per-host")
       }
+      if let option = entry.group {
+        line = option.line
+        group = try Self.group(option.text)
+      }
     } catch {
       let mayBeTable = entry.line == 1 && !entry.address.hasBytes("://") && entry.columns.isEmpty
       let hint = mayBeTable ? " (if it is a table: --input-format)" : ""
@@ -85,6 +91,13 @@ struct GetItem: Sendable {
     columns = entry.columns
   }
 
+  private static func group(_ text: String) throws(UsageError) -> String {
+    do throws(WrongValue) {
+      return try TransferRequest.name(text)
+    } catch {
+      throw UsageError("group: \(error.message)")
+    }
+  }
 }
 
 extension GetItem {

@@ -13,6 +13,8 @@ package struct InputList: Hashable, Sendable {
     package var user: Option?
     package var bearerFile: Option?
     package var cookieFile: Option?
+    /// Of the queue of the daemon.
+    package var group: Option?
     /// Which server has the list that a shard is made of.
     package var server: Option?
     /// Of the file, in bytes; only in a table.
@@ -87,10 +89,11 @@ package struct InputList: Hashable, Sendable {
     case "user": try set(\.user, to: option)
     case "bearer-file": try set(\.bearerFile, to: option)
     case "cookie-file": try set(\.cookieFile, to: option)
+    case "group": try set(\.group, to: option)
     case "list-server": try set(\.server, to: option)
     case "checksum": entries[last].checksums.append(option)
     case "header": entries[last].headers.append(option)
-    case "priority", "group", "id":
+    case "priority", "id":
       throw line.parseError("\(key) is not yet supported")
     // Its query may have the first `=`, and it may be a secret.
     case _ where key.hasBytes("://"):
@@ -109,5 +112,6 @@ package struct InputList: Hashable, Sendable {
   }
 
   private static let keys =
-    "out, dir, checksum, header, limit-rate, max-per-host, user, bearer-file and cookie-file"
+    "out, dir, checksum, header, limit-rate, max-per-host, user, bearer-file, cookie-file and "
+    + "group"
 }

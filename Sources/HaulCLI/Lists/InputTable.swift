@@ -10,8 +10,8 @@ package struct InputTable: Sendable {
     case maximumPerHost = "max-per-host"
     case bearerFile = "bearer-file"
     case cookieFile = "cookie-file"
-    /// Only if `--columns` names it: many tables have such a column.
-    case user
+    /// Only if `--columns` names them: many tables have such columns.
+    case user, group
     /// In a shard of a list of a server.
     case server = "list-server"
     /// Only for `haul split`.
@@ -46,7 +46,7 @@ package struct InputTable: Sendable {
   /// - Parameter columns: those that are named otherwise than what they mean.
   init(as format: Format, columns: [Meaning: String]) {
     (self.format, wanted) = (format, columns)
-    let known = Meaning.allCases.filter { $0 != .user }.map { ($0, $0.rawValue) }
+    let known = Meaning.allCases.filter { $0 != .user && $0 != .group }.map { ($0, $0.rawValue) }
     self.columns = Dictionary(uniqueKeysWithValues: known).merging(columns) { $1 }
   }
 
@@ -187,6 +187,7 @@ package struct InputTable: Sendable {
     entry.user = value(.user).map { InputList.Option(line: line, text: $0) }
     entry.bearerFile = value(.bearerFile).map { InputList.Option(line: line, text: $0) }
     entry.cookieFile = value(.cookieFile).map { InputList.Option(line: line, text: $0) }
+    entry.group = value(.group).map { InputList.Option(line: line, text: $0) }
     entry.server = value(.server).map { InputList.Option(line: line, text: $0) }
     entry.size = value(.size)
     entry.columns = values

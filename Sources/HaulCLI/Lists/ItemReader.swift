@@ -11,6 +11,8 @@ struct ItemReader: Sendable {
   private let isWorker: Bool
   private let sources: CommandSources
   private var store: CommandStore
+  /// Whether what it reads goes to the queue of the daemon, where it may have a group.
+  var isForQueue = true
   /// Those that were opened.
   private var lists: [ListReader] = []
   /// The index of the list that is being read.
@@ -77,6 +79,9 @@ struct ItemReader: Sendable {
     }
     pieces.append((lastRead + 1, lists[current]))
     let count = try Self.read(&lists[current], to: &items, in: &store)
+    if !isForQueue, let entry = items.suffix(count).first(where: { $0.group != nil })?.listEntry {
+      throw UsageError("\(entry): group is for the queue of the daemon: use 'haul add'")
+    }
     lastRead += count
     hasEntry = hasEntry || count > 0
     if lists[current].isAtEnd {

@@ -37,6 +37,7 @@ struct ListServer: Hashable, Sendable {
       throw refusal("the private address \(url.origin.host)")
     }
     guard !PutPlan.isRemote(entry.out) else { throw refusal("where the file is sent") }
+    guard entry.group == nil else { throw refusal("a group of your queue") }
   }
 
   /// The server of a list that says of a row that it is that of another one. A shard may be in the

@@ -33,7 +33,8 @@ package struct DroppedFiles: Sendable {
   /// Those that are complete and were not handled, by name.
   package mutating func ready(_ present: [String: Version], at now: Instant) -> [String] {
     var next: [String: Seen] = [:]
-    for (name, version) in present where !Self.isUnfinished(name) {
+    // A browser makes an empty file first, and writes beside it.
+    for (name, version) in present where version.size > 0 && !Self.isUnfinished(name) {
       let former = seen[name]
       next[name] = former?.version == version ? former : Seen(version: version, since: now)
     }
@@ -48,8 +49,8 @@ package struct DroppedFiles: Sendable {
   /// As editors, browsers and copying programs name what they have not finished.
   private static func isUnfinished(_ name: String) -> Bool {
     name.hasBytePrefix(".") || name.hasByteSuffix("~")
-      || [".part", ".partial", ".tmp", ".crdownload", ".swp", ".download"].contains {
-        name.lowercased().hasByteSuffix($0)
-      }
+      || [
+        ".part", ".partial", ".filepart", ".tmp", ".crdownload", ".opdownload", ".download", ".swp",
+      ].contains { name.lowercased().hasByteSuffix($0) }
   }
 }

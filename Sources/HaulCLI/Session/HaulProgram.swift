@@ -32,7 +32,10 @@ package enum HaulProgram {
       try ProcessText.checkVariables()
       plan = try Invocation.plan(try ProcessText.arguments(arguments), from: .process())
     } catch {
-      return await OutputStream.fail(error.message, with: .usage).rawValue
+      let isDaemon = arguments.first == Array("serve".utf8)
+      return isDaemon
+        ? await DaemonLog(ProcessInfo.processInfo.environment).fail(error).rawValue
+        : await OutputStream.fail(error.message, with: .usage).rawValue
     }
     // `verify` prints only on standard error, and ends when nobody reads that.
     if !(plan is VerifyPlan) { signal(SIGPIPE, SIG_IGN) }

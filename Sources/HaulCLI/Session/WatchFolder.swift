@@ -2,6 +2,7 @@ import Crypto
 import FoundationEssentials
 import HaulControl
 import HaulCore
+import HaulFiles
 import HaulLibC
 import Logging
 
@@ -23,16 +24,30 @@ struct WatchFolder: Sendable {
     let reason: String
   }
 
+  private enum Outcome {
+    case handled
+    /// It is tried again; why, if its owner can do something.
+    case later(String?)
+  }
+
   /// Looks every second, until the task is cancelled.
   func run() async {
     var files = DroppedFiles()
-    var lastProblem: String?
+    var (lastProblem, lastDelay) = (String?.none, String?.none)
     while (try? await context.clock.sleep(until: context.clock.now + Self.pause)) != nil {
       do throws(Refusal) {
         let present = try present()
         for name in files.ready(present, at: context.clock.now) {
-          guard let version = present[name], await take(name, version) else { continue }
-          files.handled(name)
+          guard let version = present[name] else { continue }
+          switch await take(name, version) {
+          case .handled:
+            files.handled(name)
+            lastDelay = nil
+          case .later(nil): break
+          case .later(let reason):
+            if reason != lastDelay { logger.error("watch: \(reason ?? ""); it is tried again") }
+            lastDelay = reason
+          }
         }
         lastProblem = nil
       } catch {
@@ -57,50 +72,65 @@ struct WatchFolder: Sendable {
       throw Refusal(reason: "\(directory) cannot be read")
     }
     var found: [String: DroppedFiles.Version] = [:]
-    for name in names {
-      guard lstat("\(directory)/\(name)", &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
-        continue
-      }
-      found[name] = DroppedFiles.Version(
-        device: UInt64(status.st_dev), inode: UInt64(status.st_ino), size: Int64(status.st_size),
-        modified: Self.nanoseconds(status.st_mtim), changed: Self.nanoseconds(status.st_ctim))
-    }
+    for name in names { found[name] = version(of: name) }
     return found
+  }
+
+  /// Nil for a directory, and for what is not there.
+  private func version(of name: String) -> DroppedFiles.Version? {
+    var status = stat()
+    guard lstat("\(directory)/\(name)", &status) == 0, status.st_mode & S_IFMT != S_IFDIR else {
+      return nil
+    }
+    // Only a file without content waits for some.
+    let isFile = status.st_mode & S_IFMT == S_IFREG
+    return DroppedFiles.Version(
+      device: UInt64(status.st_dev), inode: UInt64(status.st_ino),
+      size: isFile ? Int64(status.st_size) : 1,
+      modified: Self.nanoseconds(status.st_mtim), changed: Self.nanoseconds(status.st_ctim))
   }
 
   private static func nanoseconds(_ time: timespec) -> Int64 {
     Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
   }
 
-  /// - Returns: false if it is tried again, because the daemon could not be asked.
-  private func take(_ name: String, _ version: DroppedFiles.Version) async -> Bool {
+  private func take(_ name: String, _ version: DroppedFiles.Version) async -> Outcome {
     let shown = TerminalText.escaped(name)
     do {
-      try check("\(directory)/\(name)")
+      // A program that still has it open has not finished it, however long it pauses.
+      guard try !isBeingWritten("\(directory)/\(name)") else { return .later(nil) }
       let count = try await add(name, version)
+      // What was written meanwhile is another version, of which only the new ones are added.
+      guard self.version(of: name) == version else { return .later(nil) }
       move(name, to: "done", reason: nil)
       logger.info("watch: \(shown): \(Units.count(count)) in the list")
-      return true
+      return .handled
     } catch ControlClient.Failure.notRunning, ControlClient.Failure.broken {
-      return false
+      return .later(nil)
     } catch ControlClient.Failure.refused(let problem) where problem.status >= 500 {
-      return false
+      return .later("\(shown): \(TerminalText.escaped(problem.detail))")
     } catch {
-      let reason =
-        switch error {
-        case let refusal as Refusal: refusal.reason
-        case let usage as UsageError: usage.message
-        case ControlClient.Failure.refused(let problem): problem.detail
-        default: (error as? TransferError)?.message ?? "\(error)"
-        }
+      // Whoever dropped it may take it away again.
+      guard self.version(of: name) != nil else { return .handled }
+      let reason = Self.reason(error)
       move(name, to: "failed", reason: reason)
       logger.error("watch: \(shown): \(TerminalText.escaped(reason))")
-      return true
+      return .handled
     }
   }
 
-  /// A link, a pipe and what another user has written are no lists.
-  private func check(_ path: String) throws(Refusal) {
+  private static func reason(_ error: any Error) -> String {
+    switch error {
+    case let refusal as Refusal: refusal.reason
+    case let usage as UsageError: usage.message
+    case ControlClient.Failure.refused(let problem): problem.detail
+    default: (error as? TransferError)?.message ?? "\(error)"
+    }
+  }
+
+  /// Whether a program has it open for writing.
+  /// - Throws: for a link, a pipe and what another user has written: they are no lists.
+  private func isBeingWritten(_ path: String) throws(Refusal) -> Bool {
     let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else {
       throw Refusal(
@@ -113,10 +143,13 @@ struct WatchFolder: Sendable {
       throw Refusal(reason: "it is no regular file")
     }
     guard status.st_uid == geteuid() else { throw Refusal(reason: "it belongs to another user") }
-    guard status.st_mode & 0o022 == 0 else { throw Refusal(reason: "others can write to it") }
+    guard status.st_mode & 0o022 == 0 else {
+      throw Refusal(reason: "others can write to it; run: chmod go-w")
+    }
     guard status.st_size <= Self.longest else {
       throw Refusal(reason: "it has more than \(Units.bytes(Self.longest))")
     }
+    return FileLease.isOpenForWriting(file)
   }
 
   /// Adds what `haul add -i` would. The same file is added once, also if the daemon dies before it

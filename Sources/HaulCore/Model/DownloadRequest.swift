@@ -93,6 +93,8 @@ public struct DownloadRequest: Sendable, Hashable, Codable {
   package var roots: [String]?
   /// Whether a client over TCP added it, not the owner.
   package var isOfClient: Bool { roots != nil }
+  /// Whether a client over TCP has set all header fields of a download of the owner.
+  package var hasFieldsOfClient = false
   /// When a failed attempt is retried.
   public var retry = RetryPolicy()
   /// The region of the S3 store whose object it is: then an access key signs the requests, which is

@@ -32,6 +32,7 @@ extension DownloadRequest {
       \.trustedRedirectHosts, "trusted_redirect_hosts", .sorted, stored: "trustedRedirectHosts",
       as: .sorted, missing: [], isOfSource: true),
     .init(\.roots, stored: "roots", missing: nil),
+    .init(\.hasFieldsOfClient, stored: "hasFieldsOfClient", missing: false),
     .init(\.retry.retries, "retries", .count, stored: "retries", missing: 8),
     .init(
       \.retry.maximumTimeWithoutProgress, "maximum_retry_time", .seconds,

@@ -111,9 +111,16 @@ package struct ConnectionContext: RequestContext {
   /// The address to which it was made.
   let local: SocketAddress?
   let remote: SocketAddress?
+  private let channel: any Channel
 
   package init(source: ApplicationRequestContextSource) {
     coreContext = CoreRequestContextStorage(source: source)
     (local, remote) = (source.channel.localAddress, source.channel.remoteAddress)
+    channel = source.channel
+  }
+
+  /// Who connected to a Unix socket; nil for any other connection, or one that was closed.
+  var user: UInt32? {
+    get async { try? await PeerUser.of(channel).get() }
   }
 }

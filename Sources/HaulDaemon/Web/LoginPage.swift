@@ -25,8 +25,10 @@ struct LoginPage: Sendable {
   let access: AccessList
   let sessions: WebSessions
   let hosts: AllowedHosts
-  /// Whether only proxies connect to this listener.
+  /// Whether this listener is a Unix socket.
   let isSocket: Bool
+  /// As which users a proxy connects to it.
+  let proxies: Set<UInt32>
   /// Shared by all listeners.
   let tries: NIOLockedValueBox<LoginTries>
   let clock: any TransferClock
@@ -89,9 +91,9 @@ struct LoginPage: Sendable {
     guard let given = LoginForm.password(body.readableBytesView) else {
       throw Problem.badRequest("send one field: password")
     }
-    let sender = ClientAddress(request, context, origin, isSocket: isSocket)
+    let sender = await sender(of: request, context, origin)
     let browser = Self.first(in: request.headers) { sessions.knownBrowser(ofCookie: $0) }
-    let client = browser.map { .browser($0) } ?? LoginTries.Client.address(sender.address)
+    let client = browser.map { .browser($0) } ?? sender.client
     switch tries.withLockedValue({ $0.begin(client, at: clock.now) }) {
     case .go: break
     case .wait(let time):
@@ -117,6 +119,15 @@ struct LoginPage: Sendable {
     response.headers[.location] = "./"
     response.headers[.setCookie] = Self.field(cookie, for: origin)
     return response
+  }
+
+  private func sender(
+    of request: Request, _ context: ConnectionContext, _ origin: PageOrigin
+  ) async -> LoginClient {
+    let field = HTTPField.Name("X-Forwarded-For").flatMap { request.headers[values: $0].last }
+    let peer: LoginClient.Peer =
+      isSocket ? .user(await context.user) : .address(context.remote?.ipAddress)
+    return LoginClient(peer, forwarded: origin.isProxied ? field : nil, proxies: proxies)
   }
 
   private func page(
@@ -168,34 +179,4 @@ struct LoginPage: Sendable {
 
     """
   }
-}
-
-/// Who sends a request, for the limit of tries and the log.
-struct ClientAddress: CustomStringConvertible {
-  let address: IPAddress
-  let description: String
-
-  /// The address of the connection. If a proxy of this machine sent it, the last one in
-  /// `X-Forwarded-For`, which is the one that the proxy has added.
-  /// - Parameter isSocket: whether it came over a Unix socket. The peer of a connection that is
-  ///   closed meanwhile is not known.
-  init(
-    _ request: Request, _ context: ConnectionContext, _ origin: PageOrigin, isSocket: Bool
-  ) {
-    let peer = context.remote?.ipAddress.flatMap { IPAddress(host: $0) }
-    let isLocal = isSocket || peer?.unmapped.isLoopback == true
-    let field = HTTPField.Name("X-Forwarded-For").flatMap { request.headers[values: $0].last }
-    if isLocal, origin.isProxied,
-      let text = field?.byteSplit(separator: ",").last.map({ String($0.trimmingBytes(" \t")) }),
-      let forwarded = IPAddress(text)
-    {
-      (address, description) = (forwarded, text)
-      return
-    }
-    address = peer ?? Self.none
-    description = context.remote?.ipAddress ?? "an unknown address"
-  }
-
-  /// Such as of a socket whose proxy says nothing: all of its clients have one limit.
-  private static let none = IPAddress(bytes: [UInt8](repeating: 0, count: 16))
 }

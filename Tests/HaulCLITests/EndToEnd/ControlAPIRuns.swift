@@ -139,6 +139,8 @@ struct ControlAPIRuns {
       ("GET", "/api/v1/transfers?limits=1", ["Host: localhost"], nil, 400),
       ("GET", "/api/v1/transfers?limit=1&limit=2", ["Host: localhost"], nil, 400),
       ("GET", "/api/v1/status", ["Host: evil.example"], nil, 421),
+      ("GET", "/api/v1/status", ["Host: localhost", "Host: localhost"], nil, 400),
+      ("GET", "http://evil.example/api/v1/status", ["Host: localhost"], nil, 400),
       ("GET", "/api/v1/status", ["Host: localhost", "Origin: null"], nil, 403),
       ("GET", "/api/v1/status", ["Host: localhost", "Origin: http://localhost"], nil, 403),
       ("GET", "/api/v1/status", ["Host: localhost", "Sec-Fetch-Site: cross-site"], nil, 403),

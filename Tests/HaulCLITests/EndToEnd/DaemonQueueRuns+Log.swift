@@ -32,6 +32,47 @@ extension DaemonQueueRuns {
     }
   }
 
+  @Test func `a directory that is not there is no empty log`() async throws {
+    try await DaemonFixture.with { (fixture) async throws in
+      let missing = fixture.work.path("missing")
+      for command in ["log", "history"] {
+        let own = try await fixture.haul(command)
+        #expect(own.status == 1 && own.errors.contains("no state directory \(fixture.state)/haul"))
+        let other = try await fixture.haul(command, "--state-dir", missing)
+        #expect(other.status == 1 && other.errors.contains(missing), "\(other.errors)")
+        #expect(other.output.isEmpty && !FileManager.default.fileExists(atPath: missing))
+      }
+    }
+  }
+
+  @Test func `a log that is kept has the time of what keeps the daemon from starting`()
+    async throws
+  {
+    try await DaemonFixture.with { (fixture) async throws in
+      func shell(_ script: String) async throws -> CommandResult {
+        try await CommandRun(
+          ["-c", script, CommandRun.executable.path], in: fixture.work.directory,
+          environment: fixture.environment, program: "/bin/sh"
+        ).end()
+      }
+      let time = /[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}[^ ]* error .+/
+      for (script, status, part) in [
+        ("\"$0\" serve --watch relative 2>log", 2, "--watch needs the absolute path"),
+        ("HOME= XDG_STATE_HOME= \"$0\" serve 2>log", 1, "neither XDG_STATE_HOME nor HOME"),
+      ] {
+        #expect(try await shell(script).status == Int32(status))
+        let log = try String(contentsOfFile: fixture.work.path("log"), encoding: .utf8)
+        #expect(log.split(separator: "\n").allSatisfy { $0.wholeMatch(of: time) != nil }, "\(log)")
+        #expect(log.contains(part), "\(log)")
+      }
+      let journal = "JOURNAL_STREAM=$(stat -L -c %d:%i /dev/stderr)"
+      let wrong = try await shell("\(journal) \"$0\" serve --watch relative")
+      #expect(wrong.errors.hasPrefix("<3>--watch needs the absolute path"), "\(wrong.errors)")
+      let other = try await shell("JOURNAL_STREAM=1:1 \"$0\" serve --watch relative")
+      #expect(other.errors.hasPrefix("haul: --watch needs the absolute path"), "\(other.errors)")
+    }
+  }
+
   @Test func `history has what ended, the newest first, also once it was removed`() async throws {
     try await withThree { (fixture, ids) async throws in
       #expect(try await fixture.haul("cancel", ids.a).status == 0)

@@ -28,7 +28,9 @@ extension DaemonQueueRuns {
       }
       try Data("rule = b* -> kinds\n".utf8).write(to: URL(filePath: "\(settings)/haul.conf"))
       let urls = ["/a", "/b"].map { fixture.work.server.url($0) }
-      try put(urls.joined(separator: "\n") + "\n", "list.txt")
+      try put(urls.joined(separator: "\n  group=g\n") + "\n", "list.txt")
+      try put(urls[0] + "\n", "being-written")
+      let writer = try #require(FileHandle(forWritingAtPath: "\(folder)/being-written"))
       try put("no address\n", "wrong")
       try put(urls[0] + "\n", "open", mode: 0o622)
       try put(urls[0] + "\n", "unfinished.part")
@@ -43,6 +45,7 @@ extension DaemonQueueRuns {
         _ = try await fixture.haul("daemon", "status")
       }
       #expect(exists("unfinished.part") && !exists("list.txt") && !exists("link"))
+      #expect(exists("being-written"), "a program has it open")
       for (name, reason) in [
         ("wrong", "line 1"), ("open", "others can write"), ("link", "a link"),
         ("pipe", "no regular file"),
@@ -52,6 +55,8 @@ extension DaemonQueueRuns {
       }
       #expect(try await fixture.haul("wait", "--all").status == 0)
       #expect(try await states(fixture) == [.completed, .completed])
+      let grouped = try await fixture.haul("list", "--group", "g", "--json").output
+      #expect(grouped.split(separator: "\n").count == 1 && grouped.contains(urls[0]))
       #expect(
         try FileManager.default.contentsOfDirectory(atPath: target).sorted() == ["a", "kinds"])
       #expect(
@@ -62,6 +67,9 @@ extension DaemonQueueRuns {
         atPath: "\(folder)/done/list.txt", toPath: "\(folder)/list.txt")
       while !exists("done/list.txt") { _ = try await fixture.haul("daemon", "status") }
       #expect(try await states(fixture).count == 2, "the same file is added once")
+      #expect(exists("being-written"))
+      try writer.close()
+      while !exists("done/being-written") { _ = try await fixture.haul("daemon", "status") }
       try await fixture.end()
       #expect(await serving.end().status == 0)
       #expect(try await fixture.haul("serve", "--watch", "relative").status == 2)
@@ -72,6 +80,41 @@ extension DaemonQueueRuns {
       try FileManager.default.setAttributes(
         [.posixPermissions: 0o755], ofItemAtPath: fixture.work.directory)
       #expect(ReplaceablePath.problem(of: folder) == nil)
+    }
+  }
+
+  @Test func `no transfer writes a list for the watch folder, also before it is there`()
+    async throws
+  {
+    try await DaemonFixture.withFiles(["/a"]) { fixture in
+      let root = fixture.work.path("root")
+      let folder = "\(root)/lists"
+      try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: false)
+      let serving = try await fixture.serve(
+        "--listen", "127.0.0.1:0", "--root", root, "--watch", folder)
+      try await serving.reach("it listened") { _, errors in errors.contains("of 127.0.0.1") }
+      let port = serving.firstError(matching: /listening on port (\d+)/).flatMap { Int($0) }
+      let token = try String(contentsOfFile: try fixture.location().token, encoding: .utf8)
+      let remote = RemoteFixture(
+        fixture: fixture, port: try #require(port),
+        token: token.trimmingCharacters(in: .newlines), root: root)
+      let url = fixture.work.server.url("/a")
+      for place in [
+        #""file":"\#(folder)/list""#, #""directory":"\#(folder)""#,
+        #""file":"\#(folder)/done/list","creates_directories":true"#,
+      ] {
+        let answer = try remote.add(#""url":"\#(url)",\#(place)"#)
+        #expect(answer.status == 403 && answer.body.contains("own files"), "\(answer.body)")
+      }
+      let own = try await fixture.haul("add", url, "-d", folder)
+      #expect(own.status == 1 && own.errors.contains("own files"), "\(own.errors)")
+      #expect(!FileManager.default.fileExists(atPath: folder))
+      let beside = try remote.add(#""url":"\#(url)","file":"\#(root)/lists2""#)
+      #expect(beside.status == 201, "\(beside.body)")
+      for watched in [root, fixture.work.directory, "\(root)/./"] {
+        let refused = try await fixture.haul("serve", "--root", root, "--watch", watched)
+        #expect(refused.status == 2 && refused.errors.contains("lists alone"), "\(refused.errors)")
+      }
     }
   }
 }

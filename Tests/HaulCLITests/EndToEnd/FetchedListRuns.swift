@@ -176,6 +176,7 @@ import Testing
         ("\(file)\n  dir=a/../..", "dir=a/../..: a list of a server"),
         ("\(file)\n  out=s3://bucket/x", "must not choose where the file is sent"),
         ("\(file)\n  bearer-file=l.txt", "must not choose credentials"),
+        ("\(file)\n  group=g", "must not choose a group"),
         ("s3://bucket/secret", "must not choose an object that your key would be used for"),
       ] {
         try await place.put("\(file)\n\(row)\n", as: "l.txt")

@@ -69,7 +69,9 @@ struct ProxyRecipeRuns {
       try fixture.write(pair.key, to: "k.pem")
       let url = "https://nas.example:\(port)\(path)"
       let serving = try await fixture.serve(
-        "--listen", "unix:\(fixture.work.path("p.sock"))", "--public-url", url)
+        "--listen", "unix:\(fixture.work.path("p.sock"))", "--public-url", url,
+        // As which nginx works if the superuser starts it.
+        "--proxy-user", "nobody", "--proxy-user", "www-data")
       try await serving.reach("it listened") { _, errors in errors.contains("on unix:") }
       try fixture.write(try Self.recipe(language, path, port, fixture), to: "proxy.conf")
       let file = fixture.work.path("proxy.conf")

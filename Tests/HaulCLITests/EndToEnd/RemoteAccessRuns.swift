@@ -29,6 +29,8 @@ struct RemoteAccessRuns {
         ([host, "Authorization: Bearer \(remote.token)x"], 401),
         (["Host: evil.example:\(remote.port)"] + remote.fields.suffix(1), 421),
         (["Host: localhost"] + remote.fields.suffix(1), 421),
+        (remote.fields.suffix(1), 400), ([host] + remote.fields, 400),
+        (["Host: evil.example"] + remote.fields, 400),
         (remote.fields + ["Origin: http://evil.example"], 403),
         (remote.fields + ["Origin: null"], 403),
         (remote.fields + ["Sec-Fetch-Site: cross-site"], 403),
@@ -41,11 +43,16 @@ struct RemoteAccessRuns {
           #expect(!call.head.lowercased().contains("access-control-"))
           #expect(!call.body.contains(remote.token))
         }
+        let other = try remote.call(method, "http://evil.example\(path)", remote.fields)
+        #expect(other.status == 400, "\(method) \(path) at another host")
         let query = try remote.call(method, "\(path)?token=\(remote.token)", [host])
         #expect(query.status == 401, "a token in the address")
       }
       for path in ["status", "notices"] {
-        #expect(try remote.call("GET", "/api/v1/\(path)", remote.fields).status == 200)
+        for address in ["", "http://127.0.0.1:\(remote.port)"] {
+          let call = try remote.call("GET", "\(address)/api/v1/\(path)", remote.fields)
+          #expect(call.status == 200)
+        }
       }
     }
   }

@@ -1,6 +1,7 @@
 import Foundation
 import HaulControl
 import HaulCore
+import HaulLibC
 import HaulTesting
 import Testing
 
@@ -55,6 +56,30 @@ struct RemoteChangeRuns {
     }
   }
 
+  @Test func `a client changes again what it has set, until its owner sets something`() async throws
+  {
+    try await RemoteFixture.with { (remote) async throws in
+      let fixture = remote.fixture
+      #expect(try await fixture.haul("suspend").status == 0)
+      let hex = SeededContent.sha256Hex(
+        seed: CommandFixture.seed, length: CommandFixture.length)
+      let id = try await fixture.add(
+        "/a", "-o", "\(remote.root)/a", "--checksum", "sha-256=\(hex)")
+      for token in ["first", "second"] {
+        let keys = #""headers":[{"name":"Authorization","value":"Bearer \#(token)"}]"#
+        let changed = try change(id, keys, remote)
+        #expect(changed.status == 200, "\(token): \(changed.body)")
+      }
+      #expect(try await fixture.haul("set", id, "-H", "X-Own: canary").status == 0)
+      let more = #""headers":[{"name":"X-Method","value":"DELETE"}]"#
+      #expect(try change(id, more, remote).status == 403)
+      #expect(try await fixture.haul("unsuspend").status == 0)
+      #expect(try await fixture.haul("wait", id).status == 0)
+      let sent = fixture.work.server.snapshot.requests.map(\.headers)
+      #expect(sent.allSatisfy { $0["authorization"] == "Bearer second" && $0["x-own"] == "canary" })
+    }
+  }
+
   @Test func `what is added paused waits for a command`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let keys = #""url":"\#(remote.fixture.work.server.url("/a"))","file":"\#(remote.root)/a""#
@@ -85,6 +110,34 @@ struct RemoteChangeRuns {
         [remote.fields[0], "Content-Type: application/json"], body: #"{"url":"http://h/"}"#)
       #expect(stranger.status == 401)
       #expect(try await remote.fixture.haul("list", "--json").output.isEmpty)
+    }
+  }
+
+  /// A place that is kept for 20 s is too long for this limit.
+  @Test(.timeLimit(.minutes(1)))
+  func `a server is no longer asked for a client that has gone`() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      let server = remote.fixture.work.server
+      server.setFaults("/a", [Fault(.cut(how: .stall, after: 0, in: .head))])
+      let body = #"{"url":"\#(server.url("/a"))"}"#
+      let lines =
+        ["POST /api/v1/probe HTTP/1.1", "Content-Type: application/json"] + remote.fields
+        + ["Content-Length: \(body.utf8.count)", "", body]
+      for number in 1...40 {
+        try await until {
+          let client = try SocketCall.connection(to: .port(remote.port))
+          try client.write(contentsOf: Data(lines.joined(separator: "\r\n").utf8))
+          var answer = pollfd(fd: client.fileDescriptor, events: Int16(POLLIN), revents: 0)
+          // It is asked, or there is no place yet.
+          try await until {
+            server.snapshot.requests.count == number || poll(&answer, 1, 0) > 0
+          }
+          try client.close()
+          return server.snapshot.requests.count == number
+        }
+      }
+      server.setFaults("/a", [])
+      try await until { try probe(#""url":"\#(server.url("/a"))""#, remote).status == 200 }
     }
   }
 

@@ -54,7 +54,24 @@ struct ScopedTokenRuns {
     }
   }
 
-  @Test func `the events end with the token`() async throws {
+  @Test func `the events end with the token, also while nothing happens`() async throws {
+    try await RemoteFixture.with { (remote) async throws in
+      for (name, scope) in [("script", "read"), ("page", "control")] {
+        let token = try await add(name, scope, remote)
+        let stream = try SocketCall.begin(
+          "/api/v1/events", until: "event: ready", fields(token, remote), at: .port(remote.port))
+        let other = try SocketCall.begin(
+          "/api/v1/events", until: "event: ready", remote.fields, at: .port(remote.port))
+        #expect(try await remote.fixture.haul("token", "remove", name).status == 0)
+        let rest = String(decoding: try stream.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(!rest.contains("event: event"), "\(rest)")
+        #expect(try remote.call("GET", "/api/v1/status", remote.fields).status == 200)
+        try other.close()
+      }
+    }
+  }
+
+  @Test func `no event is sent after the token was removed`() async throws {
     try await RemoteFixture.with { (remote) async throws in
       let read = fields(try await add("script", "read", remote), remote)
       let stream = try SocketCall.begin(

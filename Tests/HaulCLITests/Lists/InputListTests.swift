@@ -74,7 +74,11 @@ import Testing
       "line 2: mirrors, after a tab, are not yet supported"
     ),
     ("https://h/1\n  priority=default", "line 2: priority is not yet supported"),
-    ("https://h/1\n  group=g", "line 2: group is not yet supported"),
+    ("https://h/1\n  group=", "line 2: group has no value"),
+    (
+      "https://h/1\n  out=x\n  group=g",
+      "line 1: group is for the queue of the daemon: use 'haul add'"
+    ),
     ("https://h/1\n  id=x", "line 2: id is not yet supported"),
     ("https://h/1\n  sha256=x", "line 2: unknown key sha256; a digest is written checksum=sha"),
     ("https://h/1\n  md5=x", "line 2: unknown key md5; a digest is written checksum=md5=HEX"),

@@ -57,6 +57,8 @@ import Testing
       host = nas.example
       host = nas:8443
       public-url = https://nas.example/haul
+      proxy-user = root
+      proxy-user = 4294967294
       tls-self-signed
       root = /srv/a
       root = /srv/b
@@ -69,17 +71,25 @@ import Testing
       connections = 3
       """
     let plan = try serve([], files(text))
-    let remote = RemoteAccess(
+    var remote = RemoteAccess(
       listeners: [.tcp(host: "127.0.0.1", port: 8765), .socket(path: "/run/haul.sock")],
       roots: ["/srv/a", "/srv/b"],
       hosts: [
         HostName(host: "nas.example", port: nil), HostName(host: "nas", port: 8443),
       ], publicURL: PublicAddress("https://nas.example/haul/"), tls: .selfSigned)
+    remote.proxyUsers = [0, 4_294_967_294]
     #expect(plan.remote == remote)
     let own = try serve(
       ["--listen", "[::1]:1", "--tls-cert", "/c", "--tls-key", "/k"], files(text))
     #expect(own.remote.listeners == [.tcp(host: "::1", port: 1)])
     #expect(own.remote.tls == .files(certificate: "/c", key: "/k"))
+    for wrong in ["unix:/run/haul.sock", "127.0.0.1:1"] {
+      let name = wrong.hasPrefix("unix") ? "no such user" : "0"
+      #expect(throws: UsageError.self) {
+        try serve(
+          ["--listen", wrong, "--public-url", "https://h/", "--proxy-user", name], files(""))
+      }
+    }
     #expect(plan.allowsPrivateRedirects)
     guard let get = try Invocation.plan(["get", "https://h/x"], from: files(text)) as? GetPlan
     else {

@@ -43,7 +43,7 @@ func fullDownload() throws -> DownloadRequest {
   download.decodesContent = true
   download.allowInsecure = true
   download.creationMask = 0o027
-  (download.roots, download.region) = (["/d"], "r")
+  (download.roots, download.region, download.hasFieldsOfClient) = (["/d"], "r", true)
   download.keySource = S3KeySource(.container, region: "r")
   download.bearerFile = "/token"
   download.trustedRedirectHosts = ["b.example", "a.example"]

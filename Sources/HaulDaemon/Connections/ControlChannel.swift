@@ -4,18 +4,24 @@ import Logging
 import NIOCore
 import NIOSSL
 
-/// HTTP/1.1 on TLS, with the certificate that there is when a connection begins.
-struct SecureChannel: ServerChildChannel {
+/// HTTP/1.1, perhaps on TLS with the certificate that there is when a connection begins.
+struct ControlChannel: ServerChildChannel {
   typealias Value = HTTP1Channel.Value
 
   let base: HTTP1Channel
-  let certificate: ServerCertificate
+  /// Nil without TLS.
+  let certificate: ServerCertificate?
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
     channel.eventLoop.makeCompletedFuture {
+      guard let certificate else { return }
       try channel.pipeline.syncOperations.addHandler(
         NIOSSLServerHandler(context: certificate.context))
     }.flatMap { base.setup(channel: channel, logger: logger) }
+      .flatMapThrowing { value in
+        try RequestHostHandler.add(to: channel.pipeline.syncOperations)
+        return value
+      }
   }
 
   func handle(value: Value, logger: Logger) async {
@@ -28,9 +34,8 @@ extension HTTPServerBuilder {
   static func http1(
     _ configuration: HTTP1Channel.Configuration, _ certificate: ServerCertificate?
   ) -> HTTPServerBuilder {
-    guard let certificate else { return .http1(configuration: configuration) }
-    return HTTPServerBuilder { responder in
-      SecureChannel(
+    HTTPServerBuilder { responder in
+      ControlChannel(
         base: HTTP1Channel(responder: responder, configuration: configuration),
         certificate: certificate)
     }
