@@ -1,5 +1,6 @@
 import Foundation
 import HaulControl
+import HaulCore
 import HaulTesting
 import Testing
 

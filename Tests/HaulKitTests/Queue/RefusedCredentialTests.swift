@@ -9,10 +9,10 @@ import Testing
   private static let count = 20
 
   /// Files that need a token.
-  private static func files(_ directory: String = "/d", _ token: String) -> [FaultScript.Resource] {
+  private static func files(_ token: String) -> [FaultScript.Resource] {
     (0..<count).map { number in
       FaultScript.Resource(
-        "\(directory)/\(number)", seed: UInt64(number), length: 100,
+        "/d/\(number)", seed: UInt64(number), length: 100,
         faults: [Fault(.status(401), when: .init(withoutText: "Bearer \(token)"))])
     }
   }
