@@ -14,12 +14,13 @@ struct ServeCommand: Command {
       """)
 
   /// The long names of the options that `haul get` does not have.
-  static let ownOptions = ListenOptions.names.union([
+  static let ownOptions = ListenOptions.names.union(DaemonLimitOptions.names).union([
     "root", "private-redirects", "notify", "notify-sound", "webhook", "webhook-secret-file",
     "webhook-private", NoticeOptions.command, "keep-ended", "watch",
   ])
 
   @OptionGroup(title: "Speed") var speed: LimitOptions
+  @OptionGroup(title: "Speed") var limits: DaemonLimitOptions
   @OptionGroup(title: "Network") var network: ConnectionOptions
 
   @OptionGroup(title: "Notices") var notices: NoticeOptions
@@ -66,10 +67,12 @@ struct ServeCommand: Command {
         "\(NoticeOptions.command) is for the configuration file only: see docs/command-line.md")
     }
     return Settings.overridden(by: network).union(listening.overridden)
+      .union(limits.overridden)
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    let managerOptions = try ManagerOptions(speed, network)
+    var managerOptions = try ManagerOptions(speed, network)
+    try limits.apply(to: &managerOptions)
     let notices = try NoticeSettings(notices, sources)
     let roots = root.isEmpty ? Self.downloads(sources.environment) : root
     guard roots.allSatisfy(\.isAbsolutePath) else {
