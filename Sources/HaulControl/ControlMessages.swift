@@ -286,10 +286,13 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var fingerprint: String?
   /// Whether `haul.conf` has changed since the daemon read it.
   package var hasNewConfiguration: Bool?
+  /// Keys of `haul.conf` that a reload has read, and that count after a restart.
+  package var needsRestart: [String]?
 
   enum CodingKeys: String, CodingKey {
     case version, pid, counts, roots, waiting, fingerprint
     case hasNewConfiguration = "has_new_configuration"
+    case needsRestart = "needs_restart"
     case isSuspended = "is_suspended"
     case takenPorts = "taken_ports"
   }
@@ -297,8 +300,9 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package init(
     version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?,
     waiting: TransferDocument.Wait?, takenPorts: [Int], fingerprint: String? = nil,
-    hasNewConfiguration: Bool? = nil
+    hasNewConfiguration: Bool? = nil, needsRestart: [String]? = nil
   ) {
+    self.needsRestart = needsRestart
     (self.fingerprint, self.hasNewConfiguration) = (fingerprint, hasNewConfiguration)
     (self.version, self.pid, self.takenPorts) = (version, pid, takenPorts)
     (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)

@@ -43,7 +43,7 @@ struct ControlAPI: Sendable {
   let limits: CurrentLimits
   /// Those that are being answered.
   let probes: PlaceCount
-  let configuration: ConfigurationWatch
+  let settings: SettingsReload
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
@@ -58,6 +58,14 @@ struct ControlAPI: Sendable {
       _ = try await request.body(NoKeys.self)
       stop()
       return Response(status: .accepted)
+    }
+    v1.post("/reload") { request, _ in
+      _ = try await request.body(NoKeys.self)
+      // What is wrong in the file is for its owner.
+      guard isLocal else {
+        throw Problem(403, "Forbidden", "haul.conf is read again over the socket only")
+      }
+      return try APIResponse.json(await settings.reload())
     }
     v1.get("/queue") { _, _ in
       try APIResponse.json(QueueDocument(isSuspended: manager.isSuspended))
@@ -126,7 +134,8 @@ struct ControlAPI: Sendable {
       waiting: await manager.coordinator.holdReason.map {
         TransferDocument.Wait($0, at: SystemClock().wallSeconds)
       }, takenPorts: listener.takenPorts, fingerprint: isLocal ? listener.fingerprint : nil,
-      hasNewConfiguration: isLocal ? configuration.hasChanged : nil)
+      hasNewConfiguration: isLocal ? settings.hasNewFile : nil,
+      needsRestart: isLocal ? await settings.needsRestart : nil)
   }
 
   private func add(_ request: Request) async throws -> AddResponse {

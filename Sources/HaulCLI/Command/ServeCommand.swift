@@ -108,7 +108,7 @@ package struct ServePlan: CommandPlan, Hashable {
 
   package func run(in context: ProcessContext) async -> ExitStatus {
     if let refusal = context.limits.refusal { return await OutputStream.fail(refusal) }
-    // The terminal that started it may be closed.
+    // The terminal that started it may be closed. Once it runs, the signal is a reload.
     Signals.ignoreHangUp()
     var options = managerOptions
     if let lowered = context.limits.apply(to: &options) { await OutputStream.warn(lowered) }
@@ -116,27 +116,37 @@ package struct ServePlan: CommandPlan, Hashable {
       let environment = ProgramEnvironment.allowed(of: context.environment)
       var logger = Logger(label: "haul") { StreamLogHandler.standardError(label: $0) }
       logger.logLevel = verbose ? .debug : .info
-      var configuration = try options.configuration(
-        logger: logger, environment: environment, isAttended: false)
-      configuration.refusesPrivateRedirects = !allowsPrivateRedirects
-      configuration.keyAccess = S3KeyAccess(context.environment)
       let location = try ControlLocation(environment: environment)
-      let watching = Task { [logger] in await watch(at: location, context, logger) }
+      let reload = ServeReload(self, context, environment, logger)
+      let watching = Task { [logger] in
+        await reload.watched.run { directory in
+          guard let directory else { return }
+          let folder = WatchFolder(
+            directory: directory, destination: remote.roots.first ?? directory,
+            location: location, context: context, logger: logger)
+          await folder.run()
+        }
+      }
       defer { watching.cancel() }
-      try await context.serve(location, configuration, self, environment, logger)
+      try await context.serve(
+        location, try settings(context, environment, logger), { try await reload.read() },
+        environment, logger)
       return .completed
     } catch {
       return await OutputStream.fail(error)
     }
   }
 
-  private func watch(
-    at location: ControlLocation, _ context: ProcessContext, _ logger: Logger
-  ) async {
-    guard let watched else { return }
-    let folder = WatchFolder(
-      directory: watched, destination: remote.roots.first ?? watched, location: location,
-      context: context, logger: logger)
-    await folder.run()
+  /// - Throws: when the given proxy cannot be read.
+  func settings(
+    _ context: ProcessContext, _ environment: [String: String], _ logger: Logger
+  ) throws(TransferError) -> DaemonSettings {
+    var options = managerOptions
+    _ = context.limits.apply(to: &options)
+    var configuration = try options.configuration(
+      logger: logger, environment: environment, isAttended: false)
+    configuration.refusesPrivateRedirects = !allowsPrivateRedirects
+    configuration.keyAccess = S3KeyAccess(context.environment)
+    return DaemonSettings(configuration, remote: remote, notices: notices, keptEnds: keptEnds)
   }
 }

@@ -11,8 +11,8 @@ package enum HaulProgram {
   /// Runs the queue of `haul serve` until it is asked to end; throws an error that says what to do.
   package typealias Serve =
     @Sendable (
-      ControlLocation, TransferManager.Configuration, ServePlan, _ environment: [String: String],
-      Logger
+      ControlLocation, DaemonSettings, @escaping NewSettings.Read,
+      _ environment: [String: String], Logger
     ) async throws -> Void
 
   /// Runs the command line.
@@ -28,16 +28,18 @@ package enum HaulProgram {
     OutputStream.occupyClosedDescriptors()
     let limits = ProcessLimits.ofThisProcess()
     let plan: any CommandPlan
+    let words: [String]
     do {
       try ProcessText.checkVariables()
-      plan = try Invocation.plan(try ProcessText.arguments(arguments), from: .process())
+      words = try ProcessText.arguments(arguments)
+      plan = try Invocation.plan(words, from: .process())
     } catch {
       return await OutputStream.fail(error.message, with: .usage).rawValue
     }
     // `verify` prints only on standard error, and ends when nobody reads that.
     if !(plan is VerifyPlan) { signal(SIGPIPE, SIG_IGN) }
     var context = context(limits)
-    (context.stored, context.serve) = (stored, serve)
+    (context.stored, context.serve, context.arguments) = (stored, serve, words)
     return await plan.run(in: context).rawValue
   }
 

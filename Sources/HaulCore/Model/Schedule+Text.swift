@@ -43,9 +43,7 @@ package enum ScheduleText {
   /// `00:00` to `24:00`, in minutes from midnight; nil for other text.
   package static func minutes(_ text: String) -> Int? {
     let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2,
-      // Not `+1`.
-      parts.allSatisfy({ $0.utf8.count == 2 && $0.utf8.allSatisfy((0x30...0x39).contains) }),
+    guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 && isNumber($0) }),
       let hours = UInt8(parts[0]), let minutes = UInt8(parts[1]), minutes < 60
     else { return nil }
     let sum = Int(hours) * 60 + Int(minutes)
@@ -55,5 +53,10 @@ package enum ScheduleText {
   package static func text(_ minutes: Int) -> String {
     let digits = [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
     return digits.joined(separator: ":")
+  }
+
+  /// Not `+1`.
+  static func isNumber(_ text: Substring) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
   }
 }
