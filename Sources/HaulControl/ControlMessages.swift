@@ -237,9 +237,11 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   package var headers: [HeaderChange]?
   /// Empty for none.
   package var group: String?
+  /// When it runs again; empty for never.
+  package var every: String?
 
   enum CodingKeys: String, CodingKey {
-    case priority, url, headers, group
+    case priority, url, headers, group, every
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
     case keepsName = "keeps_name"
@@ -247,9 +249,10 @@ package struct ChangeBody: Codable, Hashable, Sendable {
 
   package init(
     priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil,
-    keepsName: Bool? = nil, headers: [HeaderChange]? = nil, group: String? = nil
+    keepsName: Bool? = nil, headers: [HeaderChange]? = nil, group: String? = nil,
+    every: String? = nil
   ) {
-    (self.priority, self.url, self.group) = (priority, url, group)
+    (self.priority, self.url, self.group, self.every) = (priority, url, group, every)
     (self.rateLimit, self.startsAt) = (rateLimit, startsAt)
     (self.keepsName, self.headers) = (keepsName, headers)
   }
@@ -266,6 +269,7 @@ package struct ChangeBody: Codable, Hashable, Sendable {
         of: HeaderChange.self, forKey: .headers, atMost: HeaderChange.maximumCount)
     }
     group = try object.decodeIfPresent(String.self, forKey: .group)
+    every = try object.decodeIfPresent(String.self, forKey: .every)
   }
 }
 

@@ -142,7 +142,8 @@ extension AddPlan {
       try LocalTime.seconds(text, at: sources.wallSeconds)
     }
     for index in requests.indices {
-      requests[index].startsAt = startsAt
+      (requests[index].startsAt, requests[index].repetition) = (startsAt, queue.every)
+      if queue.every != nil { try requests[index].checkRepeating() }
       requests[index].identifier = queue.identifier
       requests[index].group = queue.group
       requests[index].priority = queue.priority
@@ -151,6 +152,16 @@ extension AddPlan {
         requests[index].rateLimit = rate
       }
       requests[index].reportsProgress = !queue.noProgressEvents
+    }
+  }
+}
+
+extension TransferRequest {
+  fileprivate func checkRepeating() throws(UsageError) {
+    do {
+      try checkRepetition()
+    } catch {
+      throw UsageError("--every: \(error.message)")
     }
   }
 }

@@ -61,7 +61,7 @@ extension ServePlan {
     let name: String
     let differs: @Sendable (ServePlan, ServePlan) -> Bool
 
-    init<Value: Equatable>(
+    init<Value: Equatable & Sendable>(
       _ name: String, _ path: any KeyPath<ServePlan, Value> & Sendable
     ) {
       self.name = name

@@ -40,7 +40,9 @@ extension TransferDocument {
   /// The state, or why it is in it, in a few words.
   var reason: String {
     switch state {
-    case _ where waiting != nil: "\(state.rawValue): \(waiting?.text ?? "")"
+    case _ where waiting != nil:
+      "\(state.rawValue): \(waiting?.text ?? "")"
+        + (lastRun?.error.map { "; last run failed: \($0.code.rawValue)" } ?? "")
     case .running: phase ?? (kind == .upload ? "uploading" : "running")
     case .completed where kind == .upload: "uploaded"
     case .completed: (result?.result.warning).map { "completed: \($0.code)" } ?? "completed"

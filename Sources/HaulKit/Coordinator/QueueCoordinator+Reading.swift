@@ -160,7 +160,8 @@ extension QueueCoordinator {
         row.note(length: runs[record.id].location?.length)
         return TransferView(
           row: row, snapshot: snapshot, added: record.added,
-          ended: summary.state.isEnded ? record.ended : nil, request: record.request,
+          ended: summary.state.isEnded ? record.ended : nil,
+          lastRun: .init(record, isEnded: summary.state.isEnded), request: record.request,
           startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
           nextWaitReason: nextWaitReason(of: summary), waitCause: waitCause(of: summary),
           runsToEnd: runsToEnd(record.id),
