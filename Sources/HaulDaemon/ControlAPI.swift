@@ -59,14 +59,7 @@ struct ControlAPI: Sendable {
       stop()
       return Response(status: .accepted)
     }
-    v1.post("/reload") { request, _ in
-      _ = try await request.body(NoKeys.self)
-      // What is wrong in the file is for its owner.
-      guard isLocal else {
-        throw Problem(403, "Forbidden", "haul.conf is read again over the socket only")
-      }
-      return try APIResponse.json(await settings.reload())
-    }
+    addReloadRoute(to: v1)
     v1.get("/queue") { _, _ in
       try APIResponse.json(QueueDocument(isSuspended: manager.isSuspended))
     }

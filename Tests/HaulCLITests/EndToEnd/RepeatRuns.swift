@@ -14,7 +14,7 @@ struct RepeatRuns {
       let id = try await fixture.add("/a", "--every", "12h")
       let wait = try await fixture.haul("wait", id)
       #expect(wait.status == 0, "\(wait.errors)")
-      try fixture.work.expectWhole("a", "/a")
+      try fixture.work.expectWhole("a")
       let transfer = try await fixture.state(of: id)
       #expect((transfer.state, transfer.every) == (.queued, "12h"))
       #expect(transfer.waiting?.code == "start-time" && transfer.nextRun == transfer.waiting?.until)
