@@ -1,5 +1,5 @@
 package import HaulControl
-package import HaulKit
+import HaulKit
 import HaulLibC
 import HaulStore
 import Hummingbird

@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import HaulControl
 import HaulCore
-package import HaulKit
+import HaulKit
 import HaulLibC
 package import Logging
 
