@@ -62,6 +62,11 @@ package struct ControlClient: Sendable {
 
   package func shutdown() async throws(Failure) { _ = try await send(.POST, "shutdown", NoKeys()) }
 
+  /// Lets the daemon read `haul.conf` again.
+  package func reload() async throws(Failure) -> ReloadDocument {
+    try decode(try await send(.POST, "reload", NoKeys()))
+  }
+
   /// - Parameter key: makes a repeated call find what the first one added.
   package func add(_ body: AddBody, key: String? = nil) async throws(Failure) -> AddResponse {
     try decode(try await send(.POST, "transfers", body, key: key))

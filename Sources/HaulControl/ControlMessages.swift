@@ -240,9 +240,11 @@ package struct ChangeBody: Codable, Hashable, Sendable {
   /// The absolute path of the file of the token in `Authorization`, which is read again. Over the
   /// socket only. A change of that field without it forgets the file.
   package var bearerFile: String?
+  /// When it runs again; empty for never.
+  package var every: String?
 
   enum CodingKeys: String, CodingKey {
-    case priority, url, headers, group
+    case priority, url, headers, group, every
     case bearerFile = "bearer_file"
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
@@ -251,9 +253,10 @@ package struct ChangeBody: Codable, Hashable, Sendable {
 
   package init(
     priority: String? = nil, url: String? = nil, rateLimit: Int64? = nil, startsAt: Double? = nil,
-    keepsName: Bool? = nil, headers: [HeaderChange]? = nil, group: String? = nil
+    keepsName: Bool? = nil, headers: [HeaderChange]? = nil, group: String? = nil,
+    every: String? = nil
   ) {
-    (self.priority, self.url, self.group) = (priority, url, group)
+    (self.priority, self.url, self.group, self.every) = (priority, url, group, every)
     (self.rateLimit, self.startsAt) = (rateLimit, startsAt)
     (self.keepsName, self.headers) = (keepsName, headers)
   }
@@ -271,6 +274,7 @@ package struct ChangeBody: Codable, Hashable, Sendable {
     }
     group = try object.decodeIfPresent(String.self, forKey: .group)
     bearerFile = try object.decodeIfPresent(String.self, forKey: .bearerFile)
+    every = try object.decodeIfPresent(String.self, forKey: .every)
   }
 }
 
@@ -291,10 +295,13 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package var fingerprint: String?
   /// Whether `haul.conf` has changed since the daemon read it.
   package var hasNewConfiguration: Bool?
+  /// Keys of `haul.conf` that a reload has read, and that count after a restart.
+  package var needsRestart: [String]?
 
   enum CodingKeys: String, CodingKey {
     case version, pid, counts, roots, waiting, fingerprint
     case hasNewConfiguration = "has_new_configuration"
+    case needsRestart = "needs_restart"
     case isSuspended = "is_suspended"
     case takenPorts = "taken_ports"
   }
@@ -302,8 +309,9 @@ package struct StatusDocument: Codable, Hashable, Sendable {
   package init(
     version: String, pid: Int32, isSuspended: Bool, counts: [String: Int], roots: [String]?,
     waiting: TransferDocument.Wait?, takenPorts: [Int], fingerprint: String? = nil,
-    hasNewConfiguration: Bool? = nil
+    hasNewConfiguration: Bool? = nil, needsRestart: [String]? = nil
   ) {
+    self.needsRestart = needsRestart
     (self.fingerprint, self.hasNewConfiguration) = (fingerprint, hasNewConfiguration)
     (self.version, self.pid, self.takenPorts) = (version, pid, takenPorts)
     (self.isSuspended, self.counts, self.roots) = (isSuspended, counts, roots)

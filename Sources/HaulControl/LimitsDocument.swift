@@ -67,13 +67,13 @@ extension LimitsDocument.Window {
 
   package init(_ window: Schedule.Window) {
     days = Schedule.Weekday.allCases.filter(window.days.contains).map { "\($0)" }
-    (from, to) = (Self.text(window.from), Self.text(window.to))
+    (from, to) = (ScheduleText.text(window.from), ScheduleText.text(window.to))
   }
 
   /// - Throws: `Problem` (422) for an unknown day or time.
   package func window() throws(Problem) -> Schedule.Window {
     let known = Schedule.Weekday.allCases.filter { days.contains("\($0)") }
-    guard let from = Self.minutes(from), let to = Self.minutes(to), from < 24 * 60,
+    guard let from = ScheduleText.minutes(from), let to = ScheduleText.minutes(to), from < 24 * 60,
       !days.isEmpty, known.count == Set(days).count
     else {
       throw Problem(
@@ -81,19 +81,5 @@ extension LimitsDocument.Window {
         "a window has days from monday to sunday, and times from 00:00 to 24:00")
     }
     return Schedule.Window(Set(known), from: from, to: to)
-  }
-
-  private static func text(_ minutes: Int) -> String {
-    let digits = [minutes / 60, minutes % 60].map { $0 < 10 ? "0\($0)" : "\($0)" }
-    return digits.joined(separator: ":")
-  }
-
-  private static func minutes(_ text: String) -> Int? {
-    let parts = text.byteSplit(separator: ":", omittingEmptySubsequences: false)
-    guard parts.count == 2, parts.allSatisfy({ $0.utf8.count == 2 }),
-      let hours = UInt8(parts[0]), let minutes = UInt8(parts[1]), minutes < 60
-    else { return nil }
-    let sum = Int(hours) * 60 + Int(minutes)
-    return sum <= 24 * 60 ? sum : nil
   }
 }

@@ -17,6 +17,12 @@ extension TransferDocument {
     rate = JSONNumber.rate(row.rate).map(Double.init) ?? 0
     (added, ended) = (view.added, view.ended)
     (connections, startsAt, runsToEnd) = (view.connections, view.startsAt, view.runsToEnd)
+    (every, nextRun) = (view.request.repetition?.text, view.nextRun(at: wallSeconds))
+    lastRun = view.lastRun.map { last in
+      LastRun(
+        state: last.result.state.rawValue, ended: last.ended, fetched: last.result.fetched,
+        error: last.result.error.map { Failure($0) })
+    }
     start = view.startRequest.map { $0.isForced ? "forced" : "first" }
     (path, error) = (row.path, row.error.map { Failure($0) })
     result = view.snapshot.result.map { .init($0, isBackground: true) }

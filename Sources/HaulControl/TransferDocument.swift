@@ -29,6 +29,12 @@ package struct TransferDocument: Codable, Hashable, Sendable {
   @Nullable package var rateLimit: Int64?
   /// When it may start, in seconds since 1970; nil once it no longer waits for that time.
   @Nullable package var startsAt: Double?
+  /// When it runs again, as `12h` or `mon-fri 06:00`; nil if it does not repeat.
+  @Nullable package var every: String?
+  /// When it runs next, in seconds since 1970; nil if it does not repeat, has ended or is paused.
+  @Nullable package var nextRun: Double?
+  /// While it repeats: how the last of its runs ended; nil if none has.
+  @Nullable package var lastRun: LastRun?
   /// In seconds since 1970; nil if that is unknown, or has not happened.
   @Nullable package var added: Double?
   @Nullable package var ended: Double?
@@ -52,6 +58,9 @@ package struct TransferDocument: Codable, Hashable, Sendable {
     case total, fraction, rate, connections
     case rateLimit = "rate_limit"
     case startsAt = "starts_at"
+    case every
+    case nextRun = "next_run"
+    case lastRun = "last_run"
     case added, ended, start
     case runsToEnd = "runs_to_end"
     case path, error, result
@@ -59,6 +68,29 @@ package struct TransferDocument: Codable, Hashable, Sendable {
 }
 
 extension TransferDocument {
+  /// A run of a transfer that repeats.
+  package struct LastRun: Codable, Hashable, Sendable {
+    /// `completed` or `failed`.
+    package var state: String
+    /// In seconds since 1970; nil if that is unknown.
+    @Nullable package var ended: Double?
+    /// Bytes that were fetched: of a file that had not changed, none.
+    package var fetched: Int64
+    @Nullable package var error: Failure?
+
+    package init(state: String, ended: Double?, fetched: Int64, error: Failure?) {
+      (self.state, self.fetched) = (state, fetched)
+      (self.ended, self.error) = (ended, error)
+    }
+
+    enum CodingKeys: String, CodingKey { case state, ended, fetched, error }
+  }
+
+  /// How its last run ended, while it waits for the next one; nil otherwise.
+  package var restingState: String? {
+    state == .queued && waiting?.code == "start-time" ? lastRun?.state : nil
+  }
+
   /// Seconds until it is complete at this rate; nil if unknown.
   package var secondsLeft: Double? {
     TransferProgress(bytes: bytes, total: total, rate: rate).secondsLeft

@@ -92,6 +92,10 @@ extension TransferRequest {
       try request.join(group: group)
     }
     if let rate = change.rateLimit { try request.limitRate(to: rate) }
+    if let every = change.every {
+      request.repetition =
+        every.isEmpty ? nil : try Problem.checked(try TransferRequest.repetition(every))
+    }
     if let time = change.startsAt {
       request.startsAt = try Problem.checked(try TransferRequest.startTime(time))
     }

@@ -35,9 +35,10 @@ extension ControlAPI {
     let summaries = await manager.summaries(of: .ids(ids))
     let present = Set(summaries.map(\.id))
     let pending = await unsettled(ids, awaited)
+    let lastRuns = await lastRuns(summaries)
     var answer = WaitResponse(isSettled: pending.isEmpty, ids: summaries.map(\.id))
     for summary in summaries {
-      switch summary.state {
+      switch lastRuns[summary.id] ?? summary.state {
       case .completed: answer.completed += 1
       case .failed: answer.failed += 1
       case .cancelled: answer.cancelled += 1
@@ -115,9 +116,32 @@ extension ControlAPI {
     let summaries = await manager.summaries(of: .ids(ids))
     let completed = summaries.lazy.filter { $0.state == .completed }.map(\.id)
     awaited.withLockedValue { $0.completed.formUnion(completed) }
-    let pending = summaries.lazy.filter { !$0.isSettled }.map(\.id)
+    let resting = await lastRuns(summaries)
+    let pending = summaries.lazy.filter { !$0.isSettled && resting[$0.id] == nil }.map(\.id)
     // Those that must wait for a paused one do not change without a command either.
     return Set(pending).subtracting(await manager.coordinator.waitingForPaused(Array(pending)))
+  }
+}
+
+extension ControlAPI {
+  /// How the last runs ended of those that repeat, and wait for their next ones.
+  private func lastRuns(_ summaries: [TransferSummary]) async -> [TransferID: TransferState] {
+    let waiting = summaries.filter { summary in
+      guard case .startTime? = summary.waitReason else { return false }
+      return summary.state == .queued
+    }.map(\.id)
+    guard !waiting.isEmpty else { return [:] }
+    // If they cannot be read, the caller waits for another run.
+    let views = (try? await manager.coordinator.views(of: waiting)) ?? []
+    var states: [TransferID: TransferState] = [:]
+    for view in views where view.snapshot.state == .queued {
+      switch view.lastRun?.result.state {
+      case .completed?: states[view.row.id] = .completed
+      case .failed?: states[view.row.id] = .failed
+      case .cancelled?, nil: continue
+      }
+    }
+    return states
   }
 }
 

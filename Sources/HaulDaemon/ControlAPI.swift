@@ -42,7 +42,7 @@ struct ControlAPI: Sendable {
   let limits: CurrentLimits
   /// Those that are being answered.
   let probes: PlaceCount
-  let configuration: ConfigurationWatch
+  let settings: SettingsReload
   /// Ends the daemon.
   let stop: @Sendable () -> Void
 
@@ -58,6 +58,7 @@ struct ControlAPI: Sendable {
       stop()
       return Response(status: .accepted)
     }
+    addReloadRoute(to: v1)
     v1.get("/queue") { _, _ in
       try APIResponse.json(QueueDocument(isSuspended: manager.isSuspended))
     }
@@ -126,7 +127,8 @@ struct ControlAPI: Sendable {
       waiting: await manager.coordinator.holdReason.map {
         TransferDocument.Wait($0, at: SystemClock().wallSeconds)
       }, takenPorts: listener.takenPorts, fingerprint: isLocal ? listener.fingerprint : nil,
-      hasNewConfiguration: isLocal ? configuration.hasChanged : nil)
+      hasNewConfiguration: isLocal ? settings.hasNewFile : nil,
+      needsRestart: isLocal ? await settings.needsRestart : nil)
   }
 
   private func add(_ request: Request) async throws -> AddResponse {

@@ -1,5 +1,5 @@
 package import HaulControl
-package import HaulKit
+import HaulKit
 import HaulLibC
 import HaulStore
 import Hummingbird
@@ -15,11 +15,8 @@ import UnixSignals
 /// or `--listen` on ports and sockets too.
 package struct Daemon: Sendable {
   private let location: ControlLocation
-  private let configuration: TransferManager.Configuration
-  private let remote: RemoteAccess
-  private let notices: NoticeSettings
-  private let keptEnds: KeptEnds?
-  private let watched: String?
+  private let settings: DaemonSettings
+  private let readSettings: NewSettings.Read
   private let environment: [String: String]
   private let version: String
   private let logger: Logger
@@ -27,17 +24,15 @@ package struct Daemon: Sendable {
   private let watch: ConfigurationWatch
 
   /// - Parameters:
-  ///   - watched: the directory whose lists the caller adds: no transfer writes there.
+  ///   - readSettings: called for a reload.
   ///   - environment: of the programs that are run, and of those that deliver notices.
   package init(
-    at location: ControlLocation, _ configuration: TransferManager.Configuration,
-    remote: RemoteAccess, notices: NoticeSettings, keptEnds: KeptEnds?, watched: String?,
-    environment: [String: String], version: String, logger: Logger
+    at location: ControlLocation, _ settings: DaemonSettings,
+    readSettings: @escaping NewSettings.Read, environment: [String: String], version: String,
+    logger: Logger
   ) {
-    (self.location, self.configuration, self.remote) = (location, configuration, remote)
-    (self.notices, self.keptEnds, self.environment) = (notices, keptEnds, environment)
-    self.watched = watched
-    (self.version, self.logger) = (version, logger)
+    (self.location, self.settings, self.readSettings) = (location, settings, readSettings)
+    (self.environment, self.version, self.logger) = (environment, version, logger)
     redirects = RedirectFiles(in: location.redirects, clock: SystemClock())
     watch = ConfigurationWatch(environment)
   }
@@ -49,7 +44,7 @@ package struct Daemon: Sendable {
   package func run() async throws {
     try location.prepareDirectory()
     try location.checkSocket()
-    var configuration = configuration
+    var configuration = settings.configuration
     // Nothing is published while the umask of the process is that of the socket.
     configuration.isSuspended = true
     configuration.programEnvironment = environment
@@ -70,7 +65,8 @@ package struct Daemon: Sendable {
   /// socket of the same name, and delivers the remaining notices.
   private func run(_ manager: TransferManager, mask: mode_t) async throws {
     let notifier = try await Notifier(
-      notices, at: location, manager, configuration, environment: environment, logger: logger)
+      settings.notices, at: location, manager, settings.configuration, environment: environment,
+      logger: logger)
     let (begins, begin) = AsyncStream.makeStream(of: Void.self)
     let notifying = Task {
       // Its programs have the umask of the process, which is that of the socket until then.
@@ -83,7 +79,7 @@ package struct Daemon: Sendable {
       await notifying.value
     }
     do {
-      try await serve(manager, notifier.board, mask: mask) { begin.finish() }
+      try await serve(manager, notifier, mask: mask) { begin.finish() }
     } catch {
       await end()
       throw error
@@ -93,7 +89,7 @@ package struct Daemon: Sendable {
   }
 
   private func serve(
-    _ manager: TransferManager, _ board: NoticeBoard, mask: mode_t,
+    _ manager: TransferManager, _ notifier: Notifier, mask: mode_t,
     onRunning: @escaping @Sendable () -> Void
   ) async throws {
     redirects.removeAll()
@@ -103,15 +99,17 @@ package struct Daemon: Sendable {
     let history = TransferHistory(
       clock: SystemClock(), file: StateFile(path: location.history), logger: logger)
     await history.restore()
-    let limits = CurrentLimits(manager, configuration, StateFile(path: location.limits))
+    let limits = CurrentLimits(
+      manager, settings.configuration, StateFile(path: location.limits))
     do {
       try await limits.restore()
     } catch {
       logger.error("the limits that were set last are not known: \(error)")
     }
-    let servers = try services(manager, registry, history, limits, board, mask: mask, onRunning) {
-      end.yield()
-    }
+    let keptEnds = NewestSetting(settings.keptEnds)
+    let servers = try services(
+      manager, registry, history, limits, notifier, keptEnds, mask: mask, onRunning
+    ) { end.yield() }
     let group = ServiceGroup(
       configuration: ServiceGroupConfiguration(
         services: servers.map { .init(service: $0) },
@@ -124,9 +122,11 @@ package struct Daemon: Sendable {
     let keeping = Task { await history.keep() }
     defer { keeping.cancel() }
     let tidying = Task {
-      guard let keptEnds else { return }
-      var retention = Retention(manager, keptEnds, clock: SystemClock(), logger: logger)
-      await retention.run()
+      await keptEnds.run { kept in
+        guard let kept else { return }
+        var retention = Retention(manager, kept, clock: SystemClock(), logger: logger)
+        await retention.run()
+      }
     }
     defer { tidying.cancel() }
     let stopping = Task {
@@ -172,11 +172,11 @@ extension Daemon {
 
   private func services(
     _ manager: TransferManager, _ registry: MetricsRegistry, _ history: TransferHistory,
-    _ limits: CurrentLimits, _ notices: NoticeBoard, mask: mode_t,
-    _ onRunning: @escaping @Sendable () -> Void,
+    _ limits: CurrentLimits, _ notifier: Notifier, _ keptEnds: NewestSetting<KeptEnds?>,
+    mask: mode_t, _ onRunning: @escaping @Sendable () -> Void,
     _ stop: @escaping @Sendable () -> Void
   ) throws -> [any Service] {
-    let (logger, location, remote) = (logger, location, remote)
+    let (logger, location, remote) = (logger, location, settings.remote)
     let (subscribers, probes) = (PlaceCount(), PlaceCount())
     let suspension = StateFile(path: location.suspended)
     let token = try ControlToken(file: location.token)
@@ -189,17 +189,19 @@ extension Daemon {
       file: location.sessions, keys: SessionKeys(token), clock: SystemClock(), access: accessList)
     let tries = NIOLockedValueBox(LoginTries())
     let own = OwnDirectories(
-      paths: [location.directory, ControlLocation.configuration(environment), watched]
-        .compactMap(\.self))
+      [location.directory, ControlLocation.configuration(environment)].compactMap(\.self),
+      watched: settings.watched)
+    let reload = SettingsReload(
+      readSettings, watch, limits, notifier.settings, keptEnds, certificate, own, logger)
     @Sendable func api(
       _ listener: WebListener, isLocal: Bool, _ hosts: AllowedHosts
     ) -> ControlAPI {
       ControlAPI(
         manager: manager, version: version, access: remote, accessList: accessList,
         ownDirectories: own, isLocal: isLocal, hosts: hosts, subscribers: subscribers,
-        registry: registry, suspension: suspension, notices: notices, sessions: sessions,
+        registry: registry, suspension: suspension, notices: notifier.board, sessions: sessions,
         redirects: redirects, listener: listener, history: history, limits: limits,
-        probes: probes, configuration: watch, stop: stop)
+        probes: probes, settings: reload, stop: stop)
     }
     let listener = WebListener(remote, sessions, certificate, logger) {
       listener, address, listening in
@@ -236,7 +238,7 @@ extension Daemon {
       if !suspension.exists { await manager.unsuspend() }
       logger.info("listening on \(location.socket)")
     }
-    return [socket, listener]
+    return [socket, listener, HangUpService(settings: reload, logger: logger)]
   }
 
   private func server(

@@ -3,11 +3,22 @@ import HaulCore
 import HaulFiles
 import HaulKit
 import HaulLibC
+import NIOConcurrencyHelpers
 
 /// The directories of the daemon's list, token and configuration, and of the lists that it adds for
 /// its owner, which no transfer may write to or send.
 struct OwnDirectories: Sendable {
-  let paths: [String]
+  private let fixed: [String]
+  private let watched: NIOLockedValueBox<String?>
+
+  init(_ fixed: [String], watched: String?) {
+    (self.fixed, self.watched) = (fixed, NIOLockedValueBox(watched))
+  }
+
+  /// From now on, lists are added from this directory.
+  func watch(_ directory: String?) { watched.withLockedValue { $0 = directory } }
+
+  private var paths: [String] { fixed + (watched.withLockedValue { $0 }.map { [$0] } ?? []) }
 
   /// Most transfers of a batch have the same directory: each is looked up once.
   /// - Throws: `Problem` (403).

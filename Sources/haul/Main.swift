@@ -10,10 +10,9 @@ import Logging
 enum Main {
   static func main() async {
     let status = await HaulProgram.run(ProcessText.argumentBytes, stored: StoredList()) {
-      location, configuration, plan, environment, logger in
+      location, settings, readSettings, environment, logger in
       try await Daemon(
-        at: location, configuration, remote: plan.remote, notices: plan.notices,
-        keptEnds: plan.keptEnds, watched: plan.watched, environment: environment,
+        at: location, settings, readSettings: readSettings, environment: environment,
         version: HaulVersion.text, logger: logger
       ).run()
     }

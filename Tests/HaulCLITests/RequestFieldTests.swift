@@ -49,6 +49,7 @@ struct RequestFieldTests {
     (request.identifier, request.group, request.priority) = ("mine", "g", .background)
     (request.after, request.whenDependencyFails) = ([.identifier("other")], .run)
     (request.startsAt, request.reportsProgress) = (1_900_000_000, false)
+    request.repetition = Repetition("mon-fri 06:00")
     // The daemon is the background.
     #expect(same(TransferRequest(.download(plain)), request) == ["isBackground"])
     let back = try sent(request)

@@ -245,6 +245,7 @@ function options(isSingle) {
   if (value("f-group")) shared.group = value("f-group");
   if (value("f-rate")) shared.rate_limit = Math.round(Number(value("f-rate")) * 1024);
   if (value("f-at")) shared.starts_at = new Date(value("f-at")).getTime() / 1000;
+  if (value("f-every")) shared.every = value("f-every");
   if (value("f-exists")) shared.if_exists = value("f-exists");
   return shared;
 }
@@ -350,7 +351,7 @@ async function submit() {
   keep();
   if (text.value === "" && added.size > 0) {
     // The next addresses may be of another host, to which a password must not go.
-    for (const id of ["f-name", "f-checksum", "f-group", "f-at", "f-put", "f-headers", "f-user", "f-password", "f-token", "f-connections", "f-rate", "f-exists"]) $(id).value = "";
+    for (const id of ["f-name", "f-checksum", "f-group", "f-at", "f-every", "f-put", "f-headers", "f-user", "f-password", "f-token", "f-connections", "f-rate", "f-exists"]) $(id).value = "";
     $("f-priority").value = "default";
     $("f-paused").checked = false;
     for (const fold of folds) fold.open = false;

@@ -34,6 +34,12 @@ export function open(row, takesFocus = false) {
   if (takesFocus) parts.title.focus();
 }
 
+function lastRun({ state, ended, fetched, error }) {
+  const what = state === "failed" ? `failed: ${error?.message ?? "for an unknown reason"}`
+    : fetched > 0 ? `completed: ${format.bytes(fetched)}` : "not changed";
+  return ended ? `${format.time(ended)}, ${what}` : what;
+}
+
 export function close() {
   if (id === null) return;
   id = null;
@@ -129,7 +135,10 @@ export function refresh() {
   show("Digest", Object.entries(row.result?.checksum ?? {}).map(([name, hex]) => `${name}=${hex}`).join("\n") || null, true);
   show("Checked by", { checksum: "its checksum", length: "its length", framing: "the end that the server marked" }[row.result?.verified]);
   show("Added", format.time(details?.added));
-  show("Starts at", row.startsAt ? format.time(row.startsAt) : null);
+  show("Starts at", row.startsAt && !row.every ? format.time(row.startsAt) : null);
+  show("Repeats", row.every);
+  show("Next run", row.nextRun ? format.time(row.nextRun) : null);
+  show("Last run", row.lastRun ? lastRun(row.lastRun) : null);
   show("Started", format.time(details?.started));
   show("Ended", endedStates.has(row.state) ? format.time(details?.ended) : null);
   show("Your name", row.identifier);

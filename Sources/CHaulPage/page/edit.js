@@ -38,6 +38,7 @@ export function form(id) {
     priority: el("select", {}, ...priorities.map(([value, text]) => el("option", { value }, text))),
     rate: el("input", { type: "number", min: "0", max: "1000000000", inputMode: "numeric", placeholder: "none" }),
     at: el("input", { type: "datetime-local" }),
+    every: el("input", { autocomplete: "off", spellcheck: false }),
     group: el("input", { ...plain, placeholder: "none" }),
     url: el("input", { type: "url", placeholder: "https://…", ...plain }),
     user: el("input", { ...plain, autocapitalize: "off" }),
@@ -55,6 +56,7 @@ export function form(id) {
       label("Header fields, one in each line; without a value, it is removed", "headers", "wide")));
   const rate = label("Speed limit in KiB/s", "rate");
   const at = label("Start at", "at");
+  const every = label("Repeat (12h, mon-fri 06:00)", "every");
   const address = label("Another address of the same file", "url", "wide address");
   const submit = el("button", { type: "submit", className: "primary" }, "Save");
   let shown = {};
@@ -62,6 +64,7 @@ export function form(id) {
   const values = (row) => ({
     priority: row.priority, rate: row.rateLimit ? String(Math.ceil(row.rateLimit / 1024)) : "",
     at: row.startsAt ? localTime(row.startsAt) : "", group: row.group ?? "",
+    every: row.every ?? "",
   });
 
   // Only what is different from what was shown.
@@ -71,6 +74,7 @@ export function form(id) {
     if (text("priority") !== shown.priority) wanted.priority = text("priority");
     if (text("rate") !== shown.rate) wanted.rate_limit = Math.round(Number(text("rate")) * 1024);
     if (text("at") !== shown.at) wanted.starts_at = text("at") ? new Date(text("at")).getTime() / 1000 : 0;
+    if (text("every") !== shown.every) wanted.every = text("every");
     if (text("group") !== shown.group) wanted.group = text("group");
     if (text("url")) wanted.url = text("url");
     const headers = headerLines(fields.headers.value).map(({ name, value }) => ({ name, value: value || null }));
@@ -82,9 +86,9 @@ export function form(id) {
     return wanted;
   }
 
-  // What runs gets only another rate and priority; for all else it stops for a moment.
+  // What runs gets only another rate, priority and repetition; for all else it stops for a moment.
   async function save(wanted) {
-    const stops = Object.keys(wanted).some((name) => !["priority", "rate_limit"].includes(name));
+    const stops = Object.keys(wanted).some((name) => !["priority", "rate_limit", "every"].includes(name));
     const runs = stops && ["running", "publishing"].includes(rows.get(id)?.state);
     const command = (name) => call("POST", "commands", { command: name, transfers: { ids: [id] } });
     if (runs) await command("pause");
@@ -135,6 +139,7 @@ export function form(id) {
     const isProgram = row.url === null;
     rate.hidden = isProgram;
     at.hidden = ["completed", "failed", "cancelled"].includes(row.state);
+    every.hidden = at.hidden || row.kind !== "download";
     address.hidden = access.hidden = isProgram || row.state === "completed";
     setText(note, row.state === "running" ? "Speed and priority change at once; for the other fields it stops for a moment." : "");
     note.hidden = row.state !== "running";
@@ -144,7 +149,7 @@ export function form(id) {
     document.getElementById("group-names").replaceChildren(...groupNames().map((name) => el("option", { value: name })));
   });
   const element = el("form", { className: "edit", onsubmit: onSubmit },
-    el("div", { className: "fields" }, label("Priority", "priority"), rate, label("Group", "group"), at, address),
+    el("div", { className: "fields" }, label("Priority", "priority"), rate, label("Group", "group"), at, every, address),
     access, note, error, el("div", { className: "edit-ends" }, submit));
   element.addEventListener("input", () => showError(""));
   return { element, fill };

@@ -141,6 +141,9 @@ function put(document) {
   row.connections = document.connections ?? 0;
   row.rateLimit = document.rate_limit;
   row.startsAt = document.starts_at;
+  row.every = document.every;
+  row.nextRun = document.next_run;
+  row.lastRun = document.last_run;
   row.path = document.path;
   row.error = document.error;
   row.result = document.result;

@@ -144,7 +144,8 @@ extension AddPlan {
       try LocalTime.seconds(text, at: sources.wallSeconds)
     }
     for index in requests.indices {
-      requests[index].startsAt = startsAt
+      (requests[index].startsAt, requests[index].repetition) = (startsAt, queue.every)
+      if queue.every != nil { try requests[index].checkRepeating() }
       requests[index].identifier = queue.identifier
       requests[index].priority = queue.priority
       // A list may have another group, and another limit, for one of its addresses.
@@ -162,6 +163,16 @@ extension AddPlan {
   private mutating func joinGroups(of items: [GetItem], _ numbers: [Int]) {
     for (index, number) in zip(requests.indices, numbers) {
       requests[index].group = items[number - 1].group
+    }
+  }
+}
+
+extension TransferRequest {
+  fileprivate func checkRepeating() throws(UsageError) {
+    do {
+      try checkRepetition()
+    } catch {
+      throw UsageError("--every: \(error.message)")
     }
   }
 }

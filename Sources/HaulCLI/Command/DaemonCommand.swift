@@ -3,15 +3,18 @@ import HaulControl
 import HaulCore
 
 struct DaemonCommand: Command {
-  enum Action: String, ExpressibleByArgument, CaseIterable { case start, stop, restart, status }
+  enum Action: String, ExpressibleByArgument, CaseIterable {
+    case start, stop, restart, reload, status
+  }
 
   static let configuration = CommandConfiguration(
     commandName: "daemon", abstract: "Starts or stops the daemon, or says whether it runs.",
     discussion: """
-      'restart' makes it read haul.conf again. It then runs in the background, as after 'start'.
+      'reload' makes it read haul.conf again while it runs; a wrong file changes nothing. \
+      'restart' is for what needs one; it then runs in the background, as after 'start'.
       """)
 
-  @Argument(help: ArgumentHelp("start, stop, restart or status.", valueName: "action"))
+  @Argument(help: ArgumentHelp("start, stop, restart, reload or status.", valueName: "action"))
   var action: Action
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
@@ -20,6 +23,7 @@ struct DaemonCommand: Command {
     case .stop: ControlPlan(comparesVersions: false, perform: stop)
     case .restart:
       try checked(sources)
+    case .reload: ControlPlan(perform: reload)
     case .status: ControlPlan(perform: status)
     }
   }
@@ -54,6 +58,10 @@ struct DaemonCommand: Command {
     }
     let (status, _) = try await session.ensureRunning()
     return await OutputStream.show("the daemon was started again (pid \(status.pid))\n")
+  }
+
+  private func reload(_ session: ControlSession) async throws -> ExitStatus {
+    await OutputStream.show(try await session.client.reload().text + "\n")
   }
 
   private static func stays(_ pid: Int32) async -> ExitStatus {

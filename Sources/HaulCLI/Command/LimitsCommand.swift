@@ -79,9 +79,7 @@ struct LimitsCommand: Command {
       (change.connections, change.connectionsPerHost) = (connections, connectionsPerHost)
       change.rate = rate
       if !schedule.isEmpty {
-        change.schedule =
-          schedule == ["always"]
-          ? [] : try schedule.map { (text) throws(UsageError) in try ScheduleText.window(text) }
+        change.schedule = try LimitOptions.schedule(schedule).map { .init($0) }
       }
       return change
     }
@@ -92,60 +90,10 @@ struct LimitsCommand: Command {
   }
 }
 
-/// A window of the schedule as people write it.
-enum ScheduleText {
-  /// `mon-fri 22:00-06:00`, `sat,sun 00:00-24:00`, `daily 01:00-05:00`.
-  static func window(_ text: String) throws(UsageError) -> LimitsDocument.Window {
-    let words = text.byteSplit(separator: " ").map(String.init)
-    let times = words.last?.byteSplit(separator: "-").map { minutes(String($0)) } ?? []
-    guard words.count == 2, let days = days(words[0].lowercased()), times.count == 2,
-      let from = times[0], let to = times[1], from < 24 * 60
-    else {
-      throw UsageError(
-        "--schedule '\(text)': write days and times, such as 'mon-fri 22:00-06:00' or "
-          + "'daily 01:00-05:00', or: always")
-    }
-    return LimitsDocument.Window(Schedule.Window(days, from: from, to: to))
-  }
-
-  static func text(_ window: LimitsDocument.Window) -> String {
-    let days =
-      window.days.count == names.count
-      ? "daily" : window.days.map { String($0.prefix(3)) }.joined(separator: ",")
-    return "\(days) \(window.from)-\(window.to)"
-  }
-
-  private static let names = Schedule.Weekday.allCases.map { String("\($0)".prefix(3)) }
-
-  private static func days(_ text: String) -> Set<Schedule.Weekday>? {
-    guard text != "daily" else { return .everyDay }
-    var days: Set<Schedule.Weekday> = []
-    for part in text.byteSplit(separator: ",", omittingEmptySubsequences: false) {
-      let ends = part.byteSplit(separator: "-", omittingEmptySubsequences: false)
-        .map { names.firstIndex(of: String($0)) }
-      guard (1...2).contains(ends.count), let first = ends[0], let last = ends[ends.count - 1]
-      else { return nil }
-      // From Friday to Monday goes over the end of the week.
-      let count = (last - first + names.count) % names.count
-      for offset in 0...count {
-        days.insert(Schedule.Weekday.allCases[(first + offset) % names.count])
-      }
-    }
-    return days
-  }
-
-  private static func minutes(_ text: String) -> Int? {
-    guard let match = text.wholeMatch(of: /([0-9]{2}):([0-5][0-9])/), let hours = Int(match.1),
-      let minutes = Int(match.2), hours * 60 + minutes <= 24 * 60
-    else { return nil }
-    return hours * 60 + minutes
-  }
-}
-
 extension LimitsDocument {
   fileprivate var table: TextTable {
     func text(_ number: Int?) -> String { number.map { $0 == 0 ? "none" : "\($0)" } ?? "" }
-    let windows = (schedule ?? []).map(ScheduleText.text)
+    let windows = (schedule ?? []).map(\.text)
     let speed = rate.map { $0 == 0 ? "no limit" : Units.rate(Double($0)) } ?? ""
     let rows: [[String]] = [
       ["files at once", text(active)],
@@ -157,5 +105,12 @@ extension LimitsDocument {
     ]
     return TextTable(
       heads: ["LIMIT", "VALUE"], rows: rows, flexible: [1], optional: [], rightAligned: [])
+  }
+}
+
+extension LimitsDocument.Window {
+  fileprivate var text: String {
+    let days = Schedule.Weekday.allCases.filter { self.days.contains("\($0)") }
+    return "\(ScheduleText.text(Set(days))) \(from)-\(to)"
   }
 }

@@ -26,6 +26,13 @@ struct QueueOptions: ParsableArguments {
   var at: String?
 
   @Option(
+    help: ArgumentHelp(
+      "Run again after each end: 30m, 12h, 1d, 'daily 03:00' or 'mon-fri 06:00'.",
+      valueName: "TIMES"),
+    transform: ArgumentValue.repetition)
+  var every: Repetition?
+
+  @Option(
     name: .customLong("id"),
     help: ArgumentHelp(
       "Your own name for the transfer; adding that name again finds it.", valueName: "NAME"))

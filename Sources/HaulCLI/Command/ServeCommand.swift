@@ -14,12 +14,13 @@ struct ServeCommand: Command {
       """)
 
   /// The long names of the options that `haul get` does not have.
-  static let ownOptions = ListenOptions.names.union([
+  static let ownOptions = ListenOptions.names.union(DaemonLimitOptions.names).union([
     "root", "private-redirects", "notify", "notify-sound", "webhook", "webhook-secret-file",
     "webhook-private", NoticeOptions.command, "keep-ended", "watch",
   ])
 
   @OptionGroup(title: "Speed") var speed: LimitOptions
+  @OptionGroup(title: "Speed") var limits: DaemonLimitOptions
   @OptionGroup(title: "Network") var network: ConnectionOptions
 
   @OptionGroup(title: "Notices") var notices: NoticeOptions
@@ -66,10 +67,12 @@ struct ServeCommand: Command {
         "\(NoticeOptions.command) is for the configuration file only: see docs/command-line.md")
     }
     return Settings.overridden(by: network).union(listening.overridden)
+      .union(limits.overridden)
   }
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
-    let managerOptions = try ManagerOptions(speed, network)
+    var managerOptions = try ManagerOptions(speed, network)
+    try limits.apply(to: &managerOptions)
     let notices = try NoticeSettings(notices, sources)
     let roots = root.isEmpty ? Self.downloads(sources.environment) : root
     guard roots.allSatisfy(\.isAbsolutePath) else {
@@ -113,34 +116,45 @@ package struct ServePlan: CommandPlan, Hashable {
   package func run(in context: ProcessContext) async -> ExitStatus {
     let log = DaemonLog(context.environment, level: verbose ? .debug : .info)
     if let refusal = context.limits.refusal { return await log.fail(refusal) }
-    // The terminal that started it may be closed.
+    // The terminal that started it may be closed. Once it runs, the signal is a reload.
     Signals.ignoreHangUp()
     var options = managerOptions
     if let lowered = context.limits.apply(to: &options) { await log.warn(lowered) }
     do {
       let environment = ProgramEnvironment.allowed(of: context.environment)
       let logger = log.logger
-      var configuration = try options.configuration(
-        logger: logger, environment: environment, isAttended: false)
-      configuration.refusesPrivateRedirects = !allowsPrivateRedirects
-      configuration.keyAccess = S3KeyAccess(context.environment)
       let location = try ControlLocation(environment: environment)
-      let watching = Task { await watch(at: location, context, logger) }
+      let reload = ServeReload(self, context, environment, logger)
+      let watching = Task {
+        await reload.watched.run { directory in
+          guard let directory else { return }
+          let folder = WatchFolder(
+            directory: directory, destination: remote.roots.first ?? directory,
+            location: location, context: context, logger: logger)
+          await folder.run()
+        }
+      }
       defer { watching.cancel() }
-      try await context.serve(location, configuration, self, environment, logger)
+      try await context.serve(
+        location, try settings(context, environment, logger), { try await reload.read() },
+        environment, logger)
       return .completed
     } catch {
       return await log.fail(error)
     }
   }
 
-  private func watch(
-    at location: ControlLocation, _ context: ProcessContext, _ logger: Logger
-  ) async {
-    guard let watched else { return }
-    let folder = WatchFolder(
-      directory: watched, destination: remote.roots.first ?? watched, location: location,
-      context: context, logger: logger)
-    await folder.run()
+  /// - Throws: when the given proxy cannot be read.
+  func settings(
+    _ context: ProcessContext, _ environment: [String: String], _ logger: Logger
+  ) throws(TransferError) -> DaemonSettings {
+    var options = managerOptions
+    _ = context.limits.apply(to: &options)
+    var configuration = try options.configuration(
+      logger: logger, environment: environment, isAttended: false)
+    configuration.refusesPrivateRedirects = !allowsPrivateRedirects
+    configuration.keyAccess = S3KeyAccess(context.environment)
+    return DaemonSettings(
+      configuration, remote: remote, notices: notices, keptEnds: keptEnds, watched: watched)
   }
 }

@@ -52,6 +52,12 @@ struct SetCommand: Command {
       "Start at this time, as in 'haul add'; or now.", valueName: "TIME"))
   var at: String?
 
+  @Option(
+    help: ArgumentHelp(
+      "Run again at these times, as in 'haul add', also while it runs; or none.",
+      valueName: "TIMES"))
+  var every: String?
+
   @OptionGroup(title: "Credentials") var access: AccessOptions
 
   func plan(_ sources: CommandSources) throws(UsageError) -> any CommandPlan {
@@ -105,11 +111,22 @@ struct SetCommand: Command {
     let change = ChangeBody(
       priority: priority?.name, url: try url.map(AddressArgument.url)?.text,
       rateLimit: rateLimit, startsAt: startsAt, keepsName: sameResource ? true : nil,
-      group: ids.isEmpty ? nil : group)
+      group: ids.isEmpty ? nil : group, every: try words())
     guard url != nil || !sameResource else { throw UsageError("--same-resource is for --url") }
     guard change != ChangeBody() || hasAccess else {
-      throw UsageError("give --priority, --url, --limit-rate, --at, --group, -H or credentials")
+      throw UsageError(
+        "give --priority, --url, --limit-rate, --at, --every, --group, -H or credentials")
     }
     return change
+  }
+
+  /// What the daemon reads of `--every`.
+  private func words() throws(UsageError) -> String? {
+    guard let every, every != "none" else { return every.map { _ in "" } }
+    do {
+      return try ArgumentValue.repetition(every).text
+    } catch {
+      throw UsageError("--every \(every): \(error.message), or: none")
+    }
   }
 }

@@ -93,6 +93,12 @@ extension StatusDocument {
   var warnings: [String] {
     takenPorts.map { "another program has port \($0), where a page was open: close that page" }
       + (hasNewConfiguration == true
-        ? ["haul.conf has changed since the daemon read it; to use it: haul daemon restart"] : [])
+        ? ["haul.conf has changed since the daemon read it; to use it: haul daemon reload"] : [])
+      + ((needsRestart ?? []).isEmpty
+        ? []
+        : [
+          "after haul daemon restart only, haul.conf changes: "
+            + (needsRestart ?? []).joined(separator: ", ")
+        ])
   }
 }

@@ -37,7 +37,6 @@ enum UnknownCommand {
   private static let usualWords: [String: [String: String]] = [
     "daemon": [
       "log": daemonLog, "logs": daemonLog,
-      "reload": "run 'haul daemon restart': transfers resume from their bytes",
     ],
     "cache": [
       "clear": "write haul cache purge", "clean": "write haul cache purge",

@@ -40,7 +40,9 @@ extension TransferDocument {
   /// The word of the state, as `--state` takes it, and what more there is to say, in a few words.
   var reason: String {
     switch state {
-    case _ where waiting != nil: "\(state.rawValue): \(waiting?.text ?? "")"
+    case _ where waiting != nil:
+      "\(state.rawValue): \(waiting?.text ?? "")"
+        + (lastRun?.error.map { "; last run failed: \($0.code.rawValue)" } ?? "")
     case .running: ["running", runningText].compactMap(\.self).joined(separator: ": ")
     case .completed where kind == .upload: "completed: uploaded"
     case .completed: (result?.result.warning).map { "completed: \($0.code)" } ?? "completed"

@@ -25,7 +25,9 @@ package enum TransferText {
       ("rate", transfer.state == .running ? Units.rate(transfer.rate) : nil),
       ("time left", transfer.state == .running ? transfer.secondsLeft.map(Units.clock) : nil),
       ("rate limit", transfer.rateLimit.map { Units.rate(Double($0)) }),
-      ("starts", transfer.startsAt.map(LocalTime.text)),
+      ("starts", transfer.every == nil ? transfer.startsAt.map(LocalTime.text) : nil),
+      ("repeats", transfer.every), ("next run", transfer.nextRun.map(LocalTime.text)),
+      ("last run", transfer.lastRun?.text),
       ("started", start(transfer).map { "\($0), by haul start" }),
       ("added", transfer.added.map(LocalTime.text)),
       ("began", details?.started.map(LocalTime.text)),
@@ -166,6 +168,8 @@ package enum TransferText {
         "the queue is suspended too; haul start --force \(transfer.id) starts it now"
       case "start-time" where wait.next == "schedule":
         "it is outside the schedule too; haul start --force \(transfer.id) starts it now"
+      case "start-time" where transfer.every != nil:
+        "it repeats (\(transfer.every ?? "")); haul start \(transfer.id) runs it now"
       case "start-time": "haul start \(transfer.id) lets it start before that time"
       case "schedule": "haul start --force \(transfer.id) starts it now"
       case "suspended":
@@ -194,6 +198,19 @@ package enum TransferText {
 extension TransferDocument.Failure {
   /// Whether other credentials may help.
   fileprivate var isOfCredentials: Bool { code == .unauthorized || code == .notTried }
+}
+
+extension TransferDocument.LastRun {
+  /// `2026-11-30 03:00, completed: 12 MiB`, `…, not changed`, `…, failed: the server answered 503`.
+  var text: String {
+    let what =
+      if let error {
+        "failed: \(error.message)"
+      } else {
+        fetched > 0 ? "completed: \(Units.bytes(fetched))" : "not changed"
+      }
+    return (ended.map { "\(LocalTime.text($0)), " } ?? "") + what
+  }
 }
 
 extension TransferRequest.Kind {

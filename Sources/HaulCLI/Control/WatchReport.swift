@@ -166,14 +166,16 @@ extension WatchReport {
   /// The status to exit with, once nothing changes without a command; nil before.
   package var end: ExitStatus? {
     guard isReady, transfers.allSatisfy(isSettled) else { return nil }
-    if transfers.contains(where: { $0.state == .failed }) { return .failed }
-    return !hasRemoved && transfers.allSatisfy { $0.state == .completed } ? .completed : .stopped
+    let ends = transfers.map { $0.restingState ?? $0.state.rawValue }
+    if ends.contains(TransferState.failed.rawValue) { return .failed }
+    let areCompleted = ends.allSatisfy { $0 == TransferState.completed.rawValue }
+    return !hasRemoved && areCompleted ? .completed : .stopped
   }
 
   /// Whether it does not change without a command.
   private func isSettled(_ transfer: TransferDocument) -> Bool {
     if transfer.state.isEnded { return told.contains(transfer.id) }
-    if transfer.waiting?.isBlocked == true { return true }
+    if transfer.waiting?.isBlocked == true || transfer.restingState != nil { return true }
     if transfer.waiting?.reason == .credentialsRefused { return true }
     var (next, seen) = (Optional(transfer.id), Set<TransferID>())
     while let id = next, seen.insert(id).inserted {

@@ -61,6 +61,14 @@ package enum ArgumentValue {
     return .seconds(seconds)
   }
 
+  /// When a transfer runs again.
+  static func repetition(_ text: String) throws(UsageError) -> Repetition {
+    guard let repetition = Repetition(text), repetition.start == nil else {
+      throw UsageError(Repetition.hint)
+    }
+    return repetition
+  }
+
   /// States of transfers, with commas between them.
   package static func states(_ text: String) throws(UsageError) -> Set<TransferState> {
     var states: Set<TransferState> = []

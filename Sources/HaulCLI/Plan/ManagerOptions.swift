@@ -15,6 +15,8 @@ package struct ManagerOptions: Hashable, Sendable {
   package var maximumConnections = defaults.maximumConnections
   /// Bytes per second.
   package var rateLimit: Int64?
+  /// When the daemon runs transfers; empty for always.
+  package var schedule: [Schedule.Window] = []
   package var connectTimeout = defaults.connectTimeout
   package var idleTimeout = defaults.idleTimeout
   package var certificateAuthorities: String?
@@ -86,6 +88,7 @@ package struct ManagerOptions: Hashable, Sendable {
     configuration.connectionsPerHost = connectionsPerHost
     configuration.maximumConnections = maximumConnections
     configuration.rateLimit = rateLimit
+    if !schedule.isEmpty { configuration.schedule = Schedule(schedule) }
     configuration.connectTimeout = connectTimeout
     configuration.idleTimeout = idleTimeout
     configuration.certificateAuthorities = certificateAuthorities

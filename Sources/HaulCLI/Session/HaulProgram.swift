@@ -1,7 +1,7 @@
 import FoundationEssentials
 package import HaulControl
 import HaulCore
-package import HaulKit
+import HaulKit
 import HaulLibC
 package import Logging
 
@@ -11,8 +11,8 @@ package enum HaulProgram {
   /// Runs the queue of `haul serve` until it is asked to end; throws an error that says what to do.
   package typealias Serve =
     @Sendable (
-      ControlLocation, TransferManager.Configuration, ServePlan, _ environment: [String: String],
-      Logger
+      ControlLocation, DaemonSettings, @escaping NewSettings.Read,
+      _ environment: [String: String], Logger
     ) async throws -> Void
 
   /// Runs the command line.
@@ -28,9 +28,11 @@ package enum HaulProgram {
     OutputStream.occupyClosedDescriptors()
     let limits = ProcessLimits.ofThisProcess()
     let plan: any CommandPlan
+    let words: [String]
     do {
       try ProcessText.checkVariables()
-      plan = try Invocation.plan(try ProcessText.arguments(arguments), from: .process())
+      words = try ProcessText.arguments(arguments)
+      plan = try Invocation.plan(words, from: .process())
     } catch {
       let isDaemon = arguments.first == Array("serve".utf8)
       return isDaemon
@@ -40,7 +42,7 @@ package enum HaulProgram {
     // `verify` prints only on standard error, and ends when nobody reads that.
     if !(plan is VerifyPlan) { signal(SIGPIPE, SIG_IGN) }
     var context = context(limits)
-    (context.stored, context.serve) = (stored, serve)
+    (context.stored, context.serve, context.arguments) = (stored, serve, words)
     return await plan.run(in: context).rawValue
   }
 

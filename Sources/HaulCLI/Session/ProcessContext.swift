@@ -14,6 +14,8 @@ package struct ProcessContext: Sendable {
   package var isForeground: @Sendable () -> Bool
   package var clock: any TransferClock
   package var limits = ProcessLimits()
+  /// Without the program's name.
+  package var arguments: [String] = []
   /// The path of this program, which starts the daemon.
   package var executable = "haul"
   /// The `umask` of this process, which the daemon gives the files.

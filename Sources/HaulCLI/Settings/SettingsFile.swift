@@ -96,7 +96,7 @@ package struct SettingsFile {
 
   private static let repeatable: Set = [
     "header", "checksum", "checksum-file", "cookie", "cookie-file", "resolve", "trust-redirects",
-    "root", "rule", "listen", "host", "proxy-user",
+    "root", "rule", "listen", "host", "proxy-user", "schedule",
     NoticeOptions.command,
   ]
 }

@@ -55,6 +55,14 @@ extension FieldForm<Double?> {
   static var startTime: Self { Self({ $0 }, check: TransferRequest.startTime) }
 }
 
+extension FieldForm<Repetition?> {
+  static var words: Self {
+    Self({ $0?.storedText }) { (text: String, _) throws(WrongValue) in
+      try TransferRequest.repetition(text)
+    }
+  }
+}
+
 extension FieldForm<Duration> {
   static var seconds: Self {
     Self({ $0 / .seconds(1) }, { $0 >= 0 ? .seconds(min($0, 1e9)) : nil }, notNegative)
@@ -187,6 +195,15 @@ extension TransferRequest {
       throw WrongValue("'\(key)' is a time in seconds since 1970, up to the year 5138")
     }
     return seconds > 0 ? seconds : nil
+  }
+
+  package static func repetition(
+    _ text: String, _ key: String = "every"
+  ) throws(WrongValue) -> Repetition {
+    guard let repetition = Repetition(text) else {
+      throw WrongValue("'\(key)': \(Repetition.hint)")
+    }
+    return repetition
   }
 
   /// A rate limit in bytes per second; nil for none.

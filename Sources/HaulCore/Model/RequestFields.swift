@@ -75,5 +75,6 @@ extension TransferRequest {
     .init(
       \.reportsProgress, "reports_progress", stored: "isQuiet", as: .inverted, missing: true),
     .init(\.startsAt, "starts_at", .startTime, stored: "startsAt", missing: nil),
+    .init(\.repetition, "every", .words, stored: "every", as: .words, missing: nil),
   ])
 }

@@ -61,6 +61,10 @@ public struct TransferRequest: Sendable, Hashable, Codable {
   /// with the reason `startTime` and takes no slot. `TransferManager.start` ends that wait. Once
   /// the transfer has ended, a time that was set before no longer counts.
   public var startsAt: Double?
+  /// When a download runs again after each end, completed or failed; nil if it runs once. Between
+  /// its runs it waits with the reason `startTime`: it is queued, and has not ended. A later run
+  /// fetches the file only if the server has another version, and then replaces it.
+  public var repetition: Repetition?
   /// Whether progress is reported; state changes always are.
   public var reportsProgress = true
   /// Whether it continues when the program ends. `TransferClient` gives it to the daemon; a

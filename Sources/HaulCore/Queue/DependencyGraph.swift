@@ -89,6 +89,24 @@ package struct DependencyGraph: Sendable {
     note(nil, of: id)
   }
 
+  /// Notes that its dependents do not wait for it any more, whatever becomes of it. O(those and
+  /// their dependencies).
+  /// - Returns: its dependents, in order of arrival.
+  package mutating func satisfyDependents(of id: TransferID) -> [TransferID] {
+    let dependents = dependents(of: id)
+    for dependent in dependents {
+      guard let entry = entries[dependent] else { continue }
+      let rest = entry.after.filter { $0 != id }
+      // One that nothing else waits for is forgotten, with its end.
+      let ends = Dictionary(
+        rest.map { ($0, entries[$0]?.end) }, uniquingKeysWith: { first, _ in first })
+      unlink(dependent)
+      link(Node(id: dependent, after: rest, policy: entry.policy)) { ends[$0] ?? nil }
+      forgetUnneeded(dependent)
+    }
+    return dependents
+  }
+
   /// Notes that it is no longer in the list, and forgets it when it has no dependents.
   ///
   /// Dependents see it as `removed`. If it had completed, it stays completed for them, so that

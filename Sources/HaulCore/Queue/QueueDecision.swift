@@ -11,6 +11,8 @@ package struct QueueDecision: Sendable {
     case requestStart(TransferID, StartRequest)
     /// The rate limit of its run changes, in bytes per second; nil or 0 for none.
     case limitRate(TransferID, Int64?)
+    /// It repeats in this way from now on, or no longer.
+    case changeRepetition(TransferID, Repetition?)
     case stop(TransferID, deletingBytes: Bool)
     case discard(TransferID)
     /// It waits for a dependency that has not ended, or was not completed.

@@ -28,6 +28,12 @@ extension QueueMachine {
         "it has ended, and a start time is for a transfer that waits",
         advice: "retry or restart it, pause it, and set the time then")
     }
+    if member.end != nil, request.repetition != nil, request.repetition != record.request.repetition
+    {
+      throw TransferError(
+        .refused, "it has ended, and only a transfer that waits or runs is repeated",
+        advice: "add it again")
+    }
     if member.machine.hasRun, mayHaveBytes,
       names.old != names.new || record.request.mayGetAnotherName(by: request)
     {
@@ -60,6 +66,12 @@ extension QueueMachine {
     let startTime = isUnchanged ? member.storedState.startTime : request.startTime
     if !isUnchanged, startTime != nil { change(id) { $0.storedState.startRequest = nil } }
     apply(changed, startingAt: startTime, to: member, &decision)
+    // It waited only for its next run.
+    if record.request.repetition != nil, request.repetition == nil, member.state == .queued,
+      member.storedState.pendingStartTime != nil, isUnchanged, let result = record.result
+    {
+      stopRepeating(id, result, &decision)
+    }
     return nil
   }
 
@@ -77,6 +89,7 @@ extension QueueMachine {
     }
     decision.effects.append(.rearrange(id))
     decision.effects.append(.limitRate(id, request.rateLimit))
+    decision.effects.append(.changeRepetition(id, request.repetition))
     note(id, nil, &decision, keepsRankAndPriority: false)
     decision.set(request, of: id)
   }
@@ -106,6 +119,7 @@ extension QueueMachine {
         startTime.map { .startTime(until: $0) } ?? hostPause.map { .hostBackOff(until: $0) }
     }
     scheduleOrBlock(id, &decision)
+    decision.effects.append(.changeRepetition(id, request.repetition))
     decision.effects.append(.rearrange(id))
     note(id, nil, &decision, keepsRankAndPriority: false)
     decision.set(request, of: id)
@@ -139,6 +153,7 @@ extension TransferRequest {
     (copy.priority, copy.group) = (other.priority, other.group)
     copy.rateLimit = other.rateLimit
     (copy.fields, copy.bearerFile) = (other.fields, other.bearerFile)
+    copy.repetition = other.repetition
     return copy == other
   }
 

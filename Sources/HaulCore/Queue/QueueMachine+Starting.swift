@@ -99,7 +99,8 @@ extension QueueDecision.Effect {
   fileprivate var changesOrder: Bool {
     switch self {
     case .unschedule, .rearrange, .requestStart: true
-    case .enqueue, .postpone, .limitRate, .stop, .discard, .waits, .ended, .groupEnded, .removed:
+    case .enqueue, .postpone, .limitRate, .changeRepetition, .stop, .discard, .waits, .ended,
+      .groupEnded, .removed:
       false
     }
   }

@@ -122,11 +122,15 @@ package struct QueueMachine: Sendable {
   }
 
   /// Notes that its run has ended, and that nothing of it remains.
-  /// - Parameter initiator: what caused a pause without a command.
+  /// - Parameters:
+  ///   - initiator: what caused a pause without a command.
+  ///   - next: when it runs again, in seconds since 1970; nil if it does not repeat.
   package mutating func ended(
     _ id: TransferID, _ end: TransferMachine.RunEndKind, _ result: TransferResult?,
-    by initiator: TransferEvent.Initiator, _ decision: inout QueueDecision
+    by initiator: TransferEvent.Initiator, repeatingAt next: Double? = nil,
+    _ decision: inout QueueDecision
   ) {
+    let isPausing = members.state(of: id) == .stopping(.pause)
     let change = change(id) { member in
       let effects = member.machine.ended(end)
       let pausedBy = member.storedState.pausedBy ?? initiator
@@ -137,6 +141,7 @@ package struct QueueMachine: Sendable {
     perform(effects, on: id, by: pausedBy, result, &decision)
     // A restart came during publication: the next run replaces the file.
     if end == .completed, members.state(of: id) == .queued { note(id, result, &decision) }
+    if let next { repeats(id, at: next, pausedBy: isPausing ? pausedBy : nil, &decision) }
     recheck(&decision)
   }
 

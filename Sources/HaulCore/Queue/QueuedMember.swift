@@ -47,6 +47,9 @@ package struct QueuedMember: Sendable, Hashable {
 
   package var state: TransferMachine.State { machine.state }
 
+  /// Whether there was a run.
+  package var hasRun: Bool { machine.hasRun }
+
   /// Why it waits while it is queued; nil if it waits for dependencies, which the graph has.
   package var waiting: WaitReason? {
     isScheduled ? .slot : isPostponed ? storedState.waitReason : nil

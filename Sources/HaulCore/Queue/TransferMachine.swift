@@ -137,6 +137,18 @@ package struct TransferMachine: Hashable, Sendable {
     return true
   }
 
+  /// Queues it again after an end. Nothing is discarded.
+  package mutating func repeats() -> [Effect] {
+    guard state == .completed || state == .failed else { return [] }
+    return become(.queued, [.reportResumed, .enqueue])
+  }
+
+  /// Ends it without another run: as its last one ended.
+  package mutating func stopRepeating(as end: TransferResult.State) -> [Effect] {
+    guard state == .queued, end != .cancelled else { return [] }
+    return become(end == .completed ? .completed : .failed, [.dequeue, .reportEnd(end)])
+  }
+
   /// Ends it without a run, because a dependency did not complete.
   package mutating func skip() -> [Effect] {
     guard state == .queued else { return [] }

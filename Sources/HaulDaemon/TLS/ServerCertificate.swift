@@ -57,24 +57,33 @@ final class ServerCertificate: Sendable {
   /// Reads the files again when they have changed, until it is cancelled.
   @concurrent
   func watch() async {
-    while (try? await Task.sleep(for: Self.interval)) != nil { reload() }
+    while (try? await Task.sleep(for: Self.interval)) != nil { reloadIfChanged() }
   }
 
   /// A file that cannot be used, perhaps because it is being replaced, is read again when it has
   /// changed; until then the old certificate stays.
-  private func reload() {
+  private func reloadIfChanged() {
     let stamps = [FileStamp(certificate), FileStamp(key)]
     guard state.withLockedValue({ $0.stamps }) != stamps else { return }
     do throws(TransferError) {
-      let (context, fingerprint) = try Self.load(certificate, key)
-      state.withLockedValue {
-        $0 = State(context: context, fingerprint: fingerprint, stamps: stamps)
-      }
-      logger.info("the certificate was read again; its SHA-256 fingerprint is \(fingerprint)")
+      try reload()
     } catch {
       state.withLockedValue { $0.stamps = stamps }
       logger.error("the old certificate stays: \(error.message)")
     }
+  }
+
+  /// Reads the files again now.
+  /// - Throws: as `init`; the old certificate stays then.
+  func reload() throws(TransferError) {
+    let stamps = [FileStamp(certificate), FileStamp(key)]
+    let (context, new) = try Self.load(certificate, key)
+    let old = state.withLockedValue { state in
+      defer { state = State(context: context, fingerprint: new, stamps: stamps) }
+      return state.fingerprint
+    }
+    guard new != old else { return }
+    logger.info("the certificate was read again; its SHA-256 fingerprint is \(new)")
   }
 
   private static func load(

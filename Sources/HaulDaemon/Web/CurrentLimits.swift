@@ -8,7 +8,7 @@ import HaulKit
 actor CurrentLimits {
   private let manager: TransferManager
   private let file: StateFile
-  private let options: LimitsDocument
+  private var options: LimitsDocument
   /// What was changed.
   private var changed = LimitsDocument()
 
@@ -16,14 +16,7 @@ actor CurrentLimits {
     _ manager: TransferManager, _ configuration: TransferManager.Configuration, _ file: StateFile
   ) {
     (self.manager, self.file) = (manager, file)
-    var limits = LimitsDocument()
-    limits.active = configuration.maximumActive
-    limits.activePerHost = configuration.maximumActivePerHost ?? 0
-    limits.connectionsPerHost = configuration.connectionsPerHost
-    limits.connections = configuration.maximumConnections
-    limits.rate = configuration.rateLimit ?? 0
-    limits.schedule = configuration.schedule?.windows.map { .init($0) } ?? []
-    options = limits
+    options = LimitsDocument(configuration)
   }
 
   var document: LimitsDocument { options.changed(by: changed) }
@@ -56,13 +49,35 @@ actor CurrentLimits {
     changed = LimitsDocument()
   }
 
+  /// The options of the daemon are others now. What was changed stays above them.
+  /// - Throws: `Problem`, and nothing has changed then.
+  func setOptions(_ new: LimitsDocument) async throws {
+    try await use(new.changed(by: changed))
+    options = new
+  }
+
+  /// The keys of `haul.conf` for what was changed.
+  var changedKeys: [String] {
+    let keys: [(String, Bool)] = [
+      ("max-active", changed.active != nil), ("max-per-host", changed.activePerHost != nil),
+      ("max-connections", changed.connections != nil),
+      ("max-connections-per-host", changed.connectionsPerHost != nil),
+      ("limit-rate", changed.rate != nil), ("schedule", changed.schedule != nil),
+    ]
+    return keys.filter(\.1).map(\.0)
+  }
+
   private func set(_ change: LimitsDocument) async throws {
+    try await use(change)
+    changed = changed.changed(by: change)
+  }
+
+  private func use(_ change: LimitsDocument) async throws {
     try change.check()
     if let windows = change.schedule {
       let windows = try windows.map { (window) throws(Problem) in try window.window() }
       try await manager.setSchedule(windows.isEmpty ? nil : Schedule(windows))
     }
-    changed = changed.changed(by: change)
     await manager.setLimits(
       maximumActive: change.active,
       maximumActivePerHost: change.activePerHost.map { $0 == 0 ? .max : $0 },
@@ -74,6 +89,17 @@ actor CurrentLimits {
 }
 
 extension LimitsDocument {
+  /// The limits that a manager begins with.
+  init(_ configuration: TransferManager.Configuration) {
+    self.init()
+    active = configuration.maximumActive
+    activePerHost = configuration.maximumActivePerHost ?? 0
+    connectionsPerHost = configuration.connectionsPerHost
+    connections = configuration.maximumConnections
+    rate = configuration.rateLimit ?? 0
+    schedule = configuration.schedule?.windows.map { .init($0) } ?? []
+  }
+
   /// With the values that another one has.
   fileprivate func changed(by other: LimitsDocument) -> LimitsDocument {
     var limits = LimitsDocument()

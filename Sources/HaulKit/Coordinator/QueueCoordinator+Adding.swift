@@ -45,7 +45,7 @@ extension QueueCoordinator {
   ) async throws(TransferError) -> Added {
     try refuseAfterShutdown()
     let mine = PendingAdd(
-      try checked(requests), ifKnown, key, isPaused: isPaused, findsSame: findsSame)
+      planned(try checked(requests)), ifKnown, key, isPaused: isPaused, findsSame: findsSame)
     waitingAdds.append(mine)
     await mutex.run {
       guard mine.outcome == nil else { return }
@@ -182,6 +182,9 @@ extension QueueCoordinator {
       former.priority = queue.members[record.id]?.storedState.priority ?? former.priority
       // Dependencies are stored as ids; those that have completed since are left out.
       request.after = former.after
+      if request.repetition?.isSame(as: former.repetition) == true {
+        (request.repetition, request.startsAt) = (former.repetition, former.startsAt)
+      }
       return request == former ? nil : (record, request)
     }
   }
@@ -196,6 +199,7 @@ extension QueueCoordinator {
     _ requests: [TransferRequest]
   ) throws(TransferError) -> [TransferRequest] {
     for request in requests { try request.checkPaths() }
+    try checkRepetitions(of: requests)
     guard store.isDurable || !engine.isAttended, requests.contains(where: \.hasRelativePath) else {
       return requests
     }
@@ -262,7 +266,7 @@ extension QueueCoordinator {
     var indices: [String: [Int]] = [:]
     for (index, request) in requests.enumerated() {
       guard let url = request.download?.url, request.identifier == nil, request.after.isEmpty,
-        request.startsAt == nil
+        request.startsAt == nil || request.repetition != nil
       else { continue }
       indices[url.redacted, default: []].append(index)
     }
@@ -270,11 +274,14 @@ extension QueueCoordinator {
     let ids = try await search.unended(at: Array(indices.keys)).filter(willRun)
     var same: [Int: TransferRecord] = [:]
     for record in try await store.records(ids)
-    where record.request.after.isEmpty && record.request.startsAt == nil {
+    where record.request.after.isEmpty
+      && (record.request.startsAt == nil || record.request.repetition != nil)
+    {
       for index in record.request.url.flatMap({ indices[$0.redacted] }) ?? [] {
         let request = requests[index]
         guard same[index] == nil, (record.request.roots == nil) == (request.roots == nil),
-          record.request.difference(from: request) == nil
+          record.request.difference(from: request) == nil,
+          record.request.repetition?.rule == request.repetition?.rule
         else { continue }
         same[index] = record
       }

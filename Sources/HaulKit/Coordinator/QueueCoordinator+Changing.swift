@@ -95,6 +95,7 @@ extension QueueCoordinator {
     let startTime = member.storedState.pendingStartTime
     request.startsAt = startTime
     try edit(&request)
+    plan(&request, after: record.request, of: member)
     // One that no longer counts stays in the request, so that the same `add` changes nothing.
     if request.startsAt == startTime {
       request.startsAt = record.request.startsAt

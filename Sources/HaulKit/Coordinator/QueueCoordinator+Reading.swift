@@ -154,14 +154,14 @@ extension QueueCoordinator {
   package func views(of ids: [TransferID]) async throws(TransferError) -> [TransferView] {
     try await store.records(ids).compactMap { record in
       summary(of: record.id).map { summary in
-        let storedState = queue.members[record.id]?.storedState
+        let (state, isEnded) = (queue.members[record.id]?.storedState, summary.state.isEnded)
         let snapshot = engine.hub.snapshot(summary, record)
         var row = TransferList.Row(record, snapshot)
         row.note(length: runs[record.id].location?.length)
         return TransferView(
-          row: row, snapshot: snapshot, added: record.added,
-          ended: summary.state.isEnded ? record.ended : nil, request: record.request,
-          startsAt: storedState?.pendingStartTime, startRequest: storedState?.startRequest,
+          row: row, snapshot: snapshot, added: record.added, ended: isEnded ? record.ended : nil,
+          lastRun: TransferView.LastRun(record, isEnded: isEnded), request: record.request,
+          startsAt: state?.pendingStartTime, startRequest: state?.startRequest,
           nextWaitReason: nextWaitReason(of: summary), waitCause: waitCause(of: summary),
           runsToEnd: runsToEnd(record.id),
           acknowledged: runs.run(of: record.id)?.context.acknowledged)

@@ -120,6 +120,7 @@ extension QueueCoordinator {
     let id = record.id
     engine.hub.runBegan(id, reportsProgress: record.request.reportsProgress)
     let identity = TransferIdentity(record.request)
+    note(record.request.repetition, of: id)
     runs[id].identity = identity
     runs.run(of: id)?.context.identity = identity
     switch record.request.work {
@@ -130,12 +131,15 @@ extension QueueCoordinator {
         openStream(of: id)
       }
       let known = runs[id]
+      // A file that is brought up to date is looked for, and not replaced without a question.
+      let isUpdate = record.request.repetition != nil && !grant.restartsFromZero
       if let rate = download.rateLimit { known.run?.context.limitRate(to: rate) }
       let executor = engine.executor(for: id, of: download.url.origin)
       run(
         DownloadDriver(
           request: download, serverName: known.serverName,
-          previous: PreviousRun(location: known.location, path: record.result?.path),
+          previous: PreviousRun(
+            location: known.location, path: isUpdate ? nil : record.result?.path),
           needsPreviousBytes: !grant.restartsFromZero && record.result?.state != .failed,
           stream: known.stream, executor: executor, isStored: store.isDurable),
         for: id, on: executor)
@@ -341,7 +345,8 @@ extension QueueCoordinator {
     guard let run = runs.run(of: id), let end = run.end else { return }
     switch end {
     case .finished(let result):
-      queue.ended(id, result.state.runEnd, result, by: .disk, &decision)
+      queue.ended(
+        id, result.state.runEnd, result, by: .disk, repeatingAt: nextRun(of: id), &decision)
     // A transfer that shutdown stopped waits for a slot when the list is opened again; one that a
     // user paused stays paused.
     case .paused where isShutDown: queue.suspended(id, .slot, &decision)

@@ -7,6 +7,13 @@ extension QueueCoordinator {
   /// Handles deadlines that have passed.
   func due(_ keys: [Deadline]) async {
     guard !isShutDown else { return await endRuns(keys) }
+    await replan(
+      keys.compactMap { key in
+        guard case .retry(let id) = key, queue.members[id]?.storedState.startTime != nil else {
+          return nil
+        }
+        return id
+      })
     var retries: [TransferID] = []
     for key in keys {
       switch key {

@@ -43,6 +43,8 @@ package actor QueueCoordinator {
   var stoppingForSchedule: [TransferID] = []
   var hasScheduleChanged = false
   var steps: [String: StepClosure] = [:]
+  /// How transfers repeat that run, or wait for a start time, as far as it is known.
+  var repetitions: [TransferID: Repetition?] = [:]
   /// Transfers that have a slot, and whose start is not stored yet.
   var pendingStarts: [TransferID] = []
   /// Whether the schedule allowed those starts.
@@ -283,6 +285,7 @@ extension QueueCoordinator {
     case .postpone(let id, let time): postpone(id, until: time)
     case .rearrange(let id): rearrange(id)
     case .limitRate(let id, let rate): runs.run(of: id)?.context.limitRate(to: rate)
+    case .changeRepetition(let id, let repetition): note(repetition, of: id)
     case .requestStart(let id, let request):
       endWait(id)
       engine.scheduler.update { $0.requestStart(id, request) }
@@ -298,6 +301,7 @@ extension QueueCoordinator {
     case .groupEnded(let group): waiters.groups.resume(group, true)
     case .removed(let id):
       forget(id)
+      note(nil, of: id)
       runs.remove(id)
       waiters.stopped.resume(id, ())
       waiters.ended.resume(id, nil)

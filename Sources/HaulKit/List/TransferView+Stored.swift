@@ -15,7 +15,8 @@ extension TransferView {
     row.note(length: location?.length)
     self.init(
       row: row, snapshot: snapshot, added: record.added, ended: isEnded ? record.ended : nil,
-      request: record.request, startsAt: record.storedState.pendingStartTime,
+      lastRun: LastRun(record, isEnded: isEnded), request: record.request,
+      startsAt: record.storedState.pendingStartTime,
       startRequest: record.storedState.startRequest, nextWaitReason: nil, waitCause: nil,
       runsToEnd: false, acknowledged: nil)
   }

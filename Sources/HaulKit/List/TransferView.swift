@@ -8,6 +8,8 @@ package struct TransferView: Sendable, Hashable {
   package let added: Double?
   /// Likewise; nil unless it has ended.
   package let ended: Double?
+  /// How its last run ended and when, while it waits for the next one or runs; nil if there was none.
+  package let lastRun: LastRun?
   /// It has secrets, which must not be shown.
   package let request: TransferRequest
   /// In seconds since 1970; nil once it no longer waits for that time.
@@ -22,6 +24,30 @@ package struct TransferView: Sendable, Hashable {
   package let runsToEnd: Bool
   /// The bytes of a running upload that the server is known to have.
   package let acknowledged: Int64?
+
+  /// A run of a transfer that repeats.
+  package struct LastRun: Sendable, Hashable {
+    package let result: TransferResult
+    /// In seconds since 1970; nil if that is unknown.
+    package let ended: Double?
+
+    /// - Parameter isEnded: whether the transfer has ended: its result is shown then.
+    init?(_ record: TransferRecord, isEnded: Bool) {
+      guard record.request.repetition != nil, !isEnded, let result = record.result else {
+        return nil
+      }
+      (self.result, ended) = (result, record.ended)
+    }
+  }
+
+  /// When it runs next, in seconds since 1970; nil if it does not repeat, has ended or is paused.
+  /// - Parameter wallSeconds: the present time.
+  package func nextRun(at wallSeconds: Double) -> Double? {
+    guard let repetition = request.repetition, !row.state.isEnded, row.state != .paused else {
+      return nil
+    }
+    return startsAt ?? repetition.next(after: wallSeconds)
+  }
 
   /// Nil unless it runs.
   package var connections: Int? {

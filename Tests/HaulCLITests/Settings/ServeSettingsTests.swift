@@ -1,6 +1,7 @@
 import HaulCLI
 import HaulControl
 import HaulCore
+import HaulTesting
 import Testing
 
 /// The configuration file of haul serve.
@@ -39,6 +40,71 @@ import Testing
     ).notices
     #expect(own.level == .all && own.hasSound && own.webhook?.mayBePrivate == false)
     #expect(try serve([], files("")).notices == NoticeSettings())
+  }
+
+  /// The long names of the options of a command.
+  private func options(of command: String) throws -> Set<String> {
+    let text = (try invocation(["--experimental-dump-help"]) as? PrintedText)?.text
+    let root = try JSONValue(parsing: try #require(text))
+    let commands = try #require(root["command"]?["subcommands"]?.array)
+    let found = try #require(commands.first { $0["commandName"]?.string == command })
+    let names = (found["arguments"]?.array ?? []).flatMap { $0["names"]?.array ?? [] }
+    return Set(
+      names.filter { $0["kind"]?.string == "long" }.compactMap { $0["name"]?.string })
+  }
+
+  @Test func `Each option of serve is a key of the file`() throws {
+    let names = try options(of: "serve").filter { !$0.hasPrefix("no-") }
+    #expect(names.count > 20)
+    for name in names.subtracting(["help", "help-hidden", "version"]) {
+      let message = refusal(["serve"], of: files("\(name) = 1")) ?? ""
+      #expect(!message.contains("unknown option"), "\(message)")
+    }
+  }
+
+  @Test func `Each limit that can be set is an option of serve, and so a key of the file`() throws {
+    let limits = try options(of: "limits")
+    #expect(limits.isSuperset(of: ["max-active", "schedule"]))
+    let missing = limits.subtracting(try options(of: "serve"))
+      .subtracting(["reset", "json", "help", "version"])
+    #expect(missing == [])
+  }
+
+  @Test func `limits and the schedule are in it, and the command line replaces the schedule`()
+    throws
+  {
+    let text = """
+      schedule = mon-fri 22:00-06:00
+      schedule = sat,sun 00:00-24:00
+      max-connections = 5
+      max-connections-per-host = 2
+      max-active = 3
+      """
+    let options = try serve([], files(text)).managerOptions
+    #expect(
+      options.schedule == [
+        Schedule.Window(.workdays, from: 22 * 60, to: 6 * 60),
+        Schedule.Window([.saturday, .sunday], from: 0, to: 24 * 60),
+      ])
+    #expect((options.maximumConnections, options.connectionsPerHost) == (5, 2))
+    #expect(options.maximumActive == 3)
+    let configuration = try options.configuration(logger: nil, isAttended: false)
+    #expect(configuration.schedule == Schedule(options.schedule))
+    #expect((configuration.maximumConnections, configuration.connectionsPerHost) == (5, 2))
+    let own = try serve(["--schedule", "daily 01:00-05:00"], files(text)).managerOptions
+    #expect(own.schedule == [Schedule.Window(.everyDay, from: 60, to: 300)])
+    #expect(try serve(["--schedule", "always"], files(text)).managerOptions.schedule == [])
+    let message = try #require(refusal(["serve"], of: files("\nschedule = at night")))
+    #expect(
+      message.hasPrefix("\(SettingsTests.path): line 2: schedule: --schedule at night: write"),
+      "\(message)")
+    // `get` has no such option.
+    _ = try Invocation.plan(["get", "https://h/x"], from: files(text))
+  }
+
+  @Test(arguments: ["mon 1:00-05:00", "mon +1:00-05:00", "xyz 01:00-05:00", "mon 24:00-05:00", ""])
+  func `other words are no schedule`(text: String) {
+    #expect(throws: UsageError.self) { try serve(["--schedule", text], files("")) }
   }
 
   @Test func `keep-ended is a time or a number`() throws {

@@ -62,6 +62,7 @@ func fullRequest(after: [TransferID]) throws -> TransferRequest {
   request.whenDependencyFails = .run
   request.reportsProgress = false
   request.startsAt = 1_900_000_000.5
+  request.repetition = Repetition("12h from 1900000000.5")
   return request
 }
 
