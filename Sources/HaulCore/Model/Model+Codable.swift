@@ -70,7 +70,7 @@ extension UploadRequest: Codable {
   /// All keys but those of the address and the source: a row for each option.
   private static let options = RequestFields<UploadRequest>([
     .init(\.method, "method", missing: .put), .init(\.precondition, "precondition", missing: .none),
-    .init(\.ifExists, "ifExists", missing: .overwrite),
+    .init(\.codedIfExists, "ifExists", missing: nil),
     .init(\.fields, "fields", missing: HeaderFields()), .init(\.region, "region", missing: nil),
     .init(\.rateLimit, "rateLimit", missing: nil), .init(\.roots, "roots", missing: nil),
     .init(\.allowInsecure, "allowInsecure", missing: false),
@@ -79,6 +79,12 @@ extension UploadRequest: Codable {
     .init(\.bearerFile, "bearerFile", missing: nil),
     .init(\.retry, "retry", missing: RetryPolicy()),
   ]).json
+
+  /// Nil for the default, so that such a request is written as by earlier versions.
+  private var codedIfExists: IfExists? {
+    get { ifExists == .overwrite ? nil : ifExists }
+    set { ifExists = newValue ?? .overwrite }
+  }
 
   /// Reads a request.
   public init(from decoder: any Decoder) throws {

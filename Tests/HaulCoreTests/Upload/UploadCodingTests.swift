@@ -72,6 +72,10 @@ import Testing
     (request.listed, request.listedIn) = (earlier.listed, earlier.listedIn)
     (request.keySource, request.bearerFile) = (earlier.keySource, earlier.bearerFile)
     try check(request, earlier)
+    // Earlier versions did not have it.
+    request.ifExists = .update
+    let new = try JSONDecoder().decode(UploadRequest.self, from: Data(try json(request).utf8))
+    #expect(new == request)
     // An option has its default here, or no row in the table, if its key is missing.
     let object = try JSONSerialization.jsonObject(with: Data(try json(request).utf8))
     let keys = try #require(object as? [String: Any]).keys

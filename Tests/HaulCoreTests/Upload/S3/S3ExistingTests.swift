@@ -58,7 +58,7 @@ import Testing
 
   /// The object is kept, for this proof.
   private static func expectKept(
-    _ machine: S3Machine, _ commands: [UploadCommand], _ length: Int64 = 5, _ proof: [Checksum]
+    _ machine: S3Machine, _ commands: [UploadCommand], length: Int64 = 5, _ proof: [Checksum]
   ) throws {
     var (machine, changed) = (machine, machine)
     #expect(commands == [.checkSource])
@@ -162,7 +162,8 @@ import Testing
     #expect(machine.handle(Script.digest(1)) == [.digest(5..<10, part: 2, [.md5])])
     #expect(machine.handle(Script.digest(2)) == [.digest(10..<12, part: 3, [.md5])])
     var changed = machine
-    try Self.expectKept(machine, machine.handle(Script.digest(3)), 12, [])
+    let kept = machine.handle(Script.digest(3))
+    try Self.expectKept(machine, kept, length: 12, [])
     #expect(changed.handle(Script.digest(4)) == [.digest(0..<12, part: 1, [.md5, .crc32c])])
   }
 
