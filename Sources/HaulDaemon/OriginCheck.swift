@@ -15,9 +15,15 @@ struct OriginCheck: RouterMiddleware {
     _ request: Request, context: Context,
     next: @concurrent (Request, Context) async throws -> Response
   ) async throws -> Response {
+    // The first one is the authority (RFC 9112, section 3.2): a proxy may have read another one.
+    guard Self.values("Host", request).isEmpty else {
+      throw Problem.badRequest("there is more than one Host")
+    }
     guard let own = hosts.origin(of: request, in: context) else {
       throw Problem(
-        421, "Misdirected Request", "the Host of this interface is \(hosts.description)")
+        421, "Misdirected Request",
+        "the Host of this interface is \(hosts.description); to give it another name, set 'host', "
+          + "or 'public-url' behind a proxy, in haul.conf")
     }
     guard isOwnOrigin(request.headers, own), isOwnSite(request) else {
       throw Problem(403, "Forbidden", "pages of other sites may not use this interface")

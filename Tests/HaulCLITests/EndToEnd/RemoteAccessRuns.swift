@@ -28,6 +28,8 @@ struct RemoteAccessRuns {
         ([host, "Authorization: Bearer \(remote.token)x"], 401),
         (["Host: evil.example:\(remote.port)"] + remote.fields.suffix(1), 421),
         (["Host: localhost"] + remote.fields.suffix(1), 421),
+        (remote.fields + ["Host: evil.example:\(remote.port)"], 400),
+        (remote.fields + [host], 400),
         (remote.fields + ["Origin: http://evil.example"], 403),
         (remote.fields + ["Origin: null"], 403),
         (remote.fields + ["Sec-Fetch-Site: cross-site"], 403),
