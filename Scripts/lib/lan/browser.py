@@ -222,7 +222,6 @@ def rebound(lan, browser, expect):
 
 def from_link(lan, browser, expect):
     """a link of another page opens the page, which still has its session"""
-    signed_in(lan, browser)
     browser.open(f"http://evil.example:8000/?{lan.wire.url}")
     browser.wait("the link", "document.title === 'other'")
     browser.eval("document.querySelector('a').click()")

@@ -1,4 +1,4 @@
-"""The pictures of the documents: realistic transfers, on another machine's screen."""
+"""The pictures of the documents: realistic transfers, on another machine's screen. Reduce them to 128 colours."""
 
 import time
 

@@ -1,5 +1,6 @@
 """Requests as bytes, from an address of the browser's machine."""
 
+import concurrent.futures
 import dataclasses
 import hashlib
 import hmac
@@ -112,6 +113,15 @@ class Wire:
         return self.call("POST", "login", [
             f"Origin: {self.origin}", "Content-Type: application/x-www-form-urlencoded", *fields,
         ], form, source=source)
+
+
+def each(expect, calls, *right):
+    """Makes calls, several at once: pairs of a title and a function. Their status must be one of these."""
+    with concurrent.futures.ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda call: call[1](), calls))
+    for (title, _), answer in zip(calls, answers):
+        expect(answer.status in right, f"{title}: {answer.status}")
+    return answers
 
 
 class Page:
