@@ -1,4 +1,6 @@
-"""The pictures of the documents: realistic transfers, on another machine's screen. Reduce them to 128 colours."""
+"""The pictures of the documents: realistic transfers, on another machine's screen.
+
+They are kept with a palette of 128 colours."""
 
 import time
 

@@ -105,8 +105,8 @@ class Proxy:
         text = blocks()["nginx"][0].replace("location / {", f"location {path} {{")
         places = "\n".join(f"{kind}_temp_path {self.directory}/{kind};"
                            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
-        user = "user root;" if os.geteuid() == 0 else ""
-        return (f"{user}\ndaemon off;\npid {self.directory}/pid;\nevents {{}}\n"
+        # Without a master there is no other user, which a user namespace does not have.
+        return (f"daemon off;\nmaster_process off;\npid {self.directory}/pid;\nevents {{}}\n"
                 f"http {{\naccess_log off;\n{places}\n{text}\n}}\n")
 
     def caddy(self, path):
