@@ -2,7 +2,7 @@
 .POSIX:
 .PHONY: help test demo docs api lint release install uninstall package install-check crashtest simulate simulate-disk
 .PHONY: completion-check services-check api-check argument-check ui-test gallery-test daemon-kills kill-points outside-package fresh-machine bench changed-file limit-rate interop first-five-minutes
-.PHONY: upload-kills list-kills upload-limits cluster-check
+.PHONY: upload-kills list-kills upload-limits cluster-check lan-test
 .PHONY: expiring-link host-outage main-thread server-limits cost mutants fuzz coverage sanitize torture store-bench clean
 
 PREFIX = /usr/local
@@ -89,6 +89,10 @@ api-check: ## calls a daemon as docs/openapi.yaml says, with generated values, f
 ui-test: ## drives the web page in Chromium; ARGUMENTS='--quick', '--load', '--only reorder'
 	@Scripts/install build python ui
 	@Scripts/ui-test $(ARGUMENTS)
+
+lan-test: ## uses and attacks the web page from another machine (a namespace); ARGUMENTS='--quick' (root)
+	@Scripts/install build python ui server tls lan
+	@Scripts/lan-test $(ARGUMENTS)
 
 kill-points: ## kills a stored queue between any two statements of a state change
 	@Scripts/install build

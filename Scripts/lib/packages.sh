@@ -32,6 +32,8 @@ shells command:zsh                   zsh
 tls    command:openssl               openssl
 interop command:apache2              apache2
 interop command:caddy                caddy
+lan    command:caddy                 caddy
+lan    command:ip                    iproute2
 interop command:lighttpd             lighttpd
 interop file:/usr/lib/python3/dist-packages/httpbin/__init__.py python3-httpbin
 interop command:microsocks           microsocks

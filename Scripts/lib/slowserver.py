@@ -1,5 +1,6 @@
 """A server, or a proxy, whose files arrive slowly: /SIZE/RATE/NAME, in bytes and bytes per second.
-A rate of 0 is no limit. Paths of `broken` answer 404. What is uploaded is kept, by its path."""
+A rate of 0 is no limit. Paths of `broken` answer 404, those of `redirects` name another address.
+What is uploaded is kept, by its path."""
 
 import http.server
 import re
@@ -11,9 +12,10 @@ class SlowServer(http.server.ThreadingHTTPServer):
     daemon_threads = True
     request_queue_size = 128
 
-    def __init__(self):
-        super().__init__(("127.0.0.1", 0), Handler)
+    def __init__(self, address="127.0.0.1"):
+        super().__init__((address, 0), Handler)
         self.broken = set()
+        self.redirects = {}
         self.uploads = {}
         self.authorizations = set()
         self.error_text = "Not Found"
@@ -40,6 +42,12 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path = re.sub("^http://[^/]*", "", self.path)
         self.server.authorizations.add(self.headers.get("Authorization"))
         parts = path.split("/")
+        if path in self.server.redirects:
+            self.send_response(302)
+            self.send_header("Location", self.server.redirects[path])
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+            return
         if path in self.server.broken or len(parts) < 4:
             self.send_response(404, self.server.error_text)
             self.send_header("Content-Length", "0")

@@ -50,6 +50,8 @@ extension ControlAPI {
     headers[.contentType] = "text/event-stream"
     headers[.cacheControl] = "no-store"
     headers[.xContentTypeOptions] = "nosniff"
+    // For nginx, which otherwise keeps events until they fill a buffer.
+    if let buffering = HTTPField.Name("X-Accel-Buffering") { headers[buffering] = "no" }
     return Response(
       status: .ok, headers: headers,
       body: ResponseBody { writer in

@@ -21,7 +21,9 @@ struct OriginCheck: RouterMiddleware {
     }
     guard let own = hosts.origin(of: request, in: context) else {
       throw Problem(
-        421, "Misdirected Request", "the Host of this interface is \(hosts.description)")
+        421, "Misdirected Request",
+        "the Host of this interface is \(hosts.description); to give it another name, set 'host', "
+          + "or 'public-url' behind a proxy, in haul.conf")
     }
     guard isOwnOrigin(request.headers, own), isOwnSite(request) else {
       throw Problem(403, "Forbidden", "pages of other sites may not use this interface")

@@ -11,9 +11,8 @@ from slowserver import SlowServer
 
 
 class Place:
-    def __init__(self, haul, directory, pictures, jobs=1, through_proxy=False):
+    def __init__(self, haul, directory, pictures):
         self.haul, self.directory, self.pictures = haul, directory, pictures
-        self.jobs, self.through_proxy = jobs, through_proxy
         self.downloads = directory / "downloads"
         # Where the page was: its port differs after a restart of the daemon.
         self.origins = set()
@@ -34,9 +33,8 @@ class Place:
 
     def serve(self):
         """Starts the daemon. Returns when it answers."""
-        more = ["--proxy", self.server.url(0, 0, "")[:-5]] if self.through_proxy else []
         self.daemon = subprocess.Popen(
-            [self.haul, "serve", "-j", str(self.jobs), "--root", str(self.downloads), *more],
+            [self.haul, "serve", "-j", "1", "--root", str(self.downloads)],
             env=self.environment, cwd=self.directory, stdin=subprocess.DEVNULL,
             stderr=open(self.directory / "log", "a"))
         harness.wait_until(lambda: self.run("daemon", "status")[0] == 0, "the daemon")

@@ -135,7 +135,8 @@ struct LoginPage: Sendable {
   ) -> Response {
     var fields = WebPageFiles.fields("text/html; charset=utf-8")
     fields[.contentSecurityPolicy] = Self.policy
-    // With 'no-referrer', a browser would hide the origin of the form.
+    // With 'no-referrer', a browser would hide the origin of the form. A proxy may set that for all
+    // pages: the page says it too.
     if let name = HTTPField.Name("Referrer-Policy") { fields[name] = "same-origin" }
     if let time, let name = HTTPField.Name("Retry-After") {
       fields[name] = "\(time.components.seconds + 1)"
@@ -159,6 +160,7 @@ struct LoginPage: Sendable {
     <meta charset="utf-8">
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
+    <meta name="referrer" content="same-origin">
     <title>Haul</title>
     <link rel="stylesheet" href="login.css">
     </head>

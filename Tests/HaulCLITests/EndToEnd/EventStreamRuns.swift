@@ -71,6 +71,24 @@ struct EventStreamRuns {
     }
   }
 
+  @Test func `a proxy that obeys its fields neither keeps events back nor stores them`()
+    async throws
+  {
+    try await withDaemon { fixture, _ in
+      let stream = try SocketCall.send(
+        "/api/v1/events", at: .socket(try fixture.location().socket))
+      var head = ""
+      while !head.contains("\r\n\r\n") {
+        let data = stream.availableData
+        try #require(!data.isEmpty, "\(head)")
+        head += String(decoding: data, as: UTF8.self)
+      }
+      for field in ["x-accel-buffering: no", "cache-control: no-store"] {
+        #expect(head.lowercased().contains(field), "\(field)")
+      }
+    }
+  }
+
   @Test
   func `ends when the daemon is stopped, also for a subscriber that does not read`() async throws {
     try await withDaemon { fixture, client in
